@@ -1,0 +1,1 @@
+"""discreet: answers questions about people without giving any one of them away."""

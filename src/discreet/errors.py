@@ -1,0 +1,60 @@
+"""Every deliberate error of the system.
+
+One root, so that a caller can catch whatever discreet refuses; each error is also the natural builtin.
+Messages are complete and actionable, and never contain a cell of data: an error text is an output like
+any other, and an output that was not paid for must not depend on the data.
+"""
+
+
+class DiscreetError(Exception):
+    """The root of all errors that discreet raises on purpose."""
+
+
+class ParameterError(DiscreetError, ValueError):
+    """A parameter is outside what its theorem allows."""
+
+
+class EntropyError(DiscreetError, OSError):
+    """The operating system's source of randomness failed, so nothing may be drawn."""
+
+
+class CatalogError(DiscreetError, ValueError):
+    """A manifest or a declared table is incomplete or contradicts itself."""
+
+
+class QueryError(DiscreetError, ValueError):
+    """A question cannot be answered privately as asked.
+
+    The message names the clause, says why it is refused, and offers a rewrite that works.
+    """
+
+    def __init__(self, clause: str, reason: str, instead: str) -> None:
+        self.clause = clause
+        self.reason = reason
+        self.instead = instead
+        super().__init__(f"{clause}: {reason}; {instead}")
+
+
+class BudgetError(DiscreetError, RuntimeError):
+    """A limit of the ledger refused to spend; nothing was touched and nothing was charged."""
+
+
+class LedgerError(DiscreetError, RuntimeError):
+    """The ledger cannot be trusted or reached, so nothing may be released."""
+
+
+class EngineError(DiscreetError, RuntimeError):
+    """The engine failed after data was touched; the message is the same whatever the data."""
+
+
+class ProgramError(DiscreetError, ValueError):
+    """A program of the verifier's language is ill-formed; it carries the position."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        self.line = line
+        self.column = column
+        super().__init__(f"line {line}, column {column}: {message}")
+
+
+class CertificateError(DiscreetError, ValueError):
+    """A certificate does not prove what it claims."""

@@ -1,0 +1,1 @@
+"""Exact arithmetic and exact randomness: what the mechanisms stand on."""
