@@ -46,7 +46,9 @@ def rational(value: Real, name: str = "value") -> Fraction:
             return Fraction(int(value))
         case _ if hasattr(value, "item"):  # a NumPy scalar
             return rational(value.item(), name)
-    raise ParameterError(f"{name} must be a finite number (int, str, Decimal, Fraction or float), got {value!r}")
+    raise ParameterError(
+        f"{name} must be a finite number (int, str, Decimal, Fraction or float), got {value!r}"
+    )
 
 
 def positive(value: Real, name: str) -> Fraction:
