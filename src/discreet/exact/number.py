@@ -189,3 +189,36 @@ def float_up(x: Fraction) -> float:
 def float_down(x: Fraction) -> float:
     """Return the largest float at or below x, for display."""
     return -float_up(-x)
+
+
+def at_most(value: Callable[[], arb], bound: Fraction, limit: int = 1 << 13) -> bool:
+    """Decide value() <= bound; what `limit` bits cannot tell apart counts as above, the cautious answer."""
+    precision = 128
+    while precision <= limit:
+        with ctx.workprec(precision):
+            difference = value() - ball(bound)
+            if difference <= 0:
+                return True
+            if difference > 0:
+                return False
+        precision *= 2
+    return False
+
+
+def least_integer(holds: Callable[[int], bool], guess: int, lowest: int = 0) -> int:
+    """Return the smallest k >= lowest where a monotone predicate holds, searching outwards from a guess."""
+    high = max(guess, lowest)
+    step = 1
+    while not holds(high):
+        high += step
+        step *= 2
+    low = high - 1
+    step = 1
+    while low >= lowest and holds(low):
+        high, low = low, low - step
+        step *= 2
+    low = max(low, lowest - 1)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high

@@ -1,0 +1,96 @@
+"""The geometric mechanism: integer noise whose every probability is a rational number.
+
+Theorem.  Let f take integer vectors as values, let s be its l1 sensitivity, and add to each
+coordinate an independent Z with
+
+    Pr[Z = k] = (1 - a) / (1 + a) * a**|k|        for a rational a in (0, 1).
+
+The release is epsilon-differentially private exactly when exp(epsilon) >= a**-s.
+For a single count (s = 1) it is universally optimal: whatever the analyst's prior, and whatever loss
+she suffers that grows with |error|, no other epsilon-private mechanism serves her better than this
+one followed by her best remapping.
+
+Accuracy.  Pr[|Z| > r] = 2 a**(r+1) / (1+a),  E|Z| = 2a / (1-a**2),  Var Z = 2a / (1-a)**2.
+
+References.  Privacy: Dwork, McSherry, Nissim, Smith, TCC 2006.  Optimality: Ghosh, Roughgarden,
+Sundararajan, SIAM J. Comput. 41(6), 2012.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, log
+from typing import Any
+
+from discreet.errors import ParameterError
+from discreet.exact.number import Real, at_most, ball, exp_up, least_integer, log_up, positive, probability
+from discreet.exact.perturb import perturb
+from discreet.exact.sample import two_sided_geometric
+from discreet.privacy.guarantee import Pure
+from discreet.privacy.sensitivity import Sensitivity
+
+
+def ratio(epsilon: Real, sensitivity: Sensitivity | Real) -> Fraction:
+    """Return a rational at or just above exp(-epsilon / l1): never less private than asked."""
+    budget, change = positive(epsilon, "epsilon"), Sensitivity.of(sensitivity).l1
+    if change <= 0:
+        raise ParameterError("sensitivity must be greater than 0; an answer nobody can move needs no noise")
+    # 1 - a is about epsilon / l1: enough bits to keep 64 of *its* digits, however small it is.
+    extra = max(0, (change / budget).numerator.bit_length() - (change / budget).denominator.bit_length())
+    return exp_up(-budget / change, 64 + extra)
+
+
+@dataclass(frozen=True, slots=True)
+class Geometric:
+    """Two-sided geometric noise; a larger alpha is noisier and more private."""
+
+    alpha: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+
+    @classmethod
+    def calibrate(cls, *, epsilon: Real, sensitivity: Sensitivity | Real = 1) -> "Geometric":
+        """Return the least noise that keeps an answer of this l1 sensitivity epsilon-private."""
+        return cls(ratio(epsilon, sensitivity))
+
+    def pmf(self, k: int) -> Fraction:
+        """Return Pr[Z = k]."""
+        return (1 - self.alpha) / (1 + self.alpha) * self.alpha ** abs(k)
+
+    def cdf(self, k: int) -> Fraction:
+        """Return Pr[Z <= k]."""
+        if k < 0:
+            return self.alpha**-k / (1 + self.alpha)
+        return 1 - self.alpha ** (k + 1) / (1 + self.alpha)
+
+    def sample(self, values: Any) -> Any:
+        """Return values + Z: an int for an int, an array with independent noise for an array of integers."""
+        return perturb(values, lambda count: two_sided_geometric(self.alpha, count))
+
+    def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Pure:
+        """Return the privacy of one release: epsilon = -l1 ln(alpha), rounded up."""
+        return Pure(log_up(1 / self.alpha) * Sensitivity.of(sensitivity).l1)
+
+    def radius(self, beta: Real = "0.05") -> int:
+        """Return the smallest r with Pr[|Z| > r] <= beta."""
+        bound = probability(beta, "beta")
+
+        def covers(r: int) -> bool:
+            return at_most(lambda: 2 * ball(self.alpha) ** (r + 1) / (1 + ball(self.alpha)), bound)
+
+        return least_integer(covers, ceil(log(bound) / log_ratio(self.alpha)))
+
+    @property
+    def mean_error(self) -> Fraction:
+        """Return E|Z|."""
+        return 2 * self.alpha / (1 - self.alpha**2)
+
+    @property
+    def variance(self) -> Fraction:
+        """Return Var Z."""
+        return 2 * self.alpha / (1 - self.alpha) ** 2
+
+
+def log_ratio(alpha: Fraction) -> float:
+    """Return ln(alpha) as a float, a first guess for exact searches."""
+    return float(-log_up(1 / alpha))

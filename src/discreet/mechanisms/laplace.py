@@ -1,0 +1,149 @@
+"""The Laplace mechanism on a grid: real answers, exact noise, no floating-point leak.
+
+Continuous Laplace noise has density exp(-|x| / b) / (2b), mean absolute value b and
+Pr[|Y| >= t b] = exp(-t).  Added in floating point it is not private: which doubles can come out
+depends on the true answer.  Here the answer x is first rounded to the grid of multiples of `step`,
+k = floor(x / step + 1/2), and then gets two-sided geometric noise of ratio a = exp(-step / b), made
+rational.
+
+Theorem.  Rounding moves answers apart by less than one step in each coordinate that changes: if the
+changes are d_1 .. d_n with sum at most s, the grid answers change by at most the sum of
+ceil(d_i / step), which is at most ceil(s / step + n) - 1 (for a single number: ceil(s / step)).  With
+that l1 sensitivity S the release is epsilon-private exactly when exp(epsilon) >= a**-S, and as the
+step shrinks the law tends to the continuous one.
+
+References.  Dwork, McSherry, Nissim, Smith, TCC 2006.  Floating point: Mironov, CCS 2012.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, exp, floor
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.exact.number import Real, log_down, positive, probability, rational
+from discreet.mechanisms.geometric import Geometric
+from discreet.privacy.guarantee import Pure
+from discreet.privacy.sensitivity import Sensitivity
+
+FINENESS = 2**20
+"""Grid steps per unit of noise scale unless told otherwise: rounding then costs a millionth of epsilon."""
+
+
+@dataclass(frozen=True, slots=True)
+class Laplace:
+    """Laplace noise on the multiples of `step`; `alpha` is the ratio from one multiple to the next."""
+
+    alpha: Fraction
+    step: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "step", positive(self.step, "step"))
+
+    @classmethod
+    def calibrate(
+        cls, *, epsilon: Real, sensitivity: Sensitivity | Real = 1, step: Real | None = None
+    ) -> "Laplace":
+        """Return the least noise that keeps an answer of this l1 sensitivity epsilon-private on the grid."""
+        change = Sensitivity.of(sensitivity)
+        grid = _fine(change.l1, positive(epsilon, "epsilon")) if step is None else positive(step, "step")
+        on_grid = _on_grid(change, grid)
+        return cls(Geometric.calibrate(epsilon=epsilon, sensitivity=on_grid).alpha, grid)
+
+    @property
+    def noise(self) -> Geometric:
+        """Return the noise in units of the step."""
+        return Geometric(self.alpha)
+
+    @property
+    def scale(self) -> Fraction:
+        """Return b = step / -ln(alpha), the scale of the continuous law it stands for, rounded up."""
+        return self.step / log_down(1 / self.alpha)
+
+    def pmf(self, x: Real) -> Fraction:
+        """Return Pr[Z = x]; zero off the grid."""
+        k = rational(x, "x") / self.step
+        return self.noise.pmf(k.numerator) if k.denominator == 1 else Fraction(0)
+
+    def cdf(self, x: Real) -> Fraction:
+        """Return Pr[Z <= x]."""
+        return self.noise.cdf(floor(rational(x, "x") / self.step))
+
+    def density(self, x: float) -> float:
+        """Return the density of the continuous law of the same scale, for pictures and analysis."""
+        scale = float(self.scale)
+        return exp(-abs(x) / scale) / (2 * scale)
+
+    def distribution(self, x: float) -> float:
+        """Return the distribution function of the continuous law of the same scale."""
+        tail = exp(-abs(x) / float(self.scale)) / 2
+        return tail if x < 0 else 1 - tail
+
+    def sample(self, values: Any) -> Any:
+        """Return values rounded to the grid plus Z.
+
+        Exact numbers come back as Fractions on the grid, floats and arrays of floats as the nearest floats
+        to points of the grid; floats must be finite.
+        """
+        if isinstance(values, np.ndarray):
+            return np.asarray(self.noise.sample(self.round(values)) * float(self.step), dtype=np.float64)
+        noisy = self.noise.sample(floor(rational(values, "value") / self.step + Fraction(1, 2))) * self.step
+        return float(noisy) if isinstance(values, float) else noisy
+
+    def round(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return floor(x / step + 1/2) for each finite float x, exactly."""
+        floats = np.asarray(values, dtype=np.float64)
+        if not np.isfinite(floats).all():
+            raise ParameterError("values must be finite; replace or clamp NaN and infinities first")
+        step = float(self.step)
+        if (
+            Fraction(step) == self.step
+            and np.frexp(step)[0] == 0.5
+            and np.abs(floats).max(initial=0) < step * 2.0**51
+        ):
+            # Dividing by a power of two is exact, and so is the distance to the integer below.
+            scaled = floats / step
+            below = np.floor(scaled)
+            return (below + (scaled - below >= 0.5)).astype(np.int64)
+        exact = [floor(Fraction(float(x)) / self.step + Fraction(1, 2)) for x in floats.flat]
+        return np.array(exact, dtype=object).reshape(floats.shape)
+
+    def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Pure:
+        """Return the privacy of one release, rounding to the grid included."""
+        return self.noise.guarantee(_on_grid(Sensitivity.of(sensitivity), self.step))
+
+    def radius(self, beta: Real = "0.05") -> Fraction:
+        """Return the smallest multiple r of the step with Pr[|Z| > r] <= beta; rounding adds half a step."""
+        return self.noise.radius(beta) * self.step
+
+    @property
+    def mean_error(self) -> Fraction:
+        """Return E|Z|, which tends to the scale b as the step shrinks."""
+        return self.noise.mean_error * self.step
+
+    @property
+    def variance(self) -> Fraction:
+        """Return Var Z, which tends to 2 b**2 as the step shrinks."""
+        return self.noise.variance * self.step**2
+
+
+def _fine(change: Fraction, epsilon: Fraction) -> Fraction:
+    if change <= 0:
+        raise ParameterError("sensitivity must be greater than 0; an answer nobody can move needs no noise")
+    finest = min(change, change / epsilon) / FINENESS
+    # The largest power of two at or below it, so that rounding floats to the grid is exact.
+    power = finest.numerator.bit_length() - finest.denominator.bit_length()
+    return Fraction(2) ** (power if Fraction(2) ** power <= finest else power - 1)
+
+
+def _on_grid(change: Sensitivity, step: Fraction) -> Sensitivity:
+    if change.l0 is None:
+        raise ParameterError(
+            "the grid needs to know how many coordinates one unit can move: give the sensitivity l0"
+        )
+    steps = ceil(change.l1 / step + change.l0) - 1 if change.l1 else 0
+    return Sensitivity(Fraction(steps), Fraction(steps**2), Fraction(steps), change.l0)

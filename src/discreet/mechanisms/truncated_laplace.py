@@ -1,0 +1,98 @@
+"""The truncated Laplace mechanism: a Laplace release clamped into the range of true answers.
+
+Theorem.  For a true answer y in [low, high] the report has an atom at each end, of probability
+tending to exp(-(y - low) / b) / 2 and exp(-(high - y) / b) / 2 as the step shrinks, and the Laplace law
+strictly between.  Clamping is post-processing, so the privacy is that of the Laplace mechanism.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.exact.number import Real, rational
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.truncated_geometric import TruncatedGeometric
+from discreet.privacy.guarantee import Pure
+from discreet.privacy.sensitivity import Sensitivity
+
+
+@dataclass(frozen=True, slots=True)
+class TruncatedLaplace:
+    """Laplace noise on the multiples of `step`, with all reports kept inside [low, high]."""
+
+    alpha: Fraction
+    step: Fraction
+    low: Fraction
+    high: Fraction
+
+    def __post_init__(self) -> None:
+        noise = Laplace(self.alpha, self.step)
+        object.__setattr__(self, "alpha", noise.alpha)
+        object.__setattr__(self, "step", noise.step)
+        object.__setattr__(self, "low", rational(self.low, "low"))
+        object.__setattr__(self, "high", rational(self.high, "high"))
+        if self.low >= self.high:
+            raise ParameterError(f"low must be less than high, got low={self.low} and high={self.high}")
+        if (self.low / self.step).denominator != 1 or (self.high / self.step).denominator != 1:
+            raise ParameterError(f"low and high must be multiples of the step {self.step}")
+
+    @classmethod
+    def calibrate(
+        cls, *, epsilon: Real, low: Real, high: Real, sensitivity: Sensitivity | Real = 1, step: Real
+    ) -> "TruncatedLaplace":
+        """Return the least noise that keeps an answer of this l1 sensitivity epsilon-private on the grid."""
+        noise = Laplace.calibrate(epsilon=epsilon, sensitivity=sensitivity, step=step)
+        return cls(noise.alpha, noise.step, rational(low, "low"), rational(high, "high"))
+
+    @property
+    def noise(self) -> Laplace:
+        """Return the noise before truncation."""
+        return Laplace(self.alpha, self.step)
+
+    @property
+    def steps(self) -> TruncatedGeometric:
+        """Return the same mechanism in units of the step."""
+        return TruncatedGeometric(self.alpha, int(self.low / self.step), int(self.high / self.step))
+
+    def pmf(self, report: Real, answer: Real) -> Fraction:
+        """Return Pr[report | answer]; zero off the grid, an atom at each end."""
+        z = rational(report, "report") / self.step
+        return self.steps.pmf(z.numerator, self._grid(answer)) if z.denominator == 1 else Fraction(0)
+
+    def cdf(self, report: Real, answer: Real) -> Fraction:
+        """Return Pr[reported value <= report | answer]."""
+        return self.steps.cdf(int(rational(report, "report") // self.step), self._grid(answer))
+
+    def atoms(self, answer: Real) -> tuple[Fraction, Fraction]:
+        """Return the probabilities of reporting exactly low and exactly high."""
+        return self.pmf(self.low, answer), self.pmf(self.high, answer)
+
+    def sample(self, values: Any) -> Any:
+        """Return clamped noisy values, in the form of the input: exact, float, or array of floats."""
+        if isinstance(values, np.ndarray):
+            return np.clip(
+                self.noise.sample(np.clip(values, float(self.low), float(self.high))),
+                float(self.low),
+                float(self.high),
+            )
+        inside = min(max(rational(values, "value"), self.low), self.high)
+        noisy = min(max(self.noise.sample(inside), self.low), self.high)
+        return float(noisy) if isinstance(values, float) else noisy
+
+    def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Pure:
+        """Return the privacy of one release, that of the noise before truncation."""
+        return self.noise.guarantee(sensitivity)
+
+    def radius(self, beta: Real = "0.05") -> Fraction:
+        """Return the smallest multiple r of the step with Pr[|report - y| > r] <= beta for every y."""
+        return self.steps.radius(beta) * self.step
+
+    def mean_error(self, answer: Real) -> Fraction:
+        """Return E|report - answer| for an answer on the grid."""
+        return self.steps.mean_error(self._grid(answer)) * self.step
+
+    def _grid(self, answer: Real) -> int:
+        return int((rational(answer, "answer") / self.step + Fraction(1, 2)) // 1)
