@@ -1,0 +1,102 @@
+"""Charts draw what they are given, in the caller's order, and save without reaching for any host."""
+
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.show import bars, heatmap, lines, save, stacked, steps
+
+ROWS = [
+    {"ward": "B", "n": Fraction(241, 2), "low": 110, "high": 130, "year": 2020},
+    {"ward": "A", "n": Decimal("80.5"), "low": 70, "high": 90, "year": 2020},
+    {"ward": "C", "n": np.int64(150), "low": 140, "high": 160, "year": 2021},
+]
+
+
+def values(chart):
+    return chart.to_dict()["data"]["values"]
+
+
+def test_bars_keep_the_callers_order_and_exact_values():
+    assert [(row["x"], row["y"]) for row in values(bars(ROWS, x="ward", y="n"))] == [
+        ("B", 120.5),
+        ("A", 80.5),
+        ("C", 150.0),
+    ]
+
+
+def test_error_bars_appear_only_when_both_ends_are_named():
+    assert len(bars(ROWS, x="ward", y="n").layer) == 1
+    assert len(bars(ROWS, x="ward", y="n", low="low", high="high").layer) == 4
+
+
+def test_column_names_with_special_characters_are_harmless():
+    rows = [{"a.b[0]": 1, "c'd": 2}, {"a.b[0]": 2, "c'd": 3}]
+    assert values(lines(rows, x="a.b[0]", y="c'd")) == [{"x": 1.0, "y": 2.0}, {"x": 2.0, "y": 3.0}]
+
+
+def test_rows_that_cannot_be_drawn_are_left_out():
+    rows = [{"x": 1, "y": float("nan")}, {"x": 2, "y": None}, {"x": 3, "y": 10**400}, {"x": 4, "y": 5}]
+    assert values(lines(rows, x="x", y="y")) == [{"x": 4.0, "y": 5.0}]
+    assert values(lines([{"x": 0, "y": 1}, {"x": 1, "y": 1}], x="x", y="y", log_x=True)) == [
+        {"x": 1.0, "y": 1.0}
+    ]
+
+
+@pytest.mark.parametrize("rows", [[], [{"x": None, "y": 1}]])
+def test_an_empty_chart_is_refused(rows):
+    with pytest.raises(ParameterError, match="at least one row"):
+        lines(rows, x="x", y="y")
+
+
+def test_a_missing_column_is_named():
+    with pytest.raises(ParameterError, match="'wards'"):
+        bars(ROWS, x="wards", y="n")
+
+
+def test_small_heat_maps_carry_their_numbers_and_large_ones_do_not():
+    small = [{"a": i, "b": j, "v": i * j} for i in range(4) for j in range(4)]
+    large = [{"a": i, "b": j, "v": i * j} for i in range(20) for j in range(20)]
+    assert len(heatmap(small, x="a", y="b", value="v").layer) == 2
+    assert len(heatmap(large, x="a", y="b", value="v").layer) == 1
+
+
+def test_a_stack_keeps_every_chart():
+    parts = [lines(ROWS, x="ward", y="n"), steps([{"x": 0, "y": 0}, {"x": 1, "y": 1}], x="x", y="y")]
+    assert len(stacked(parts, title="both").vconcat) == 2
+    with pytest.raises(ParameterError):
+        stacked([])
+
+
+def test_saved_files_are_what_their_ending_says(tmp_path):
+    chart = bars(ROWS, x="ward", y="n", low="low", high="high", title="Patients by ward")
+    assert save(chart, tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    drawing = save(chart, tmp_path / "a.svg").read_text()
+    assert drawing.startswith("<svg")
+    assert "Patients by ward" in drawing
+    assert '"values"' in save(chart, tmp_path / "a.json").read_text()
+
+
+def test_html_loads_nothing_from_anywhere(tmp_path):
+    text = save(bars(ROWS, x="ward", y="n"), tmp_path / "a.html").read_text()
+    assert "120.5" in text
+    assert not re.search(r"<script[^>]+src=", text)
+    assert not re.search(r"<link\b", text)
+    assert not re.search(r"@import|url\(\s*['\"]?http", text)
+
+
+def test_an_unknown_ending_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(ParameterError, match="png"):
+        save(bars(ROWS, x="ward", y="n"), tmp_path / "a.jpeg")
+    assert not list(tmp_path.iterdir())
+
+
+def test_text_from_the_data_cannot_become_markup():
+    rows = [{"k": "<script>alert(1)</script>", "v": 1}]
+    from discreet.show.save import svg
+
+    assert "<script" not in svg(bars(rows, x="k", y="v"))
