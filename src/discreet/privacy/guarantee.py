@@ -1,12 +1,14 @@
-"""What is promised: pure, approximate and concentrated differential privacy, as values.
+"""What is promised: pure, approximate and concentrated privacy, and whole loss laws, as values.
 
 A mechanism M is (epsilon, delta)-private when, for all neighbours D, D' and all events S,
 
     Pr[M(D) in S] <= exp(epsilon) * Pr[M(D') in S] + delta.
 
 Each guarantee answers the same questions: `epsilon(delta)`, the smallest epsilon it promises at that
-delta; `delta(epsilon)`; and `group(k)`, what it promises to k units at once.  The answers are tight for
-the guarantee itself: some mechanism that satisfies it attains them.
+delta; `delta(epsilon)`; and `group(k)`, what it promises to k units at once.  For pure, approximate and
+whole-law guarantees the answers are tight: some mechanism that satisfies the guarantee attains them, and
+the bounds differ by rounding only.  For concentrated privacy `high` is the best known conversion and
+`low` what the Gaussian, one such mechanism, attains.
 
 References.  The extremal mechanism of (epsilon, delta)-privacy: Kairouz, Oh, Viswanath, ICML 2015.
 """
@@ -15,8 +17,26 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.exact.number import ball, enclose, exp_bounds
+from discreet.exact.number import Real, non_negative, rational
+from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.bounds import Bounds
+from discreet.privacy.loss import GaussianLoss, Law, ResponseLoss
+from discreet.privacy.zcdp import delta_of_rho, epsilon_of_rho
+
+
+def small_delta(value: Real) -> Fraction:
+    """Return the delta that a user meant, refusing what no guarantee can mean."""
+    delta = rational(value, "delta")
+    if not 0 <= delta < 1:
+        raise ParameterError(f"delta must be at least 0 and less than 1, got {value}")
+    return delta
+
+
+def group_size(value: int) -> int:
+    """Return the size of a group, refusing what is not a group."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ParameterError(f"a group is a whole number of at least one unit, got {value}")
+    return value
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +46,19 @@ class Pure:
     cost: Fraction
 
     def __post_init__(self) -> None:
-        if self.cost < 0:
-            raise ParameterError(f"epsilon must not be negative, got {self.cost}")
+        object.__setattr__(self, "cost", non_negative(self.cost, "epsilon"))
 
-    def epsilon(self, delta: Fraction = Fraction(0)) -> Bounds:
+    def epsilon(self, delta: Real = 0) -> Bounds:
         """Return the smallest epsilon promised at this delta."""
-        return Approximate(self.cost, Fraction(0)).epsilon(delta)
+        return Profile(ResponseLoss(self.cost)).epsilon(delta)
 
-    def delta(self, epsilon: Fraction) -> Bounds:
+    def delta(self, epsilon: Real) -> Bounds:
         """Return the smallest delta promised at this epsilon."""
-        return Approximate(self.cost, Fraction(0)).delta(epsilon)
+        return Profile(ResponseLoss(self.cost)).delta(epsilon)
 
     def group(self, size: int) -> "Pure":
         """Return the promise to `size` units at once: the cost multiplies."""
-        return Pure(self.cost * size)
+        return Pure(self.cost * group_size(size))
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,36 +69,89 @@ class Approximate:
     slack: Fraction
 
     def __post_init__(self) -> None:
-        if self.cost < 0:
-            raise ParameterError(f"epsilon must not be negative, got {self.cost}")
+        object.__setattr__(self, "cost", non_negative(self.cost, "epsilon"))
+        object.__setattr__(self, "slack", rational(self.slack, "delta"))
         if not 0 <= self.slack <= 1:
             raise ParameterError(f"delta must lie between 0 and 1, got {self.slack}")
 
-    def epsilon(self, delta: Fraction = Fraction(0)) -> Bounds:
-        """Return the smallest epsilon promised at this delta: ln(e^c - d (1 + e^c)), d the delta left over."""
-        if delta < self.slack:
-            return Bounds(Fraction(0), None, "no finite epsilon at this delta")
-        if delta == self.slack:
-            return Bounds.exactly(self.cost)
-        left = (delta - self.slack) / (1 - self.slack)
-        if (1 - left) * exp_bounds(self.cost)[1] - left <= 1:
-            return Bounds.exactly(Fraction(0))
-        low, high = enclose(lambda: ((1 - ball(left)) * ball(self.cost).exp() - ball(left)).log())
-        return Bounds(max(low, Fraction(0)), min(max(high, Fraction(0)), self.cost))
+    def epsilon(self, delta: Real = 0) -> Bounds:
+        """Return the smallest epsilon promised at this delta."""
+        return Profile(ResponseLoss(self.cost, self.slack)).epsilon(delta)
 
-    def delta(self, epsilon: Fraction) -> Bounds:
-        """Return the smallest delta promised at this epsilon: slack + (1-slack) (e^c - e^epsilon) / (1 + e^c)."""
-        if epsilon >= self.cost:
-            return Bounds.exactly(self.slack)
-        low, high = enclose(
-            lambda: (ball(self.cost).exp() - ball(epsilon).exp()) / (1 + ball(self.cost).exp()) * ball(1 - self.slack)
-            + ball(self.slack)
-        )
-        return Bounds(low, min(high, Fraction(1)))
+    def delta(self, epsilon: Real) -> Bounds:
+        """Return the smallest delta promised at this epsilon."""
+        return Profile(ResponseLoss(self.cost, self.slack)).delta(epsilon)
 
     def group(self, size: int) -> "Approximate":
         """Return the promise to `size` units at once: k c, and slack (e^{kc} - 1) / (e^c - 1), rounded up."""
-        if self.cost == 0:
-            return Approximate(self.cost, min(self.slack * size, Fraction(1)))
-        growth = sum((exp_bounds(self.cost * step)[1] for step in range(size)), Fraction(0))
-        return Approximate(self.cost * size, min(self.slack * growth, Fraction(1)))
+        law = ResponseLoss(self.cost, self.slack).group(group_size(size))
+        return Approximate(law.cost, law.slack)
+
+
+@dataclass(frozen=True, slots=True)
+class Concentrated:
+    """Concentrated privacy: rho-zCDP, except for events of total probability `slack`."""
+
+    rho: Fraction
+    slack: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rho", non_negative(self.rho, "rho"))
+        object.__setattr__(self, "slack", small_delta(self.slack))
+
+    def epsilon(self, delta: Real = 0) -> Bounds:
+        """Return the smallest epsilon promised at this delta."""
+        left = (small_delta(delta) - self.slack) / (1 - self.slack)
+        if self.rho == 0 and left >= 0:
+            return Bounds.exactly(Fraction(0), "concentrated")
+        if left <= 0:
+            return Bounds(Fraction(0), None, "concentrated")
+        low, _ = GaussianLoss(2 * self.rho).epsilon(left)
+        return Bounds(low, max(low, epsilon_of_rho(self.rho, left)), "concentrated")
+
+    def delta(self, epsilon: Real) -> Bounds:
+        """Return the smallest delta promised at this epsilon."""
+        at = non_negative(epsilon, "epsilon")
+        low, _ = GaussianLoss(2 * self.rho).delta(at)
+        high = max(low, delta_of_rho(self.rho, at))
+        return Bounds(
+            self.slack + (1 - self.slack) * low, self.slack + (1 - self.slack) * high, "concentrated"
+        )
+
+    def group(self, size: int) -> "Concentrated":
+        """Return the promise to `size` units at once: rho grows with the square of the size."""
+        if self.slack and group_size(size) > 1:
+            raise ParameterError(
+                "no group bound is known for concentrated privacy with slack; use its epsilon and delta"
+            )
+        return Concentrated(self.rho * group_size(size) ** 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """The whole privacy-loss law of a mechanism: everything that composition can use."""
+
+    law: Law
+
+    def epsilon(self, delta: Real = 0) -> Bounds:
+        """Return the smallest epsilon promised at this delta."""
+        low, high = self.law.epsilon(small_delta(delta))
+        return Bounds(low, high, "exact")
+
+    def delta(self, epsilon: Real) -> Bounds:
+        """Return the smallest delta promised at this epsilon."""
+        low, high = self.law.delta(non_negative(epsilon, "epsilon"))
+        return Bounds(max(Fraction(0), low), min(Fraction(1), high), "exact")
+
+    def group(self, size: int) -> "Profile":
+        """Return the promise to `size` units at once."""
+        return Profile(self.law.group(group_size(size)))
+
+    @classmethod
+    def of_atoms(cls, *pairs: tuple[tuple[Fraction, Fraction], ...]) -> "Profile":
+        """Return the exact profile of a finite mechanism from its neighbouring pairs, each given once."""
+        both = [*pairs, *(tuple((q, p) for p, q in pair) for pair in pairs)]
+        return cls(AtomsLoss.envelope(both))
+
+
+Guarantee = Pure | Approximate | Concentrated | Profile

@@ -1,0 +1,453 @@
+"""The privacy-loss laws of the library's mechanisms, exact for a single release.
+
+For a pair (P, Q) of output laws the privacy loss is L = ln(dP/dQ) under P, and
+
+    delta(epsilon) = E[max(1 - exp(epsilon - L), 0)]
+
+is the smallest delta at that epsilon.  A law stands for a *dominating* pair: its curve lies on or above
+that of every pair of neighbours in either order.  Each law says four things about itself:
+`delta(epsilon)` and `epsilon(delta)`, enclosed by rationals; `pure`, the largest loss; and `rho`, its
+zCDP, with `slack` the probability of an infinite loss; and `group(size)`, the law for several units at
+once.
+
+Theorem (shifts).  For log-concave noise (geometric, Laplace, Gaussian, discrete Gaussian) a shift by at
+most s is dominated by a shift by exactly s.
+Proof.  The likelihood ratio is monotone, so the best event is a half-line, and its probability under the
+shifted law falls as the shift grows.
+
+Theorem (vectors).  Independent Laplace or geometric noise on every coordinate, moved by a vector of l1
+norm s (an integer vector for geometric), is dominated by one coordinate moved by s.
+Proof.  Move one coordinate at a time.  Testing through intermediate points can only help the tester, so
+the trade-off of the whole is at least the iterate of x -> 1 - f_v(x) over the coordinates' moves v.  For
+a shift family 1 - f_v(1 - F(c)) = 1 - F(c - v), so these maps compose by adding the moves; for integer
+moves of a lattice law they map corners to corners and are linear between them, so this holds between the
+corners too.
+
+Theorem (concentration).  Under the geometric mean R of P and Q the laws below have a symmetric loss X,
+and the Renyi divergence of order a is [h((a - 1/2)**2) - h(1/4)] / (a - 1) with h(u**2) = ln E_R[cosh(u
+X)].  If that moment function, as an entire function of u**2 (of order 1/2), has only negative zeros, then
+it is a product of factors (1 + u**2 / z), h is concave, and the mechanism is rho-zCDP with rho = KL(P,
+Q), attained as a -> 1.
+ - randomised response: cosh(u c), rho = c tanh(c / 2);
+ - Laplace: cosh(u c) + sinh(u c) / (2 u), whose zeros are the eigenvalues of a vibrating string fixed at
+   one end and elastically held at the other, rho = c + exp(-c) - 1;
+ - geometric: a cosine polynomial with coefficients falling towards the middle, all of whose zeros are
+   real because (Enestrom and Kakeya) half of it has its zeros inside the unit disc. A bounded-range law
+   has E_Q[exp(a X)] with curvature at most c**2 / 4 in a (Hoeffding), zero at a = 0 and a = 1, so it is
+   c**2 / 8-zCDP.  The discrete Gaussian has the rho of the continuous one.
+
+References.  Bounded range: Durfee and Rogers, NeurIPS 2019; Dong, Durfee, Rogers, ICML 2020.  Discrete
+Gaussian: Canonne, Kamath, Steinke, NeurIPS 2020.  Analytic Gaussian: Balle and Wang, ICML 2018.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+from flint import arb, ctx
+
+from discreet.errors import ParameterError
+from discreet.exact.number import ball, enclose, from_exact, log_bounds
+from discreet.privacy.atoms import AtomsLoss
+from discreet.privacy.lattice import gaussian_mass
+from discreet.privacy.zcdp import epsilon_of_rho, pure_rho
+
+Enclosure = tuple[Fraction, Fraction]
+ZERO: Enclosure = (Fraction(0), Fraction(0))
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseLoss:
+    """The worst law of (cost, slack)-privacy: randomised response, except that slack reveals everything."""
+
+    cost: Fraction
+    slack: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if self.cost < 0:
+            raise ParameterError(f"epsilon must not be negative, got {self.cost}")
+        if not 0 <= self.slack <= 1:
+            raise ParameterError(f"delta must lie between 0 and 1, got {self.slack}")
+
+    @property
+    def pure(self) -> Fraction:
+        """Return the largest finite loss."""
+        return self.cost
+
+    @property
+    def rho(self) -> Fraction:
+        """Return the zCDP of the law without its slack, rounded up."""
+        return pure_rho(self.cost)
+
+    def delta(self, epsilon: Fraction) -> Enclosure:
+        """Return rationals around slack + (1 - slack) (exp(c) - exp(epsilon)) / (1 + exp(c))."""
+        if epsilon >= self.cost:
+            return self.slack, self.slack
+
+        def curve() -> arb:
+            top = ball(self.cost).exp()
+            return ball(self.slack) + ball(1 - self.slack) * (top - ball(epsilon).exp()) / (1 + top)
+
+        return enclose(curve)
+
+    def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction | None]:
+        """Return rationals around ln(exp(c) - d (1 + exp(c))), d being the delta the slack leaves."""
+        if delta < self.slack:
+            return Fraction(0), None
+        if delta == self.slack or self.cost == 0:
+            return self.cost, self.cost
+        left = (delta - self.slack) / (1 - self.slack)
+        # exp(c) (1 - left) - left <= 1 exactly when exp(c) <= (1 + left) / (1 - left).
+        if left == 1 or self.cost <= log_bounds((1 + left) / (1 - left))[0]:
+            return ZERO
+        low, high = enclose(lambda: (ball(1 - left) * ball(self.cost).exp() - ball(left)).log())
+        return max(low, Fraction(0)), max(high, Fraction(0))
+
+    def group(self, size: int) -> "ResponseLoss":
+        """Return the worst law for `size` units: k c, and slack (exp(k c) - 1) / (exp(c) - 1), rounded up."""
+        if self.slack == 0 or self.cost == 0:
+            return ResponseLoss(self.cost * size, min(self.slack * size, Fraction(1)))
+        growth = enclose(lambda: (ball(self.cost * size).exp() - 1) / (ball(self.cost).exp() - 1))[1]
+        return ResponseLoss(self.cost * size, min(self.slack * growth, Fraction(1)))
+
+
+@dataclass(frozen=True, slots=True)
+class GeometricLoss:
+    """Two-sided geometric noise, probability (1 - a) / (1 + a) * a**|k|, moved by an integer `shift`."""
+
+    alpha: Fraction
+    shift: int
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < 1:
+            raise ParameterError(f"alpha must lie strictly between 0 and 1, got {self.alpha}")
+        _check_shift(self.shift)
+
+    @property
+    def slack(self) -> Fraction:
+        """Return the probability of an infinite loss."""
+        return Fraction(0)
+
+    @property
+    def pure(self) -> Fraction:
+        """Return the largest loss, shift * ln(1/alpha), rounded up."""
+        return log_bounds(1 / self.alpha)[1] * self.shift
+
+    @property
+    def rho(self) -> Fraction:
+        """Return the zCDP of the law, its Kullback-Leibler divergence, rounded up."""
+        if self.shift == 0:
+            return Fraction(0)
+
+        def divergence() -> arb:
+            # E|Z - s| - E|Z| = s - 2 E[min(s, Z) for Z > 0] = s - 2 a (1 - a**s) / (1 - a**2).
+            a = ball(self.alpha)
+            return (self.shift - 2 * a * (1 - a**self.shift) / (1 - a**2)) * -a.log()
+
+        return enclose(divergence)[1]
+
+    def atoms(self) -> AtomsLoss:
+        """Return the finite pair behind the law: the two flat ends and the points between."""
+        a, s = self.alpha, self.shift
+        if s == 0:
+            return AtomsLoss(((Fraction(1), Fraction(1)),))
+        end, step = 1 / (1 + a), (1 - a) / (1 + a)
+        inside = [(step * a**k, step * a ** (s - k)) for k in range(1, s)]
+        return AtomsLoss(((end, end * a**s), *inside, (end * a**s, end)))
+
+    def delta(self, epsilon: Fraction) -> Enclosure:
+        """Return rationals around the maximum over half-lines {k <= m} of their excess probability."""
+        if self.shift == 0:
+            return ZERO
+        # The loss at k is (shift - 2 k) ln(1/alpha); the best half-line ends where it passes epsilon.
+        best = (self.shift - epsilon / log_bounds(1 / self.alpha)[0]) / 2
+
+        def excess(m: int) -> arb:
+            p, q = self._below(m)
+            return p - ball(epsilon).exp() * q
+
+        return self._largest(best, excess)
+
+    def epsilon(self, delta: Fraction) -> Enclosure:
+        """Return rationals around the smallest epsilon at this delta."""
+        if self.shift == 0 or delta >= 1:
+            return ZERO
+        # Half-line m asks for exp(epsilon) >= (p - delta) / q, a parabola in alpha**m with this maximum.
+        top = (1 - delta) * (1 + self.alpha) / (2 * self.alpha)
+        best = log_bounds(top)[0] / log_bounds(self.alpha)[0]
+
+        def crossing(m: int) -> arb:
+            p, q = self._below(m)
+            return (p - ball(delta)) / q
+
+        low, high = self._largest(best, crossing)
+        return (
+            log_bounds(low)[0] if low > 1 else Fraction(0),
+            log_bounds(high)[1] if high > 1 else Fraction(0),
+        )
+
+    def group(self, size: int) -> "GeometricLoss":
+        """Return the law for `size` units: the shift multiplies."""
+        return GeometricLoss(self.alpha, self.shift * size)
+
+    def _below(self, m: int) -> tuple[arb, arb]:
+        """Return the probabilities of {k <= m}, 0 <= m < shift, without and with the shift."""
+        a = ball(self.alpha)
+        return 1 - a ** (m + 1) / (1 + a), a ** (self.shift - m) / (1 + a)
+
+    def _largest(self, best: Fraction, value: Callable[[int], arb]) -> Enclosure:
+        """Return rationals around the maximum, if positive, of a unimodal function; it is near `best`."""
+        near = {min(max(int(best // 1) + step, 0), self.shift - 1) for step in (-1, 0, 1, 2)}
+        sides = [_positive_enclosure(partial(value, m)) for m in near]
+        return max(low for low, _ in sides), max(high for _, high in sides)
+
+
+def _positive_enclosure(function: Callable[[], arb]) -> Enclosure:
+    """Return rationals around max(f(), 0); a value too near zero to tell is enclosed by [0, 2**-256]."""
+    with ctx.workprec(320):
+        value = function()
+        if not value > 0:
+            return Fraction(0), max(Fraction(0), from_exact(value.upper()))
+    return enclose(function)
+
+
+@dataclass(frozen=True, slots=True)
+class LaplaceLoss:
+    """Continuous Laplace noise moved by `ratio` times its scale."""
+
+    ratio: Fraction
+
+    def __post_init__(self) -> None:
+        _check_cost(self.ratio)
+
+    @property
+    def slack(self) -> Fraction:
+        """Return the probability of an infinite loss."""
+        return Fraction(0)
+
+    @property
+    def pure(self) -> Fraction:
+        """Return the largest loss."""
+        return self.ratio
+
+    @property
+    def rho(self) -> Fraction:
+        """Return the zCDP of the law, ratio + exp(-ratio) - 1, rounded up."""
+        return (
+            Fraction(0)
+            if self.ratio == 0
+            else enclose(lambda: ball(self.ratio) + (-ball(self.ratio)).expm1())[1]
+        )
+
+    def delta(self, epsilon: Fraction) -> Enclosure:
+        """Return rationals around 1 - exp((epsilon - ratio) / 2)."""
+        if epsilon >= self.ratio:
+            return ZERO
+        return enclose(lambda: -((ball(epsilon) - ball(self.ratio)) / 2).expm1())
+
+    def epsilon(self, delta: Fraction) -> Enclosure:
+        """Return rationals around ratio + 2 ln(1 - delta)."""
+        if delta == 0 or delta >= 1:
+            return (self.ratio, self.ratio) if delta == 0 else ZERO
+        low, high = log_bounds(1 - delta)
+        return max(self.ratio + 2 * low, Fraction(0)), max(self.ratio + 2 * high, Fraction(0))
+
+    def group(self, size: int) -> "LaplaceLoss":
+        """Return the law for `size` units: the shift multiplies."""
+        return LaplaceLoss(self.ratio * size)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundedRangeLoss:
+    """The envelope of all laws with a loss in some interval of length `cost` (the exponential mechanism)."""
+
+    cost: Fraction
+
+    def __post_init__(self) -> None:
+        _check_cost(self.cost)
+
+    @property
+    def slack(self) -> Fraction:
+        """Return the probability of an infinite loss."""
+        return Fraction(0)
+
+    @property
+    def pure(self) -> Fraction:
+        """Return the largest loss."""
+        return self.cost
+
+    @property
+    def rho(self) -> Fraction:
+        """Return the zCDP of every bounded-range law."""
+        return self.cost**2 / 8
+
+    def delta(self, epsilon: Fraction) -> Enclosure:
+        """Return rationals around (exp(c/2) - exp(epsilon/2))**2 / (exp(c) - 1)."""
+        if epsilon >= self.cost:
+            return ZERO
+        return enclose(
+            lambda: ((ball(self.cost) / 2).exp() - (ball(epsilon) / 2).exp()) ** 2 / ball(self.cost).expm1()
+        )
+
+    def epsilon(self, delta: Fraction) -> Enclosure:
+        """Return rationals around 2 ln(exp(c/2) - sqrt(delta (exp(c) - 1)))."""
+        if delta == 0 or self.cost == 0:
+            return self.cost, self.cost
+        if self.delta(Fraction(0))[0] <= delta:
+            return ZERO
+
+        def curve() -> arb:
+            return 2 * ((ball(self.cost) / 2).exp() - (ball(delta) * ball(self.cost).expm1()).sqrt()).log()
+
+        low, high = enclose(curve)
+        return max(low, Fraction(0)), max(high, Fraction(0))
+
+    def group(self, size: int) -> "BoundedRangeLoss":
+        """Return the law for `size` units: ranges add."""
+        return BoundedRangeLoss(self.cost * size)
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianLoss:
+    """Continuous Gaussian noise moved by the square root of `mu_squared` standard deviations."""
+
+    mu_squared: Fraction
+
+    def __post_init__(self) -> None:
+        if self.mu_squared < 0:
+            raise ParameterError(f"mu_squared must not be negative, got {self.mu_squared}")
+
+    @property
+    def slack(self) -> Fraction:
+        """Return the probability of an infinite loss."""
+        return Fraction(0)
+
+    @property
+    def pure(self) -> Fraction | None:
+        """Return None: the loss is unbounded, unless nothing moves."""
+        return None if self.mu_squared else Fraction(0)
+
+    @property
+    def rho(self) -> Fraction:
+        """Return the zCDP of the law."""
+        return self.mu_squared / 2
+
+    def delta(self, epsilon: Fraction) -> Enclosure:
+        """Return rationals around N(mu/2 - epsilon/mu) - exp(epsilon) N(-mu/2 - epsilon/mu)."""
+        if self.mu_squared == 0:
+            return ZERO
+
+        def curve() -> arb:
+            mu, at = ball(self.mu_squared).sqrt(), ball(epsilon)
+            return _normal(mu / 2 - at / mu) - at.exp() * _normal(-mu / 2 - at / mu)
+
+        return enclose(curve)
+
+    def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction | None]:
+        """Return rationals around the smallest epsilon at this delta."""
+        return inverted(self.delta, self.rho, delta)
+
+    def group(self, size: int) -> "GaussianLoss":
+        """Return the law for `size` units: mu multiplies."""
+        return GaussianLoss(self.mu_squared * size**2)
+
+
+@dataclass(frozen=True, slots=True)
+class DiscreteGaussianLoss:
+    """Integer noise, probability proportional to exp(-k**2 / (2 variance)), moved by an integer `shift`."""
+
+    variance: Fraction
+    shift: int
+
+    def __post_init__(self) -> None:
+        if self.variance <= 0:
+            raise ParameterError(f"variance must be greater than 0, got {self.variance}")
+        _check_shift(self.shift)
+
+    @property
+    def slack(self) -> Fraction:
+        """Return the probability of an infinite loss."""
+        return Fraction(0)
+
+    @property
+    def pure(self) -> Fraction | None:
+        """Return None: the loss is unbounded, unless nothing moves."""
+        return None if self.shift else Fraction(0)
+
+    @property
+    def rho(self) -> Fraction:
+        """Return the zCDP of the law."""
+        return Fraction(self.shift**2) / (2 * self.variance)
+
+    def delta(self, epsilon: Fraction) -> Enclosure:
+        """Return rationals around Pr[Z <= m] - exp(epsilon) Pr[Z <= m - shift], m the best half-line."""
+        if self.shift == 0:
+            return ZERO
+        bound = Fraction(self.shift, 2) - epsilon * self.variance / self.shift
+        m = -(-bound.numerator // bound.denominator) - 1
+        return enclose(
+            lambda: (
+                gaussian_mass(m, self.variance)
+                - ball(epsilon).exp() * gaussian_mass(m - self.shift, self.variance)
+            )
+        )
+
+    def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction | None]:
+        """Return rationals around the smallest epsilon at this delta."""
+        return inverted(self.delta, self.rho, delta)
+
+    def group(self, size: int) -> "DiscreteGaussianLoss":
+        """Return the law for `size` units: the shift multiplies."""
+        return DiscreteGaussianLoss(self.variance, self.shift * size)
+
+
+Law = (
+    ResponseLoss
+    | GeometricLoss
+    | LaplaceLoss
+    | BoundedRangeLoss
+    | GaussianLoss
+    | DiscreteGaussianLoss
+    | AtomsLoss
+)
+
+
+def inverted(
+    curve: Callable[[Fraction], Enclosure], rho: Fraction, delta: Fraction
+) -> tuple[Fraction, Fraction | None]:
+    """Return rationals around the point where a falling curve of zCDP at most rho meets delta."""
+    if rho == 0 or delta >= 1 or curve(Fraction(0))[1] <= delta:
+        return ZERO
+    if delta == 0:
+        return Fraction(0), None
+    low, high = Fraction(0), epsilon_of_rho(rho, delta)
+    while high - low > high / 2**56:
+        middle = _short((low + high) / 2, low + high)
+        below, above = curve(middle)
+        if above <= delta:
+            high = middle
+        elif below > delta:
+            low = middle
+        else:
+            break
+    return low, high
+
+
+def _short(x: Fraction, scale: Fraction) -> Fraction:
+    bits = 80 + max(0, scale.denominator.bit_length() - scale.numerator.bit_length())
+    return Fraction(x.numerator * 2**bits // x.denominator, 2**bits)
+
+
+def _normal(x: arb) -> arb:
+    return (-x / arb(2).sqrt()).erfc() / 2
+
+
+def _check_cost(cost: Fraction) -> None:
+    if cost < 0:
+        raise ParameterError(f"epsilon must not be negative, got {cost}")
+
+
+def _check_shift(shift: int) -> None:
+    if shift < 0:
+        raise ParameterError(f"a shift must not be negative, got {shift}")
