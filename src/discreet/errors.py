@@ -43,6 +43,10 @@ class LedgerError(DiscreetError, RuntimeError):
     """The ledger cannot be trusted or reached, so nothing may be released."""
 
 
+class ConflictError(LedgerError):
+    """A request contradicts what the ledger already holds under its id; nothing was charged."""
+
+
 class EngineError(DiscreetError, RuntimeError):
     """The engine failed after data was touched; the message is the same whatever the data."""
 

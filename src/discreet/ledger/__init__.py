@@ -1,0 +1,28 @@
+"""What has been spent: durable, sealed, and checked before every answer."""
+
+from discreet.ledger.anchor import Anchor, FileAnchor
+from discreet.ledger.book import Ledger
+from discreet.ledger.check import Finding, Report
+from discreet.ledger.entry import EVERYBODY, Entry, Granted, Receipt, Request, Scope, Stored
+from discreet.ledger.opening import adopt_ledger, migrate_ledger, open_ledger
+from discreet.ledger.view import BudgetView, LimitView
+
+__all__ = [
+    "EVERYBODY",
+    "Anchor",
+    "BudgetView",
+    "Entry",
+    "FileAnchor",
+    "Finding",
+    "Granted",
+    "Ledger",
+    "LimitView",
+    "Receipt",
+    "Report",
+    "Request",
+    "Scope",
+    "Stored",
+    "adopt_ledger",
+    "migrate_ledger",
+    "open_ledger",
+]

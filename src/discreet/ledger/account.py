@@ -1,0 +1,173 @@
+"""The account of one dataset: the pure function from its history to what may still happen.
+
+Theorem.  Let an account be any value reached from `Account.opened` by `after`.  Then for every limit in
+force, the costs of all requests ever reserved that the limit covers were admitted by its filter when they
+were reserved; so whatever was released, by whichever analysts pooling their answers, keeps each limit's
+promise.
+
+Proof.  Costs enter only through `Reserved`, and `after` raises unless every covering limit's filter admits
+the sum.  No event subtracts.  At most one `Answered` follows each `Reserved`, because answering removes the
+reservation from `running` and only a running reservation can be answered; so the released answers cost no
+more than what was reserved.
+
+Spending is kept once, per project and analyst; a limit's total is the sum over the pairs it covers, so a
+limit set late counts everything from the beginning, and no second set of totals can disagree with the first.
+
+A limit that is raised restarts the promise at the new budget, over the whole history.  That decision is the
+curator's and is recorded with a reason; the theorem of the filter asks that it not be taken by looking at
+answers.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from typing import Any, assert_never
+
+from discreet.errors import BudgetError, ConflictError, LedgerError
+from discreet.ledger.codec import canonical, read_budget, read_cost, write_budget, write_cost
+from discreet.ledger.entry import (
+    ATTEMPTS,
+    EVERYBODY,
+    Answered,
+    Closed,
+    Created,
+    Event,
+    Failed,
+    Joined,
+    Left,
+    Limited,
+    Request,
+    Reserved,
+    Retried,
+    Scope,
+)
+from discreet.privacy.filter import Budget, Cost, Filter
+
+Member = tuple[str, str]
+"""A project and an analyst."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Where a dataset stands; `running` maps each unanswered reservation to its number of attempts."""
+
+    dataset: str
+    limits: Mapping[Scope, Budget]
+    analysts: frozenset[str] | None
+    closed: bool = False
+    spent: Mapping[Member, Cost] = field(default_factory=dict)
+    running: Mapping[int, int] = field(default_factory=dict)
+
+    @classmethod
+    def opened(cls, dataset: str, event: Created) -> "Account":
+        """Return the account as its first event leaves it."""
+        analysts = None if event.analysts is None else frozenset(event.analysts)
+        return cls(dataset, {EVERYBODY: event.budget}, analysts)
+
+    def filter(self, scope: Scope) -> Filter:
+        """Return the filter of one limit: its budget, and what those it covers have spent together."""
+        spent = reduce(Cost.__add__, (c for m, c in self.spent.items() if scope.covers(*m)), Cost.zero)
+        return Filter(self.limits[scope], spent)
+
+    def admit(self, analyst: str) -> None:
+        """Raise BudgetError unless this analyst may see the dataset."""
+        if self.analysts is not None and analyst not in self.analysts:
+            raise BudgetError(
+                f"analyst {analyst} may not ask about dataset {self.dataset}; its curator can add them to "
+                "the ledger"
+            )
+
+    def check(self, request: Request) -> None:
+        """Raise BudgetError, naming the limit, unless this request may be paid for."""
+        self.admit(request.analyst)
+        if self.closed:
+            raise BudgetError(f"dataset {self.dataset} is closed; only answers already given can be read")
+        for scope in self.limits:
+            if scope.covers(request.project, request.analyst):
+                try:
+                    self.filter(scope).spend(request.cost)
+                except BudgetError as refusal:
+                    raise BudgetError(
+                        f"the limit on {scope} of dataset {self.dataset} refuses: {refusal}"
+                    ) from None
+
+    def after(self, event: Event, number: int) -> "Account":
+        """Return the account after entry `number`, or raise and change nothing."""
+        match event:
+            case Created():
+                raise ConflictError(f"dataset {self.dataset} already has an account")
+            case Limited(scope, budget, _):
+                return replace(self, limits={**self.limits, scope: budget})
+            case Joined(analyst, _):
+                return replace(self, analysts=self._listed() | {analyst})
+            case Left(analyst, _):
+                return replace(self, analysts=self._listed() - {analyst})
+            case Closed():
+                return replace(self, closed=True)
+            case Reserved(request):
+                self.check(request)
+                member = request.project, request.analyst
+                total = self.spent.get(member, Cost.zero) + request.cost
+                return replace(self, spent={**self.spent, member: total}, running={**self.running, number: 1})
+            case Retried(reservation, attempt):
+                if attempt != self._attempts(reservation) + 1 or attempt > ATTEMPTS:
+                    raise ConflictError(f"entry {reservation} of dataset {self.dataset} has no attempts left")
+                return replace(self, running={**self.running, reservation: attempt})
+            case Answered(reservation) | Failed(reservation):
+                self._attempts(reservation)
+                return replace(
+                    self, running={n: tries for n, tries in self.running.items() if n != reservation}
+                )
+            case never:
+                assert_never(never)
+
+    def _attempts(self, reservation: int) -> int:
+        if reservation not in self.running:
+            raise ConflictError(f"entry {reservation} of dataset {self.dataset} is not waiting for an answer")
+        return self.running[reservation]
+
+    def _listed(self) -> frozenset[str]:
+        if self.analysts is None:
+            raise ConflictError(
+                f"dataset {self.dataset} was opened to everybody who holds the ledger, so it keeps no list "
+                "of "
+                "analysts; name the analysts when creating a dataset to keep one"
+            )
+        return self.analysts
+
+
+def write_account(account: Account) -> str:
+    """Return the one text that stands for this account."""
+    return canonical(
+        {
+            "dataset": account.dataset,
+            "limits": [
+                [s.project, s.analyst, write_budget(b)] for s, b in sorted(account.limits.items(), key=_order)
+            ],
+            "analysts": None if account.analysts is None else sorted(account.analysts),
+            "closed": account.closed,
+            "spent": [[*member, write_cost(cost)] for member, cost in sorted(account.spent.items())],
+            "running": sorted(account.running.items()),
+        }
+    )
+
+
+def read_account(text: str) -> Account:
+    """Return the account that was stored; the caller has checked its digest against a seal."""
+    stored: Any = json.loads(text)
+    try:
+        return Account(
+            dataset=stored["dataset"],
+            limits={Scope(project, analyst): read_budget(b) for project, analyst, b in stored["limits"]},
+            analysts=None if stored["analysts"] is None else frozenset(stored["analysts"]),
+            closed=stored["closed"],
+            spent={(project, analyst): read_cost(c) for project, analyst, c in stored["spent"]},
+            running=dict(stored["running"]),
+        )
+    except (KeyError, TypeError, ValueError):
+        raise LedgerError("the ledger holds an account in a form this version does not know") from None
+
+
+def _order(item: tuple[Scope, Budget]) -> tuple[str, str]:
+    return item[0].project or "", item[0].analyst or ""

@@ -1,0 +1,106 @@
+"""The life of a request inside a writer's turn: paid, perhaps run again, answered or failed.
+
+A request that is in the account's `running` is paid for and unanswered; this membership is under the seal of
+the head, so an index entry that was deleted or moved can make a question cost again, but never make one
+payment buy two answers.
+"""
+
+from discreet.errors import ConflictError, LedgerError
+from discreet.ledger.codec import digest, fingerprint
+from discreet.ledger.entry import (
+    ATTEMPTS,
+    Answered,
+    Failed,
+    Granted,
+    Receipt,
+    Request,
+    Reserved,
+    Retried,
+    Stored,
+)
+from discreet.ledger.store import Row
+from discreet.ledger.turn import Turn
+
+
+def reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
+    """Pay for a request or find its answer; a ConflictError that is returned was also recorded."""
+    turn.account.admit(request.analyst)
+    asked = fingerprint(request)
+    row = turn.store.reservation(turn.dataset, request.request_id)
+    if row is not None:
+        return _resume(turn, request, row)
+    repeated = turn.store.answer(turn.dataset, asked)
+    if repeated is not None:
+        return _stored(turn, repeated, asked)
+    row = turn.append(Reserved(request))
+    return Granted(turn.dataset, row.number, 1, request)
+
+
+def answer(turn: Turn, granted: Granted, payload: bytes) -> Stored:
+    """Record an answer, unless there is one already; return the one that stands."""
+    if granted.number not in turn.account.running:
+        return _settled(turn, granted.number, fingerprint(granted.request))
+    row = turn.store.row(turn.dataset, granted.number)
+    if row is None or turn.seals.open(row).event != Reserved(granted.request):
+        raise LedgerError(
+            f"entry {granted.number} of dataset {turn.dataset} is not the request that was granted"
+        )
+    asked = fingerprint(granted.request)
+    written = turn.append(Answered(granted.number, asked, digest(payload), len(payload)), payload)
+    return _stored(turn, written, asked)
+
+
+def fail(turn: Turn, granted: Granted, reason_code: str) -> None:
+    """Record that a request will not be answered."""
+    turn.append(Failed(granted.number, reason_code))
+
+
+def _resume(turn: Turn, request: Request, row: Row) -> Granted | Stored | ConflictError:
+    """Go on with a request whose id is known, if it is the same question."""
+    asked = fingerprint(request)
+    match turn.seals.open(row).event:
+        case Reserved(earlier) if earlier.request_id == request.request_id and fingerprint(earlier) == asked:
+            attempts = turn.account.running.get(row.number)
+        case _:
+            raise ConflictError(
+                f"request id {request.request_id} was used for another question; choose a new id"
+            )
+    if attempts is None:
+        return _settled(turn, row.number, asked)
+    if attempts < ATTEMPTS:
+        turn.append(Retried(row.number, attempts + 1))
+        return Granted(turn.dataset, row.number, attempts + 1, earlier)
+    turn.append(Failed(row.number, "too-many-attempts"))
+    return ConflictError(
+        f"request {request.request_id} broke off {ATTEMPTS} times without an answer and stays spent; to ask "
+        "again "
+        "and pay again, choose a new id"
+    )
+
+
+def _settled(turn: Turn, reservation: int, asked: str) -> Stored:
+    """Return the answer of a reservation that is no longer running."""
+    row = turn.store.outcome(turn.dataset, reservation)
+    if row is not None and row.refers == reservation:
+        match turn.seals.open(row).event:
+            case Answered():
+                return _stored(turn, row, asked)
+            case Failed(_, code):
+                raise ConflictError(
+                    f"entry {reservation} of dataset {turn.dataset} failed ({code}) and stays spent; to ask "
+                    "again "
+                    "and pay again, choose a new id"
+                )
+            case _:
+                pass
+    raise LedgerError(
+        f"the outcome of entry {reservation} of dataset {turn.dataset} is missing from the ledger"
+    )
+
+
+def _stored(turn: Turn, row: Row, asked: str) -> Stored:
+    """Return an answer after checking its seal, its bytes and that it answers this question."""
+    entry = turn.seals.open(row)
+    if not isinstance(entry.event, Answered) or entry.event.question != asked or row.payload is None:
+        raise LedgerError(f"entry {row.number} of dataset {turn.dataset} does not answer this question")
+    return Stored(row.payload, Receipt(turn.seals.ledger, turn.dataset, row.number, row.mac.hex()))

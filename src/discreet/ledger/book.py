@@ -1,0 +1,236 @@
+"""The ledger: a privacy budget that cannot be overspent, lost or forged.
+
+Promises, each one tested:
+
+  * What is released was paid for before: `reserve` is durable when it returns, and `answer` is durable before
+    the bytes may leave.  A crash at any point leaves spent >= released.
+  * Check and spend are one transaction against every limit that covers the request.
+  * A request id has one question and one answer, for ever.  Asked again it returns the same bytes, free;
+    asked again before it was answered it runs again, free, at most three times in all; asked with another
+    question it is refused.  The same question on the same snapshot is free for whoever may see the dataset.
+  * No error gives anything back, and no clock decides anything.
+  * Edits, forgeries, truncations and restored copies are refused, on opening and on every write.
+
+What is checked when.  Opening checks the seals and links of the newest entries (`RECENT` of each dataset, and
+everything above the anchor), the heads, the totals and the anchor.  Every write checks the head's seal, the
+totals under it, the anchor, and every entry it makes use of.  So an edit of an old entry can never move a
+budget or reach an answer unnoticed; `verify` replays everything and finds it even where nobody looks.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from discreet.errors import ConflictError, LedgerError
+from discreet.ledger import asking, check
+from discreet.ledger.anchor import Anchor
+from discreet.ledger.codec import canonical
+from discreet.ledger.entry import (
+    Closed,
+    Created,
+    Entry,
+    Event,
+    Granted,
+    Joined,
+    Left,
+    Limited,
+    Receipt,
+    Request,
+    Scope,
+    Stored,
+    named,
+)
+from discreet.ledger.store import Store
+from discreet.ledger.turn import Turn, read_marks, stand, take_turn
+from discreet.ledger.view import BudgetView, view
+from discreet.privacy.filter import Budget
+
+RECENT = 1000
+POLLS = 1200
+LONGEST_PAUSE = 0.05
+"""A request that somebody else is running is looked at again after at most this many seconds, POLLS times."""
+
+Result = TypeVar("Result")
+
+
+class Ledger:
+    """An open ledger; one object may be shared by threads, not by processes."""
+
+    def __init__(self, store: Store, seals: check.Seals, anchor: Anchor) -> None:
+        self._store = store
+        self._seals = seals
+        self._anchor = anchor
+        self._lock = threading.RLock()
+        self._process = os.getpid()
+
+    @property
+    def identity(self) -> str:
+        """Return the ledger's random name, which stands in every receipt."""
+        return self._seals.ledger
+
+    def __enter__(self) -> "Ledger":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the store; requests still running may then be run by others."""
+        with self._lock:
+            self._store.close()
+
+    def reserve(self, request: Request) -> Granted | Stored:
+        """Pay for a request, or return the answer that was already paid for.
+
+        Raises BudgetError, naming the limit, if one refuses; nothing is then charged.  Raises ConflictError
+        if the id was used for another question, or its request failed or is still run by somebody else.
+        """
+        lease = self._lease(request)
+        self._wait_for(lease, request)
+        try:
+            outcome = self._write(request.dataset, lambda turn: asking.reserve(turn, request))
+        except BaseException:
+            self._let_go(lease)
+            raise
+        if not isinstance(outcome, Granted):
+            self._let_go(lease)
+        if isinstance(outcome, ConflictError):
+            raise outcome
+        return outcome
+
+    def answer(self, granted: Granted, payload: bytes) -> Stored:
+        """Record an answer and return the one that may leave: the first that was recorded."""
+        try:
+            return self._write(granted.dataset, lambda turn: asking.answer(turn, granted, payload))
+        finally:
+            self._let_go(self._lease(granted.request))
+
+    def fail(self, granted: Granted, reason_code: str) -> None:
+        """Record that a paid request will not be answered; it stays spent."""
+        try:
+            self._write(granted.dataset, lambda turn: asking.fail(turn, granted, reason_code))
+        finally:
+            self._let_go(self._lease(granted.request))
+
+    def create_dataset(
+        self, dataset: str, budget: Budget, *, analysts: Iterable[str] | None = None, reason: str
+    ) -> None:
+        """Open an account: `budget` caps what everybody together will ever learn.
+
+        `analysts` names who may ask; None lets whoever can open the ledger ask.
+        """
+        names = (
+            None if analysts is None else tuple(sorted({named(analyst, "analyst") for analyst in analysts}))
+        )
+        self._administer(named(dataset, "dataset"), Created(budget, names, reason))
+
+    def set_limit(self, dataset: str, scope: Scope, budget: Budget, *, reason: str) -> None:
+        """Set, raise or lower the limit on a scope; everything spent before counts."""
+        self._administer(dataset, Limited(scope, budget, reason))
+
+    def add_analyst(self, dataset: str, analyst: str, *, reason: str) -> None:
+        """Let an analyst ask."""
+        self._administer(dataset, Joined(named(analyst, "analyst"), reason))
+
+    def remove_analyst(self, dataset: str, analyst: str, *, reason: str) -> None:
+        """Let an analyst no longer ask; what they spent stays spent."""
+        self._administer(dataset, Left(named(analyst, "analyst"), reason))
+
+    def close_dataset(self, dataset: str, *, reason: str) -> None:
+        """Spend nothing more on a dataset, for ever."""
+        self._administer(dataset, Closed(reason))
+
+    def datasets(self) -> tuple[str, ...]:
+        """Return the names of all datasets."""
+        with self._alone():
+            return tuple(self._store.datasets())
+
+    def budget(self, dataset: str) -> BudgetView:
+        """Return each limit, what is spent and what is left, and what everybody could learn together."""
+        return self._write(dataset, lambda turn: view(turn.account, turn.standing.number))
+
+    def history(self, dataset: str, *, last: int = 100) -> tuple[Entry, ...]:
+        """Return the newest entries, oldest first, each one checked."""
+        end = self._write(dataset, lambda turn: turn.standing.number)
+        first = max(1, end - last + 1)
+        with self._alone():
+            return tuple(
+                check.linked(self._seals, self._store.rows(dataset, first, end), dataset, first, end)
+            )
+
+    def verify_receipt(self, receipt: Receipt) -> Entry:
+        """Return the entry that a receipt proves, or raise LedgerError if this ledger does not hold it."""
+        with self._alone():
+            row = (
+                self._store.row(receipt.dataset, receipt.number) if receipt.ledger == self.identity else None
+            )
+            if row is None or row.mac.hex() != receipt.mac:
+                raise LedgerError(
+                    f"this ledger does not hold entry {receipt.number} of dataset {receipt.dataset} as the "
+                    "receipt "
+                    "has it: either the receipt is not from here, or the ledger was rolled back"
+                )
+            return self._seals.open(row)
+
+    def verify(self, progress: Callable[[int, int], None] = lambda done, total: None) -> check.Report:
+        """Check everything, trusting nothing but the key and the anchor, and explain what was found."""
+        findings = []
+        with self._alone():
+            marks = read_marks(self._anchor, self.identity)
+            for dataset in sorted({*self._store.datasets(), *marks.heads}):
+                with self._store.writing(dataset):
+                    head = self._store.head(dataset)
+                findings.append(
+                    check.verify_dataset(self._store, self._seals, dataset, head, marks, progress)
+                )
+        return check.Report(self.identity, tuple(findings))
+
+    def check_recent(self) -> None:
+        """Raise LedgerError unless the newest entries, the heads, the totals and the anchor hold."""
+        with self._alone():
+            marks = read_marks(self._anchor, self.identity)
+            for dataset in sorted({*self._store.datasets(), *marks.heads}):
+                with self._store.writing(dataset):
+                    end = stand(self._store, self._seals, dataset, marks).number
+                anchored = marks.heads[dataset].number if dataset in marks.heads else 1
+                first = max(1, min(anchored, end - RECENT + 1))
+                for _ in check.linked(
+                    self._seals, self._store.rows(dataset, first, end), dataset, first, end
+                ):
+                    pass
+
+    def _administer(self, dataset: str, event: Event) -> None:
+        self._write(dataset, lambda turn: turn.append(event))
+
+    def _write(self, dataset: str, act: Callable[[Turn], Result]) -> Result:
+        with self._alone():
+            return take_turn(self._store, self._seals, self._anchor, dataset, act)
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        if os.getpid() != self._process:
+            raise LedgerError("this ledger was opened by another process; open it again after a fork")
+        with self._lock:
+            yield
+
+    def _lease(self, request: Request) -> str:
+        return canonical([self.identity, request.dataset, request.request_id])
+
+    def _wait_for(self, lease: str, request: Request) -> None:
+        pause = 0.001
+        for _ in range(POLLS):
+            with self._alone():
+                if self._store.lease(lease):
+                    return
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+        raise ConflictError(
+            f"request {request.request_id} is still being run by somebody else; ask again later"
+        )
+
+    def _let_go(self, lease: str) -> None:
+        with self._alone():
+            self._store.release(lease)

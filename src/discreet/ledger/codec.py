@@ -1,0 +1,161 @@
+"""The stored form of events and accounts: canonical JSON of strings, integers, lists and nothing else.
+
+Two values are equal exactly when their encodings are equal bytes: keys are sorted, there is no white space,
+characters outside ASCII are escaped, and rationals are text in lowest terms.  Decoding is an explicit `match`
+on the kind; an unknown kind or budget is refused, never guessed.
+"""
+
+import hashlib
+import json
+from fractions import Fraction
+from typing import Any, assert_never
+
+from discreet.errors import LedgerError
+from discreet.ledger.entry import (
+    Answered,
+    Closed,
+    Created,
+    Event,
+    Failed,
+    Joined,
+    Left,
+    Limited,
+    Request,
+    Reserved,
+    Retried,
+    Scope,
+)
+from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget
+
+
+def canonical(value: object) -> str:
+    """Return the one text that stands for this value."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 of some bytes, in hexadecimal."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def fingerprint(request: Request) -> str:
+    """Return what makes two requests the same question: snapshot, text, price, mechanisms; not who asks."""
+    asked = [request.snapshot, request.question, write_cost(request.cost), list(request.mechanisms)]
+    return digest(canonical(asked).encode())
+
+
+def write_cost(cost: Cost) -> list[str | None]:
+    """Return the stored form of a cost."""
+    return [None if cost.epsilon is None else str(cost.epsilon), str(cost.rho), str(cost.delta)]
+
+
+def read_cost(stored: Any) -> Cost:
+    """Return the cost that was stored."""
+    match stored:
+        case [None, str(rho), str(delta)]:
+            return Cost(None, Fraction(rho), Fraction(delta))
+        case [str(epsilon), str(rho), str(delta)]:
+            return Cost(Fraction(epsilon), Fraction(rho), Fraction(delta))
+    raise LedgerError("the ledger holds a cost in a form this version does not know; upgrade discreet")
+
+
+def write_budget(budget: Budget) -> list[str]:
+    """Return the stored form of a budget."""
+    match budget:
+        case PureBudget(epsilon):
+            return ["pure", str(epsilon)]
+        case ApproximateBudget(epsilon, delta, slack):
+            return ["approximate-zcdp", str(epsilon), str(delta), str(slack)]
+        case never:
+            assert_never(never)
+
+
+def read_budget(stored: Any) -> Budget:
+    """Return the budget that was stored."""
+    match stored:
+        case ["pure", str(epsilon)]:
+            return PureBudget(Fraction(epsilon))
+        case ["approximate-zcdp", str(epsilon), str(delta), str(slack)]:
+            return ApproximateBudget(Fraction(epsilon), Fraction(delta), Fraction(slack))
+    raise LedgerError("the ledger holds a budget in a form this version does not know; upgrade discreet")
+
+
+def write_event(event: Event) -> dict[str, object]:
+    """Return the stored form of an event."""
+    match event:
+        case Created(budget, analysts, reason):
+            names = None if analysts is None else list(analysts)
+            return {"kind": "created", "budget": write_budget(budget), "analysts": names, "reason": reason}
+        case Limited(scope, budget, reason):
+            where = {"project": scope.project, "analyst": scope.analyst}
+            return {"kind": "limited", **where, "budget": write_budget(budget), "reason": reason}
+        case Joined(analyst, reason):
+            return {"kind": "joined", "analyst": analyst, "reason": reason}
+        case Left(analyst, reason):
+            return {"kind": "left", "analyst": analyst, "reason": reason}
+        case Closed(reason):
+            return {"kind": "closed", "reason": reason}
+        case Reserved(request):
+            return {
+                "kind": "reserved",
+                "request": request.request_id,
+                "dataset": request.dataset,
+                "snapshot": request.snapshot,
+                "project": request.project,
+                "analyst": request.analyst,
+                "question": request.question,
+                "cost": write_cost(request.cost),
+                "mechanisms": list(request.mechanisms),
+            }
+        case Retried(reservation, attempt):
+            return {"kind": "retried", "reservation": reservation, "attempt": attempt}
+        case Answered(reservation, question, answer, size):
+            place = {"reservation": reservation, "question": question}
+            return {"kind": "answered", **place, "digest": answer, "size": size}
+        case Failed(reservation, reason_code):
+            return {"kind": "failed", "reservation": reservation, "code": reason_code}
+        case never:
+            assert_never(never)
+
+
+def read_event(stored: Any) -> Event:
+    """Return the event that was stored; the caller has checked its seal."""
+    match stored:
+        case {"kind": "created", "budget": budget, "analysts": analysts, "reason": str(reason)}:
+            return Created(read_budget(budget), None if analysts is None else tuple(analysts), reason)
+        case {
+            "kind": "limited",
+            "project": project,
+            "analyst": analyst,
+            "budget": budget,
+            "reason": str(reason),
+        }:
+            return Limited(Scope(project, analyst), read_budget(budget), reason)
+        case {"kind": "joined", "analyst": str(analyst), "reason": str(reason)}:
+            return Joined(analyst, reason)
+        case {"kind": "left", "analyst": str(analyst), "reason": str(reason)}:
+            return Left(analyst, reason)
+        case {"kind": "closed", "reason": str(reason)}:
+            return Closed(reason)
+        case {"kind": "reserved"}:
+            return Reserved(_read_request(stored))
+        case {"kind": "retried", "reservation": int(reservation), "attempt": int(attempt)}:
+            return Retried(reservation, attempt)
+        case {"kind": "answered", "reservation": int(reservation), "question": str(question)}:
+            return Answered(reservation, question, stored["digest"], stored["size"])
+        case {"kind": "failed", "reservation": int(reservation), "code": str(code)}:
+            return Failed(reservation, code)
+    raise LedgerError("the ledger holds an event of a kind this version does not know; upgrade discreet")
+
+
+def _read_request(stored: dict[str, Any]) -> Request:
+    return Request(
+        request_id=stored["request"],
+        dataset=stored["dataset"],
+        snapshot=stored["snapshot"],
+        project=stored["project"],
+        analyst=stored["analyst"],
+        question=stored["question"],
+        cost=read_cost(stored["cost"]),
+        mechanisms=tuple(stored["mechanisms"]),
+    )

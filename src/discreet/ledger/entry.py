@@ -1,0 +1,228 @@
+"""What the ledger holds: requests, the events that make up its history, and the entries that seal them.
+
+The history of a dataset is a sequence of events.  Everything else (who may ask, what is left, which requests
+are still running) is a function of that sequence, computed by `account.Account.after`.  An event's meaning
+never changes once it is stored: a new meaning is a new kind, and an unknown kind is refused.
+
+A request lives through `Reserved`, perhaps `Retried`, then `Answered` or `Failed`, both final.  It is paid
+for by `Reserved`, and nothing pays it back.
+"""
+
+import re
+from dataclasses import dataclass
+
+from discreet.errors import ParameterError
+from discreet.privacy.filter import Budget, Cost
+
+LONGEST_NAME = 200
+ATTEMPTS = 3
+"""How often one paid request may run: every crash can tell an observer one bit, so the number is small."""
+
+_REASON_CODE = re.compile(r"[a-z][a-z0-9-]{0,39}")
+
+
+def named(value: str, what: str) -> str:
+    """Return a name as it is, refusing what is empty, very long or not printable."""
+    if not isinstance(value, str) or not value or not value.isprintable() or len(value) > LONGEST_NAME:
+        raise ParameterError(
+            f"{what} must be 1 to {LONGEST_NAME} printable characters, got {str(value)[:LONGEST_NAME]!r}"
+        )
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whom a limit covers: everybody, one project, one analyst, or one analyst within one project."""
+
+    project: str | None = None
+    analyst: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.project is not None:
+            named(self.project, "project")
+        if self.analyst is not None:
+            named(self.analyst, "analyst")
+
+    def covers(self, project: str, analyst: str) -> bool:
+        """Return whether what this analyst spends in this project counts here."""
+        return self.project in (None, project) and self.analyst in (None, analyst)
+
+    def __str__(self) -> str:
+        parts = [f"analyst {self.analyst}"] if self.analyst is not None else []
+        parts += [f"project {self.project}"] if self.project is not None else []
+        return " in ".join(parts) or "the whole dataset"
+
+
+EVERYBODY = Scope()
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A question that asks to be paid for.
+
+    `question` is its canonical text, `snapshot` the version of the data that the curator declared, and
+    `mechanisms` are the stored forms of everything that will be drawn.  None of them, and no part of the
+    cost, may depend on the data.
+    """
+
+    request_id: str
+    dataset: str
+    snapshot: str
+    project: str
+    analyst: str
+    question: str
+    cost: Cost
+    mechanisms: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        for what in ("request_id", "dataset", "snapshot", "project", "analyst"):
+            named(getattr(self, what), what)
+        if not self.question:
+            raise ParameterError("question must be the canonical text of a question, got an empty one")
+
+
+@dataclass(frozen=True, slots=True)
+class Created:
+    """The account was opened with a cap on everything anybody will ever learn together.
+
+    `analysts` names those who may ask; None means whoever can open the ledger.
+    """
+
+    budget: Budget
+    analysts: tuple[str, ...] | None
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limited:
+    """A limit was set, raised or lowered; what was spent before counts towards it."""
+
+    scope: Scope
+    budget: Budget
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """An analyst may ask from here on."""
+
+    analyst: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """An analyst may no longer ask."""
+
+    analyst: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """Nothing more will be spent on this dataset; stored answers stay readable."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """A request was paid for, before any data was touched."""
+
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Retried:
+    """A paid request that had not been answered runs again, at no further cost."""
+
+    reservation: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The answer that left, by its digest; its bytes are kept beside the entry.
+
+    `question` is the fingerprint of what was asked, under which the answer is found again.
+    """
+
+    reservation: int
+    question: str
+    digest: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A paid request will never be answered, for a reason out of a fixed public vocabulary."""
+
+    reservation: int
+    reason_code: str
+
+    def __post_init__(self) -> None:
+        if not _REASON_CODE.fullmatch(self.reason_code):
+            raise ParameterError(
+                "reason_code must be a short code of lower-case letters, digits and hyphens, such as "
+                "'engine-error'; free text could carry data"
+            )
+
+
+Event = Created | Limited | Joined | Left | Closed | Reserved | Retried | Answered | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One sealed line of a dataset's history.
+
+    `state` is the digest of the account after the event, so the running totals are under the seal; `mac`
+    covers the ledger's identity, the dataset, the number, the previous mac and the body.  `time` is for
+    people and decides nothing.
+    """
+
+    dataset: str
+    number: int
+    event: Event
+    time: str
+    state: str
+    previous: bytes
+    mac: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """Proof of a stored answer: the entry's place in the history and its seal."""
+
+    ledger: str
+    dataset: str
+    number: int
+    mac: str
+
+    def __str__(self) -> str:
+        return f"{self.ledger}/{self.number}/{self.mac}/{self.dataset}"
+
+    @classmethod
+    def parse(cls, text: str) -> "Receipt":
+        """Return the receipt that was printed as `text`."""
+        parts = text.split("/", 3)
+        if len(parts) != 4 or not parts[1].isdecimal():
+            raise ParameterError("a receipt reads LEDGER/NUMBER/SEAL/DATASET; this text does not")
+        return cls(parts[0], parts[3], int(parts[1]), parts[2])
+
+
+@dataclass(frozen=True, slots=True)
+class Granted:
+    """The right to run one request: paid for, durable, and this caller's alone while it runs."""
+
+    dataset: str
+    number: int
+    attempt: int
+    request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """An answer that may leave: these bytes and no others."""
+
+    payload: bytes
+    receipt: Receipt

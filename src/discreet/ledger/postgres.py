@@ -1,0 +1,273 @@
+"""The ledger in PostgreSQL, for several processes and machines: one lock per dataset, serialisable, synced.
+
+A writer first queues for the dataset's advisory lock, outside any transaction, so that the snapshot it then
+takes is newer than its predecessor's commit and serialisation failures stay rare.  The lock is a courtesy;
+what makes check and spend atomic is the locked account row and the SERIALIZABLE transaction, which is retried
+from the beginning when PostgreSQL asks for it.  A server that runs without fsync is refused.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import astuple
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import urlsplit
+
+from discreet.errors import LedgerError
+from discreet.ledger.codec import canonical, digest
+from discreet.ledger.store import COLUMNS, SCHEMA, Again, Head, Identity, Row, checked_row, refuse_schema
+
+if TYPE_CHECKING:
+    pass
+
+PATIENCE = "lock_timeout = '30s'"
+"""How long a writer queues for its turn before it gives up; only a refusal depends on it."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        """CREATE TABLE discreet_ledger (
+            only BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (only),
+            schema INTEGER NOT NULL, identity TEXT NOT NULL, key TEXT NOT NULL)""",
+        """CREATE TABLE discreet_entry (
+            dataset TEXT NOT NULL, number BIGINT NOT NULL CHECK (number > 0), kind TEXT NOT NULL,
+            request TEXT, asked TEXT, refers BIGINT,
+            body TEXT NOT NULL, previous BYTEA NOT NULL, mac BYTEA NOT NULL, payload BYTEA,
+            PRIMARY KEY (dataset, number))""",
+        "CREATE TABLE discreet_head (dataset TEXT PRIMARY KEY, number BIGINT NOT NULL, state TEXT NOT NULL)",
+        "CREATE UNIQUE INDEX discreet_entry_request ON discreet_entry (dataset, request) WHERE kind = "
+        "'reserved'",
+        """CREATE UNIQUE INDEX discreet_entry_outcome ON discreet_entry (dataset, refers)
+            WHERE kind IN ('answered', 'failed')""",
+        """CREATE FUNCTION discreet_refuse() RETURNS trigger LANGUAGE plpgsql AS
+            $$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$""",
+        """CREATE TRIGGER discreet_entry_is_final BEFORE UPDATE OR DELETE ON discreet_entry
+            FOR EACH ROW EXECUTE FUNCTION discreet_refuse()""",
+        """CREATE TRIGGER discreet_entry_stays BEFORE TRUNCATE ON discreet_entry
+            FOR EACH STATEMENT EXECUTE FUNCTION discreet_refuse()""",
+        """CREATE TRIGGER discreet_head_moves_forward BEFORE UPDATE ON discreet_head FOR EACH ROW
+            WHEN (NEW.number <> OLD.number + 1 OR NEW.dataset <> OLD.dataset)
+            EXECUTE FUNCTION discreet_refuse()""",
+        """CREATE TRIGGER discreet_head_stays BEFORE DELETE ON discreet_head
+            FOR EACH ROW EXECUTE FUNCTION discreet_refuse()""",
+    ),
+    (
+        """CREATE INDEX discreet_entry_asked ON discreet_entry (dataset, asked, number)
+            WHERE kind = 'answered'""",
+    ),
+)
+
+
+class PostgresStore:
+    """A ledger's tables in a PostgreSQL database, in the first schema of the connection's search path."""
+
+    def __init__(self, url: str) -> None:
+        try:
+            import psycopg
+        except ImportError:
+            raise LedgerError(
+                "a ledger in PostgreSQL needs the extra: pip install 'discreet[postgres]'"
+            ) from None
+        self._root = psycopg.Error
+        errors = psycopg.errors
+        self._races = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
+        parts = urlsplit(url)
+        self.name = f"postgresql://{parts.hostname or ''}{parts.path}"
+        self._held: dict[str, int] = {}
+        try:
+            self._database: psycopg.Connection[Any] = psycopg.connect(
+                url, autocommit=True, connect_timeout=10
+            )
+        except self._root as error:
+            raise LedgerError(f"the ledger {self.name} cannot be reached: {_first_line(error)}") from None
+        if self._all("SHOW fsync")[0][0] != "on":
+            self.close()
+            raise LedgerError(
+                f"the server of {self.name} runs with fsync=off and can lose what was spent; turn it on"
+            )
+        for setting in ("synchronous_commit = on", PATIENCE, "idle_in_transaction_session_timeout = '60s'"):
+            self._all(f"SET {setting}")
+        self._schema = str(self._all("SELECT current_schema()")[0][0])
+
+    def identity(self) -> Identity | None:
+        """Return who this ledger is, or None where there are no tables."""
+        if not self._has_tables():
+            return None
+        schema, ledger, key = self._meta()
+        refuse_schema(schema, self.name)
+        return Identity(ledger, key)
+
+    def create(self, identity: Identity) -> Identity:
+        """Make the tables and name the ledger, unless another process was faster."""
+        with self.writing(""):
+            if not self._has_tables():
+                for statement in (s for step in MIGRATIONS for s in step):
+                    self._all(statement)
+                self._all(
+                    "INSERT INTO discreet_ledger (schema, identity, key) VALUES (%s, %s, %s)",
+                    (SCHEMA, identity.ledger, identity.key),
+                )
+        standing = self.identity()
+        if standing is None:
+            raise LedgerError(f"the ledger {self.name} could not be created")
+        return standing
+
+    def migrate(self) -> None:
+        """Apply the steps that older tables lack."""
+        with self.writing(""):
+            schema = self._meta()[0]
+            if schema > SCHEMA:
+                refuse_schema(schema, self.name)
+            for statement in (s for step in MIGRATIONS[schema:] for s in step):
+                self._all(statement)
+            self._all("UPDATE discreet_ledger SET schema = %s", (SCHEMA,))
+
+    @contextmanager
+    def writing(self, dataset: str) -> Iterator[None]:
+        """Hold the dataset's lock and row, in one serialisable transaction."""
+        turn = self._lock_number("turn", dataset)
+        self._all("SELECT pg_advisory_lock(%s)", (turn,))
+        try:
+            self._all("BEGIN ISOLATION LEVEL SERIALIZABLE")
+            try:
+                yield
+            except BaseException:
+                with suppress(self._root, LedgerError):
+                    self._all("ROLLBACK")
+                raise
+            self._commit()
+        finally:
+            with suppress(self._root, LedgerError):
+                self._all("SELECT pg_advisory_unlock(%s)", (turn,))
+
+    def head(self, dataset: str) -> Head | None:
+        """Return the newest entry's number and the account's text, locking the row inside `writing`."""
+        lock = " FOR UPDATE" if self._writing() else ""
+        found = self._all(f"SELECT number, state FROM discreet_head WHERE dataset = %s{lock}", (dataset,))
+        return Head(*found[0]) if found else None
+
+    def datasets(self) -> list[str]:
+        """Return the names of all datasets that have a head or an entry."""
+        statement = (
+            "SELECT dataset FROM discreet_head UNION SELECT dataset FROM discreet_entry WHERE number = 1"
+        )
+        return sorted(name for (name,) in self._all(statement))
+
+    def row(self, dataset: str, number: int) -> Row | None:
+        """Return one entry."""
+        return self._row("dataset = %s AND number = %s", dataset, number)
+
+    def last(self, dataset: str) -> int:
+        """Return the largest number stored for a dataset, 0 for none."""
+        statement = "SELECT coalesce(max(number), 0) FROM discreet_entry WHERE dataset = %s"
+        return int(self._all(statement, (dataset,))[0][0])
+
+    def reservation(self, dataset: str, request: str) -> Row | None:
+        """Return the entry that reserved this request."""
+        return self._row("dataset = %s AND request = %s AND kind = 'reserved'", dataset, request)
+
+    def answer(self, dataset: str, asked: str) -> Row | None:
+        """Return the earliest answer to this question."""
+        return self._row(
+            "dataset = %s AND asked = %s AND kind = 'answered' ORDER BY number LIMIT 1", dataset, asked
+        )
+
+    def outcome(self, dataset: str, reservation: int) -> Row | None:
+        """Return the entry that answered or failed this reservation."""
+        return self._row(
+            "dataset = %s AND refers = %s AND kind IN ('answered', 'failed')", dataset, reservation
+        )
+
+    def rows(self, dataset: str, first: int, last: int) -> Iterator[Row]:
+        """Return entries in order, a batch at a time."""
+        while first <= last:
+            batch = self._all(
+                f"SELECT {COLUMNS} FROM discreet_entry WHERE dataset = %s AND number BETWEEN %s AND %s "
+                "ORDER BY number LIMIT 500",
+                (dataset, first, last),
+            )
+            yield from (checked_row(values, self.name) for values in batch)
+            if len(batch) < 500:
+                return
+            first = batch[-1][1] + 1
+
+    def append(self, row: Row, state: str) -> None:
+        """Add an entry and move the head to it."""
+        self._all(
+            f"INSERT INTO discreet_entry ({COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
+            astuple(row),
+        )
+        if row.number == 1:
+            self._all("INSERT INTO discreet_head VALUES (%s, 1, %s)", (row.dataset, state))
+        else:
+            self._all(
+                "UPDATE discreet_head SET number = %s, state = %s WHERE dataset = %s",
+                (row.number, state, row.dataset),
+            )
+
+    def lease(self, key: str) -> bool:
+        """Take an advisory lock that the server frees when this connection ends."""
+        if key in self._held:
+            return False
+        number = self._lock_number("run", key)
+        if not self._all("SELECT pg_try_advisory_lock(%s)", (number,))[0][0]:
+            return False
+        self._held[key] = number
+        return True
+
+    def release(self, key: str) -> None:
+        """Free the advisory lock."""
+        number = self._held.pop(key, None)
+        if number is not None:
+            with suppress(LedgerError):
+                self._all("SELECT pg_advisory_unlock(%s)", (number,))
+
+    def close(self) -> None:
+        """Close the connection, which frees every lock it holds."""
+        self._held.clear()
+        self._database.close()
+
+    def _writing(self) -> bool:
+        return self._database.info.transaction_status != 0
+
+    def _commit(self) -> None:
+        try:
+            self._database.execute("COMMIT")
+        except self._races:
+            raise Again from None
+        except self._root as error:
+            # The commit may or may not have happened; only a new connection can find out.
+            self._database.close()
+            raise LedgerError(
+                f"the ledger {self.name} broke off during a commit: {_first_line(error)}"
+            ) from None
+
+    def _lock_number(self, purpose: str, name: str) -> int:
+        text = canonical(["discreet ledger", self._schema, purpose, name])
+        return int.from_bytes(bytes.fromhex(digest(text.encode()))[:8], "big", signed=True)
+
+    def _has_tables(self) -> bool:
+        return self._all("SELECT to_regclass('discreet_ledger')")[0][0] is not None
+
+    def _meta(self) -> tuple[int, str, str]:
+        found = self._all("SELECT schema, identity, key FROM discreet_ledger")
+        if len(found) != 1:
+            raise LedgerError(f"{self.name} is not a ledger, or its first table was damaged")
+        return cast(tuple[int, str, str], found[0])
+
+    def _row(self, where: str, *values: object) -> Row | None:
+        found = self._all(f"SELECT {COLUMNS} FROM discreet_entry WHERE {where}", values)
+        return checked_row(found[0], self.name) if found else None
+
+    def _all(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        try:
+            cursor = self._database.execute(statement.encode(), values or None)
+            return cursor.fetchall() if cursor.description else []
+        except self._races:
+            raise Again from None
+        except self._root as error:
+            raise LedgerError(
+                f"the ledger {self.name} cannot be read or written: {_first_line(error)}"
+            ) from None
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error) or type(error).__name__).strip().splitlines()[0]

@@ -1,0 +1,276 @@
+"""The ledger in one SQLite file: write-ahead log, synced on every commit, one writer at a time.
+
+`BEGIN IMMEDIATE` takes the writer's place before anything is read, so check and spend see the same account.
+`synchronous=FULL` syncs the log before a commit returns; with NORMAL, a power cut could undo commits whose
+answers have left.  The file must be on a local disk: network file systems break SQLite's locks.
+"""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import astuple
+from pathlib import Path
+from typing import Any
+
+from discreet.errors import LedgerError
+from discreet.ledger.codec import digest
+from discreet.ledger.store import COLUMNS, SCHEMA, Head, Identity, Row, checked_row, refuse_schema
+
+PATIENCE = 30.0
+"""Seconds that a writer waits for its turn before it gives up; only a refusal depends on it."""
+
+MIGRATIONS: tuple[tuple[str, ...], ...] = (
+    (
+        "CREATE TABLE ledger (schema INTEGER NOT NULL, identity TEXT NOT NULL, key TEXT NOT NULL)",
+        """CREATE TABLE entry (
+            dataset TEXT NOT NULL, number INTEGER NOT NULL CHECK (number > 0), kind TEXT NOT NULL,
+            request TEXT, asked TEXT, refers INTEGER,
+            body TEXT NOT NULL, previous BLOB NOT NULL, mac BLOB NOT NULL, payload BLOB,
+            PRIMARY KEY (dataset, number)) WITHOUT ROWID""",
+        "CREATE TABLE head (dataset TEXT PRIMARY KEY, number INTEGER NOT NULL, state TEXT NOT NULL) WITHOUT "
+        "ROWID",
+        "CREATE UNIQUE INDEX entry_request ON entry (dataset, request) WHERE kind = 'reserved'",
+        "CREATE UNIQUE INDEX entry_outcome ON entry (dataset, refers) WHERE kind IN ('answered', 'failed')",
+        """CREATE TRIGGER entry_is_final BEFORE UPDATE ON entry
+            BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END""",
+        """CREATE TRIGGER entry_stays BEFORE DELETE ON entry
+            BEGIN SELECT RAISE(ABORT, 'entries are never deleted'); END""",
+        """CREATE TRIGGER head_moves_forward BEFORE UPDATE ON head
+            WHEN NEW.number <> OLD.number + 1 OR NEW.dataset <> OLD.dataset
+            BEGIN SELECT RAISE(ABORT, 'the head moves forward one entry at a time'); END""",
+        """CREATE TRIGGER head_stays BEFORE DELETE ON head
+            BEGIN SELECT RAISE(ABORT, 'heads are never deleted'); END""",
+    ),
+    ("CREATE INDEX entry_asked ON entry (dataset, asked, number) WHERE kind = 'answered'",),
+)
+
+
+class SqliteStore:
+    """A ledger's tables in a local file, for any number of processes on one machine."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.name = str(path)
+        self._leases: dict[str, int] = {}
+        try:
+            self._database = sqlite3.connect(
+                path, timeout=PATIENCE, isolation_level=None, check_same_thread=False, cached_statements=256
+            )
+            self._inode = os.stat(path).st_ino
+            for setting in (
+                "journal_mode=WAL",
+                "synchronous=FULL",
+                "trusted_schema=OFF",
+                "cell_size_check=ON",
+            ):
+                self._database.execute(f"PRAGMA {setting}")
+        except (sqlite3.Error, OSError) as error:
+            raise _refusal(path, error) from None
+
+    def identity(self) -> Identity | None:
+        """Return who this ledger is, or None for an empty file."""
+        if not self._all("SELECT 1 FROM sqlite_master LIMIT 1"):
+            return None
+        schema, ledger, key = self._meta()
+        refuse_schema(schema, self.name)
+        return Identity(ledger, key)
+
+    def create(self, identity: Identity) -> Identity:
+        """Make the tables and name the ledger, unless another process was faster."""
+        with self._transaction():
+            if not self._all("SELECT 1 FROM sqlite_master LIMIT 1"):
+                for statement in (s for step in MIGRATIONS for s in step):
+                    self._all(statement)
+                self._all("INSERT INTO ledger VALUES (?, ?, ?)", (SCHEMA, identity.ledger, identity.key))
+        standing = self.identity()
+        if standing is None:
+            raise LedgerError(f"the ledger {self.name} could not be created")
+        return standing
+
+    def migrate(self) -> None:
+        """Apply the steps that an older file lacks."""
+        with self._transaction():
+            schema = self._meta()[0]
+            if schema > SCHEMA:
+                refuse_schema(schema, self.name)
+            for statement in (s for step in MIGRATIONS[schema:] for s in step):
+                self._all(statement)
+            self._all("UPDATE ledger SET schema = ?", (SCHEMA,))
+
+    @contextmanager
+    def writing(self, dataset: str) -> Iterator[None]:
+        """Hold the only writer's place of the file."""
+        with self._transaction():
+            yield
+
+    def head(self, dataset: str) -> Head | None:
+        """Return the newest entry's number and the account's text."""
+        found = self._all("SELECT number, state FROM head WHERE dataset = ?", (dataset,))
+        return Head(*found[0]) if found else None
+
+    def datasets(self) -> list[str]:
+        """Return the names of all datasets that have a head or an entry."""
+        found = self._all("SELECT dataset FROM head UNION SELECT DISTINCT dataset FROM entry ORDER BY 1")
+        return [name for (name,) in found]
+
+    def row(self, dataset: str, number: int) -> Row | None:
+        """Return one entry."""
+        return self._row("dataset = ? AND number = ?", dataset, number)
+
+    def last(self, dataset: str) -> int:
+        """Return the largest number stored for a dataset, 0 for none."""
+        return int(
+            self._all("SELECT coalesce(max(number), 0) FROM entry WHERE dataset = ?", (dataset,))[0][0]
+        )
+
+    def reservation(self, dataset: str, request: str) -> Row | None:
+        """Return the entry that reserved this request."""
+        return self._row("dataset = ? AND request = ? AND kind = 'reserved'", dataset, request)
+
+    def answer(self, dataset: str, asked: str) -> Row | None:
+        """Return the earliest answer to this question."""
+        return self._row(
+            "dataset = ? AND asked = ? AND kind = 'answered' ORDER BY number LIMIT 1", dataset, asked
+        )
+
+    def outcome(self, dataset: str, reservation: int) -> Row | None:
+        """Return the entry that answered or failed this reservation."""
+        return self._row(
+            "dataset = ? AND refers = ? AND kind IN ('answered', 'failed')", dataset, reservation
+        )
+
+    def rows(self, dataset: str, first: int, last: int) -> Iterator[Row]:
+        """Return entries in order, a batch at a time."""
+        while first <= last:
+            batch = self._all(
+                f"SELECT {COLUMNS} FROM entry WHERE dataset = ? AND number BETWEEN ? AND ? ORDER BY number "
+                "LIMIT 500",
+                (dataset, first, last),
+            )
+            yield from (checked_row(values, self.name) for values in batch)
+            if len(batch) < 500:
+                return
+            first = batch[-1][1] + 1
+
+    def append(self, row: Row, state: str) -> None:
+        """Add an entry and move the head to it."""
+        self._all(
+            f"INSERT INTO entry ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            astuple(row),
+        )
+        if row.number == 1:
+            self._all("INSERT INTO head VALUES (?, 1, ?)", (row.dataset, state))
+        else:
+            self._all(
+                "UPDATE head SET number = ?, state = ? WHERE dataset = ?", (row.number, state, row.dataset)
+            )
+
+    def lease(self, key: str) -> bool:
+        """Lock a file of this request's own; the operating system frees it if the process dies."""
+        path = self._lease_path(key)
+        try:
+            path.parent.mkdir(exist_ok=True)
+            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise _refusal(self.path, error) from None
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(descriptor)
+            return False
+        if not _still_named(descriptor, path):
+            os.close(descriptor)
+            return False
+        self._leases[key] = descriptor
+        return True
+
+    def release(self, key: str) -> None:
+        """Unlock; a waiter on the removed file finds out from the entries that there is nothing to run."""
+        descriptor = self._leases.pop(key, None)
+        if descriptor is not None:
+            self._lease_path(key).unlink(missing_ok=True)
+            os.close(descriptor)
+
+    def close(self) -> None:
+        """Close the file and let go of every lease."""
+        for key in tuple(self._leases):
+            self.release(key)
+        self._database.close()
+
+    def _lease_path(self, key: str) -> Path:
+        return Path(f"{self.path}.running") / digest(key.encode())
+
+    def _meta(self) -> tuple[int, str, str]:
+        found = self._all("SELECT schema, identity, key FROM ledger")
+        if len(found) != 1:
+            raise LedgerError(f"{self.name} is not a ledger, or its first table was damaged")
+        schema, ledger, key = found[0]
+        return int(schema), str(ledger), str(key)
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._refuse_exchange()
+        self._all("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._roll_back()
+            raise
+        try:
+            self._all("COMMIT")
+        except BaseException:
+            # After a failed sync nobody knows what is on the disk: this connection must not be used again.
+            self._roll_back()
+            self._database.close()
+            raise
+
+    def _refuse_exchange(self) -> None:
+        try:
+            same = os.stat(self.path).st_ino == self._inode
+        except OSError:
+            same = False
+        if not same:
+            raise LedgerError(
+                f"the ledger file {self.name} was moved or exchanged while it was open; open it again"
+            )
+
+    def _roll_back(self) -> None:
+        with suppress(sqlite3.Error):
+            if self._database.in_transaction:
+                self._database.execute("ROLLBACK")
+
+    def _row(self, where: str, *values: object) -> Row | None:
+        found = self._all(f"SELECT {COLUMNS} FROM entry WHERE {where}", values)
+        return checked_row(found[0], self.name) if found else None
+
+    def _all(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        try:
+            return self._database.execute(statement, values).fetchall()
+        except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
+            raise _refusal(self.path, error) from None
+
+
+def _still_named(descriptor: int, path: Path) -> bool:
+    """Return whether a locked file is still the one that others will find under its name."""
+    try:
+        return os.fstat(descriptor).st_ino == os.stat(path).st_ino
+    except FileNotFoundError:
+        return False
+
+
+def _refusal(path: Path, error: Exception) -> LedgerError:
+    match error:
+        case sqlite3.ProgrammingError():
+            return LedgerError(f"the ledger {path} was closed, perhaps after a failed write; open it again")
+        case sqlite3.OperationalError() if "locked" in str(error):
+            return LedgerError(
+                f"the ledger {path} is busy: another process kept writing for {PATIENCE:g} seconds"
+            )
+        case OSError():
+            return LedgerError(f"the ledger {path} cannot be reached: {error.strerror}")
+        case sqlite3.OperationalError():
+            return LedgerError(f"the ledger {path} cannot be read or written: {error}")
+        case _:
+            return LedgerError(f"the ledger {path} is damaged or not a ledger: {error}")

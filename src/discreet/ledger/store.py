@@ -1,0 +1,143 @@
+"""What the ledger asks of a database: an append-only table, one row per dataset to lock, and durability.
+
+The store is trusted for two things only: that a committed transaction stays, and that transactions on one
+dataset come one after another.  Everything read from it is checked against the seals before it is used.
+"""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+from discreet.errors import LedgerError
+
+SCHEMA = 2
+"""The version of the tables that this code reads and writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """What a store says about itself: a random name, and the name of the key that seals it."""
+
+    ledger: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The newest entry of a dataset and the account after it, as text."""
+
+    number: int
+    state: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An entry as it is stored; `request`, `asked` and `refers` repeat the body for look-up only."""
+
+    dataset: str
+    number: int
+    kind: str
+    request: str | None
+    asked: str | None
+    refers: int | None
+    body: str
+    previous: bytes
+    mac: bytes
+    payload: bytes | None
+
+
+COLUMNS = "dataset, number, kind, request, asked, refers, body, previous, mac, payload"
+
+
+class Again(Exception):  # noqa: N818
+    """A transaction lost a race and is to be run again from its beginning."""
+
+
+class Store(Protocol):
+    """A durable place for entries; every method raises LedgerError when it cannot keep its promise."""
+
+    name: str
+
+    def identity(self) -> Identity | None:
+        """Return who this ledger is, or None for an empty store."""
+
+    def create(self, identity: Identity) -> Identity:
+        """Make the tables, name the ledger, and return the name that stands: another may have been faster."""
+
+    def migrate(self) -> None:
+        """Bring the tables of an older version up to date, in one transaction."""
+
+    def writing(self, dataset: str) -> AbstractContextManager[None]:
+        """Hold the dataset's account alone; commit durably at the end, or roll back when an error leaves."""
+
+    def head(self, dataset: str) -> Head | None:
+        """Return the newest entry's number and the account's text."""
+
+    def datasets(self) -> list[str]:
+        """Return the names of all datasets."""
+
+    def row(self, dataset: str, number: int) -> Row | None:
+        """Return one entry."""
+
+    def last(self, dataset: str) -> int:
+        """Return the largest number stored for a dataset, 0 for none."""
+
+    def reservation(self, dataset: str, request: str) -> Row | None:
+        """Return the entry that reserved this request."""
+
+    def answer(self, dataset: str, asked: str) -> Row | None:
+        """Return the earliest answer to this question."""
+
+    def outcome(self, dataset: str, reservation: int) -> Row | None:
+        """Return the entry that answered or failed this reservation."""
+
+    def rows(self, dataset: str, first: int, last: int) -> Iterator[Row]:
+        """Return the entries with first <= number <= last, in order."""
+
+    def append(self, row: Row, state: str) -> None:
+        """Add an entry and move the head to it; only inside `writing`."""
+
+    def lease(self, key: str) -> bool:
+        """Try to become the only one who runs this request, until `release` or the end of this process."""
+
+    def release(self, key: str) -> None:
+        """Let others run this request."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+def refuse_schema(found: int, name: str) -> None:
+    """Raise LedgerError unless the tables are of the version that this code knows."""
+    if found > SCHEMA:
+        raise LedgerError(
+            f"the ledger {name} has schema version {found}, written by a newer discreet; this one knows up "
+            "to "
+            f"version {SCHEMA}: upgrade discreet"
+        )
+    if found < SCHEMA:
+        raise LedgerError(
+            f"the ledger {name} has schema version {found} and this discreet needs version {SCHEMA}; nothing "
+            "was "
+            "changed: back it up, then run discreet budget --migrate or migrate_ledger()"
+        )
+
+
+def checked_row(values: tuple[object, ...], name: str) -> Row:
+    """Return a stored entry, refusing columns of the wrong type: they were not written by this code."""
+    match values:
+        case (
+            str(dataset),
+            int(number),
+            str(kind),
+            str() | None as request,
+            str() | None as asked,
+            int() | None as refers,
+            str(body),
+            bytes(previous),
+            bytes(mac),
+            bytes() | None as payload,
+        ):
+            return Row(dataset, number, kind, request, asked, refers, body, previous, mac, payload)
+    raise LedgerError(f"an entry of the ledger {name} is damaged: its columns have the wrong types")

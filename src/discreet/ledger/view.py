@@ -1,0 +1,130 @@
+"""What people see of a budget: each limit, what is spent and left, and what all could learn together."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.ledger.account import Account
+from discreet.ledger.codec import write_budget, write_cost
+from discreet.ledger.entry import EVERYBODY, Scope
+from discreet.privacy.filter import Budget, Cost, Filter, PureBudget, Remaining
+
+
+@dataclass(frozen=True, slots=True)
+class LimitView:
+    """One limit: its budget, what those it covers have spent together, and what they may still spend."""
+
+    scope: Scope
+    budget: Budget
+    spent: Cost
+    remaining: Remaining
+
+    @property
+    def used(self) -> Fraction:
+        """Return the share of the limit that is used up, under the measure in which most of it remains."""
+        shares = [_share(self.spent.epsilon, self.budget.epsilon)]
+        if not isinstance(self.budget, PureBudget):
+            shares.append(_share(self.spent.rho, self.budget.rho))
+            slack = _share(self.spent.delta, self.budget.slack)
+            return max(min(shares), slack)
+        return shares[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Collusion:
+    """What all analysts learn together if they pool their answers: so far, and at the very most."""
+
+    spent: Cost
+    worst: Budget
+    sum_of_limits: Fraction | None
+    """The sum of the analysts' own epsilons, or None if some analyst has no limit of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetView:
+    """The budget of one dataset after its newest entry."""
+
+    dataset: str
+    entries: int
+    closed: bool
+    analysts: tuple[str, ...] | None
+    running: int
+    limits: tuple[LimitView, ...]
+    members: tuple[tuple[str, str, Cost], ...]
+    """What each project and analyst has spent."""
+    collusion: Collusion
+
+    def to_json(self) -> dict[str, object]:
+        """Return the view as plain values; rationals are text, in lowest terms."""
+        return {
+            "dataset": self.dataset,
+            "entries": self.entries,
+            "closed": self.closed,
+            "analysts": None if self.analysts is None else list(self.analysts),
+            "running": self.running,
+            "limits": [_limit_json(limit) for limit in self.limits],
+            "spent": [{"project": p, "analyst": a, "cost": write_cost(c)} for p, a, c in self.members],
+            "collusion": {
+                "spent": write_cost(self.collusion.spent),
+                "worst": write_budget(self.collusion.worst),
+                "sum_of_limits": None
+                if self.collusion.sum_of_limits is None
+                else str(self.collusion.sum_of_limits),
+            },
+        }
+
+
+def view(account: Account, entries: int) -> BudgetView:
+    """Return what people see of an account."""
+    limits = tuple(_limit(scope, account.filter(scope)) for scope in sorted(account.limits, key=str_order))
+    return BudgetView(
+        dataset=account.dataset,
+        entries=entries,
+        closed=account.closed,
+        analysts=None if account.analysts is None else tuple(sorted(account.analysts)),
+        running=len(account.running),
+        limits=limits,
+        members=tuple((p, a, cost) for (p, a), cost in sorted(account.spent.items())),
+        collusion=_collusion(account),
+    )
+
+
+def str_order(scope: Scope) -> tuple[int, str, str]:
+    """Return the order in which limits are shown: the widest first."""
+    narrow = (scope.project is not None) + (scope.analyst is not None)
+    return narrow, scope.project or "", scope.analyst or ""
+
+
+def _limit(scope: Scope, filter_: Filter) -> LimitView:
+    return LimitView(scope, filter_.budget, filter_.spent, filter_.remaining)
+
+
+def _collusion(account: Account) -> Collusion:
+    whole = account.filter(EVERYBODY)
+    own = {s.analyst: b for s, b in account.limits.items() if s.project is None and s.analyst is not None}
+    known = None if account.analysts is None else account.analysts | {analyst for _, analyst in account.spent}
+    total = sum((b.epsilon for b in own.values()), Fraction(0)) if known and known <= set(own) else None
+    worst = whole.budget
+    if total is not None and isinstance(worst, PureBudget) and 0 < total < worst.epsilon:
+        worst = PureBudget(total) if all(isinstance(b, PureBudget) for b in own.values()) else worst
+    return Collusion(whole.spent, worst, total)
+
+
+def _share(spent: Fraction | None, total: Fraction) -> Fraction:
+    if spent is None:
+        return Fraction(1)
+    return min(Fraction(1), spent / total) if total else Fraction(int(spent > 0))
+
+
+def _limit_json(limit: LimitView) -> dict[str, object]:
+    return {
+        "project": limit.scope.project,
+        "analyst": limit.scope.analyst,
+        "budget": write_budget(limit.budget),
+        "spent": write_cost(limit.spent),
+        "remaining": {
+            "epsilon": str(limit.remaining.epsilon),
+            "rho": str(limit.remaining.rho),
+            "delta": str(limit.remaining.delta),
+        },
+        "used": float(limit.used),
+    }
