@@ -1,0 +1,239 @@
+"""Checks certificates of optimality with integers and rationals only; it trusts nothing and solves nothing.
+
+Let E = e**epsilon, let c(w, y) = prior(y) * loss(w, y), and let p(w|y) be a private channel, so that
+every column p(w|.) lies in the cone { v >= 0 : v(y) <= E v(y') for neighbours y, y' }.
+
+Weak duality.  If numbers d(y) satisfy  sum over y of (c(w, y) - d(y)) v(y) >= 0  for every guess w and
+every v in the cone, then the expected loss of every private channel is at least the sum of d.
+
+On a forest the smallest value of that sum is found by one pass from the leaves to the roots: with
+f(y) = c(w, y) - d(y) + sum over children k of min(f(k) E, f(k) / E), it is non-negative on the cone
+exactly when f is non-negative at every root.  On any graph a flow is a proof: if amounts f(y, y') >= 0
+on directed pairs of neighbours satisfy
+
+    d(y)  <=  c(w, y) + sum over y' of ( f(y, y') - E f(y', y) )        for every y,
+
+then the condition holds for w.  With an allowance delta, the bound loses delta times the sum, over
+directed pairs, of the largest f(y, y') among the guesses.
+
+E itself is only known between two rationals: the mechanism has to satisfy its ratios with the smaller
+one, and the bound has to hold with the larger one.
+
+References.  Linear programming duality for private channels: Ghosh, Roughgarden, Sundararajan, SIAM J.
+Comput. 41(6), 2012.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from math import lcm
+from typing import assert_never
+
+from discreet.errors import CertificateError
+from discreet.mechanisms.table import Table, exact_sum
+from discreet.utility.certificate import Aim, Certificate, ChannelCertificate, CountCertificate, Flow, Verdict
+from discreet.utility.graph import Graph
+from discreet.utility.problem import Problem, ratio_bounds
+
+GUARD = 160
+"""Bits kept below the unit of the costs while a pass rounds downwards."""
+
+EXACT_BITS = 1 << 13
+"""Powers of alpha up to this size are kept exact; beyond, they are rounded outwards."""
+
+
+def check(certificate: Certificate) -> Verdict:
+    """Return what a certificate proves, or raise CertificateError with the first thing that is wrong."""
+    match certificate:
+        case ChannelCertificate():
+            return _check_channel(certificate)
+        case CountCertificate():
+            return _check_count(certificate)
+        case _:
+            assert_never(certificate)
+
+
+def _check_channel(certificate: ChannelCertificate) -> Verdict:
+    problem, channel = certificate.problem, certificate.channel
+    smallest, largest = ratio_bounds(certificate.level)
+    _check_private(problem.graph, channel, smallest, certificate.delta)
+    _check_dual(problem, certificate.dual)
+    price = Fraction(0)
+    if certificate.flows is None:
+        if certificate.delta != 0:
+            raise CertificateError("a certificate with a delta needs its flows")
+        _check_forest(problem, certificate.dual, largest)
+    else:
+        price = _check_flows(problem, certificate.dual, certificate.flows, largest) * certificate.delta
+    verdict = Verdict(_channel_loss(certificate), exact_sum(certificate.dual) - price)
+    return _consistent(verdict)
+
+
+def _check_count(certificate: CountCertificate) -> Verdict:
+    problem, alpha = certificate.problem, certificate.alpha
+    if not problem.graph.is_path:
+        raise CertificateError(
+            "the geometric mechanism is certified for counts only: the graph is not a path"
+        )
+    if not 0 < alpha < 1:
+        raise CertificateError("alpha must lie strictly between 0 and 1")
+    smallest, largest = ratio_bounds(certificate.level)
+    if 1 / alpha > smallest:
+        raise CertificateError("the noise is smaller than the privacy level asks: 1/alpha exceeds e**epsilon")
+    size = len(problem.graph)
+    if len(certificate.remap) != size or not all(
+        0 <= w < len(problem.loss.guesses) for w in certificate.remap
+    ):
+        raise CertificateError("the remap must name one guess for each of the outputs 0, ..., n")
+    _check_dual(problem, certificate.dual)
+    _check_forest(problem, certificate.dual, largest)
+    return _consistent(Verdict(_count_loss(certificate), exact_sum(certificate.dual)))
+
+
+def _consistent(verdict: Verdict) -> Verdict:
+    if verdict.gap < 0:
+        raise CertificateError(
+            "the bound exceeds the loss of a private mechanism, so the two cannot both be right"
+        )
+    return verdict
+
+
+def _check_dual(problem: Problem, dual: Sequence[Fraction]) -> None:
+    if len(dual) != len(problem.graph):
+        raise CertificateError("the dual needs one number per true answer")
+
+
+def _check_private(graph: Graph, channel: Table, smallest: Fraction, delta: Fraction) -> None:
+    if channel.inputs != graph.nodes:
+        raise CertificateError("the channel must have the answers of the graph as its inputs")
+    if not 0 <= delta < 1:
+        raise CertificateError("delta must be at least 0 and below 1")
+    scale = lcm(*(entry.denominator for row in channel.rows for entry in row))
+    rows = [[entry.numerator * (scale // entry.denominator) for entry in row] for row in channel.rows]
+    for row in rows:
+        if min(row) < 0:
+            raise CertificateError("the channel holds a negative probability")
+        if sum(row) != scale:
+            raise CertificateError("a row of the channel does not sum to 1 exactly")
+    up, down = smallest.numerator, smallest.denominator
+    for i, j in graph.edges:
+        for first, second in ((rows[i], rows[j]), (rows[j], rows[i])):
+            excess = sum(max(0, a * down - b * up) for a, b in zip(first, second, strict=True))
+            if excess > delta * scale * down:
+                raise CertificateError(
+                    "the channel is not private at this level: two neighbours are too far apart"
+                )
+
+
+def _channel_loss(certificate: ChannelCertificate) -> Fraction:
+    problem, channel = certificate.problem, certificate.channel
+    place = {guess: w for w, guess in enumerate(problem.loss.guesses)}
+    if any(output not in place for output in channel.outputs):
+        raise CertificateError("the channel answers something that is not a guess of the loss")
+    used = [problem.loss.numerators[place[output]] for output in channel.outputs]
+    each = [
+        exact_sum([p * cost[y] for p, cost in zip(row, used, strict=True) if p]) / problem.loss.denominator
+        for y, row in enumerate(channel.rows)
+    ]
+    match certificate.aim:
+        case Aim.AVERAGE:
+            return exact_sum([mass * loss for mass, loss in zip(problem.prior.weights, each, strict=True)])
+        case Aim.WORST_CASE:
+            return max(each)
+        case _:
+            assert_never(certificate.aim)
+
+
+def _check_forest(problem: Problem, dual: Sequence[Fraction], largest: Fraction) -> None:
+    """Run the pass from the leaves to the roots, rounding down; where that is too coarse, exactly."""
+    if not problem.graph.is_forest:
+        raise CertificateError("this graph has a cycle, so the certificate needs its flows")
+    inward = list(problem.graph.outward())[::-1]
+    costs, unit = problem.costs()
+    up, down = largest.numerator, largest.denominator
+    floors = [-((-d.numerator * unit << GUARD) // d.denominator) for d in dual]
+    for row in costs:
+        f = [(cost << GUARD) - floor for cost, floor in zip(row, floors, strict=True)]
+        for place, parent in inward:
+            value = f[place]
+            if parent is not None:
+                f[parent] += value * up // down if value < 0 else value * down // up
+            elif value < 0 and _exact_root(row, unit, dual, largest, problem.graph) < 0:
+                raise CertificateError(
+                    "the dual does not hold: some private column would cost less than it says"
+                )
+
+
+def _exact_root(
+    row: Sequence[int], unit: int, dual: Sequence[Fraction], largest: Fraction, graph: Graph
+) -> Fraction:
+    f = [Fraction(cost, unit) - d for cost, d in zip(row, dual, strict=True)]
+    worst = Fraction(0)
+    for place, parent in list(graph.outward())[::-1]:
+        if parent is None:
+            worst = min(worst, f[place])
+        else:
+            f[parent] += f[place] * largest if f[place] < 0 else f[place] / largest
+    return worst
+
+
+def _check_flows(
+    problem: Problem, dual: Sequence[Fraction], flows: Sequence[Flow], largest: Fraction
+) -> Fraction:
+    """Check one flow per guess and return the sum over directed pairs of the largest amount."""
+    costs, unit = problem.costs()
+    if len(flows) != len(costs):
+        raise CertificateError("the certificate needs one flow per guess")
+    near = set(problem.graph.edges) | {(j, i) for i, j in problem.graph.edges}
+    peak: dict[tuple[int, int], Fraction] = {}
+    for row, flow in zip(costs, flows, strict=True):
+        room = [Fraction(cost, unit) for cost in row]
+        for start, end, amount in flow:
+            if (start, end) not in near:
+                raise CertificateError("a flow runs between answers that are not neighbours")
+            if amount < 0:
+                raise CertificateError("a flow is negative")
+            room[start] += amount
+            room[end] -= largest * amount
+            peak[start, end] = max(peak.get((start, end), Fraction(0)), amount)
+        if any(d > space for d, space in zip(dual, room, strict=True)):
+            raise CertificateError("the dual does not hold: it exceeds what the flow of some guess supports")
+    return exact_sum(list(peak.values()))
+
+
+def _count_loss(certificate: CountCertificate) -> Fraction:
+    """Return the expected loss of the remapped truncated geometric, rounded up where powers are rounded."""
+    problem, alpha = certificate.problem, certificate.alpha
+    n = len(problem.graph) - 1
+    costs, unit = problem.costs()
+    if n == 0:
+        return Fraction(costs[certificate.remap[0]][0], unit)
+    low, high, scale = _powers(alpha, n)
+    ends = inside = 0
+    for z, guess in enumerate(certificate.remap):
+        row = costs[guess]
+        near = high[z:0:-1] + high[: n + 1 - z]
+        total = sum(map(int.__mul__, row, near))
+        if low is not high and min(row) < 0:
+            far = low[z:0:-1] + low[: n + 1 - z]
+            total = sum(
+                c * (above if c > 0 else below) for c, above, below in zip(row, near, far, strict=True)
+            )
+        if z in (0, n):
+            ends += total
+        else:
+            inside += total
+    return (Fraction(ends) + Fraction(inside) * (1 - alpha)) / (1 + alpha) / (unit * scale)
+
+
+def _powers(alpha: Fraction, n: int) -> tuple[list[int], list[int], int]:
+    """Return integers around alpha**k * scale for k = 0, ..., n; one list twice when they are exact."""
+    p, q = alpha.numerator, alpha.denominator
+    if n * q.bit_length() <= EXACT_BITS:
+        exact = [p**k * q ** (n - k) for k in range(n + 1)]
+        return exact, exact, q**n
+    scale = 1 << GUARD
+    low, high = [scale], [scale]
+    for _ in range(n):
+        low.append(low[-1] * p // q)
+        high.append(-(-high[-1] * p // q))
+    return low, high, scale

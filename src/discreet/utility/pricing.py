@@ -1,0 +1,142 @@
+"""Finds the private column that a set of prices undervalues most.
+
+The columns of a private channel form the cone { v : v(y) <= E v(y') for neighbours }.  Its extreme rays
+are v = E**h with integer potentials h that change by at most 1 along an edge, because the edges at which
+the constraint is tight must span the graph.  For given weights r the least value of <r, v> over the
+cone is found
+
+  - on a forest by one pass from the leaves to the roots, choosing for each child the factor E when its
+    subtree is worth taking and 1/E when it is not;
+  - on any other graph by a small linear program over the cone, whose multipliers are the flows that
+    prove the answer.
+
+This is search: floats propose, and nothing here is trusted.
+"""
+
+from dataclasses import dataclass
+from math import exp
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.utility.graph import Graph
+
+Floats = NDArray[np.float64]
+Potentials = NDArray[np.int64]
+
+HUGE = 1e250
+"""Beyond this a value is only a sign: the next step could overflow, and smaller terms no longer matter."""
+
+
+class Pricer(Protocol):
+    """A way to minimise linear functions over the cone of private columns."""
+
+    def rays(self, weights: Floats) -> Potentials:
+        """Return, for each row of weights, the potentials (at most 0, some 0) of a best ray."""
+        ...
+
+    def worst(self, weights: Floats, first: Potentials) -> float:
+        """Return the least <r, v> / <1, v> over all rows and columns, given the rays already found."""
+        ...
+
+
+def values(potentials: Potentials, epsilon: float) -> Floats:
+    """Return the rays E**h."""
+    rays: Floats = np.exp(epsilon * potentials)
+    return rays
+
+
+@dataclass(frozen=True, slots=True)
+class ForestPricer:
+    """Pricing on a forest by one pass, for all guesses at once."""
+
+    graph: Graph
+    epsilon: float
+
+    def rays(self, weights: Floats) -> Potentials:
+        """Return, for each row of weights, the potentials (at most 0, some 0) of a best ray."""
+        outward = list(self.graph.outward())
+        f = np.ascontiguousarray(weights.T)
+        step = np.zeros(f.shape, dtype=np.int64)
+        grow, shrink = exp(self.epsilon), exp(-self.epsilon)
+        for place, parent in reversed(outward):
+            if parent is None:
+                continue
+            taken = f[place] < 0
+            step[place] = np.where(taken, 1, -1)
+            f[parent] += f[place] * np.where(taken, grow, shrink)
+            np.clip(f[parent], -HUGE, HUGE, out=f[parent])
+        for place, parent in outward:
+            if parent is not None:
+                step[place] += step[parent]
+        return np.ascontiguousarray((step - step.max(axis=0)).T)
+
+    def worst(self, weights: Floats, first: Potentials) -> float:
+        """Return the least <r, v> / <1, v> by Dinkelbach's iteration."""
+        shift, potentials = 0.0, first
+        scale = float(np.abs(weights).max()) or 1.0
+        for _ in range(30):
+            v = values(potentials, self.epsilon)
+            least = float((((weights - shift) * v).sum(axis=1) / v.sum(axis=1)).min())
+            if least >= -1e-15 * scale:
+                break
+            shift += least
+            # Rows that cost nothing at this shift cost nothing at a larger one.
+            weights = weights[((weights - shift + least) * v).sum(axis=1) < 0]
+            potentials = self.rays(weights - shift)
+        return shift
+
+
+class LinearPricer:
+    """Pricing on any graph by a linear program that keeps its basis from one guess to the next."""
+
+    def __init__(self, graph: Graph, epsilon: float) -> None:
+        import highspy
+
+        self._size = len(graph)
+        self._epsilon = epsilon
+        self._pairs = [pair for i, j in graph.edges for pair in ((i, j), (j, i))]
+        apart = [graph.distances(start) for start in range(self._size)]
+        self._apart = np.array([[self._size if d is None else d for d in row] for row in apart])
+        self._flows: list[dict[tuple[int, int], float]] = []
+        self._least = np.zeros(0)
+        grow = exp(epsilon)
+        model: Any = highspy.Highs()
+        model.setOptionValue("output_flag", False)
+        model.setOptionValue("primal_feasibility_tolerance", 1e-10)
+        model.setOptionValue("dual_feasibility_tolerance", 1e-10)
+        for _ in range(self._size):
+            model.addVar(0.0, highspy.kHighsInf)
+        for i, j in self._pairs:
+            model.addRow(-highspy.kHighsInf, 0.0, 2, np.array([i, j], np.int32), np.array([1.0, -grow]))
+        every = np.arange(self._size, dtype=np.int32)
+        model.addRow(1.0, 1.0, self._size, every, np.ones(self._size))
+        self._model = model
+
+    def rays(self, weights: Floats) -> Potentials:
+        """Return, for each row of weights, the potentials (at most 0, some 0) of a best ray."""
+        every = np.arange(self._size, dtype=np.int32)
+        found, least, flows = [], [], []
+        for row in weights:
+            self._model.changeColsCost(self._size, every, row)
+            self._model.run()
+            solution = self._model.getSolution()
+            v = np.maximum(np.array(solution.col_value), 1e-300)
+            raw = np.rint(np.log(v / v.max()) / self._epsilon).astype(np.int64)
+            # The smallest potentials above the rounded ones that change by at most 1 along an edge.
+            found.append((raw[:, None] - self._apart).max(axis=0))
+            least.append(float(row @ np.array(solution.col_value)))
+            duals = np.array(solution.row_dual)[:-1]
+            flows.append({pair: -d for pair, d in zip(self._pairs, duals, strict=True) if d < 0})
+        self._least, self._flows = np.array(least), flows
+        return np.array(found)
+
+    def worst(self, weights: Floats, first: Potentials) -> float:
+        """Return the least <r, v> / <1, v>, which is what the linear program minimised."""
+        return min(0.0, float(self._least.min()))
+
+    def flows(self, weights: Floats) -> list[dict[tuple[int, int], float]]:
+        """Return for each row of weights the flow that proves its least value."""
+        self.rays(weights)
+        return self._flows
