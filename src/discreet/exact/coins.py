@@ -59,24 +59,24 @@ class SystemCoins:
     def bits(self, count: int) -> int:
         """Return a uniform integer of `count` bits."""
         size = (count + 7) // 8
-        with self._lock:
-            self._mine()
-            if self._used + size > len(self._pool):
-                self._pool = self._keystream(max(POOL, size))[: max(POOL, size)].tobytes()
-                self._used = 0
-            taken = self._pool[self._used : self._used + size]
-            self._used += size
-        return int.from_bytes(taken, "little") >> (8 * size - count)
+        return int.from_bytes(self._bytes(size), "little") >> (8 * size - count)
 
     def words(self, count: int, width: int) -> Words:
         """Return `count` independent uniform integers of `width` bits (at most 64)."""
         container = next(c for c in (8, 16, 32, 64) if c >= width)
-        size = count * container // 8
+        whole: Words = np.frombuffer(self._bytes(count * container // 8), dtype=f"<u{container // 8}")
+        return whole if container == width else whole >> np.uint8(container - width)
+
+    def _bytes(self, size: int) -> bytes | NDArray[np.uint8]:
         with self._lock:
             self._mine()
-            raw = self._keystream(size)
-        whole: Words = raw[:size].view(f"u{container // 8}")
-        return whole if container == width else whole >> np.uint8(container - width)
+            if size > POOL // 8:
+                return self._keystream(size)
+            if self._used + size > len(self._pool):
+                self._pool = self._keystream(POOL).tobytes()
+                self._used = 0
+            self._used += size
+            return self._pool[self._used - size : self._used]
 
     def _mine(self) -> None:
         # A child inherits its parent's memory; a keystream must never be used by both.
@@ -95,7 +95,7 @@ class SystemCoins:
             zeros = CHUNK if length == len(CHUNK) else CHUNK[:length]
             self._stream.update_into(zeros, view[start : start + length + BLOCK - 1])
         self._drawn += size
-        return out
+        return out[:size]
 
 
 def _fresh_key() -> bytes:

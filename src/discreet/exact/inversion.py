@@ -17,7 +17,6 @@ Asau, 1974.  Arb: Johansson, IEEE Trans. Computers 66(8), 2017.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -37,6 +36,13 @@ class Law(Protocol):
         """Return a ball around Pr[X <= k] at the working precision."""
 
 
+class TabulatedLaw(Law, Protocol):
+    """A law that gives many values of its distribution function more cheaply together than apart."""
+
+    def cumulatives(self, low: int, high: int) -> list[arb]:
+        """Return balls around Pr[X <= k] for every k from low to high."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
     """How many bits each step reads; the tests shrink these to enumerate every coin."""
@@ -44,6 +50,7 @@ class Shape:
     digit: int = 8
     guide: int = 16
     rest: int = 48
+    more: int = 64
 
     @property
     def word(self) -> int:
@@ -57,12 +64,18 @@ STANDARD = Shape()
 class Uniform:
     """A uniform real in [0, 1) of which only the first bits are known."""
 
-    __slots__ = ("_coins", "bits", "prefix")
+    __slots__ = ("_coins", "_more", "bits", "prefix")
 
-    def __init__(self, prefix: int, bits: int, coins: Coins) -> None:
+    def __init__(self, prefix: int, coins: Coins, shape: Shape = STANDARD) -> None:
         self.prefix = prefix
-        self.bits = bits
+        self.bits = shape.word
         self._coins = coins
+        self._more = shape.more
+
+    @classmethod
+    def fresh(cls, coins: Coins, shape: Shape = STANDARD) -> "Uniform":
+        """Return a uniform real of which one word is known."""
+        return cls(coins.bits(shape.word), coins, shape)
 
     def below(self, value: Callable[[], arb]) -> bool:
         """Decide u < value(), drawing more bits for as long as the known ones leave it open."""
@@ -73,10 +86,8 @@ class Uniform:
                     return True
                 if scaled <= self.prefix:
                     return False
-            # Doubling keeps the number of rounds small even when the ball was wide, not the prefix short.
-            more = self.bits
-            self.prefix = self.prefix << more | self._coins.bits(more)
-            self.bits += more
+            self.prefix = self.prefix << self._more | self._coins.bits(self._more)
+            self.bits += self._more
 
 
 def resolve(law: Law, u: Uniform, guess: int) -> int:
@@ -104,50 +115,44 @@ def resolve(law: Law, u: Uniform, guess: int) -> int:
     return high
 
 
-def certified_floor(value: Callable[[], arb], bits: int) -> int:
-    """Return floor(value() * 2**bits), raising the precision until it is certain."""
-    precision = bits + GUARD
-    while True:
-        with ctx.workprec(precision):
-            integer = (value() * arb(2) ** bits).floor().unique_fmpz()
-        if integer is not None:
-            return int(integer)
-        precision *= 2
-
-
 AMBIGUOUS = np.iinfo(np.int16).min
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A law tabulated on the integers from `below` + 1: certified thresholds and their guide."""
+    """A law tabulated on the integers above `below`: certified thresholds and their guide."""
 
-    law: Law
+    law: TabulatedLaw
     below: int
     thresholds: NDArray[np.uint64]
     guide: NDArray[np.int16]
     shape: Shape
 
     @classmethod
-    def build(cls, law: Law, low: int, high: int, shape: Shape = STANDARD) -> "Table":
+    def build(cls, law: TabulatedLaw, low: int, high: int, shape: Shape = STANDARD) -> "Table":
         """Tabulate a law of which each tail, below `low` and above `high`, is rarer than 2**-word.
 
         The thresholds of low - 1 and of high are then the two extreme words, so a draw outside the table
         shows as a tie and is resolved exactly like any other.
         """
         largest = (1 << shape.word) - 1
-        floors = [
-            min(certified_floor(partial(law.cumulative, k), shape.word), largest)
-            for k in range(low - 1, high + 1)
-        ]
+        floors = [min(floor, largest) for floor in _certified_floors(law, low - 1, high, shape.word)]
         if floors[0] != 0 or floors[-1] != largest:
             raise ValueError("the tails of the law are too heavy for this table")
         thresholds = np.array(floors, dtype=np.uint64)
-        starts = np.arange(1 << shape.guide, dtype=np.uint64) << np.uint64(shape.rest)
-        passed = np.searchsorted(thresholds, starts, side="left")
-        reached = np.searchsorted(thresholds, starts + np.uint64((1 << shape.rest) - 1), side="right")
-        guide = np.where(passed == reached, passed + (low - 1), AMBIGUOUS).astype(np.int16)
+        cells = (thresholds >> np.uint64(shape.rest)).astype(np.int64)
+        inside = np.bincount(cells, minlength=1 << shape.guide)
+        guide = np.where(inside == 0, np.cumsum(inside) + (low - 1), AMBIGUOUS).astype(np.int16)
         return cls(law, low - 1, thresholds, guide, shape)
+
+    def draw_one(self, coins: Coins) -> int:
+        """Return one draw, reading the whole table whatever comes out: the time taken tells nothing."""
+        word = coins.words(1, self.shape.word)
+        passed = int(np.count_nonzero(self.thresholds < word))
+        reached = int(np.count_nonzero(self.thresholds <= word))
+        if passed == reached:
+            return passed + self.below
+        return resolve(self.law, Uniform(int(word[0]), coins, self.shape), passed + self.below)
 
     def draw(self, count: int, coins: Coins) -> NDArray[np.int16 | np.int64]:
         """Return `count` independent draws."""
@@ -161,12 +166,24 @@ class Table:
         words = prefix[doubtful].astype(np.uint64) << np.uint64(shape.rest) | rest
         passed = np.searchsorted(self.thresholds, words, side="left")
         values[doubtful] = passed + self.below
-        ties = np.flatnonzero(passed != np.searchsorted(self.thresholds, words, side="right"))
+        ties = np.flatnonzero(self.thresholds[passed] == words)
         if not ties.size:
             return values
         # A tie may lead beyond the table, where 16 bits no longer hold the value.
         wide = values.astype(np.int64)
         for tie in ties:
-            u = Uniform(int(words[tie]), shape.word, coins)
+            u = Uniform(int(words[tie]), coins, shape)
             wide[doubtful[tie]] = resolve(self.law, u, int(passed[tie]) + self.below)
         return wide
+
+
+def _certified_floors(law: TabulatedLaw, low: int, high: int, bits: int) -> list[int]:
+    """Return floor(C(k) * 2**bits) for low <= k <= high, raising the precision until all are certain."""
+    precision = bits + GUARD
+    while True:
+        with ctx.workprec(precision):
+            scale = arb(2) ** bits
+            floors = [(value * scale).floor().unique_fmpz() for value in law.cumulatives(low, high)]
+        if None not in floors:
+            return [int(floor) for floor in floors]
+        precision *= 2

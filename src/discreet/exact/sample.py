@@ -22,8 +22,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from itertools import accumulate
+from itertools import accumulate, repeat
 from math import exp, floor, log, log1p, sqrt
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -41,75 +42,74 @@ Integers = NDArray[Any]
 BLOCK = 1 << 16
 """Draws per pass: small enough for the tables and buffers to stay in cache."""
 
-FEW = 512
-"""Below this many draws, inverting one by one is quicker than building a table."""
+FEW = 32
+"""Up to this many draws, a look-up at a time is quicker than a pass over arrays."""
 
 
 @dataclass(frozen=True, slots=True)
 class TwoSided:
-    """The two-sided geometric law with ratio `alpha`**`power`."""
+    """The two-sided geometric law with ratio b = `alpha`**`power`.
+
+    Pr[X <= -n] = b**n / (1 + b) for n >= 1, and by symmetry Pr[X <= k] = 1 - Pr[X <= -k-1].
+    """
 
     alpha: Fraction
     power: int = 1
 
     def cumulative(self, k: int) -> arb:
         """Return a ball around Pr[X <= k]."""
-        if k < 0:
-            return self._tail(-k)
-        return 1 - self._tail(k + 1)
+        return _mirrored(
+            k, lambda n: _power(self.alpha, self.power * n) / (1 + _power(self.alpha, self.power))
+        )
 
-    def _tail(self, n: int) -> arb:
-        logarithm = _log(self.alpha)
-        return (logarithm * (self.power * n)).exp() / (1 + (logarithm * self.power).exp())
-
-    def guess(self, prefix: int, bits: int) -> int:
-        """Return roughly the value that a uniform with this prefix leads to."""
-        left, right = (prefix + 0.5) / 2**bits, ((1 << bits) - prefix - 0.5) / 2**bits
-        ratio = float(self.alpha)
-        slope = _float_log(self.alpha)
-        if left <= right:
-            return -floor(log(left * (1 + ratio)) / slope)
-        return floor(log(right * (1 + ratio)) / slope)
+    def cumulatives(self, low: int, high: int) -> list[arb]:
+        """Return balls around Pr[X <= k] for every k from low to high."""
+        b = _powers(self.alpha, self.power, max(-low, high + 1))
+        tails = [power / (1 + b[1]) for power in b]
+        return [_mirrored(k, tails.__getitem__) for k in range(low, high + 1)]
 
 
 @dataclass(frozen=True, slots=True)
 class OneSided:
-    """The geometric law on k >= 0 with ratio `alpha`**`power`."""
+    """The geometric law on k >= 0 with ratio b = `alpha`**`power`: Pr[X <= k] = 1 - b**(k+1)."""
 
     alpha: Fraction
     power: int = 1
 
     def cumulative(self, k: int) -> arb:
         """Return a ball around Pr[X <= k]."""
-        return 1 - (_log(self.alpha) * (self.power * (k + 1))).exp() if k >= 0 else arb(0)
+        return 1 - _power(self.alpha, self.power * (k + 1)) if k >= 0 else arb(0)
 
-    def guess(self, prefix: int, bits: int) -> int:
-        """Return roughly the value that a uniform with this prefix leads to."""
-        right = ((1 << bits) - prefix - 0.5) / 2**bits
-        return floor(log(right) / _float_log(self.alpha))
+    def cumulatives(self, low: int, high: int) -> list[arb]:
+        """Return balls around Pr[X <= k] for every k from low to high."""
+        b = _powers(self.alpha, self.power, high + 1)
+        return [1 - b[max(k + 1, 0)] for k in range(low, high + 1)]
 
 
 @dataclass(frozen=True, slots=True)
 class Digit:
-    """One base-m digit of a geometric variable: ratio b = alpha**power, conditioned on being below m."""
+    """One base-m digit of a geometric variable of ratio b = `alpha`**`power`.
+
+    Pr[X <= k] = (1 - b**(k+1)) / (1 - b**m) for 0 <= k < m.
+    """
 
     alpha: Fraction
     power: int
     base: int
 
     def cumulative(self, k: int) -> arb:
-        """Return a ball around Pr[X <= k] = (1 - b**(k+1)) / (1 - b**m)."""
-        if k < 0:
-            return arb(0)
-        if k >= self.base - 1:
-            return arb(1)
-        logarithm = _log(self.alpha) * self.power
-        return (1 - (logarithm * (k + 1)).exp()) / (1 - (logarithm * self.base).exp())
+        """Return a ball around Pr[X <= k]."""
+        return self.cumulatives(k, k)[0]
+
+    def cumulatives(self, low: int, high: int) -> list[arb]:
+        """Return balls around Pr[X <= k] for every k from low to high."""
+        b = _powers(self.alpha, self.power, self.base)
+        return [(1 - b[min(max(k + 1, 0), self.base)]) / (1 - b[self.base]) for k in range(low, high + 1)]
 
 
 @dataclass(frozen=True, slots=True)
 class DigitDifference:
-    """The difference of two independent base-m digits of geometric variables with ratio b = alpha**power.
+    """The difference of two independent base-m digits of geometric variables of ratio b = `alpha`**`power`.
 
     For 0 < n <= m, Pr[X <= -n] = (b**n - b**m - b**(m+1) + b**(2m-n+1)) / ((1 + b) (1 - b**m)**2),
     which is the sum over i = n .. m-1 of the probability (1-b) (b**i - b**(2m-i)) / ((1+b) (1-b**m)**2).
@@ -121,20 +121,23 @@ class DigitDifference:
 
     def cumulative(self, k: int) -> arb:
         """Return a ball around Pr[X <= k]."""
-        if k >= 0:
-            return 1 - self._tail(k + 1)
-        return self._tail(-k)
+        return self.cumulatives(k, k)[0]
 
-    def _tail(self, n: int) -> arb:
+    def cumulatives(self, low: int, high: int) -> list[arb]:
+        """Return balls around Pr[X <= k] for every k from low to high."""
         m = self.base
-        if n >= m:
-            return arb(0)
-        logarithm = _log(self.alpha) * self.power
+        b = _powers(self.alpha, self.power, 2 * m)
+        whole = (1 + b[1]) * (1 - b[m]) ** 2
 
-        def b(exponent: int) -> arb:
-            return (logarithm * exponent).exp()
+        def tail(n: int) -> arb:
+            return (b[n] - b[m] - b[m + 1] + b[2 * m - n + 1]) / whole if n < m else arb(0)
 
-        return (b(n) - b(m) - b(m + 1) + b(2 * m - n + 1)) / ((1 + b(1)) * (1 - b(m)) ** 2)
+        return [_mirrored(k, tail) for k in range(low, high + 1)]
+
+
+def _mirrored(k: int, tail: Callable[[int], arb]) -> arb:
+    """Return Pr[X <= k] of a symmetric integer law from its lower tail Pr[X <= -n], n >= 1."""
+    return tail(-k) if k < 0 else 1 - tail(k + 1)
 
 
 def two_sided_geometric(
@@ -152,16 +155,12 @@ def geometric(
 
 
 def _draw(law: TwoSided | OneSided, count: int | None, coins: Coins, shape: Shape) -> Any:
+    tables = _digit_tables(law, shape)
     if count is None:
-        return _invert(law, coins, shape)
-    if count < FEW and shape is STANDARD:
-        return _narrow([_invert(law, coins, shape) for _ in range(count)])
-    return _assemble(_digit_tables(law, shape), count, coins, shape)
-
-
-def _invert(law: TwoSided | OneSided, coins: Coins, shape: Shape) -> int:
-    u = Uniform(coins.bits(shape.word), shape.word, coins)
-    return resolve(law, u, law.guess(u.prefix, u.bits))
+        return sum(table.draw_one(coins) << (shape.digit * place) for place, table in enumerate(tables))
+    if count <= FEW:
+        return _narrow([_draw(law, None, coins, shape) for _ in range(count)])
+    return _assemble(tables, count, coins, shape)
 
 
 @lru_cache(maxsize=64)
@@ -205,7 +204,7 @@ def _assemble(tables: Sequence[Table], count: int, coins: Coins, shape: Shape) -
 
 
 def discrete_gaussian(
-    sigma_squared: Fraction, count: int | None = None, *, coins: Coins | None = None
+    sigma_squared: Fraction, count: int | None = None, *, coins: Coins | None = None, shape: Shape = STANDARD
 ) -> Any:
     """Return one integer (count None) or an array of draws with Pr[k] proportional to exp(-k**2 / (2 s))."""
     coins = coins or source()
@@ -214,8 +213,8 @@ def discrete_gaussian(
     test = _Acceptance.of(sigma_squared)
     if count is None:
         while True:
-            proposal = two_sided_geometric(test.alpha, coins=coins)
-            if test.keeps(proposal, coins):
+            proposal = two_sided_geometric(test.alpha, coins=coins, shape=shape)
+            if test.keeps(proposal, coins, shape):
                 return proposal
     kept: list[Integers] = []
     missing = count
@@ -256,53 +255,57 @@ class _Acceptance:
         s = ball(self.variance)
         return (-((abs(y) + s * _log(self.alpha)) ** 2) / (2 * s)).exp()
 
-    def keeps(self, y: int, coins: Coins) -> bool:
+    def keeps(self, y: int, coins: Coins, shape: Shape = STANDARD) -> bool:
         """Decide whether to keep one proposal."""
-        return Uniform(coins.bits(64), 64, coins).below(lambda: self.exact(y))
+        return Uniform.fresh(coins, shape).below(partial(self.exact, y))
 
-    def keeps_each(self, proposals: Integers, coins: Coins) -> NDArray[np.bool_]:
+    def keeps_each(self, proposals: Integers, coins: Coins, shape: Shape = STANDARD) -> NDArray[np.bool_]:
         """Decide whether to keep each proposal."""
         if proposals.dtype == object or self.width > 2.0**40:
-            return np.array([self.keeps(int(y), coins) for y in proposals], dtype=np.bool_)
-        words = coins.words(proposals.size, 64)
-        u = words * 2.0**-64
+            return np.array([self.keeps(int(y), coins, shape) for y in proposals], dtype=np.bool_)
+        words = coins.words(proposals.size, shape.word)
+        u = words * 2.0**-shape.word
         # Where p exceeds 2**-50 its exponent is below 35 and known to 2**-44, so p is known to a relative
-        # 2**-43; where it does not, the absolute margin covers it. u is off by at most 2**-53.
+        # 2**-43; where it does not, the absolute margin covers it. u is off by 2**-53 and its unread bits.
         p = np.exp(-0.5 * np.square((np.abs(proposals) - self.peak) / self.width))
-        margin = p * 2.0**-36 + 2.0**-50
+        margin = p * 2.0**-36 + 2.0**-50 + 2.0**-shape.word
         kept: NDArray[np.bool_] = u < p
         for place in np.flatnonzero(np.abs(u - p) <= margin):
             y = int(proposals[place])
-            kept[place] = Uniform(int(words[place]), 64, coins).below(partial(self.exact, y))
+            kept[place] = Uniform(int(words[place]), coins, shape).below(partial(self.exact, y))
         return kept
 
 
-def bernoulli(p: Fraction, count: int | None = None, *, coins: Coins | None = None) -> Any:
+def bernoulli(
+    p: Fraction, count: int | None = None, *, coins: Coins | None = None, shape: Shape = STANDARD
+) -> Any:
     """Return True with probability p, once or `count` times."""
     if not 0 <= p <= 1:
         raise ParameterError(f"a probability must lie between 0 and 1, got {p}")
-    return _flip(lambda: ball(p), count, coins or source())
+    return _flip(lambda: ball(p), count, coins or source(), shape)
 
 
-def bernoulli_exp(gamma: Fraction, count: int | None = None, *, coins: Coins | None = None) -> Any:
+def bernoulli_exp(
+    gamma: Fraction, count: int | None = None, *, coins: Coins | None = None, shape: Shape = STANDARD
+) -> Any:
     """Return True with probability exp(-gamma), gamma >= 0, once or `count` times."""
     if gamma < 0:
         raise ParameterError(f"gamma must not be negative, got {gamma}")
-    return _flip(lambda: (-ball(gamma)).exp(), count, coins or source())
+    return _flip(lambda: (-ball(gamma)).exp(), count, coins or source(), shape)
 
 
-def _flip(value: Callable[[], arb], count: int | None, coins: Coins) -> Any:
+def _flip(value: Callable[[], arb], count: int | None, coins: Coins, shape: Shape) -> Any:
     if count is None:
-        return Uniform(coins.bits(64), 64, coins).below(value)
+        return Uniform.fresh(coins, shape).below(value)
     with ctx.workprec(128):
-        scaled = value() * arb(2) ** 64
+        scaled = value() * arb(2) ** shape.word
         ends = int(scaled.lower().floor().fmpz()), int(scaled.upper().ceil().fmpz())
-    lower, upper = (np.uint64(min(max(end, 0), 2**64 - 1)) for end in ends)
-    words = coins.words(count, 64)
+    lower, upper = (np.uint64(min(max(end, 0), 2**shape.word - 1)) for end in ends)
+    words = coins.words(count, shape.word)
     result: NDArray[np.bool_] = words < lower
     # Words between the two sides of the ball, and the last word of all, are decided exactly.
     for place in np.flatnonzero((words >= lower) & (words <= upper)):
-        result[place] = Uniform(int(words[place]), 64, coins).below(value)
+        result[place] = Uniform(int(words[place]), coins, shape).below(value)
     return result
 
 
@@ -344,6 +347,7 @@ def choose_powers(
     multiplicities: Sequence[int] | None = None,
     *,
     coins: Coins | None = None,
+    shape: Shape = STANDARD,
 ) -> int:
     """Return index i with probability proportional to multiplicities[i] * alpha**gaps[i]."""
     ratio = _ratio(alpha)
@@ -352,11 +356,15 @@ def choose_powers(
     def weight(i: int) -> arb:
         return (_log(ratio) * int(gaps[i])).exp()
 
-    return _choose(logs, weight, multiplicities, coins or source())
+    return _choose(logs, weight, multiplicities, coins or source(), shape)
 
 
 def choose_exponents(
-    exponents: Sequence[Fraction], multiplicities: Sequence[int] | None = None, *, coins: Coins | None = None
+    exponents: Sequence[Fraction],
+    multiplicities: Sequence[int] | None = None,
+    *,
+    coins: Coins | None = None,
+    shape: Shape = STANDARD,
 ) -> int:
     """Return index i with probability proportional to multiplicities[i] * exp(-exponents[i])."""
     least = min(exponents, default=Fraction(0))
@@ -365,7 +373,7 @@ def choose_exponents(
     def weight(i: int) -> arb:
         return (-ball(exponents[i] - least)).exp()
 
-    return _choose(logs, weight, multiplicities, coins or source())
+    return _choose(logs, weight, multiplicities, coins or source(), shape)
 
 
 def _choose(
@@ -373,6 +381,7 @@ def _choose(
     weight: Callable[[int], arb],
     multiplicities: Sequence[int] | None,
     coins: Coins,
+    shape: Shape,
 ) -> int:
     """Choose by float weights when the drawn bits are clear of every error, by balls when they are not."""
     size = logs.size
@@ -385,11 +394,11 @@ def _choose(
             logs = logs + np.array([log(m) if m else -np.inf for m in multiplicities])
     logs = logs - logs.max()
     running = np.cumsum(np.exp(logs))
-    u = Uniform(coins.bits(64), 64, coins)
-    target = u.prefix * 2.0**-64 * running[-1]
+    u = Uniform.fresh(coins, shape)
+    target = u.prefix * 2.0**-shape.word * running[-1]
     index = int(min(np.searchsorted(running, target, side="right"), size - 1))
     # Each weight above exp(-700) has relative error below 700 * 2**-50; summation adds size * 2**-52.
-    margin = running[-1] * (2.0**-38 + size * 2.0**-50)
+    margin = running[-1] * (2.0**-38 + size * 2.0**-50 + 2.0**-shape.word)
     if (index == 0 or target - running[index - 1] > margin) and (
         index == size - 1 or running[index] - target > margin
     ):
@@ -438,6 +447,16 @@ def _log_at(alpha: Fraction, precision: int) -> arb:
 def _log(alpha: Fraction) -> arb:
     """Return a ball around ln(alpha) at the working precision, with room for large multiples of it."""
     return _log_at(alpha, ctx.prec + 64)
+
+
+def _power(alpha: Fraction, n: int) -> arb:
+    """Return a ball around alpha**n at the working precision."""
+    return (_log(alpha) * n).exp()
+
+
+def _powers(alpha: Fraction, step: int, count: int) -> list[arb]:
+    """Return balls around alpha**(step * n) for n = 0 .. count."""
+    return list(accumulate(repeat(_power(alpha, step), count), mul, initial=arb(1)))
 
 
 @lru_cache(maxsize=1024)

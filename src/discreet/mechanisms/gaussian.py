@@ -1,0 +1,143 @@
+"""The discrete Gaussian mechanism: integer noise with a bell-shaped law and no floating point.
+
+Theorem.  Let f take integer vectors as values, let D be its squared l2 sensitivity, and add to each
+coordinate an independent Z with Pr[Z = k] proportional to exp(-k**2 / (2 v)) for a rational v.  The
+release is rho-zCDP with rho = D / (2 v).  For a single integer that moves by at most t it is
+(epsilon, delta)-private exactly when
+
+    delta >= Pr[Z <= m] - exp(epsilon) * Pr[Z <= m - t],   m = ceil(t/2 - epsilon v / t) - 1.
+
+Smaller shifts are covered: the law is log-concave, so the worst event for any shift t is {z <= m} for
+some m, and for a fixed m the right-hand side grows with t.  No pure epsilon is ever enough: the log-ratio
+of the laws at two neighbours is linear in the output, hence unbounded.
+
+References.  Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020;
+Bun and Steinke, "Concentrated differential privacy", TCC 2016.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, log, sqrt
+from typing import Any
+
+from flint import arb, ctx
+
+from discreet.errors import ParameterError
+from discreet.exact.lattice_gaussian import absolute_moment, cumulative, second_moment, tail, total
+from discreet.exact.number import (
+    Real,
+    at_most,
+    ball,
+    from_exact,
+    least_integer,
+    positive,
+    probability,
+    round_up,
+)
+from discreet.exact.perturb import perturb
+from discreet.exact.sample import discrete_gaussian
+from discreet.privacy.bounds import Bounds
+from discreet.privacy.guarantee import Concentrated
+from discreet.privacy.sensitivity import Sensitivity
+from discreet.privacy.zcdp import largest_rho
+
+
+@dataclass(frozen=True, slots=True)
+class Gaussian:
+    """Discrete Gaussian noise; `sigma_squared` is its parameter and, but for tiny values, its variance."""
+
+    sigma_squared: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "sigma_squared", positive(self.sigma_squared, "sigma_squared"))
+
+    @classmethod
+    def calibrate(
+        cls,
+        *,
+        rho: Real | None = None,
+        epsilon: Real | None = None,
+        delta: Real | None = None,
+        sensitivity: Sensitivity | Real = 1,
+    ) -> "Gaussian":
+        """Return the least noise that is rho-zCDP, or (epsilon, delta)-private, at this sensitivity.
+
+        For a single integer the (epsilon, delta) form uses the exact law; for vectors it goes through zCDP.
+        """
+        change = Sensitivity.of(sensitivity)
+        if change.l2_squared <= 0:
+            raise ParameterError(
+                "sensitivity must be greater than 0; an answer nobody can move needs no noise"
+            )
+        match rho, epsilon, delta:
+            case (None, None, _) | (None, _, None):
+                raise ParameterError("give either rho, or both epsilon and delta")
+            case None, _, _:
+                return cls(
+                    _least_variance(
+                        change, positive(epsilon or 0, "epsilon"), probability(delta or 0, "delta")
+                    )
+                )
+            case _, None, None:
+                return cls(change.l2_squared / (2 * positive(rho, "rho")))
+            case _:
+                raise ParameterError("give either rho, or both epsilon and delta, not all of them")
+
+    def pmf(self, k: int) -> Bounds:
+        """Return Pr[Z = k]."""
+        v = self.sigma_squared
+        return _bounds(lambda: (-ball(Fraction(k * k)) / (2 * ball(v))).exp() / total(v))
+
+    def cdf(self, k: int) -> Bounds:
+        """Return Pr[Z <= k]."""
+        return _bounds(lambda: cumulative(self.sigma_squared, k))
+
+    def sample(self, values: Any) -> Any:
+        """Return values + Z: an int for an int, an array with independent noise for an array of integers."""
+        return perturb(values, lambda count: discrete_gaussian(self.sigma_squared, count))
+
+    def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Concentrated:
+        """Return the privacy of one release: rho = l2_squared / (2 sigma_squared)."""
+        return Concentrated(Sensitivity.of(sensitivity).l2_squared / (2 * self.sigma_squared))
+
+    def radius(self, beta: Real = "0.05") -> int:
+        """Return the smallest r certified to have Pr[|Z| > r] <= beta."""
+        v, bound = self.sigma_squared, probability(beta, "beta")
+        guess = ceil(sqrt(float(v)) * sqrt(2 * log(2 / bound)))
+        return least_integer(lambda r: at_most(lambda: 2 * tail(v, r + 1) / total(v), bound, 512), guess)
+
+    @property
+    def mean_error(self) -> Bounds:
+        """Return E|Z|."""
+        return _bounds(lambda: absolute_moment(self.sigma_squared))
+
+    @property
+    def variance(self) -> Bounds:
+        """Return Var Z, which never exceeds sigma_squared."""
+        return _bounds(lambda: second_moment(self.sigma_squared))
+
+
+def _least_variance(change: Sensitivity, epsilon: Fraction, delta: Fraction) -> Fraction:
+    by_rho = change.l2_squared / (2 * largest_rho(epsilon, delta))
+    if not change.scalar or change.l1.denominator != 1:
+        return by_rho
+    shift = change.l1.numerator
+    # Search the multiples of a 2**-20 part of the zCDP answer, which always suffices.
+    unit = round_up(by_rho * Fraction(1, 2**20), 64)
+    parts = least_integer(
+        lambda k: k > 0 and at_most(lambda: exact_delta(k * unit, epsilon, shift), delta, 512), 2**19
+    )
+    return parts * unit
+
+
+def exact_delta(variance: Fraction, epsilon: Fraction, shift: int) -> arb:
+    """Return a ball around the delta at this epsilon of one integer that moves by `shift`."""
+    last = ceil(Fraction(shift, 2) - epsilon * variance / shift) - 1
+    return cumulative(variance, last) - ball(epsilon).exp() * cumulative(variance, last - shift)
+
+
+def _bounds(value: Callable[[], arb]) -> Bounds:
+    with ctx.workprec(192):
+        enclosure = value()
+        return Bounds(max(from_exact(enclosure.lower()), Fraction(0)), from_exact(enclosure.upper()))
