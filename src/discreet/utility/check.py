@@ -34,7 +34,7 @@ from discreet.utility.certificate import Aim, Certificate, ChannelCertificate, C
 from discreet.utility.graph import Graph
 from discreet.utility.problem import Problem, ratio_bounds
 
-GUARD = 160
+GUARD = 100
 """Bits kept below the unit of the costs while a pass rounds downwards."""
 
 EXACT_BITS = 1 << 13

@@ -24,8 +24,9 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.errors import CertificateError, ParameterError
-from discreet.exact.number import Real, log_bounds
+from discreet.exact.number import Real, log_bounds, non_negative
 from discreet.mechanisms.table import Label, Table
+from discreet.utility.approximate import approximate_certificate
 from discreet.utility.certificate import Aim, Certificate, ChannelCertificate, CountCertificate, Flow, Verdict
 from discreet.utility.check import check
 from discreet.utility.count import count_certificate, remapped_table
@@ -87,18 +88,28 @@ def optimal(
     epsilon: Real | None = None,
     *,
     ratio: Real | None = None,
+    delta: Real = 0,
     tolerance: float = TOLERANCE,
 ) -> Optimal:
     """Return the certified best mechanism; without a prior, for the worst true answer.
 
     Privacy is given as epsilon, or as a rational ratio = e**epsilon, for which small problems are solved
-    exactly.  `tolerance` is relative to what the analyst loses without any answer at all.
+    exactly.  `delta` allows approximate privacy on small domains.  `tolerance` is relative to what the
+    analyst loses without any answer at all.
     """
     level = level_of(epsilon, ratio)
+    slack = non_negative(delta, "delta")
+    if slack >= 1:
+        raise ParameterError(f"delta must be below 1, got {delta}")
     if prior is None:
+        if slack:
+            raise ParameterError("the worst case is solved for delta=0 only; give a prior to use a delta")
         return _worst_case(graph, loss, level, tolerance)
     belief = prior if isinstance(prior, Prior) else Prior.of(prior)
     problem = Problem(graph, belief, loss)
+    if slack:
+        approximate = approximate_certificate(problem, level, slack)
+        return Optimal(approximate, check(approximate), "direct linear program")
     if graph.is_path:
         certificate = count_certificate(problem, level)
         if certificate is not None:
