@@ -110,6 +110,14 @@ def test_the_guarantee_is_true_and_tight(table):
             assert table.delta(cost + 50).high == slack > 0
 
 
+@given(tables(), st.fractions(0, 3, max_denominator=5))
+def test_the_profile_is_the_exact_curve_of_the_worst_pair(table, epsilon):
+    bounds, curve = table.delta(epsilon), table.profile().delta(epsilon)
+    assert curve.low <= bounds.high
+    assert bounds.low <= curve.high
+    assert curve.high - curve.low < Fraction(1, 2**60)
+
+
 @given(tables(), st.integers(0, 2**32))
 def test_post_processing_never_costs_privacy(table, code):
     images = {z: code // 3**k % 3 for k, z in enumerate(table.outputs)}

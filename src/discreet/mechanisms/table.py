@@ -26,7 +26,7 @@ from discreet.errors import ParameterError
 from discreet.exact.number import Real, exp_bounds, log_bounds, log_up, non_negative, probability, rational
 from discreet.exact.sample import choose_counted
 from discreet.privacy.bounds import Bounds
-from discreet.privacy.guarantee import Approximate, Pure
+from discreet.privacy.guarantee import Approximate, Profile, Pure
 
 Label = int | str | Fraction
 Pair = tuple[int, int]
@@ -209,7 +209,7 @@ class Table:
         return Bounds(self.delta_at_ratio(high, steps), self.delta_at_ratio(low, steps))
 
     def guarantee(self, steps: int = 1) -> Pure | Approximate:
-        """Return the promise to groups of `steps`: pure when all ratios are finite, else less the rest."""
+        """Return the promise for inputs `steps` apart, approximate only where a ratio is infinite."""
         largest = self.ratio(steps)
         if largest is not None:
             return Pure(log_up(largest) if largest > 1 else Fraction(0))
@@ -220,6 +220,15 @@ class Table:
                 finite = max(finite, *both)
                 slack = max(slack, exact_sum([a for a, b in zip(p, q, strict=True) if not b]))
         return Approximate(log_up(finite) if finite > 1 else Fraction(0), slack)
+
+    def profile(self, steps: int = 1) -> Profile:
+        """Return the exact loss law that dominates every pair of neighbours, for tight composition."""
+        pairs = [
+            tuple(zip(self.rows[i], self.rows[j], strict=True))
+            for i, j in self.pairs(steps)
+            if self.rows[i] != self.rows[j]
+        ]
+        return Profile.of_atoms(*pairs) if pairs else Profile.of_atoms(((Fraction(1), Fraction(1)),))
 
     def radius(self, beta: Real) -> Fraction:
         """Return the smallest r with Pr[|Z - y| > r] <= beta for every input y; labels must be numbers."""

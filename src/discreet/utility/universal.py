@@ -31,6 +31,8 @@ from discreet.utility.problem import Epsilon, Level, Ratio, level_of
 from discreet.utility.remap import bayes_risk
 
 LARGEST = 96
+ROUNDING = Fraction(1, 2**40)
+"""Relative differences below this can come from rounding alpha to a rational."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ class Universality:
     @property
     def refuted(self) -> bool:
         """Whether some private mechanism is proved to serve this analyst strictly better."""
-        return self.geometric > self.best.loss
+        return self.geometric - self.best.loss > self.best.certificate.problem.loss.span * ROUNDING
 
 
 def universality(
