@@ -51,12 +51,12 @@ class Staircase:
         object.__setattr__(self, "inner", whole(self.inner, "inner"))
         if not 1 <= self.inner <= self.width:
             raise ParameterError(
-                f"inner must lie between 1 and the width of a step, got inner={self.inner}, width={self.width}"
+                f"inner must lie between 1 and the width {self.width} of a step, got {self.inner}"
             )
 
     @classmethod
     def calibrate(cls, *, epsilon: Real, sensitivity: Real = 1, loss: Loss = "absolute") -> "Staircase":
-        """Return the epsilon-private integer noise of least E|Z| ("absolute") or least variance ("squared")."""
+        """Return the epsilon-private noise of least E|Z| ("absolute") or least variance ("squared")."""
         width = whole(positive(sensitivity, "sensitivity"), "sensitivity")
         alpha = ratio(epsilon, 1)
         match loss:
@@ -154,10 +154,10 @@ class Staircase:
     def variance(self) -> Fraction:
         """Return Var Z, which is E[Z**2]."""
         a, width, r = self.alpha, self.width, self.inner
-        powers = [_power_sums(r), _power_sums(width)]
-        # Sums over one step of (j D + i)**2, weighted by a**j inside and a**(j+1) outside the inner part.
+        # Sums over one step of 1, i and i**2, weighted by 1 in its inner part and by a in its outer part.
         count, linear, square = (
-            inner + a * (whole_step - inner) for inner, whole_step in zip(*powers, strict=True)
+            inner + a * (every - inner)
+            for inner, every in zip(_power_sums(r), _power_sums(width), strict=True)
         )
         ones, indices, squares = 1 / (1 - a), a / (1 - a) ** 2, a * (1 + a) / (1 - a) ** 3
         return 2 * self.peak * (width**2 * count * squares + 2 * width * linear * indices + square * ones)

@@ -1,0 +1,78 @@
+"""Scores of candidates: whole numbers, of which only the distances to the best matter.
+
+A mechanism that selects sees each candidate's gap, the best score minus its own.  Scores are integers so
+that every probability is rational; rational scores become integers when they and their sensitivity are
+multiplied by a common denominator, which changes neither the selection nor its privacy.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.exact.number import Real, positive, probability
+from discreet.privacy.sensitivity import Sensitivity
+
+Scores = Sequence[int] | NDArray[Any]
+
+SAFE = 2**62
+
+
+def gaps(scores: Scores) -> NDArray[Any]:
+    """Return best - score for each candidate: int64, or object holding Python integers."""
+    array = np.asarray(scores)
+    if array.ndim != 1 or array.size == 0:
+        raise ParameterError("scores must be a list of at least one integer, one for each candidate")
+    if array.dtype == object and all(isinstance(s, int) and not isinstance(s, bool) for s in array):
+        pass
+    elif array.dtype.kind not in "iu":
+        raise ParameterError(
+            f"scores must be integers, got {array.dtype}; multiply the scores and their sensitivity "
+            "by a common denominator"
+        )
+    best, worst = int(array.max()), int(array.min())
+    if max(abs(best), abs(worst), best - worst) < SAFE:
+        return np.asarray(best - array.astype(np.int64))
+    exact: NDArray[Any] = best - array.astype(object)
+    return exact.astype(np.int64) if best - worst < SAFE else exact
+
+
+def reach(sensitivity: Sensitivity | Real, *, monotone: bool) -> Fraction:
+    """Return how far a gap can move: twice the sensitivity of a score, or once when all move one way."""
+    change = positive(Sensitivity.of(sensitivity).linf, "sensitivity")
+    return change if monotone else 2 * change
+
+
+def quantile_of_gap(law: Sequence[Fraction], gap: Sequence[int] | NDArray[Any], beta: Real) -> int:
+    """Return the smallest s with Pr[gap of the selected > s] <= beta."""
+    left = Fraction(1)
+    bound = probability(beta, "beta")
+    by_gap: dict[int, Fraction] = {}
+    for distance, p in zip(gap, law, strict=True):
+        by_gap[int(distance)] = by_gap.get(int(distance), Fraction(0)) + p
+    for distance in sorted(by_gap):
+        left -= by_gap[distance]
+        if left <= bound:
+            return distance
+    raise ParameterError("the probabilities of the candidates must add up to 1")
+
+
+def mean_gap(law: Sequence[Fraction], gap: Sequence[int] | NDArray[Any]) -> Fraction:
+    """Return the expected gap of the selected candidate."""
+    return sum((int(distance) * p for distance, p in zip(gap, law, strict=True)), Fraction(0))
+
+
+def several(candidates: int) -> int:
+    """Return the number of candidates, refusing fewer than one."""
+    if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:
+        raise ParameterError(f"candidates must be a whole number of at least 1, got {candidates!r}")
+    return candidates
+
+
+def one_of(candidates: int | None, scores: object | None) -> None:
+    """Refuse a question about accuracy that names neither or both of `candidates` and `scores`."""
+    if (candidates is None) == (scores is None):
+        raise ParameterError("name either candidates (the worst case over all scores) or scores, not both")
