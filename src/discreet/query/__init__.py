@@ -1,0 +1,1 @@
+"""From a question to what it needs: parsed, checked, rewritten and priced, without touching data."""

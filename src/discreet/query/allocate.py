@@ -1,0 +1,386 @@
+"""What an answer will cost and how wrong it may be, before any data is touched.
+
+Rule.  The price asked for is split equally over the measurements of a question: epsilon / k each under a
+pure budget.  Under a budget with delta, which is kept by a zCDP filter, k Gaussian releases share
+rho = pure_rho(epsilon), the very rho that an epsilon-private answer would have cost, so noise shrinks at
+the same price.  Group keys found in the data use one share and the question's own delta.  After the split
+the cost is recomputed from the mechanisms and must not exceed what was asked.
+
+Error bars.  A column that is one measurement has that measurement's exact radius.  Any other column is
+evaluated over the box in which all its j measurements lie together with the confidence asked (each at
+(1 - confidence) / j): an interval that is valid whatever the data, at the price of some width.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from math import ceil, log
+from typing import TypeAlias, assert_never
+
+from discreet.errors import ParameterError, QueryError
+from discreet.exact.number import Real, positive, probability, rational
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.staircase import Staircase
+from discreet.privacy.filter import Cost, below_grid
+from discreet.privacy.sensitivity import Sensitivity
+from discreet.privacy.zcdp import pure_rho
+from discreet.query.formula import Formula, Noisy, Operation, Public, Span, measured, span
+from discreet.query.measure import Checked, Measured, Measurement, ModeChoice, Private, QuantileChoice, Sort
+from discreet.query.plan import given
+from discreet.query.render import render
+from discreet.query.rewrite import statements
+
+Noise: TypeAlias = Geometric | Staircase | Gaussian
+Choice: TypeAlias = Exponential | PermuteAndFlip
+FLIP_LIMIT = 1_000
+SEARCH = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One measurement with the mechanism that will release it; `offset` is the inward aim of an extreme."""
+
+    measured: Measured
+    mechanism: Noise | Choice
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What is known beforehand of one output column's error.
+
+    `radius` is the half-width of its interval, where that does not depend on the answer; `rank` is, for a
+    quantile or mode, by how many rows the choice may fall short of the best.
+    """
+
+    name: str
+    radius: Fraction | None = None
+    rank: Fraction | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A priced question: mechanisms, cost, error bars and the statements that would run."""
+
+    checked: Checked
+    epsilon: Fraction
+    delta: Fraction
+    confidence: Fraction
+    shares: tuple[Share, ...]
+    cost: Cost
+    expected: tuple[Expected, ...]
+    sql: tuple[str, ...]
+
+    def radius(self, position: int, beta: Fraction) -> Fraction | None:
+        """Return how far a measurement's noise reaches in natural units, but for probability beta."""
+        share = self.shares[position]
+        match share.measured, share.mechanism:
+            case Measurement() as measurement, (Geometric() | Staircase() | Gaussian()) as noise:
+                return Fraction(noise.radius(beta), measurement.scale)
+            case _:
+                return None
+
+
+def quote(
+    checked: Checked,
+    *,
+    epsilon: Real | None = None,
+    within: Real | None = None,
+    confidence: Real = "0.95",
+    concentrated: bool = False,
+    delta: Real = 0,
+) -> Quote:
+    """Return the price and accuracy of a question at this epsilon, or at the smallest that suffices.
+
+    `concentrated` says that the budget is kept in zCDP (it has a delta); `delta` is what the question itself
+    may use to find its group keys.
+    """
+    sure = probability(confidence, "confidence")
+    slack = rational(delta, "delta")
+    if (epsilon is None) == (within is None):
+        raise ParameterError(
+            "give either epsilon=..., or within=... for the smallest epsilon that gets there"
+        )
+    if epsilon is not None:
+        return _priced(checked, positive(epsilon, "epsilon"), sure, slack, concentrated=concentrated)
+    return _smallest(checked, positive(given(within), "within"), sure, slack, concentrated=concentrated)
+
+
+def _priced(
+    checked: Checked, epsilon: Fraction, confidence: Fraction, delta: Fraction, *, concentrated: bool
+) -> Quote:
+    if isinstance(checked.keys, Private) and delta <= 0:
+        column = next(column.name for column in checked.keys.columns if column.values is None)
+        raise QueryError(
+            f"GROUP BY {column}",
+            "its values are not declared, and finding them in the data needs a delta",
+            f"declare values for {column} in the manifest, or give the budget a delta",
+        )
+    parts = len(checked.measurements)
+    shares = tuple(
+        _share(checked, position, epsilon / parts, delta, concentrated=concentrated)
+        for position in range(parts)
+    )
+    cost = _charge(
+        shares,
+        epsilon,
+        delta if isinstance(checked.keys, Private) else Fraction(0),
+        concentrated=concentrated,
+    )
+    sql = tuple(render(statement) for statement in statements(checked))
+    priced = Quote(checked, epsilon, cost.delta, confidence, shares, cost, (), sql)
+    return replace(
+        priced, expected=tuple(_expected(priced, output.name, output.formula) for output in checked.columns)
+    )
+
+
+def _share(
+    checked: Checked, position: int, epsilon: Fraction, delta: Fraction, *, concentrated: bool
+) -> Share:
+    measurement = checked.measurements[position]
+    match measurement:
+        case Measurement():
+            return Share(
+                measurement,
+                noise_for(measurement, epsilon, len(checked.measurements), concentrated=concentrated),
+            )
+        case QuantileChoice():
+            epsilon = _selection_price(epsilon, len(checked.measurements)) if concentrated else epsilon
+            mechanism = Exponential.calibrate(epsilon=epsilon, sensitivity=measurement.sensitivity)
+            return Share(measurement, mechanism, _offset(measurement, mechanism))
+        case ModeChoice():
+            epsilon = _selection_price(epsilon, len(checked.measurements)) if concentrated else epsilon
+            kind = PermuteAndFlip if measurement.candidates <= FLIP_LIMIT else Exponential
+            mechanism_mode = kind.calibrate(
+                epsilon=epsilon, sensitivity=measurement.sensitivity, monotone=measurement.monotone
+            )
+            return Share(measurement, mechanism_mode)
+        case _:
+            assert_never(measurement)
+
+
+def noise_for(measurement: Measurement, epsilon: Fraction, parts: int, *, concentrated: bool) -> Noise:
+    """Return the least noise for one measurement at its share of the price.
+
+    With zCDP the share is rho = pure_rho(parts * epsilon) / parts, and Gaussian noise of the same rho as
+    a pure release always has the smaller variance.  Without, the staircase is taken where a person moves a
+    single number by more than one unit and its mean error is smaller than the geometric's.
+    """
+    sensitivity = measurement.sensitivity
+    if sensitivity.l1 == 0:
+        sensitivity = Sensitivity.of(1)
+    if concentrated:
+        return Gaussian.calibrate(rho=_rho_share(epsilon, parts), sensitivity=sensitivity)
+    plain = Geometric.calibrate(epsilon=epsilon, sensitivity=sensitivity)
+    if sensitivity.scalar and sensitivity.l1 > 1 and epsilon >= 1:
+        steps = Staircase.calibrate(epsilon=epsilon, sensitivity=sensitivity.l1)
+        if steps.mean_error < plain.mean_error:
+            return steps
+    return plain
+
+
+def _rho_share(epsilon: Fraction, parts: int) -> Fraction:
+    """Return an equal share, rounded down, of the rho of the whole question."""
+    return below_grid(pure_rho(epsilon * parts) / parts)
+
+
+def _selection_price(epsilon: Fraction, parts: int) -> Fraction:
+    """Return an epsilon whose pure price is a fair share of the rho of the whole question."""
+    share = _rho_share(epsilon, parts)
+    low, high = epsilon, epsilon * parts
+    for _ in range(32):
+        middle = (low + high) / 2
+        low, high = (middle, high) if pure_rho(middle) <= share else (low, middle)
+    return low
+
+
+def _offset(choice: QuantileChoice, mechanism: Exponential) -> int:
+    """Return how far inside the data an extreme should aim: about ln(size) / ln(1/alpha) weight units."""
+    if choice.level not in (0, 1):
+        return 0
+    # For alpha close to 1, ln(1 / alpha) is at least 1 - alpha, which keeps its digits.
+    return ceil(log(choice.size + 1) / float(1 - mechanism.alpha))
+
+
+def _charge(shares: tuple[Share, ...], epsilon: Fraction, delta: Fraction, *, concentrated: bool) -> Cost:
+    """Return the cost to charge, after recomputing it from the mechanisms."""
+    spent = Cost.zero
+    for share in shares:
+        match share.mechanism:
+            case Geometric() | Staircase():
+                spent += Cost.pure(share.mechanism.guarantee(share.measured.sensitivity).cost)
+            case Gaussian():
+                spent += Cost.concentrated(share.mechanism.guarantee(share.measured.sensitivity).rho)
+            case Exponential() | PermuteAndFlip():
+                monotone = not isinstance(share.measured, Measurement) and share.measured.monotone
+                guarantee = share.mechanism.guarantee(share.measured.sensitivity, monotone=monotone)
+                spent += Cost.pure(guarantee.cost)
+            case _:
+                assert_never(share.mechanism)
+    asked = pure_rho(epsilon)
+    if (
+        (spent.rho > Cost.concentrated(asked).rho)
+        if concentrated
+        else (spent.epsilon is None or spent.epsilon > epsilon)
+    ):
+        raise ParameterError("the mechanisms cost more than was asked; this is a defect of the allocation")
+    return Cost(spent.epsilon if concentrated else epsilon, asked, delta)
+
+
+def _expected(priced: Quote, name: str, formula: Formula) -> Expected:
+    match formula:
+        case Noisy(position):
+            share = priced.shares[position]
+            beta = 1 - priced.confidence
+            match share.measured, share.mechanism:
+                case (QuantileChoice() | ModeChoice()) as choice, (
+                    Exponential() | PermuteAndFlip()
+                ) as mechanism:
+                    short = (
+                        mechanism.shortfall(beta, candidates=choice.candidates)
+                        if choice.candidates > 1
+                        else 0
+                    )
+                    per_row = choice.scale * (
+                        choice.level.denominator if isinstance(choice, QuantileChoice) else 1
+                    )
+                    return Expected(name, rank=Fraction(short, per_row))
+                case _:
+                    return Expected(name, priced.radius(position, beta))
+        case _:
+            return Expected(name, _linear(priced, formula))
+
+
+def _linear(priced: Quote, formula: Formula) -> Fraction | None:
+    """Return the half-width of a column that is linear in its measurements, which no answer can change."""
+    coefficients = _coefficients(formula)
+    if not coefficients:
+        return Fraction(0) if not measured(formula) else None
+    beta = (1 - priced.confidence) / len(coefficients)
+    total = Fraction(0)
+    for position, coefficient in coefficients.items():
+        radius = priced.radius(position, beta)
+        if radius is None:
+            return None
+        total += abs(coefficient) * radius
+    return total
+
+
+def _coefficients(formula: Formula) -> dict[int, Fraction]:
+    """Return the coefficients of a linear formula, or nothing when it is not linear."""
+    match formula:
+        case Noisy(position):
+            return {position: Fraction(1)}
+        case Operation("add" | "subtract", (one, other)):
+            left, right = _coefficients(one), _coefficients(other)
+            if (measured(one) and not left) or (measured(other) and not right):
+                return {}
+            sign = 1 if formula.name == "add" else -1
+            return {
+                position: left.get(position, Fraction(0)) + sign * right.get(position, Fraction(0))
+                for position in sorted({*left, *right})
+            }
+        case Operation("multiply" | "divide", (one, other)):
+            return _scaled(formula.name, one, other)
+        case _:
+            return {}
+
+
+def _scaled(name: str, one: Formula, other: Formula) -> dict[int, Fraction]:
+    for factor, rest in ((other, one), (one, other)):
+        low, high = (
+            span(factor, (), dict.fromkeys(measured(factor), (None, None)))
+            if not _keyed(factor)
+            else (None, None)
+        )
+        if (
+            measured(factor)
+            or low is None
+            or low != high
+            or (name == "divide" and (factor is not other or low == 0))
+        ):
+            continue
+        by = low if name == "multiply" else 1 / low
+        return {position: coefficient * by for position, coefficient in _coefficients(rest).items()}
+    return {}
+
+
+def _keyed(formula: Formula) -> bool:
+    from discreet.query.formula import Key
+
+    match formula:
+        case Key():
+            return True
+        case Operation(_, arguments):
+            return any(_keyed(argument) for argument in arguments)
+        case _:
+            return False
+
+
+def interval(
+    priced: Quote,
+    formula: Formula,
+    key: tuple[Public, ...],
+    noisy: Mapping[int, Public],
+    confidence: Fraction | None = None,
+) -> Span:
+    """Return an interval for one released cell that contains the true (clamped) value with the confidence.
+
+    `noisy` holds the released measurements in natural units.  Only noise is covered: clamping and bounding
+    contributions are part of the question as checked.
+    """
+    positions = measured(formula)
+    if not positions:
+        return span(formula, key, {})
+    beta = (1 - (priced.confidence if confidence is None else confidence)) / len(positions)
+    spans: dict[int, Span] = {}
+    for position in positions:
+        radius, value = priced.radius(position, beta), noisy[position]
+        spans[position] = (None, None)
+        if radius is not None and isinstance(value, int | Fraction):
+            low, high = Fraction(value) - radius, Fraction(value) + radius
+            measurement = priced.checked.measurements[position]
+            if isinstance(measurement, Measurement) and measurement.sort is not Sort.SUM:
+                # A count is never negative.
+                low, high = max(low, Fraction(0)), max(high, Fraction(0))
+            spans[position] = (low, high)
+    return span(formula, key, spans)
+
+
+def _smallest(
+    checked: Checked, within: Fraction, confidence: Fraction, delta: Fraction, *, concentrated: bool
+) -> Quote:
+    """Return the cheapest quote whose every foreseeable column is within the wish, to one part in 2**20."""
+
+    def reaches(epsilon: Fraction) -> bool:
+        priced = _priced(checked, epsilon, confidence, delta, concentrated=concentrated)
+        radii = [
+            expected.radius
+            for expected in priced.expected
+            if expected.radius is not None and expected.radius > 0
+        ]
+        if not radii:
+            raise QueryError(
+                "within",
+                "no output column has an error that is known beforehand",
+                "ask with epsilon=..., or add COUNT(*)",
+            )
+        return max(radii) <= within
+
+    high = Fraction(1)
+    for _ in range(SEARCH):
+        if reaches(high):
+            break
+        high *= 2
+    else:
+        raise QueryError("within", "cannot be reached at any reasonable price", "ask for a wider interval")
+    while high > Fraction(1, 2**SEARCH) and reaches(high / 2):
+        high /= 2
+    low = high / 2
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (low, middle) if reaches(middle) else (middle, high)
+    return _priced(checked, high, confidence, delta, concentrated=concentrated)

@@ -1,0 +1,190 @@
+"""The plan: a question as a small closed tree that both faces (SQL and dataframe) build.
+
+Nothing outside these node types can be said, so nothing outside them can reach an engine.  A `Block` is
+one SELECT; a block inside another one's FROM aggregates or filters per person; the outermost block is the
+question whose answer is released.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any, TypeAlias, assert_never
+
+Value: TypeAlias = int | Fraction | str | bool | date | datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant of the question; a whole number is an int, any other number a Fraction."""
+
+    value: Value
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column by name, optionally of a named relation; checking fills the relation in."""
+
+    relation: str | None
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A scalar function from the closed table of functions that can be made total."""
+
+    function: str
+    arguments: tuple["Scalar", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """The value of the first branch whose condition is true, else `otherwise`."""
+
+    branches: tuple[tuple["Scalar", "Scalar"], ...]
+    otherwise: "Scalar"
+
+
+@dataclass(frozen=True, slots=True)
+class Among:
+    """Whether the argument equals one of finitely many constants."""
+
+    argument: "Scalar"
+    values: tuple[Literal, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """One statistic of a set of rows: `parameter` is the level of a quantile, `where` a FILTER clause."""
+
+    function: str
+    argument: "Scalar | None" = None
+    distinct: bool = False
+    parameter: Fraction | None = None
+    where: "Scalar | None" = None
+
+
+Scalar: TypeAlias = Literal | Column | Call | Case | Among | Aggregate
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One output column of a block."""
+
+    name: str
+    scalar: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One ORDER BY term."""
+
+    scalar: Scalar
+    descending: bool = False
+    nulls_first: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Scan:
+    """The rows of a declared table."""
+
+    table: str
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Nested:
+    """The rows of another block: a derived table or a common table expression."""
+
+    block: "Block"
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Pairs of rows satisfying `on`; with `outer`, also the left rows without a partner."""
+
+    left: "Relation"
+    right: "Relation"
+    on: Scalar
+    outer: bool = False
+
+
+Relation: TypeAlias = Scan | Nested | Join
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One SELECT; `items` is empty for SELECT * of a relation."""
+
+    source: Relation
+    items: tuple[Item, ...]
+    where: Scalar | None = None
+    group: tuple[Scalar, ...] = ()
+    having: Scalar | None = None
+    order: tuple[Order, ...] = ()
+    limit: int | None = None
+    distinct: bool = False
+
+
+def given(value: Any) -> Any:
+    """Return a value that checking has already established."""
+    if value is None:
+        raise AssertionError("a value that checking establishes is missing")
+    return value
+
+
+def constant(scalar: Scalar) -> int | None:
+    """Return the whole number that a scalar is, if it is one; a boolean is not."""
+    return scalar.value if isinstance(scalar, Literal) and type(scalar.value) is int else None
+
+
+def children(scalar: Scalar) -> tuple[Scalar, ...]:
+    """Return the direct parts of a scalar."""
+    match scalar:
+        case Literal() | Column():
+            return ()
+        case Call():
+            return scalar.arguments
+        case Case():
+            return (*(part for branch in scalar.branches for part in branch), scalar.otherwise)
+        case Among():
+            return (scalar.argument, *scalar.values)
+        case Aggregate():
+            return tuple(part for part in (scalar.argument, scalar.where) if part is not None)
+        case _:
+            assert_never(scalar)
+
+
+def walk(scalar: Scalar) -> Iterator[Scalar]:
+    """Yield a scalar and everything inside it."""
+    yield scalar
+    for part in children(scalar):
+        yield from walk(part)
+
+
+def aggregates(scalar: Scalar) -> bool:
+    """Whether a scalar contains an aggregate."""
+    return any(isinstance(part, Aggregate) for part in walk(scalar))
+
+
+def conjuncts(condition: Scalar | None) -> tuple[Scalar, ...]:
+    """Return the parts of a condition joined by AND."""
+    match condition:
+        case None:
+            return ()
+        case Call("and", arguments):
+            return tuple(part for argument in arguments for part in conjuncts(argument))
+        case _:
+            return (condition,)
+
+
+def conjunction(parts: tuple[Scalar, ...]) -> Scalar | None:
+    """Return the AND of conditions, or None when there are none."""
+    match parts:
+        case ():
+            return None
+        case (only,):
+            return only
+        case _:
+            return Call("and", parts)

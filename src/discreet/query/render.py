@@ -1,0 +1,226 @@
+"""Engine statements as DuckDB SQL: identifiers quoted, constants escaped, every function from one table.
+
+No text of an analyst appears in the result except inside quoted constants and declared names.
+"""
+
+from datetime import date, datetime
+from fractions import Fraction
+from typing import assert_never
+
+from discreet.errors import QueryError
+from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given
+from discreet.query.statement import Inner, Joined, Named, Query, Source, Statement, Stored, Union
+
+LIMIT = 200_000
+"""Longest statement sent to an engine, in characters."""
+
+TEMPLATES = {
+    "add": "({0} + {1})",
+    "subtract": "({0} - {1})",
+    "multiply": "({0} * {1})",
+    "multiply_wide": "(CAST({0} AS HUGEINT) * {1})",
+    "divide": "({0} / {1})",
+    "modulo": "({0} % {1})",
+    "quotient": "({0} // {1})",
+    "absolute": "abs({0})",
+    "sign": "sign({0})",
+    "floor": "floor({0})",
+    "ceil": "ceil({0})",
+    "round": "round({0}, {1})",
+    "round_whole": "round({0})",
+    "sqrt": "sqrt({0})",
+    "ln": "ln({0})",
+    "exp": "exp({0})",
+    "clamp": "CASE WHEN {0} IS NOT NULL THEN least(greatest({0}, {1}), {2}) END",
+    "clamp_real": "CASE WHEN isfinite({0}) THEN least(greatest({0}, {1}), {2}) END",
+    "fixed": "CASE WHEN isfinite({0}) THEN "
+    "CAST(least(greatest(floor({0} * {1} + 0.5e0), {2}), {3}) AS BIGINT) END",
+    "narrow": "CAST({0} AS INTEGER)",
+    "finite": "CASE WHEN isfinite({0}) THEN {0} END",
+    "nullif": "nullif({0}, {1})",
+    "eq": "({0} = {1})",
+    "ne": "({0} <> {1})",
+    "lt": "({0} < {1})",
+    "le": "({0} <= {1})",
+    "gt": "({0} > {1})",
+    "ge": "({0} >= {1})",
+    "distinct": "({0} IS DISTINCT FROM {1})",
+    "not": "(NOT {0})",
+    "is_null": "({0} IS NULL)",
+    "lower": "lower({0})",
+    "upper": "upper({0})",
+    "trim": "trim({0}, ' ')",
+    "length": "length({0})",
+    "left": "left({0}, {1})",
+    "right": "right({0}, {1})",
+    "starts_with": "starts_with({0}, {1})",
+    "to_whole": "TRY_CAST({0} AS BIGINT)",
+    "to_real": "TRY_CAST({0} AS DOUBLE)",
+    "to_text": "CAST({0} AS VARCHAR)",
+    "to_day": "TRY_CAST({0} AS DATE)",
+    "to_moment": "TRY_CAST({0} AS TIMESTAMP)",
+    "to_truth": "TRY_CAST({0} AS BOOLEAN)",
+    "count_rows": "count(*)",
+    "count_values": "count({0})",
+    "count_distinct": "count(DISTINCT {0})",
+    "sum": "sum({0})",
+    "mean": "(TRY_CAST({0} AS DOUBLE) / ({1} * {2}))",
+    "min": "min({0})",
+    "max": "max({0})",
+    "choice": "CAST($choice AS UBIGINT)",
+}
+"""Functions of fixed arity: what each is in DuckDB, total for the arguments that checking admits."""
+
+
+def render(statement: Statement) -> str:
+    """Return the DuckDB text of a statement."""
+    parts = ",\n".join(f"{_name(name)} AS (\n{_query(query)}\n)" for name, query in statement.parts)
+    body = _query(statement.body)
+    text = f"WITH {parts}\n{body}" if parts else body
+    if len(text) > LIMIT:
+        raise QueryError("the question", "is too large once every part is made safe", "nest fewer functions")
+    return text
+
+
+def _query(query: Query) -> str:
+    items = ", ".join(f"{scalar_text(scalar)} AS {_name(name)}" for name, scalar in query.items)
+    lines = [f"SELECT {items}", f"FROM {_source(query.source)}"]
+    if query.where is not None:
+        lines.append(f"WHERE {scalar_text(query.where)}")
+    if query.group:
+        lines.append(f"GROUP BY {', '.join(scalar_text(key) for key in query.group)}")
+    if query.having is not None:
+        lines.append(f"HAVING {scalar_text(query.having)}")
+    return "\n".join(lines)
+
+
+def _source(source: Source) -> str:
+    match source:
+        case Stored(table, alias):
+            return f"{_name(table)} AS {_name(alias)}"
+        case Named(name, alias):
+            return f"{_name(name)} AS {_name(alias)}"
+        case Inner(query, alias):
+            return f"({_query(query)}) AS {_name(alias)}"
+        case Union(queries, alias):
+            return f"({' UNION ALL '.join(_query(query) for query in queries)}) AS {_name(alias)}"
+        case Joined(left, right, on, outer):
+            word = "LEFT JOIN" if outer else "JOIN"
+            return f"{_source(left)} {word} {_source(right)} ON {scalar_text(on)}"
+        case _:
+            assert_never(source)
+
+
+def scalar_text(scalar: Scalar) -> str:
+    """Return the DuckDB text of one scalar."""
+    match scalar:
+        case Literal(value):
+            return literal(value)
+        case Column(None, name):
+            return _name(name)
+        case Column(relation, name):
+            return f"{_name(given(relation))}.{_name(name)}"
+        case Case(branches, otherwise):
+            whens = " ".join(f"WHEN {scalar_text(test)} THEN {_typed(value)}" for test, value in branches)
+            last = "" if otherwise == Literal(None) else f" ELSE {_typed(otherwise)}"
+            return f"CASE {whens}{last} END"
+        case Among(argument, values):
+            return f"({scalar_text(argument)} IN ({', '.join(literal(value.value) for value in values)}))"
+        case Call(name, arguments):
+            return _call(name, arguments)
+        case Aggregate():
+            raise AssertionError("aggregates of a question are rewritten before rendering")
+        case _:
+            assert_never(scalar)
+
+
+def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
+    match name:
+        case "and" | "or":
+            return "(" + f" {name.upper()} ".join(scalar_text(argument) for argument in arguments) + ")"
+        case "add" | "subtract" | "multiply":
+            return TEMPLATES[name].format(*map(_typed, arguments))
+        case "coalesce" | "least" | "greatest":
+            return f"{name}({', '.join(map(_typed, arguments))})"
+        case "hash":
+            return f"hash({', '.join(map(scalar_text, arguments))})"
+        case "rank":
+            person, *order = map(scalar_text, arguments)
+            return f"row_number() OVER (PARTITION BY {person} ORDER BY {', '.join(order)})"
+        case "concat":
+            return "(" + " || ".join(map(scalar_text, arguments)) + ")"
+        case "substring":
+            return f"substring({', '.join(map(scalar_text, arguments))})"
+        case "like" | "ilike":
+            text, pattern, *escape = map(scalar_text, arguments)
+            return f"({text} {name.upper()} {pattern}{''.join(f' ESCAPE {mark}' for mark in escape)})"
+        case "part":
+            unit, moment = _text(arguments[0]), scalar_text(arguments[1])
+            return f"TRY(date_part('{unit}', {moment}))"
+        case "trunc":
+            unit, moment = _text(arguments[0]), scalar_text(arguments[1])
+            return f"TRY_CAST(TRY(date_trunc('{unit}', {moment})) AS DATE)"
+        case "difference":
+            unit, first, second = _text(arguments[0]), scalar_text(arguments[1]), scalar_text(arguments[2])
+            return f"TRY(date_diff('{unit}', {first}, {second}))"
+        case "shift":
+            unit, moment, amount = _text(arguments[0]), scalar_text(arguments[1]), scalar_text(arguments[2])
+            return f"TRY_CAST(TRY({moment} + INTERVAL ({amount}) {unit.upper()}) AS DATE)"
+        case _:
+            return TEMPLATES[name].format(*map(scalar_text, arguments))
+
+
+def _typed(scalar: Scalar) -> str:
+    """Return a scalar's text with whole constants as 64-bit integers, so that arithmetic on them is too."""
+    match scalar:
+        case Literal(bool()):
+            return literal(scalar.value)
+        case Literal(int(value)):
+            return f"{value}::BIGINT" if value >= 0 else f"({value})::BIGINT"
+        case _:
+            return scalar_text(scalar)
+
+
+def _text(scalar: Scalar) -> str:
+    match scalar:
+        case Literal(str(value)) if value.isalpha():
+            return value
+        case _:
+            raise AssertionError("units of time are plain words")
+
+
+def literal(value: Value) -> str:
+    """Return a constant as DuckDB text."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return str(value)
+        case Fraction():
+            return _double(value)
+        case str():
+            return _string(value)
+        case datetime():
+            return f"TIMESTAMP '{value.isoformat(' ')}'"
+        case date():
+            return f"DATE '{value.isoformat()}'"
+        case _:
+            assert_never(value)
+
+
+def _double(value: Fraction) -> str:
+    # With an exponent DuckDB reads a double; without one a DECIMAL, whose arithmetic can overflow.
+    text = repr(float(value))
+    return text if "e" in text else text + "e0"
+
+
+def _string(value: str) -> str:
+    if "\x00" in value:
+        raise QueryError("a text constant", "contains a NUL character", "leave it out")
+    return "'" + value.replace("'", "''") + "'"
+
+
+def _name(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

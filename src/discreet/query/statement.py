@@ -1,0 +1,81 @@
+"""Engine queries as frozen values: what the rewriter produces and the renderer prints.
+
+Scalars are those of the plan; besides the functions of a question they may call the engine functions of
+`discreet.query.render`, such as a sum of integers or a keyed hash, which no question can name.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from discreet.query.plan import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A declared table, as the engine exposes it."""
+
+    table: str
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A query defined earlier in the same statement."""
+
+    name: str
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """A query in place of a table."""
+
+    query: "Query"
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Pairs of rows satisfying `on`; with `outer`, also the left rows without a partner."""
+
+    left: "Source"
+    right: "Source"
+    on: Scalar
+    outer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """All rows of several queries with the same columns."""
+
+    queries: tuple["Query", ...]
+    alias: str
+
+
+Source: TypeAlias = Stored | Named | Inner | Joined | Union
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """One SELECT of the engine: named output scalars, a source, and optional grouping."""
+
+    items: tuple[tuple[str, Scalar], ...]
+    source: Source
+    where: Scalar | None = None
+    group: tuple[Scalar, ...] = ()
+    having: Scalar | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A query with its named parts; the first `keys` columns are group keys, the others exact integers.
+
+    `outputs` names what each integer column feeds.  When `cells` is set the last key column is the
+    position of a candidate of a selection, and the integers are its weights.
+    """
+
+    parts: tuple[tuple[str, Query], ...]
+    body: Query
+    keys: int
+    outputs: tuple[str, ...]
+    cells: bool = False
