@@ -5,14 +5,14 @@ each probability is computed as a ball of Arb that contains it and kept as a pai
 every figure derived from it comes with certified digits.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from flint import arb, ctx
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, ball, from_exact, positive
+from discreet.exact.number import Real, ball, from_exact, positive, round_down, round_up
 from discreet.mechanisms.table import Label
 
 BITS = 192
@@ -43,6 +43,17 @@ def enclosed(
             row = [entry(truth, answer) for answer in outputs]
             low.append(tuple(max(Fraction(0), from_exact(p.lower())) for p in row))
             high.append(tuple(from_exact(p.upper()) for p in row))
+    return Enclosure(tuple(inputs), tuple(outputs), tuple(low), tuple(high))
+
+
+def rounded(
+    rows: Iterable[Sequence[Fraction]], inputs: Sequence[Label], outputs: Sequence[Label]
+) -> Enclosure:
+    """Return exact rows rounded outwards to a fixed number of bits, which keeps long fractions short."""
+    low, high = [], []
+    for row in rows:
+        low.append(tuple(round_down(p, BITS) for p in row))
+        high.append(tuple(round_up(p, BITS) for p in row))
     return Enclosure(tuple(inputs), tuple(outputs), tuple(low), tuple(high))
 
 

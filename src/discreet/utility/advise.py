@@ -1,0 +1,286 @@
+"""Which mechanism should this analyst use?  Every candidate measured with her own loss.
+
+Each mechanism is written out as a channel on the true answers and judged by what remains after the
+best remap, since an analyst may always remap: that is post-processing and free.  Beside them stands
+the certified optimum, so the winner's distance from the best possible is known, not guessed.
+
+The inverse question is answered by bisection: the smallest epsilon at which the loss falls to a
+target.  The loss never rises with epsilon, because a mechanism that is private at epsilon is private at
+every larger one.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.errors import ParameterError
+from discreet.exact.number import Real, positive, probability, rational
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.staircase import Staircase
+from discreet.mechanisms.table import IntegerNoise
+from discreet.privacy.bounds import Bounds
+from discreet.utility.enclosure import Enclosure, rounded
+from discreet.utility.graph import Graph
+from discreet.utility.loss import Loss
+from discreet.utility.optimal import Optimal, optimal
+from discreet.utility.prior import Prior
+from discreet.utility.problem import Epsilon, Problem, ratio_bounds
+from discreet.utility.remap import bayes_risk, scores
+from discreet.utility.universal import band_width
+
+LARGEST = 128
+LARGEST_FLIP = 64
+"""Exact laws of permute-and-flip are written out up to this many candidates."""
+
+LAPLACE_STEP = Fraction(1, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A mechanism for the question: its channel, and its expected loss with and without a remap."""
+
+    name: str
+    channel: Enclosure
+    loss: Bounds
+    unmapped: Bounds | None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """All candidates, least expected loss first, beside the certified optimum."""
+
+    problem: Problem
+    epsilon: Fraction
+    candidates: tuple[Candidate, ...]
+    best: Optimal
+
+    @property
+    def winner(self) -> Candidate:
+        """The candidate with the least expected loss."""
+        return self.candidates[0]
+
+    @property
+    def excess(self) -> Bounds:
+        """How much more the winner costs than the best possible mechanism."""
+        high = self.winner.loss.high if self.winner.loss.high is not None else self.winner.loss.low
+        return Bounds(max(self.winner.loss.low - self.best.loss, Fraction(0)), high - self.best.bound)
+
+
+def advise(
+    graph: Graph, epsilon: Real, loss: Loss, prior: Prior | Sequence[Real], *, delta: Real | None = None
+) -> Advice:
+    """Compare the known mechanisms and the certified optimum on an analyst's own loss and prior.
+
+    The Gaussian mechanism takes part only when a delta allows it; the optimum is then that of pure
+    privacy all the same, so that the price of doing without delta can be seen.
+    """
+    level = Epsilon(positive(epsilon, "epsilon"))
+    belief = prior if isinstance(prior, Prior) else Prior.of(prior)
+    problem = Problem(graph, belief, loss)
+    slack = None if delta is None else probability(delta, "delta")
+    found = [_judged(name, channel, problem) for name, channel in _channels(graph, level, slack)]
+    found.sort(key=lambda candidate: (candidate.loss.low, candidate.name))
+    return Advice(problem, level.value, tuple(found), optimal(graph, belief, loss, level.value))
+
+
+def candidate_names(graph: Graph, *, delta: bool = False) -> tuple[str, ...]:
+    """Return the mechanisms that can answer a question with this graph."""
+    return tuple(name for name, _ in _makers(graph, Fraction(1, 2) if delta else None))
+
+
+def candidate_loss(
+    name: str, graph: Graph, epsilon: Real, loss: Loss, prior: Prior, *, delta: Real | None = None
+) -> Bounds:
+    """Return the expected loss of one named mechanism, or of the "optimal" one, after the best remap."""
+    if name == "optimal":
+        best = optimal(graph, prior, loss, epsilon)
+        return Bounds(best.bound, best.loss, best.method)
+    makers = dict(_makers(graph, None if delta is None else probability(delta, "delta")))
+    if name not in makers:
+        raise ParameterError(f"mechanism must be one of {', '.join(['optimal', *makers])}, got {name!r}")
+    return bayes_risk(makers[name](Epsilon(positive(epsilon, "epsilon"))), prior, loss)
+
+
+def smallest_epsilon(
+    graph: Graph,
+    prior: Prior,
+    loss: Loss,
+    target: Real,
+    *,
+    mechanism: str = "optimal",
+    precision: Real = Fraction(1, 1000),
+    largest: Real = 64,
+) -> Bounds:
+    """Return an epsilon that brings the expected loss to `target`, and one, just below, that does not.
+
+    The lower end is 0 when the prior alone reaches the target.
+    """
+    goal, step = rational(target, "target"), positive(precision, "precision")
+    problem = Problem(graph, prior, loss)
+    costs, unit = problem.costs()
+    if Fraction(min(sum(row) for row in costs), unit) <= goal:
+        return Bounds.exactly(Fraction(0), "no answer is needed")
+    if Fraction(sum(map(min, zip(*costs, strict=True))), unit) > goal:
+        raise ParameterError("target is below the loss of knowing the true answer, so no epsilon reaches it")
+
+    def reached(epsilon: Fraction) -> bool:
+        high = candidate_loss(mechanism, graph, epsilon, loss, prior).high
+        return high is not None and high <= goal
+
+    top = step
+    while not reached(top):
+        top *= 2
+        if top > rational(largest, "largest"):
+            raise ParameterError(f"target is not reached by any epsilon up to {largest}")
+    low, high = (top / 2 if top > step else Fraction(0)), top
+    while high - low > step:
+        middle = (low + high) / 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return Bounds(low, high, f"bisection of the certified loss of the {mechanism} mechanism")
+
+
+def curve(
+    graph: Graph, prior: Prior, loss: Loss, epsilons: Sequence[Real], names: Sequence[str] | None = None
+) -> list[dict[str, object]]:
+    """Return rows (epsilon, mechanism, loss) for every mechanism at every epsilon, ready to be drawn."""
+    chosen = ("optimal", *candidate_names(graph)) if names is None else tuple(names)
+    return [
+        {
+            "epsilon": float(rational(epsilon)),
+            "mechanism": name,
+            "loss": float(candidate_loss(name, graph, epsilon, loss, prior)),
+        }
+        for name in chosen
+        for epsilon in epsilons
+    ]
+
+
+def _judged(name: str, channel: Enclosure, problem: Problem) -> Candidate:
+    unmapped = None
+    if set(channel.outputs) <= set(problem.loss.guesses):
+        unmapped = _face_value(channel, problem)
+    return Candidate(name, channel, bayes_risk(channel, problem.prior, problem.loss), unmapped)
+
+
+def _face_value(channel: Enclosure, problem: Problem) -> Bounds:
+    """Return the expected loss of taking every answer as the guess."""
+    place = {guess: w for w, guess in enumerate(problem.loss.guesses)}
+    lift = max(0, -min(map(min, problem.loss.numerators)))
+    raised = Loss(
+        problem.loss.guesses,
+        tuple(tuple(entry + lift for entry in row) for row in problem.loss.numerators),
+        problem.loss.denominator,
+    ).gain()
+    base = Fraction(lift, problem.loss.denominator)
+    ends = []
+    for rows in (channel.low, channel.high):
+        table = scores(rows, channel.outputs, problem.prior, raised)
+        taken = sum(table.entries[place[output]][z] for z, output in enumerate(channel.outputs))
+        ends.append(-Fraction(taken, table.unit) - base)
+    return Bounds(ends[0], ends[1], "certified interval")
+
+
+def _channels(graph: Graph, level: Epsilon, delta: Fraction | None) -> Iterator[tuple[str, Enclosure]]:
+    if len(graph) > LARGEST:
+        raise ParameterError(f"mechanisms are compared on at most {LARGEST} answers, got {len(graph)}")
+    for name, make in _makers(graph, delta):
+        yield name, make(level)
+
+
+def _makers(graph: Graph, delta: Fraction | None) -> list[tuple[str, Callable[[Epsilon], Enclosure]]]:
+    """Return every mechanism that applies to a graph, as functions of the privacy level."""
+    width = band_width(graph)
+    makers: list[tuple[str, Callable[[Epsilon], Enclosure]]] = []
+    if width is not None:
+        makers += [
+            (
+                "geometric",
+                lambda level: _clamped(graph, Geometric.calibrate(epsilon=level.value, sensitivity=width)),
+            ),
+            ("laplace", lambda level: _laplace(graph, level, width)),
+            (
+                "staircase",
+                lambda level: _clamped(graph, Staircase.calibrate(epsilon=level.value, sensitivity=width)),
+            ),
+        ]
+        if delta is not None:
+            makers.append(("gaussian", lambda level: _gaussian(graph, level, delta, width)))
+    makers.append(("exponential", lambda level: _selected(graph, width, _exponential(level, width))))
+    if len(graph) <= LARGEST_FLIP:
+        makers.append(("permute-and-flip", lambda level: _selected(graph, width, _flip(level, width))))
+    makers.append(("randomized response", lambda level: _response(graph, level)))
+    return makers
+
+
+def _clamped(graph: Graph, noise: IntegerNoise) -> Enclosure:
+    top = len(graph) - 1
+    law = {k: noise.pmf(k) for k in range(-top, top + 1)}
+    below = [noise.cdf(-y) for y in range(top + 1)]
+    above = [1 - noise.cdf(top - 1 - y) for y in range(top + 1)]
+    rows = (
+        [Fraction(1)] if top == 0 else [below[y], *(law[z - y] for z in range(1, top)), above[y]]
+        for y in range(top + 1)
+    )
+    return rounded(rows, graph.nodes, graph.nodes)
+
+
+def _laplace(graph: Graph, level: Epsilon, width: int) -> Enclosure:
+    noise = Laplace.calibrate(epsilon=level.value, sensitivity=width, step=LAPLACE_STEP)
+    per = int(1 / LAPLACE_STEP)
+    top = (len(graph) - 1) * per
+    if top == 0:
+        return rounded([[Fraction(1)]], graph.nodes, (Fraction(0),))
+    inner = noise.noise
+    law = [inner.pmf(k) for k in range(top + 1)]
+    rows = (
+        [inner.cdf(-y), *(law[abs(z - y)] for z in range(1, top)), 1 - inner.cdf(top - 1 - y)]
+        for y in range(0, top + 1, per)
+    )
+    return rounded(rows, graph.nodes, [z * LAPLACE_STEP for z in range(top + 1)])
+
+
+def _gaussian(graph: Graph, level: Epsilon, delta: Fraction, width: int) -> Enclosure:
+    noise = Gaussian.calibrate(epsilon=level.value, delta=delta, sensitivity=width)
+    top = len(graph) - 1
+    if top == 0:
+        return rounded([[Fraction(1)]], graph.nodes, graph.nodes)
+    inside = {k: noise.pmf(k) for k in range(top + 1)}
+    tail = {k: noise.cdf(-k) for k in range(top + 1)}
+    bounds = [[tail[y], *(inside[abs(z - y)] for z in range(1, top)), tail[top - y]] for y in range(top + 1)]
+    low = tuple(tuple(max(p.low, Fraction(0)) for p in row) for row in bounds)
+    high = tuple(tuple(Fraction(1) if p.high is None else p.high for p in row) for row in bounds)
+    return Enclosure(graph.nodes, graph.nodes, low, high)
+
+
+def _exponential(level: Epsilon, width: int | None) -> Callable[[list[int]], tuple[Fraction, ...]]:
+    return Exponential.calibrate(epsilon=level.value, sensitivity=width or 1).pmf
+
+
+def _flip(level: Epsilon, width: int | None) -> Callable[[list[int]], tuple[Fraction, ...]]:
+    return PermuteAndFlip.calibrate(epsilon=level.value, sensitivity=width or 1).pmf
+
+
+def _selected(graph: Graph, width: int | None, law: Callable[[list[int]], tuple[Fraction, ...]]) -> Enclosure:
+    """Select by closeness to the truth: |z - y| for numbers, steps along the graph otherwise."""
+    size = len(graph)
+    rows = []
+    for y in range(size):
+        steps = [abs(z - y) for z in range(size)] if width is not None else graph.distances(y)
+        if None in steps:
+            raise ParameterError(
+                "mechanisms are compared on connected graphs; compare each component by itself"
+            )
+        rows.append(law([-(step or 0) for step in steps]))
+    return rounded(rows, graph.nodes, graph.nodes)
+
+
+def _response(graph: Graph, level: Epsilon) -> Enclosure:
+    ratio = ratio_bounds(level)[0]
+    size = len(graph)
+    other = 1 / (ratio + size - 1)
+    rows = ([ratio * other if y == z else other for z in range(size)] for y in range(size))
+    return rounded(rows, graph.nodes, graph.nodes)
