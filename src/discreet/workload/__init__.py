@@ -1,0 +1,85 @@
+"""Many questions at once, answered better together.
+
+plan(workload, guarantee)            what to measure, with which exact noise, and how wrong it will be
+plan.measure(histogram)              exact integers in, private integers out: the only step that sees data
+reconcile([measurement])             one consistent estimate; any workload over it has answers and variances
+plan_marginals(marginals, guarantee) the same for tables of a domain too large to write out
+Stream.create(length, guarantee)     a running count under one guarantee, durable across crashes
+"""
+
+from discreet.workload.column import workload_sensitivity
+from discreet.workload.forecast import Error, error
+from discreet.workload.linear import (
+    AllRange,
+    Identity,
+    Marginals,
+    Matrix,
+    Prefix,
+    Product,
+    Total,
+    Union,
+    Workload,
+)
+from discreet.workload.marginal import MarginalPlan, plan_marginals
+from discreet.workload.optimise import certified_optimum
+from discreet.workload.plan import Candidate, Plan, plan
+from discreet.workload.reconcile import Answers, Estimate, Measurement, reconcile
+from discreet.workload.strategy import (
+    Dense,
+    Hierarchy,
+    Kronecker,
+    Strategy,
+    Wavelet,
+    identity,
+    itself,
+    rounded,
+)
+from discreet.workload.stream import Count, Stream, counter_for
+from discreet.workload.table import (
+    MarginalAnswers,
+    MeasuredMarginals,
+    answer_marginals,
+    measure_marginals,
+    tabulate,
+)
+
+__all__ = [
+    "AllRange",
+    "Answers",
+    "Candidate",
+    "Count",
+    "Dense",
+    "Error",
+    "Estimate",
+    "Hierarchy",
+    "Identity",
+    "Kronecker",
+    "MarginalAnswers",
+    "MarginalPlan",
+    "Marginals",
+    "Matrix",
+    "MeasuredMarginals",
+    "Measurement",
+    "Plan",
+    "Prefix",
+    "Product",
+    "Strategy",
+    "Stream",
+    "Total",
+    "Union",
+    "Wavelet",
+    "Workload",
+    "answer_marginals",
+    "certified_optimum",
+    "counter_for",
+    "error",
+    "identity",
+    "itself",
+    "measure_marginals",
+    "plan",
+    "plan_marginals",
+    "reconcile",
+    "rounded",
+    "tabulate",
+    "workload_sensitivity",
+]

@@ -1,0 +1,190 @@
+"""How far one person moves the answers of a workload or the rows of a strategy, exactly.
+
+A person sits in one cell.  Adding or removing one changes the exact answers A x by one column of A;
+replacing one changes them by the difference of two columns.  So, for an integer matrix,
+
+    add-remove:  l_p sensitivity = max over i of |A e_i|_p
+    replace:     l_p sensitivity = max over i < j of |A (e_i - e_j)|_p
+
+and for 0/1 entries every power of the norm is the number of rows in which the two columns differ,
+g_ii + g_jj - 2 g_ij with g the Gram matrix.  Float matrix products are used only where every partial sum is
+an integer below 2**53, so that they are exact.
+"""
+
+from fractions import Fraction
+from math import prod
+from typing import Any, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.sensitivity import Sensitivity, marginals
+from discreet.workload.linear import (
+    AllRange,
+    Identity,
+    Marginals,
+    Matrix,
+    Prefix,
+    Product,
+    Total,
+    Union,
+    Workload,
+)
+
+Integers = NDArray[np.int64]
+
+EXACT_PAIRS = 4096
+"""Up to this many cells every pair of columns is compared; beyond, replace is bounded by twice add-remove."""
+
+EXACT_VECTOR = 1 << 24
+"""Up to this many cells the column sums of a union are written out; beyond, the parts' maxima are added."""
+
+_EXACT_FLOAT = 2**53
+_PAIR_WORK = 1 << 32
+
+
+def workload_sensitivity(workload: Workload, adjacency: Adjacency) -> Sensitivity:
+    """Return the sensitivity of asking the workload directly.
+
+    It is exact, except that unions beyond `EXACT_VECTOR` cells, and products and unions beyond `EXACT_PAIRS`
+    cells under replace, get the stated upper bounds.
+    """
+    match adjacency:
+        case Adjacency.ADD_REMOVE:
+            return Sensitivity.spread(_largest_column(workload), 1)
+        case Adjacency.REPLACE:
+            return Sensitivity.spread(_largest_difference(workload), 1)
+
+
+def matrix_sensitivity(matrix: Integers, adjacency: Adjacency) -> Sensitivity:
+    """Return the exact sensitivity of measuring the rows of an integer matrix.
+
+    Under replace the l1 and l0 parts compare all pairs of columns while that is affordable; beyond, they are
+    bounded by twice the largest column.  The squared l2 part is always exact.
+    """
+    _require_exact(matrix)
+    magnitude = np.abs(matrix)
+    l1 = int(magnitude.sum(axis=0).max())
+    touched = int((matrix != 0).sum(axis=0).max())
+    largest = int(magnitude.max())
+    match adjacency:
+        case Adjacency.ADD_REMOVE:
+            return _sensitivity(l1, int((matrix * matrix).sum(axis=0).max()), largest, touched)
+        case Adjacency.REPLACE:
+            square = _difference_square(matrix)
+            rows, cells = matrix.shape
+            if cells * cells * rows > _PAIR_WORK:
+                spread = int((matrix.max(axis=1) - matrix.min(axis=1)).max())
+                return _sensitivity(2 * l1, square, spread, min(2 * touched, rows))
+            return _sensitivity(*_difference_extremes(matrix, square))
+
+
+def kronecker_sensitivity(factors: list[Integers], adjacency: Adjacency) -> Sensitivity:
+    """Return the sensitivity of measuring a Kronecker product of integer matrices.
+
+    The columns of the product are the products of the factors' columns, so each norm of the largest column
+    is the product of the factors'.  Under replace the product is written out while it is small; beyond, two
+    columns are at most twice as far apart as the longest is long (and sqrt 2 times when no inner product of
+    columns is negative).
+    """
+    parts = [matrix_sensitivity(factor, Adjacency.ADD_REMOVE) for factor in factors]
+    alone = Sensitivity(
+        prod((part.l1 for part in parts), start=Fraction(1)),
+        prod((part.l2_squared for part in parts), start=Fraction(1)),
+        prod((part.linf for part in parts), start=Fraction(1)),
+        prod(part.l0 or 0 for part in parts),
+    )
+    match adjacency:
+        case Adjacency.ADD_REMOVE:
+            return alone
+        case Adjacency.REPLACE:
+            cells, rows = prod(f.shape[1] for f in factors), prod(f.shape[0] for f in factors)
+            fits = 4 * alone.l2_squared < _EXACT_FLOAT and rows * alone.linf**2 < 2**63
+            if cells * rows <= 1 << 22 and fits:
+                whole = factors[0]
+                for factor in factors[1:]:
+                    whole = np.kron(whole, factor)
+                return matrix_sensitivity(whole, adjacency)
+            acute = all((factor.T.astype(np.float64) @ factor).min() >= 0 for factor in factors)
+            return Sensitivity(
+                2 * alone.l1,
+                (2 if acute else 4) * alone.l2_squared,
+                2 * alone.linf,
+                None if alone.l0 is None else 2 * alone.l0,
+            )
+
+
+def _largest_column(workload: Workload) -> int:
+    match workload:
+        case Identity() | Total():
+            return 1
+        case Prefix(cells):
+            return cells
+        case AllRange(cells):
+            return (cells + 1) // 2 * (cells // 2 + 1)
+        case Matrix():
+            return int(workload.array().sum(axis=0).max())
+        case Product(factors):
+            return prod(_largest_column(factor) for factor in factors)
+        case Union(parts):
+            if workload.cells > EXACT_VECTOR:
+                return sum(_largest_column(part) for part in parts)
+            return int(workload.transpose_apply(np.ones(workload.queries, dtype=np.int64)).max())
+        case Marginals(_, sets):
+            return len(sets)
+        case _:
+            assert_never(workload)
+
+
+def _largest_difference(workload: Workload) -> int:
+    match workload:
+        case Identity(cells):
+            return min(2, 2 * (cells - 1))
+        case Total():
+            return 0
+        case Prefix(cells):
+            return cells - 1
+        case Marginals(sizes, sets):
+            return int(marginals(sizes, sets, Adjacency.REPLACE).l1)
+        case AllRange() | Matrix() | Product() | Union():
+            if workload.cells > EXACT_PAIRS:
+                return 2 * _largest_column(workload)
+            gram = workload.gram().astype(np.int64)
+            return int(_pairwise(gram))
+        case _:
+            assert_never(workload)
+
+
+def _pairwise(gram: NDArray[Any]) -> int:
+    own = np.diagonal(gram)
+    return int((own[:, None] + own[None, :] - 2 * gram).max())
+
+
+def _difference_square(matrix: Integers) -> int:
+    floats = matrix.astype(np.float64)
+    return _pairwise(floats.T @ floats)
+
+
+def _difference_extremes(matrix: Integers, square: int) -> tuple[int, int, int, int]:
+    l1 = linf = touched = 0
+    for cell in range(matrix.shape[1] - 1):
+        difference = np.abs(matrix[:, cell + 1 :] - matrix[:, cell : cell + 1])
+        l1 = max(l1, int(difference.sum(axis=0).max()))
+        linf = max(linf, int(difference.max()))
+        touched = max(touched, int((difference != 0).sum(axis=0).max()))
+    return l1, square, linf, touched
+
+
+def _require_exact(matrix: Integers) -> None:
+    largest = int(np.abs(matrix).max(initial=0))
+    # By Cauchy-Schwarz every partial sum of an inner product of columns is below the longest one's square.
+    if matrix.shape[0] * largest**2 >= 2**63 or 4 * int((matrix * matrix).sum(axis=0).max()) >= _EXACT_FLOAT:
+        raise ParameterError(
+            "the integer strategy is too large for exact sensitivities; use fewer bits when rounding it"
+        )
+
+
+def _sensitivity(l1: int, l2_squared: int, linf: int, l0: int) -> Sensitivity:
+    return Sensitivity(Fraction(l1), Fraction(l2_squared), Fraction(linf), l0)

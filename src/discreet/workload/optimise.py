@@ -1,0 +1,145 @@
+"""Optimised strategies for a workload: certified for Gaussian noise, computed for pure noise, per attribute.
+
+For a single product of workloads the best Kronecker strategy optimises every attribute by itself.  For a
+union of products the attributes are optimised in turn: with all others fixed, the total error is that of a
+one-attribute workload whose Gram matrix is the sum of the parts', each weighted by what the other
+attributes contribute to its error.
+"""
+
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from typing import assert_never
+
+import numpy as np
+
+from discreet.privacy.guarantee import Concentrated, Pure
+from discreet.workload.certified import Certified, optimum
+from discreet.workload.forecast import as_products, inverse_information
+from discreet.workload.linear import AllRange, Floats, Identity, Prefix, Product, Total, Workload
+from discreet.workload.noise import Promise
+from discreet.workload.pidentity import p_identity
+from discreet.workload.strategy import Dense, Kronecker, identity, information, rounded
+
+_ROUNDS = 4
+_CELLS_PER_SUM = (16, 8, 4)
+_SMALL = 256
+_LARGE = 2048
+_PRODUCT_BITS = 24
+_FEWEST_BITS = 4
+
+
+def certified_optimum(workload: Workload, *, tolerance: float | None = None) -> Certified:
+    """Return the best strategy for Gaussian noise with its certificate, for one attribute."""
+    allowed = tolerance if tolerance is not None else (1e-5 if workload.cells <= _LARGE else 1e-4)
+    match workload:
+        case Prefix() | AllRange() | Identity():
+            family = type(workload)
+            return optimum(lambda cells: family(cells).gram(), workload.cells, tolerance=allowed)
+        case _:
+            return optimum(workload.gram(), workload.cells, tolerance=allowed)
+
+
+def optimised(workload: Workload, guarantee: Promise) -> Dense:
+    """Return an optimised integer strategy for one attribute."""
+    match guarantee:
+        case Concentrated():
+            return rounded("certified optimum", certified_optimum(workload).matrix)
+        case Pure():
+            return _pure(workload.gram_apply, _diagonal(workload))
+        case _:
+            assert_never(guarantee)
+
+
+def optimised_product(workload: Workload, sizes: list[int], guarantee: Promise) -> Kronecker:
+    """Return an optimised Kronecker strategy for a product of workloads or a union of products."""
+    parts = as_products(workload, sizes)
+    # The entries of a product multiply, so its factors share the bits that keep everything within 64.
+    bits = max(_FEWEST_BITS, _PRODUCT_BITS // sum(n > 1 for n in sizes)) if max(sizes) > 1 else _PRODUCT_BITS
+    if len(parts) == 1:
+        factors: Iterable[Dense] = (_attribute(factor, guarantee) for factor in parts[0].factors)
+    else:
+        factors = _alternate(parts, sizes, guarantee)
+    return Kronecker(tuple(_shortened(factor, bits) for factor in factors))
+
+
+def _shortened(strategy: Dense, bits: int) -> Dense:
+    if int(np.abs(strategy.rows).max()) <= 2**bits:
+        return strategy
+    return rounded(strategy.name, strategy.rows.astype(np.float64), bits)
+
+
+def _attribute(workload: Workload, guarantee: Promise) -> Dense:
+    match workload:
+        case Identity(cells):
+            return identity(cells)
+        case Total(cells) if cells == 1:
+            return identity(1)
+        case _:
+            return optimised(workload, guarantee)
+
+
+def _alternate(parts: list[Product], sizes: list[int], guarantee: Promise) -> list[Dense]:
+    grams = [[factor.gram() for factor in part.factors] for part in parts]
+    strategies = [identity(n) for n in sizes]
+    errors = np.array([[float(np.trace(g)) for g in row] for row in grams])
+    for _ in range(_ROUNDS):
+        for axis, cells in enumerate(sizes):
+            weights = np.prod(np.delete(errors, axis, axis=1), axis=1)
+            effective = sum(w * row[axis] for w, row in zip(weights / weights.max(), grams, strict=True))
+            strategy = _for_gram(np.asarray(effective), cells, guarantee)
+            inverse = inverse_information(information(strategy)) * _cost(strategy, guarantee)
+            strategies[axis] = strategy
+            errors[:, axis] = [float(np.einsum("ij,ij->", row[axis], inverse)) for row in grams]
+    return strategies
+
+
+def _for_gram(gram: Floats, cells: int, guarantee: Promise) -> Dense:
+    if cells == 1:
+        return identity(1)
+    match guarantee:
+        case Concentrated():
+            return rounded("certified optimum", optimum(gram, cells).matrix)
+        case Pure():
+            return _pure(lambda x: gram @ x, np.diagonal(gram).copy())
+        case _:
+            assert_never(guarantee)
+
+
+def _cost(strategy: Dense, guarantee: Promise) -> float:
+    match guarantee:
+        case Concentrated():
+            return float(np.square(strategy.rows).sum(axis=0).max())
+        case Pure():
+            return float(np.abs(strategy.rows).sum(axis=0).max()) ** 2
+        case _:
+            assert_never(guarantee)
+
+
+def _pure(gram_apply: Callable[[Floats], Floats], diagonal: Floats) -> Dense:
+    """Return the best of a few p-identity strategies; large domains get one attempt with fewer steps."""
+    cells = diagonal.size
+    steps = 600 if cells <= _LARGE else 150
+    extras = {max(1, cells // share) for share in (_CELLS_PER_SUM if cells <= _SMALL else _CELLS_PER_SUM[:1])}
+    attempts = [p_identity(gram_apply, diagonal, extra, steps=steps) for extra in sorted(extras)]
+    if len(attempts) == 1:
+        return attempts[0]
+    gram = gram_apply(np.eye(cells))
+
+    def total(strategy: Dense) -> float:
+        inverse = inverse_information(information(strategy))
+        return float(np.einsum("ij,ij->", gram, inverse)) * _cost(strategy, Pure(Fraction(1)))
+
+    return min(attempts, key=total)
+
+
+def _diagonal(workload: Workload) -> Floats:
+    match workload:
+        case Identity(cells) | Total(cells):
+            return np.ones(cells)
+        case Prefix(cells):
+            return (cells - np.arange(cells)).astype(np.float64)
+        case AllRange(cells):
+            place = np.arange(cells)
+            return ((place + 1) * (cells - place)).astype(np.float64)
+        case _:
+            return np.diagonal(workload.gram()).astype(np.float64)

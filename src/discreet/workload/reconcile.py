@@ -1,0 +1,206 @@
+"""From noisy measurements to answers that agree with each other.
+
+Theorem.  Let y = A x + z with independent noise of variance v.  Least squares, weighted by 1/v, gives the
+estimate of x with the smallest variance for every question at once among linear unbiased ones; answers
+computed from one estimate cannot contradict each other.  A public total is an exact linear constraint: the
+estimate moves along u = K^-1 1 until it meets it.
+
+Non-negative counts.  The estimate may then be replaced by the nearest non-negative vector (with the same
+total, if that is known) in the metric of K = A' A / v.  The truth is itself such a vector, and projecting
+onto a convex set never increases the distance to its points: the error measured by K can only shrink.
+Single answers may become biased; the reported variances are those of the unconstrained estimate.
+
+All of this is post-processing of integers that are already private; it may and does use floats.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import log, prod, sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.exact.number import Real, probability
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.workload.forecast import as_products, inverse_information, variances
+from discreet.workload.linear import Floats, Workload, kron
+from discreet.workload.noise import Noise, spread
+from discreet.workload.strategy import Flat, Kronecker, Strategy, adjoint, information, measured_rows
+
+_PROJECTION_STEPS = 20_000
+_PROJECTION_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measurement:
+    """What was measured, with which noise, and the noisy integers that came out."""
+
+    strategy: Strategy
+    noise: Noise
+    noisy: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        if self.noisy.shape != (measured_rows(self.strategy),):
+            raise ParameterError(
+                f"the strategy measures {measured_rows(self.strategy)} numbers, got {self.noisy.shape}"
+            )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """Consistent answers to a workload, each with its variance."""
+
+    values: Floats
+    variances: Floats
+    bell: bool
+
+    @property
+    def deviations(self) -> Floats:
+        """The standard deviation of every answer."""
+        return np.sqrt(self.variances)
+
+    def radius(self, beta: Real = "0.05") -> Floats:
+        """Return half-widths that each answer exceeds with probability about beta at most.
+
+        Combinations of Gaussian noise have the normal quantile; combinations of geometric noise have lighter
+        tails than a single Laplace variable of the same variance, whose quantile is used.
+        """
+        risk = float(probability(beta, "beta"))
+        wide = log(1 / risk) / sqrt(2)
+        normal = NormalDist().inv_cdf(1 - risk / 2)
+        return self.deviations * (normal if self.bell else max(wide, normal))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimate:
+    """An estimate of the histogram and the law of its error."""
+
+    cells: Floats
+    inverses: tuple[Floats, ...]
+    known_total: bool
+    bell: bool
+
+    def answer(self, workload: Workload) -> Answers:
+        """Return the answers to a workload; any workload over these cells, not only the planned one."""
+        return Answers(workload.apply(self.cells), self._variances(workload), self.bell)
+
+    def _variances(self, workload: Workload) -> Floats:
+        if len(self.inverses) == 1:
+            inverse = self.inverses[0]
+            own = variances(workload, inverse)
+            return np.maximum(own - self._public(workload.apply(inverse.sum(axis=1))), 0)
+        sizes = [inverse.shape[0] for inverse in self.inverses]
+        pieces = []
+        for part in as_products(workload, sizes):
+            pairs = list(zip(part.factors, self.inverses, strict=True))
+            own = kron([variances(factor, inverse) for factor, inverse in pairs])
+            shares = kron([factor.apply(inverse.sum(axis=1)) for factor, inverse in pairs])
+            pieces.append(np.maximum(own - self._public(shares), 0))
+        return np.concatenate(pieces)
+
+    def _public(self, shares: Floats) -> Floats:
+        """Return what knowing the total takes off each variance: (w' u)**2 / sum(u)."""
+        if not self.known_total:
+            return np.zeros_like(shares)
+        return np.asarray(np.square(shares) / prod(float(inverse.sum()) for inverse in self.inverses))
+
+
+def reconcile(
+    measurements: Sequence[Measurement], *, total: int | None = None, nonnegative: bool = False
+) -> Estimate:
+    """Return the weighted least-squares estimate of the histogram from measurements of it.
+
+    Several measurements must be of one attribute; a product of attributes is reconciled from one.
+    """
+    if not measurements:
+        raise ParameterError("there is nothing to reconcile")
+    bell = all(isinstance(m.noise, Gaussian) for m in measurements)
+    first = measurements[0]
+    match first.strategy:
+        case Kronecker(factors) if len(measurements) == 1:
+            factors_information = [information(factor) for factor in factors]
+            weight = spread(first.noise)
+            inverses = [inverse_information(matrix) for matrix in factors_information]
+            inverses[0] = inverses[0] * weight
+            factors_information[0] = factors_information[0] / weight
+            target = adjoint(first.strategy, first.noisy) / weight
+        case Kronecker():
+            raise ParameterError(
+                "several measurements of a product of attributes cannot be reconciled together"
+            )
+        case _:
+            matrix, target = _pooled(measurements)
+            if total is not None:
+                # Measuring the known total adds nothing, but lets strategies leave it out.
+                weight = float(np.trace(matrix)) / matrix.shape[0]
+                matrix, target = matrix + weight, target + weight * total
+            factors_information, inverses = [matrix], [inverse_information(matrix)]
+    cells = _along(inverses, target)
+    if total is not None:
+        shares = kron([inverse.sum(axis=1) for inverse in inverses])
+        cells = cells + shares * ((total - cells.sum()) / shares.sum())
+    if nonnegative:
+        top = prod(float(np.linalg.eigvalsh(matrix)[-1]) for matrix in factors_information)
+        cells = nearest_nonnegative(cells, lambda x: _along(factors_information, x), top, total)
+    return Estimate(cells, tuple(inverses), total is not None, bell)
+
+
+def nearest_nonnegative(
+    cells: Floats, metric: Callable[[Floats], Floats], top: float, total: int | None
+) -> Floats:
+    """Return the non-negative vector (of this total) nearest in a metric, by projected descent."""
+
+    def project(x: Floats) -> Floats:
+        return np.maximum(x, 0) if total is None else _onto_simplex(x, float(total))
+
+    point = ahead = project(cells)
+    momentum = 1.0
+    for _ in range(_PROJECTION_STEPS):
+        after = project(ahead - metric(ahead - cells) / top)
+        step = after - point
+        if float(np.abs(step).max()) <= _PROJECTION_TOLERANCE * max(1.0, float(np.abs(after).max())):
+            return after
+        if float((ahead - after) @ step) > 0:
+            momentum = 1.0  # the momentum points uphill: start it afresh
+        following = (1 + sqrt(1 + 4 * momentum**2)) / 2
+        ahead = after + (momentum - 1) / following * step
+        point, momentum = after, following
+    return point
+
+
+def _onto_simplex(x: Floats, total: float) -> Floats:
+    """Return the nearest non-negative vector with this sum: shift everything down and cut at zero."""
+    ordered = np.sort(x)[::-1]
+    shifts = (np.cumsum(ordered) - total) / np.arange(1, x.size + 1)
+    kept = int(np.flatnonzero(ordered - shifts > 0)[-1]) if total > 0 else 0
+    return np.asarray(np.maximum(x - shifts[kept], 0))
+
+
+def _pooled(measurements: Sequence[Measurement]) -> tuple[Floats, Floats]:
+    cells = measurements[0].strategy.cells
+    matrix, target = np.zeros((cells, cells)), np.zeros(cells)
+    for measurement in measurements:
+        strategy = _flat(measurement.strategy)
+        if strategy.cells != cells:
+            raise ParameterError("measurements of different histograms cannot be reconciled together")
+        weight = spread(measurement.noise)
+        matrix += information(strategy) / weight
+        target += adjoint(strategy, measurement.noisy) / weight
+    return matrix, target
+
+
+def _flat(strategy: Strategy) -> Flat:
+    if isinstance(strategy, Kronecker):
+        raise ParameterError("several measurements of a product of attributes cannot be reconciled together")
+    return strategy
+
+
+def _along(matrices: Sequence[Floats], x: Floats) -> Floats:
+    """Return (M_1 kron M_2 kron ...) x."""
+    table = x.reshape([matrix.shape[1] for matrix in matrices])
+    for axis, matrix in enumerate(matrices):
+        table = np.moveaxis(np.tensordot(matrix, table, (1, axis)), 0, axis)
+    return table.reshape(-1)
