@@ -1,0 +1,463 @@
+"""Static checks: every program that passes has a meaning, and every program that fails is told where and why.
+
+Types are int, real (int fits into real), bool, bits and lists.  A variable is *shared* when both runs of two
+neighbouring inputs must agree on it, provided they take the same synchronised branches: it is computed from
+public values only, and never under a branch that the two runs may take differently.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from typing import NoReturn, assert_never
+
+from discreet.errors import ProgramError
+from discreet.verify.parse import FUNCTIONS, parse_file
+from discreet.verify.resolve import resolve
+from discreet.verify.syntax import (
+    Append,
+    Apply,
+    Array,
+    Assign,
+    Binary,
+    Call,
+    Conditional,
+    Element,
+    Epsilon,
+    Expr,
+    If,
+    Items,
+    Kind,
+    Name,
+    Number,
+    Position,
+    Program,
+    Query,
+    Return,
+    Rho,
+    Sample,
+    Scalar,
+    Secret,
+    Statement,
+    Truth,
+    Type,
+    Unary,
+    While,
+    assigned,
+    children,
+    names,
+    statements,
+    subexpressions,
+)
+
+ARITY = {
+    "Laplace": (1, 2),
+    "Geometric": (1, 2),
+    "Exponential": (1, 1),
+    "Gaussian": (1, 2),
+    "Uniform": (2, 2),
+    "UniformInt": (2, 2),
+    "UniformBits": (0, 0),
+    "Bernoulli": (1, 1),
+    "Response": (1, 1),
+    "ExpMech": (2, 2),
+}
+DRAWN: dict[str, Kind] = {
+    "Laplace": "real",
+    "Geometric": "int",
+    "Exponential": "real",
+    "Gaussian": "real",
+    "Uniform": "real",
+    "UniformInt": "int",
+    "UniformBits": "bits",
+    "Bernoulli": "bool",
+    "Response": "bool",
+    "ExpMech": "int",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A program with a meaning: its types, its shared variables and the hash of its text."""
+
+    program: Program
+    types: dict[str, Type]
+    shared: frozenset[str]
+    returned_lists: frozenset[str]
+    digest: str
+
+    def kind(self, expression: Expr) -> Kind:
+        """Return the kind of a scalar expression."""
+        return _Types(self.program, dict(self.types)).scalar(expression)
+
+    def is_shared(self, expression: Expr) -> bool:
+        """Return whether both runs agree on the value of an expression."""
+        return _is_shared(expression, self.shared, self.program)
+
+
+def parse(text: str) -> Checked:
+    """Read, resolve and check a program; raises ProgramError with a position."""
+    return check(resolve(parse_file(text)), text)
+
+
+def check(program: Program, text: str) -> Checked:
+    """Check a closed program."""
+    types = _Types(program, {p.name: p.type for p in program.parameters})
+    types.header()
+    types.infer()
+    types.block(program.body, {p.name for p in program.parameters}, top=True)
+    returned = program.body[-1] if program.body else None
+    if not isinstance(returned, Return):
+        raise ProgramError("the last statement must be a return", program.at.line, program.at.column)
+    lists = frozenset(
+        v.name for v in returned.values if isinstance(v, Name) and isinstance(types.env[v.name], Array)
+    )
+    for name in lists:
+        if program.parameter(name) is not None:
+            at = returned.at
+            raise ProgramError(f"{name} is an input list and cannot be returned whole", at.line, at.column)
+    digest = hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()
+    return Checked(program, types.env, _shared(program), lists, digest)
+
+
+class _Types:
+    """The type environment of one program; each method checks one construct."""
+
+    def __init__(self, program: Program, env: dict[str, Type]) -> None:
+        self.program = program
+        self.env = env
+
+    def fail(self, message: str, at: Position) -> NoReturn:
+        raise ProgramError(message, at.line, at.column)
+
+    def header(self) -> None:
+        for relation in self.program.neighbours:
+            parameter = self.program.parameter(relation.name)
+            if parameter is None or not parameter.private:
+                self.fail(f"{relation.name} is not a private parameter", relation.at)
+            needs_bound = relation.kind in ("one", "all", "monotone")
+            if needs_bound and relation.bound is None:
+                self.fail(f"say by how much: neighbours {relation.name} {relation.kind} by 1", relation.at)
+            if isinstance(parameter.type, Scalar) and relation.kind in ("monotone", "add-remove"):
+                self.fail(f"{relation.kind} is a relation between lists", relation.at)
+            for expression in (relation.bound, relation.low, relation.high):
+                if expression is not None:
+                    self.public(expression)
+        seen = [relation.name for relation in self.program.neighbours]
+        for relation in self.program.neighbours:
+            if seen.count(relation.name) > 1:
+                self.fail(f"{relation.name} has two neighbours clauses", relation.at)
+        for condition in self.program.requires:
+            if self.public(condition) != "bool":
+                self.fail("a requires clause needs a condition", condition.at)
+        match self.program.claim:
+            case None | Secret():
+                pass
+            case Epsilon(epsilon, delta):
+                for part in (epsilon, delta):
+                    if part is not None:
+                        self.numeric(self.public(part), part)
+            case Rho(rho):
+                self.numeric(self.public(rho), rho)
+
+    def public(self, expression: Expr) -> Kind:
+        """Check an expression of the header: public constants and list sizes only."""
+        if not _is_shared(expression, frozenset(), self.program):
+            self.fail("only public constants and the sizes of lists may appear here", expression.at)
+        return self.scalar(expression)
+
+    def infer(self) -> None:
+        """Find the least type of every variable, by iteration from the assignments."""
+        changed = True
+        while changed:
+            changed = False
+            for statement in statements(self.program.body):
+                found = self.assignment(statement)
+                if found is None:
+                    continue
+                name, kind, at = found
+                if self.program.parameter(name) is not None:
+                    self.fail(f"{name} is a parameter and cannot be assigned", at)
+                joined = self.join(name, self.env.get(name), kind, at)
+                if joined != self.env.get(name):
+                    self.env[name] = joined
+                    changed = True
+        for name, kind in self.env.items():
+            if kind == Array(Scalar("int", 1, 0)):
+                self.env[name] = Array(Scalar("real"))
+
+    def assignment(self, statement: Statement) -> tuple[str, Type, Position] | None:
+        match statement:
+            case Assign(target, Items(items), at):
+                if items:
+                    self.fail("a list starts empty, r := [], and grows by r := r ++ [e]", at)
+                return target, Array(Scalar("int", 1, 0)), at
+            case Assign(target, Name(name), at) if isinstance(self.env.get(name), Array):
+                self.fail(f"the list {name} cannot be copied", at)
+            case Assign(target, value, at):
+                kind = self.scalar_or_none(value)
+                return None if kind is None else (target, Scalar(kind), at)
+            case Append(target, value, at=at):
+                kind = self.scalar_or_none(value)
+                return None if kind is None else (target, Array(Scalar(kind)), at)
+            case Sample(target, law, at=at):
+                return target, Scalar(DRAWN[law]), at
+            case Call(at=at):
+                self.fail("calls must be inlined first", at)
+        return None
+
+    def join(self, name: str, old: Type | None, new: Type, at: Position) -> Type:
+        if old is None or old == new:
+            return new
+        match old, new:
+            case Array(first), Array(second):
+                if Scalar("int", 1, 0) in (first, second):
+                    return old if second == Scalar("int", 1, 0) else new
+                return Array(self.join_scalars(name, first, second, at))
+            case Scalar(), Scalar():
+                return self.join_scalars(name, old, new, at)
+        return self.fail(f"{name} is used both as a list and as a number", at)
+
+    def join_scalars(self, name: str, old: Scalar, new: Scalar, at: Position) -> Scalar:
+        kinds = {old.kind, new.kind}
+        if kinds == {"int", "real"}:
+            return Scalar("real")
+        if len(kinds) == 1:
+            return Scalar(old.kind)
+        return self.fail(f"{name} is used both as {old.kind} and as {new.kind}", at)
+
+    def scalar_or_none(self, expression: Expr) -> Kind | None:
+        """Return the kind, or None while some variable inside has no type yet."""
+        if any(name not in self.env for name in names(expression) if not self.is_known(name)):
+            return None
+        return self.scalar(expression)
+
+    def is_known(self, name: str) -> bool:
+        return name in self.env or name not in assigned(self.program.body)
+
+    def numeric(self, kind: Kind, expression: Expr) -> Kind:
+        if kind not in ("int", "real"):
+            self.fail(f"a number is needed here, not {kind}", expression.at)
+        return kind
+
+    def scalar(self, expression: Expr) -> Kind:
+        match expression:
+            case Number(value, whole):
+                return "int" if whole and value.denominator == 1 else "real"
+            case Truth():
+                return "bool"
+            case Name(name, at=at):
+                match self.env.get(name):
+                    case Scalar(kind):
+                        return kind
+                    case Array():
+                        self.fail(f"{name} is a list; a single value is needed here", at)
+                    case Query():
+                        self.fail(f"{name} is a function; apply it to the data: {name}(d)", at)
+                    case None:
+                        self.fail(
+                            f"{name} has no value here; declare it as a parameter or assign it first", at
+                        )
+            case Unary("not", operand):
+                return self.expect(operand, "bool")
+            case Unary(_, operand):
+                return self.numeric(self.scalar(operand), operand)
+            case Binary(operator, left, right, at):
+                return self.binary(operator, left, right, at)
+            case Conditional(condition, positive, negative, at):
+                self.expect(condition, "bool")
+                first, second = self.scalar(positive), self.scalar(negative)
+                return self.join_scalars("this expression", Scalar(first), Scalar(second), at).kind
+            case Apply(function, arguments, at):
+                return self.apply(function, arguments, at)
+            case Element(array, index, at=at):
+                found = self.env.get(array)
+                if not isinstance(found, Array):
+                    self.fail(f"{array} is not a list", at)
+                if self.program.parameter(array) is None:
+                    self.fail(f"{array} is an output list; only input lists can be read", at)
+                self.expect(index, "int")
+                return found.element.kind
+            case Items(at=at):
+                self.fail("a list cannot be used here", at)
+        assert_never(expression)
+
+    def expect(self, expression: Expr, kind: Kind) -> Kind:
+        found = self.scalar(expression)
+        if found != kind:
+            self.fail(f"{kind} is needed here, not {found}", expression.at)
+        return kind
+
+    def binary(self, operator: str, left: Expr, right: Expr, at: Position) -> Kind:
+        if operator in ("and", "or"):
+            self.expect(left, "bool")
+            return self.expect(right, "bool")
+        first, second = self.scalar(left), self.scalar(right)
+        if operator == "xor":
+            if first != second or first not in ("bool", "bits"):
+                self.fail(f"xor needs two bit strings or two truth values, not {first} and {second}", at)
+            return first
+        if operator in ("=", "!=") and first == second == "bool":
+            return "bool"
+        if "bits" in (first, second):
+            self.fail("bit strings can only be combined by xor and returned", at)
+        self.numeric(first, left)
+        self.numeric(second, right)
+        if operator in ("=", "!=", "<", "<=", ">", ">="):
+            return "bool"
+        if operator == "mod":
+            self.expect(left, "int")
+            return self.expect(right, "int")
+        if operator == "++":
+            self.fail("lists grow by r := r ++ [e]", at)
+        return "real" if operator == "/" or "real" in (first, second) else "int"
+
+    def apply(self, function: str, arguments: tuple[Expr, ...], at: Position) -> Kind:
+        if isinstance(self.env.get(function), Query):
+            if len(arguments) != 1 or not self.is_private_list(arguments[0]):
+                self.fail(f"{function} is applied to one private list: {function}(d)", at)
+            return "real"
+        if function not in FUNCTIONS:
+            self.fail(f"unknown function {function!r}; there are {', '.join(FUNCTIONS)}", at)
+        if len(arguments) != FUNCTIONS[function]:
+            self.fail(f"{function} takes {FUNCTIONS[function]} argument(s), got {len(arguments)}", at)
+        if function == "size":
+            argument = arguments[0]
+            if not isinstance(argument, Name) or not isinstance(self.env.get(argument.name), Array):
+                self.fail("size is applied to a list", at)
+            return "int"
+        kinds = [self.numeric(self.scalar(a), a) for a in arguments]
+        return "real" if function == "exp" or "real" in kinds else "int"
+
+    def is_private_list(self, expression: Expr) -> bool:
+        parameter = self.program.parameter(expression.name) if isinstance(expression, Name) else None
+        return parameter is not None and parameter.private and isinstance(parameter.type, Array)
+
+    def block(self, block: tuple[Statement, ...], ready: set[str], *, top: bool = False) -> set[str]:
+        """Check a block given the variables that surely have a value; return those ready after it."""
+        ready = set(ready)
+        for position, statement in enumerate(block):
+            if isinstance(statement, Return) and not (top and position == len(block) - 1):
+                self.fail("return may only be the last statement of the procedure", statement.at)
+            self.statement(statement, ready)
+        return ready
+
+    def statement(self, statement: Statement, ready: set[str]) -> None:
+        match statement:
+            case Assign(target, value):
+                if not isinstance(value, Items):
+                    self.used(value, ready)
+                    self.scalar(value)
+                ready.add(target)
+            case Append(target, value, at=at):
+                if target not in ready:
+                    self.fail(f"{target} must start as an empty list: {target} := []", at)
+                self.used(value, ready)
+                self.scalar(value)
+            case Sample(target, law, arguments, at=at):
+                self.draw(law, arguments, at, ready)
+                ready.add(target)
+            case If(condition, positive, negative):
+                self.used(condition, ready)
+                self.expect(condition, "bool")
+                ready |= self.block(positive, ready) & self.block(negative, ready)
+            case While(condition, body):
+                self.used(condition, ready)
+                self.expect(condition, "bool")
+                self.block(body, ready)
+            case Return(values):
+                for value in values:
+                    if isinstance(value, Name) and isinstance(self.env.get(value.name), Array):
+                        self.used(value, ready)
+                    else:
+                        self.used(value, ready)
+                        self.scalar(value)
+            case Call(at=at):
+                self.fail("calls must be inlined first", at)
+
+    def used(self, expression: Expr, ready: set[str]) -> None:
+        for name in sorted(names(expression) - ready):
+            if name not in self.env:
+                self.fail(
+                    f"{name} has no value here; declare it as a parameter or assign it first", expression.at
+                )
+            self.fail(f"{name} may have no value yet on some path to here", expression.at)
+
+    def draw(self, law: str, arguments: tuple[Expr, ...], at: Position, ready: set[str]) -> None:
+        low, high = ARITY[law]
+        if not low <= len(arguments) <= high:
+            wanted = str(low) if low == high else f"{low} or {high}"
+            self.fail(f"{law} takes {wanted} argument(s), got {len(arguments)}", at)
+        if law == "ExpMech":
+            if not self.is_private_list(arguments[1]):
+                self.fail("ExpMech(e, u) takes a private list u of scores", at)
+            arguments = arguments[:1]
+        for argument in arguments:
+            self.used(argument, ready)
+            self.numeric(self.scalar(argument), argument)
+        if law == "Geometric" and len(arguments) == 2:
+            self.expect(arguments[1], "int")
+
+
+def is_synchronised(statement: If) -> bool:
+    """Return whether both runs must take the same branch: it draws, appends or loops."""
+    inner = (*statements(statement.positive), *statements(statement.negative))
+    return any(isinstance(s, Sample | Append | While) for s in inner)
+
+
+def _is_shared(expression: Expr, shared: frozenset[str], program: Program) -> bool:
+    match expression:
+        case Number() | Truth():
+            return True
+        case Name(name):
+            parameter = program.parameter(name)
+            return name in shared if parameter is None else not parameter.private
+        case Apply("size", (Name(name),)):
+            relation = next((r for r in program.neighbours if r.name == name), None)
+            return program.parameter(name) is not None and (relation is None or relation.kind != "add-remove")
+        case Apply(function) if isinstance(getattr(program.parameter(function), "type", None), Query):
+            return False
+        case Element(array, index):
+            parameter = program.parameter(array)
+            public = parameter is not None and not parameter.private
+            return public and _is_shared(index, shared, program)
+        case _:
+            return all(_is_shared(child, shared, program) for child in children(expression))
+
+
+def _shared(program: Program) -> frozenset[str]:
+    """Return the greatest set of variables on which both runs agree."""
+    shared = assigned(program.body)
+
+    def visit(block: tuple[Statement, ...], agreed: bool) -> None:
+        for statement in block:
+            match statement:
+                case Assign(target, Items()) | Append(target):
+                    if not agreed:
+                        shared.discard(target)
+                case Assign(target, value):
+                    if not (agreed and _is_shared(value, frozenset(shared), program)):
+                        shared.discard(target)
+                case Sample(target):
+                    shared.discard(target)
+                case If(condition, positive, negative):
+                    same = is_synchronised(statement) or _is_shared(condition, frozenset(shared), program)
+                    visit(positive, agreed and same)
+                    visit(negative, agreed and same)
+                case While(_, body):
+                    visit(body, agreed and not is_one_sided(statement, program))
+                case _:
+                    pass
+
+    while True:
+        before = set(shared)
+        visit(program.body, True)
+        if shared == before:
+            return frozenset(shared)
+
+
+def is_one_sided(loop: While, program: Program) -> bool:
+    """Return whether a loop walks over a list of which the two runs have different lengths."""
+    unequal = {r.name for r in program.neighbours if r.kind == "add-remove"}
+    return any(
+        isinstance(part, Apply) and part.function == "size" and names(part) & unequal
+        for part in subexpressions(loop.condition)
+    )

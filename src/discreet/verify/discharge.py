@@ -1,0 +1,86 @@
+"""Deciding obligations: whether a clause is valid once the invariants are filled in.
+
+Every question is put to Z3 with a time limit and a fixed seed; any answer but a proof counts as a failure.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import z3
+
+from discreet.verify.product import Clause, Relation, System
+from discreet.verify.term import Term
+
+TIMEOUT = 4000
+"""Milliseconds for one obligation."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """An obligation that was not proved, with a model when one was found."""
+
+    clause: Clause
+    model: object | None
+
+
+def instance(relation: Relation, invariant: Term, values: tuple[Term, ...]) -> Term:
+    """Return the invariant at the values of a loop's changing symbols."""
+    return z3.substitute(invariant, *zip(relation.changing, values, strict=True))
+
+
+def goal(clause: Clause, invariants: Mapping[str, Term]) -> Term:
+    """Return what a clause asks to be proved."""
+    match clause.head:
+        case (relation, values):
+            return instance(relation, invariants[relation.name], values)
+        case formula:
+            return formula
+
+
+def hypotheses(clause: Clause, system: System, invariants: Mapping[str, Term], head: Term) -> list[Term]:
+    """Return everything a clause may assume."""
+    body = [*clause.body, *(invariants[relation.name] for relation in clause.uses)]
+    return [*system.inputs.facts_for([*body, head]), *body]
+
+
+def solver(timeout: int = TIMEOUT) -> z3.Solver:
+    """Return a solver with a time limit and a fixed seed."""
+    made = z3.Solver()
+    made.set("timeout", timeout)
+    made.set("random_seed", 7)
+    return made
+
+
+def proves(clause: Clause, system: System, invariants: Mapping[str, Term], timeout: int = TIMEOUT) -> bool:
+    """Return whether a clause is certainly valid."""
+    return refutation(clause, system, invariants, timeout) is None
+
+
+def refutation(
+    clause: Clause, system: System, invariants: Mapping[str, Term], timeout: int = TIMEOUT
+) -> Failure | None:
+    """Return None when the clause is proved."""
+    head = goal(clause, invariants)
+    query = solver(timeout)
+    query.add(*hypotheses(clause, system, invariants, head))
+    query.add(z3.Not(head))
+    answer = query.check()
+    if answer == z3.unsat:
+        return None
+    return Failure(clause, query.model() if answer == z3.sat else None)
+
+
+def failures(system: System, invariants: Mapping[str, Term], timeout: int = TIMEOUT) -> list[Failure]:
+    """Return the obligations that are not proved, all of them."""
+    found = (refutation(clause, system, invariants, timeout) for clause in system.clauses)
+    return [failure for failure in found if failure is not None]
+
+
+def script(clause: Clause, system: System, invariants: Mapping[str, Term]) -> str:
+    """Return the obligation as an SMT-LIB script that is unsatisfiable exactly when it is valid."""
+    head = goal(clause, invariants)
+    query = z3.Solver()
+    query.add(*hypotheses(clause, system, invariants, head))
+    query.add(z3.Not(head))
+    place = f"; {clause.kind}, line {clause.at.line}, column {clause.at.column}: expected unsat\n"
+    return place + "(set-logic ALL)\n" + str(query.to_smt2())

@@ -1,0 +1,143 @@
+"""What each law allows a proof to do with a draw, and what that costs.
+
+Laplace(b)      the noise may move by any t, at cost |t| / b
+Geometric(b)    likewise by integers t; the law is proportional to exp(-|k| / b)
+Exponential(b)  likewise by t >= 0, since the law lives on the non-negative numbers
+Response(e)     the answer may be flipped, at cost e: the law is true with odds exp(e) : 1
+ExpMech(e, u)   the same index is drawn in both runs, at cost e B if one score changes by B or all change
+                in the same direction, and 2 e B if all may change either way
+UniformBits     the string may be combined by xor with any other, at no cost
+Uniform, UniformInt, Bernoulli(p)    the same value is drawn in both runs, if the parameters agree
+Gaussian(s)     the same value is drawn in both runs, at rho cost c**2 / (2 s**2) for centres c apart
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+from discreet.verify.check import Checked
+from discreet.verify.neighbours import Inputs
+from discreet.verify.ratio import ONE, NotRationalError, Ratio, constant, ratio, reduce, times
+from discreet.verify.syntax import Apply, Array, Binary, Expr, Name, Neighbours, Number, Sample, names
+from discreet.verify.term import UnsupportedError
+
+Move = Literal["shift", "flip", "xor", "same"]
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One draw of the program: how its noise may move, and the price of a unit of movement."""
+
+    statement: Sample
+    move: Move
+    price: Ratio
+    """Cost of moving by 1: for noise 1 / scale, for a flip its logit, for a fixed draw its whole cost."""
+    positive: tuple[Ratio, ...]
+    """What must be positive for the law to make sense."""
+
+
+def site(checked: Checked, statement: Sample, inputs: Inputs) -> Site:
+    """Classify a draw; raises UnsupportedError with the reason when no rule applies."""
+    law, arguments = statement.law, statement.arguments
+    free = Ratio({}, ONE)
+    match law:
+        case "Laplace" | "Geometric" | "Exponential":
+            scale = _rigid(checked, statement, arguments[0], "scale")
+            return Site(statement, "shift", scale.inverse(), (scale,))
+        case "Gaussian":
+            scale = _rigid(checked, statement, arguments[0], "scale")
+            square = Ratio(
+                times(scale.numerator, scale.numerator), times(scale.denominator, scale.denominator)
+            )
+            price = Ratio(square.denominator, times(constant(2), square.numerator))
+            return Site(statement, "same", price, (scale,))
+        case "Bernoulli" | "Response":
+            logit = arguments[0] if law == "Response" else logistic(arguments[0])
+            if logit is not None:
+                value = _rigid(checked, statement, logit, "parameter")
+                return Site(statement, "flip", value, (value,))
+            _agree(checked, statement, arguments)
+            return Site(statement, "same", free, ())
+        case "Uniform" | "UniformInt":
+            _agree(checked, statement, arguments)
+            return Site(statement, "same", free, ())
+        case "UniformBits":
+            return Site(statement, "xor", free, ())
+        case "ExpMech":
+            rate = _rigid(checked, statement, arguments[0], "parameter")
+            change = _score_change(statement, arguments[1], inputs)
+            price = reduce(
+                Ratio(times(rate.numerator, change.numerator), times(rate.denominator, change.denominator))
+            )
+            return Site(statement, "same", price, (rate,))
+    raise UnsupportedError(f"{_where(statement)}: there is no proof rule for {law}")
+
+
+def logistic(expression: Expr) -> Expr | None:
+    """Return e if the expression is exp(e) / (1 + exp(e)), or -e if it is 1 / (1 + exp(e))."""
+    match expression:
+        case Binary("/", Apply("exp", (above,)), Binary("+", first, second)):
+            for one, other in ((first, second), (second, first)):
+                if one == Number(Fraction(1)) and other == Apply("exp", (above,)):
+                    return above
+    return None
+
+
+def _where(statement: Sample) -> str:
+    return f"line {statement.at.line}, column {statement.at.column}"
+
+
+def _rigid(checked: Checked, statement: Sample, expression: Expr, what: str) -> Ratio:
+    if not checked.is_shared(expression):
+        raise UnsupportedError(
+            f"{_where(statement)}: the {what} of {statement.law} depends on the private data, "
+            "so no cost can be computed for it"
+        )
+    constants = {p.name for p in checked.program.parameters if not p.private}
+    if not names(expression) <= constants | {p.name for p in checked.program.parameters}:
+        raise UnsupportedError(f"{_where(statement)}: the {what} of {statement.law} changes during the run")
+    try:
+        return ratio(expression)
+    except NotRationalError:
+        raise UnsupportedError(
+            f"{_where(statement)}: the {what} of {statement.law} must be built from constants by + - * /"
+        ) from None
+
+
+def _agree(checked: Checked, statement: Sample, arguments: tuple[Expr, ...]) -> None:
+    if not all(checked.is_shared(a) for a in arguments):
+        raise UnsupportedError(
+            f"{_where(statement)}: a parameter of {statement.law} depends on the private data"
+        )
+
+
+def _score_change(statement: Sample, scores: Expr, inputs: Inputs) -> Ratio:
+    """Return how much log-odds the exponential mechanism can change per unit of its rate."""
+    relation = inputs.relation(scores.name) if isinstance(scores, Name) else None
+    if relation is None:
+        raise UnsupportedError(f"{_where(statement)}: the scores have no neighbours clause")
+    bound = _change(relation, inputs)
+    if bound is None:
+        raise UnsupportedError(f"{_where(statement)}: the scores may change by an unknown amount")
+    try:
+        value = ratio(bound)
+    except NotRationalError:
+        raise UnsupportedError(
+            f"{_where(statement)}: the bound on the scores is not a rational expression"
+        ) from None
+    factor = 2 if relation.kind == "all" else 1
+    return Ratio(times(constant(factor), value.numerator), value.denominator)
+
+
+def _change(relation: Neighbours, inputs: Inputs) -> Expr | None:
+    if relation.kind in ("one", "all", "monotone"):
+        return relation.bound
+    if relation.kind != "replace":
+        return None
+    if relation.low is not None and relation.high is not None:
+        return Binary("-", relation.high, relation.low)
+    parameter = inputs.checked.program.parameter(relation.name)
+    if parameter is not None and isinstance(parameter.type, Array) and parameter.type.element.low is not None:
+        element = parameter.type.element
+        return Number(Fraction((element.high or 0) - (element.low or 0)))
+    return None

@@ -1,0 +1,339 @@
+"""Searching for a proof: moves by counterexample-guided synthesis, then invariants for all list lengths.
+
+The template's coefficients are small unknown integers.  The program is unrolled on short lists; a solver
+looks for inputs and noise that break the current coefficients, another for coefficients that survive
+everything found so far.  What survives is tried on the program with its loops cut, where the length of
+lists is unbounded. Nothing found here is believed before the checker has agreed.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
+from itertools import product as cartesian
+
+import z3
+
+from discreet.verify.check import Checked
+from discreet.verify.discharge import failures, solver
+from discreet.verify.invariant import houdini, spacer
+from discreet.verify.neighbours import Direction, Inputs, Instance, directions
+from discreet.verify.product import System, obligations
+from discreet.verify.syntax import (
+    Array,
+    Assign,
+    Binary,
+    Expr,
+    Name,
+    Number,
+    Position,
+    Query,
+    Rho,
+    Sample,
+    Scalar,
+    Unary,
+    While,
+    assigned,
+    names,
+    statements,
+)
+from discreet.verify.template import Template, build
+from discreet.verify.term import Term, UnsupportedError, constants
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Everything a checker needs to be convinced, for one direction of the neighbours."""
+
+    direction: Direction
+    moves: Mapping[int, Expr]
+    variants: Mapping[int, Expr]
+    invariants: Mapping[str, Term]
+
+
+@dataclass(frozen=True, slots=True)
+class NoProof:
+    """Why no proof was found."""
+
+    reason: str
+    at: Position | None = None
+
+
+@dataclass(slots=True)
+class Search:
+    """The state of one synthesis: what it may still spend, and the counterexamples so far."""
+
+    checked: Checked
+    direction: Direction
+    deadline: float
+    unproved: set[str] = field(default_factory=set)
+
+    def out_of_time(self) -> bool:
+        """Return whether the search should stop."""
+        return time.monotonic() > self.deadline
+
+
+def prove(checked: Checked, seconds: float = 30.0) -> tuple[Proof, ...] | NoProof:
+    """Return one proof for each direction of the neighbours, or the reason why there is none."""
+    found: list[Proof] = []
+    deadline = time.monotonic() + seconds
+    try:
+        for direction in directions(checked):
+            result = _direction(Search(checked, direction, deadline))
+            if isinstance(result, NoProof):
+                return result
+            found.append(result)
+    except UnsupportedError as problem:
+        return NoProof(str(problem))
+    return tuple(found)
+
+
+def _direction(search: Search) -> Proof | NoProof:
+    variants = ranking(search.checked)
+    missing = [
+        s for s in statements(search.checked.program.body) if isinstance(s, While) and s.loop not in variants
+    ]
+    if missing:
+        at = missing[0].at
+        return NoProof(
+            f"line {at.line}, column {at.column}: no bound on the number of turns of this loop was found"
+        )
+    for moves in _candidates(search):
+        system = obligations(search.checked, search.direction, moves, variants)
+        invariants = induct(system, search)
+        if invariants is not None:
+            return Proof(search.direction, moves, variants, invariants)
+        if search.out_of_time():
+            return NoProof("the time limit was reached before a proof was found")
+    what = f" (not proved: {', '.join(sorted(search.unproved))})" if search.unproved else ""
+    return NoProof(f"no alignment of the noise was found{what}")
+
+
+def induct(system: System, search: Search) -> Mapping[str, Term] | None:
+    """Return invariants under which every obligation is proved, or None."""
+    if not system.relations:
+        failed = failures(system, {})
+        search.unproved = {f"{f.clause.kind} at line {f.clause.at.line}" for f in failed}
+        return None if failed else {}
+    for strategy in (partial(spacer, timeout=1000), houdini, partial(spacer, timeout=5000)):
+        invariants = strategy(system)
+        if invariants is None:
+            continue
+        failed = failures(system, invariants)
+        if not failed:
+            return invariants
+        search.unproved = {f"{f.clause.kind} at line {f.clause.at.line}" for f in failed}
+    return None
+
+
+def ranking(checked: Checked) -> dict[int, Expr]:
+    """Return for each loop an expression that each turn should decrease, read off the loop's condition."""
+    found: dict[int, Expr] = {}
+    for statement in statements(checked.program.body):
+        if not isinstance(statement, While):
+            continue
+        changing = assigned(statement.body)
+        for part in _conjuncts(statement.condition):
+            match part:
+                case Binary("<" | "<=", low, high) | Binary(">" | ">=", high, low):
+                    # Real-valued bounds may shrink without end, so only integers count turns.
+                    moved = {n for n in names(low) | names(high) if n in changing}
+                    steady = all(_counts(n, statement) for n in moved)
+                    if moved and steady and statement.loop not in found:
+                        found[statement.loop] = Binary("-", high, low)
+                case _:
+                    pass
+    return found
+
+
+def _counts(name: str, loop: While) -> bool:
+    """Return whether a loop changes a variable only by adding or subtracting constants, at its top level."""
+    top = [s for s in loop.body if isinstance(s, Assign) and s.target == name]
+    deep = [s for s in statements(loop.body) if getattr(s, "target", None) == name]
+    if len(top) != len(deep) or not top:
+        return False
+    return all(
+        isinstance(s.value, Binary)
+        and s.value.operator in ("+", "-")
+        and isinstance(s.value.left, Name)
+        and s.value.left.name == name
+        and isinstance(s.value.right, Number)
+        for s in top
+    )
+
+
+def _conjuncts(expression: Expr) -> list[Expr]:
+    match expression:
+        case Binary("and", left, right):
+            return _conjuncts(left) + _conjuncts(right)
+    return [expression]
+
+
+# Synthesis of the moves
+
+
+def _candidates(search: Search) -> Iterator[dict[int, Expr]]:
+    checked = search.checked
+    draws = [s for s in statements(checked.program.body) if isinstance(s, Sample)]
+    if isinstance(checked.program.claim, Rho):
+        yield from _gaussian(checked, draws)
+        return
+    tried: list[dict[int, Expr]] = []
+    stages = (
+        (False, False, 1),
+        (False, True, 1),
+        (True, False, 1),
+        (True, False, 2),
+        (True, True, 2),
+    )
+    for rich, guards, width in stages:
+        template = build(checked, rich=rich, guards=guards)
+        for moves in _synthesise(search, template, width):
+            if moves not in tried:
+                tried.append(moves)
+                yield moves
+            if search.out_of_time():
+                return
+
+
+def _gaussian(checked: Checked, draws: list[Sample]) -> Iterator[dict[int, Expr]]:
+    """Yield bounds on how far apart the centres of Gaussian draws may be."""
+    bounds: list[Expr] = [Number(Fraction(0))]
+    for relation in checked.program.neighbours:
+        if relation.bound is not None:
+            bounds.append(relation.bound)
+        if relation.low is not None and relation.high is not None:
+            bounds.append(Binary("-", relation.high, relation.low))
+            bounds += [relation.high, Unary("-", relation.low)]
+    for parameter in checked.program.parameters:
+        if isinstance(parameter.type, Array) and parameter.type.element.high is not None:
+            low, high = parameter.type.element.low or 0, parameter.type.element.high
+            bounds.append(Number(Fraction(high - low)))
+        if not parameter.private and parameter.type == Scalar("real") and parameter.name != "eps":
+            bounds.append(Name(parameter.name))
+        if isinstance(parameter.type, Query):
+            bounds.append(Name("GS" + parameter.name))
+    for choice in cartesian(bounds, repeat=len(draws)):
+        yield {s.site: bound for s, bound in zip(draws, choice, strict=True)}
+
+
+def _instances(checked: Checked) -> Iterator[Instance]:
+    """Yield short lists and small public integers that satisfy the program's assumptions."""
+    integers = [
+        p.name
+        for p in checked.program.parameters
+        if not p.private and isinstance(p.type, Scalar) and p.type.kind == "int"
+    ]
+    lists = [p.name for p in checked.program.parameters if isinstance(p.type, Array)]
+    # Long lists with a small cut-off last: they rule out moves that pay a little in every turn.
+    for sizes, turn in (((3, 2, 1), (1, 2, 0, 3)), ((3, 2), (2, 3)), ((5, 4), (1, 2))):
+        for size, value in cartesian(sizes if lists else (0,), turn):
+            numbers = {name: Fraction(value) for name in integers}
+            instance = Instance(dict.fromkeys(lists, size), {**numbers, "eps": Fraction(1)})
+            if _possible(checked, instance):
+                yield instance
+                break
+        if not integers and not lists:
+            return
+
+
+def _possible(checked: Checked, instance: Instance) -> bool:
+    query = solver(500)
+    query.add(*Inputs(checked, directions(checked)[0], instance).facts)
+    return bool(query.check() == z3.sat)
+
+
+def _violation(system: System) -> Term:
+    broken = []
+    for clause in system.clauses:
+        terms = [*clause.body, clause.head]
+        facts = system.inputs.facts_for(terms)
+        broken.append(z3.And(*facts, *clause.body, z3.Not(clause.head)))
+    return z3.simplify(z3.Or(*broken)) if broken else z3.BoolVal(False)
+
+
+def _synthesise(search: Search, template: Template, width: int) -> Iterator[dict[int, Expr]]:
+    """Yield moves that survive bounded exploration."""
+    unknowns: dict[str, Term] = {
+        s.name: z3.Bool(s.name) if s.boolean else z3.Int(s.name) for s in template.slots
+    }
+    cases = []
+    for instance in _instances(search.checked):
+        turns = max(instance.sizes.values(), default=3) + 1
+        system = obligations(
+            search.checked,
+            search.direction,
+            template.moves,
+            unknowns=unknowns,
+            instance=instance,
+            unroll=turns,
+        )
+        cases.append(_violation(system))
+    guess = solver(4000)
+    for unknown in unknowns.values():
+        if z3.is_int(unknown):
+            guess.add(unknown >= -width, unknown <= width)
+    values: dict[str, int] = dict.fromkeys(unknowns, 0)
+    for _ in range(80):
+        if search.out_of_time():
+            return
+        broken = _counterexample(cases, unknowns, values)
+        if broken is None:
+            values = _simplest(cases, unknowns, values)
+            yield template.fill(values)
+            block = [unknowns[n] != _literal(unknowns[n], v) for n, v in values.items()]
+            guess.add(z3.Or(*block) if block else z3.BoolVal(False))
+        else:
+            guess.add(broken)
+        if guess.check() != z3.sat:
+            return
+        model = guess.model()
+        values = {name: _number(model.eval(term, model_completion=True)) for name, term in unknowns.items()}
+
+
+def _literal(unknown: Term, value: int) -> Term:
+    return z3.IntVal(value) if z3.is_int(unknown) else z3.BoolVal(bool(value))
+
+
+def _number(value: Term) -> int:
+    return int(value.as_long()) if z3.is_int_value(value) else int(z3.is_true(value))
+
+
+def _counterexample(cases: list[Term], unknowns: dict[str, Term], values: dict[str, int]) -> Term | None:
+    """Return a condition on the coefficients that rules out the given ones, or None if they survive."""
+    fixed = [(term, _literal(term, values[name])) for name, term in unknowns.items()]
+    for case in cases:
+        concrete = z3.simplify(z3.substitute(case, *fixed)) if fixed else case
+        if z3.is_false(concrete):
+            continue
+        query = solver(3000)
+        query.add(concrete)
+        answer = query.check()
+        if answer == z3.unsat:
+            continue
+        if answer != z3.sat:
+            return (
+                z3.Or(*(t != _literal(t, values[n]) for n, t in unknowns.items()))
+                if unknowns
+                else z3.BoolVal(False)
+            )
+        model = query.model()
+        own = {term.get_id() for term in unknowns.values()}
+        inputs = [
+            (term, model.eval(term, model_completion=True))
+            for key, term in constants(case).items()
+            if key not in own
+        ]
+        return z3.simplify(z3.Not(z3.substitute(case, *inputs)))
+    return None
+
+
+def _simplest(cases: list[Term], unknowns: dict[str, Term], values: dict[str, int]) -> dict[str, int]:
+    """Set to zero every coefficient that is not needed."""
+    for name in reversed(list(values)):
+        if values[name]:
+            simpler = {**values, name: 0}
+            if _counterexample(cases, unknowns, simpler) is None:
+                values = simpler
+    return values

@@ -1,0 +1,368 @@
+"""The reference interpreter: what a program means, executed in exact rational arithmetic.
+
+One interpreter serves every purpose.  A *machine* tells it how to draw and how to decide a comparison:
+`Exact` draws with the library's exact samplers; the refuter and the finite decision procedure plug in
+machines that explore every path instead.
+
+Continuous laws are executed on a declared grid of step h, by default 2**-32: Laplace(b) becomes h times
+the two-sided geometric variable of ratio exp(-h/b), the exponential law h times the geometric one, the
+Gaussian h times the discrete Gaussian of variance sigma**2 / h**2, and the uniform law is uniform over
+2**32 grid points. The proofs of this room are about the ideal laws on the real numbers; a deployed
+mechanism should be one of the library's discrete mechanisms.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol, assert_never
+
+from discreet.errors import ParameterError, ProgramError
+from discreet.exact import sample as sampler
+from discreet.exact.coins import Coins, source
+from discreet.exact.number import rational
+from discreet.verify.check import Checked, parse
+from discreet.verify.syntax import (
+    Append,
+    Apply,
+    Array,
+    Assign,
+    Binary,
+    Call,
+    Conditional,
+    Element,
+    Expr,
+    If,
+    Items,
+    Name,
+    Number,
+    Query,
+    Return,
+    Sample,
+    Scalar,
+    Statement,
+    Truth,
+    Unary,
+    While,
+)
+
+Value = Any
+"""An int or Fraction, a bool, an int standing for a bit string, or whatever a machine computes with."""
+
+GRID = Fraction(1, 2**32)
+LONGEST = 100_000
+"""Statements executed before a run is given up as not terminating."""
+
+
+class Machine(Protocol):
+    """How a run draws and how it decides."""
+
+    def draw(self, statement: Sample, arguments: tuple[Value, ...]) -> Value:
+        """Return a draw from the law of the statement."""
+
+    def compare(self, operator: str, left: Value, right: Value) -> bool:
+        """Decide a comparison of two numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """Exact draws from secure coins; `grid` is the step of continuous laws, `bits` the length of strings."""
+
+    coins: Coins | None = None
+    grid: Fraction = GRID
+    bits: int = 128
+
+    def draw(self, statement: Sample, arguments: tuple[Value, ...]) -> Value:
+        """Return one exact draw."""
+        coins = self.coins or source()
+        law = statement.law
+        match law:
+            case "Laplace" | "Exponential" | "Geometric" | "Gaussian":
+                scale = _positive(arguments[0], statement)
+                centre = arguments[1] if len(arguments) > 1 else 0
+                if law == "Geometric":
+                    return centre + two_sided(1 / scale, coins)
+                if law == "Laplace":
+                    return centre + self.grid * two_sided(self.grid / scale, coins)
+                if law == "Exponential":
+                    return self.grid * one_sided(self.grid / scale, coins)
+                return centre + self.grid * sampler.discrete_gaussian((scale / self.grid) ** 2, coins=coins)
+            case "Uniform":
+                low, high = (Fraction(a) for a in arguments)
+                return low + (high - low) * Fraction(coins.bits(32), 2**32)
+            case "UniformInt":
+                least, most = (int(a) for a in arguments)
+                return least + sampler.uniform_below(most - least + 1, coins=coins)
+            case "UniformBits":
+                return coins.bits(self.bits)
+            case "Bernoulli":
+                if isinstance(arguments[0], Logistic):
+                    return respond(arguments[0].logit, coins)
+                return bool(sampler.bernoulli(Fraction(arguments[0]), coins=coins))
+            case "Response":
+                return respond(Fraction(arguments[0]), coins)
+            case "ExpMech":
+                rate, scores = arguments
+                return sampler.choose_exponents([-rate * s for s in scores], coins=coins)
+        raise ProgramError(f"no sampler for {law}", statement.at.line, statement.at.column)
+
+    def compare(self, operator: str, left: Value, right: Value) -> bool:
+        """Decide a comparison of two rationals."""
+        return decide(operator, left, right)
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """The number exp(l) / (1 + exp(l)), kept symbolic because it is irrational."""
+
+    logit: Fraction
+
+
+def one_sided(rate: Fraction, coins: Coins) -> int:
+    """Return k >= 0 with probability (1 - a) a**k, a = exp(-rate), by the exact method of Canonne et al."""
+    numerator, denominator = rate.numerator, rate.denominator
+    while True:
+        remainder = sampler.uniform_below(denominator, coins=coins)
+        if sampler.bernoulli_exp(Fraction(remainder, denominator), coins=coins):
+            break
+    turns = 0
+    while sampler.bernoulli_exp(Fraction(1), coins=coins):
+        turns += 1
+    return int((remainder + denominator * turns) // numerator)
+
+
+def two_sided(rate: Fraction, coins: Coins) -> int:
+    """Return k with probability proportional to exp(-rate |k|)."""
+    while True:
+        size = one_sided(rate, coins)
+        negative = coins.bits(1)
+        if size or not negative:
+            return -size if negative else size
+
+
+def respond(logit: Fraction, coins: Coins) -> bool:
+    """Return true with probability exp(l) / (1 + exp(l))."""
+    if logit < 0:
+        return not respond(-logit, coins)
+    # Odds exp(l) : 1, by rejection: propose a fair coin, and keep tails with probability exp(-l).
+    while True:
+        if coins.bits(1):
+            return True
+        if sampler.bernoulli_exp(logit, coins=coins):
+            return False
+
+
+def _positive(value: Value, statement: Sample) -> Fraction:
+    if value <= 0:
+        at = statement.at
+        raise ProgramError(f"the scale of {statement.law} must be positive", at.line, at.column)
+    return Fraction(value)
+
+
+def decide(operator: str, left: Value, right: Value) -> bool:
+    """Decide a comparison of two plain numbers."""
+    match operator:
+        case "<":
+            return bool(left < right)
+        case "<=":
+            return bool(left <= right)
+        case ">":
+            return bool(left > right)
+        case ">=":
+            return bool(left >= right)
+        case "=":
+            return bool(left == right)
+        case "!=":
+            return bool(left != right)
+    raise ParameterError(f"{operator} is not a comparison")
+
+
+@dataclass(slots=True)
+class Run:
+    """One execution: the values of the variables, and the machine that draws and decides."""
+
+    checked: Checked
+    machine: Machine
+    values: dict[str, Value]
+    steps: int = 0
+
+    def value(self, expression: Expr) -> Value:
+        """Evaluate an expression."""
+        match expression:
+            case Number(value):
+                return int(value) if value.denominator == 1 else value
+            case Truth(value):
+                return value
+            case Name(name):
+                return self.values[name]
+            case Unary("not", operand):
+                return not self.value(operand)
+            case Unary(_, operand):
+                return -self.value(operand)
+            case Binary(operator, left, right):
+                return self._binary(operator, left, right)
+            case Conditional(condition, positive, negative):
+                return self.value(positive if self.value(condition) else negative)
+            case Apply(function, arguments):
+                return self._apply(function, arguments)
+            case Element(array, index):
+                items, place = self.values[array], self.value(index)
+                if not 0 <= place < len(items):
+                    self._fail(f"{array} is read outside its bounds", expression)
+                return items[place]
+            case Items():
+                return []
+        assert_never(expression)
+
+    def _binary(self, operator: str, left: Expr, right: Expr) -> Value:
+        first = self.value(left)
+        if operator == "and":
+            return first and self.value(right)
+        if operator == "or":
+            return first or self.value(right)
+        second = self.value(right)
+        match operator:
+            case "+":
+                return first + second
+            case "-":
+                return first - second
+            case "*":
+                return first * second
+            case "/":
+                if isinstance(first, Logistic) or isinstance(second, _Exp):
+                    return _logistic(first, second)
+                if isinstance(second, int | Fraction) and second == 0:
+                    self._fail("division by zero", right)
+                return first * Fraction(1, second) if isinstance(second, int) else first / second
+            case "mod":
+                return first % second
+            case "xor":
+                return first ^ second
+        if isinstance(first, bool) and isinstance(second, bool):
+            return decide(operator, first, second)
+        return self.machine.compare(operator, first, second)
+
+    def _apply(self, function: str, arguments: tuple[Expr, ...]) -> Value:
+        if function == "size":
+            return len(self.value(arguments[0]))
+        if function not in ("abs", "exp", "min", "max"):
+            return self.values[function](self.value(arguments[0]))
+        values = [self.value(a) for a in arguments]
+        match function:
+            case "abs":
+                return values[0] if self.machine.compare(">=", values[0], 0) else -values[0]
+            case "min":
+                return values[0] if self.machine.compare("<=", *values) else values[1]
+            case "max":
+                return values[0] if self.machine.compare(">=", *values) else values[1]
+        return _Exp(Fraction(values[0]))
+
+    def _fail(self, message: str, expression: Expr) -> None:
+        raise ProgramError(message, expression.at.line, expression.at.column)
+
+    def block(self, block: Sequence[Statement]) -> tuple[Value, ...]:
+        """Execute statements; the result is what a return among them returns."""
+        for statement in block:
+            self.steps += 1
+            if self.steps > LONGEST:
+                at = statement.at
+                raise ProgramError(f"the run did not end within {LONGEST} statements", at.line, at.column)
+            match statement:
+                case Assign(target, value):
+                    self.values[target] = self.value(value)
+                case Append(target, value):
+                    self.values[target] = [*self.values[target], self.value(value)]
+                case Sample(target, _, arguments):
+                    given = tuple(self.value(a) for a in arguments)
+                    self.values[target] = self.machine.draw(statement, given)
+                case If(condition, positive, negative):
+                    self.block(positive if self.value(condition) else negative)
+                case While(condition, body):
+                    while self.value(condition):
+                        self.block(body)
+                        self.steps += 1
+                        if self.steps > LONGEST:
+                            at = statement.at
+                            raise ProgramError(
+                                f"the loop did not end within {LONGEST} statements", at.line, at.column
+                            )
+                case Return(values):
+                    return tuple(self.value(v) for v in values)
+                case Call(at=at):
+                    raise ProgramError("calls must be inlined first", at.line, at.column)
+        return ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Exp:
+    """exp(r), with just enough arithmetic to recognise exp(r) / (1 + exp(r))."""
+
+    exponent: Fraction
+    plus: int = 0
+
+    def __add__(self, other: Value) -> "_Exp":
+        if other != 1 or self.plus:
+            raise ParameterError("exp may only be used as exp(e) / (1 + exp(e))")
+        return _Exp(self.exponent, 1)
+
+    __radd__ = __add__
+
+
+def _logistic(first: Value, second: Value) -> Logistic:
+    match first, second:
+        case _Exp(above, 0), _Exp(below, 1) if above == below:
+            return Logistic(above)
+        case 1, _Exp(below, 1):
+            return Logistic(-below)
+    raise ParameterError("exp may only be used as exp(e) / (1 + exp(e)) or 1 / (1 + exp(e))")
+
+
+def inputs(checked: Checked, given: Mapping[str, Value]) -> dict[str, Value]:
+    """Check that every parameter is given, and turn numbers into rationals."""
+    values: dict[str, Value] = {}
+    for parameter in checked.program.parameters:
+        if parameter.name not in given:
+            raise ParameterError(f"the program needs a value for {parameter.name}")
+        value = given[parameter.name]
+        match parameter.type:
+            case Array(element):
+                values[parameter.name] = [_number(v, element, parameter.name) for v in value]
+            case Scalar():
+                values[parameter.name] = _number(value, parameter.type, parameter.name)
+            case Query():
+                if not callable(value):
+                    raise ParameterError(f"{parameter.name} must be a function of the data")
+                values[parameter.name] = value
+    unknown = sorted(set(given) - set(values))
+    if unknown:
+        raise ParameterError(f"the program has no parameter {unknown[0]}")
+    return values
+
+
+def _number(value: Value, kind: Scalar, name: str) -> Value:
+    if kind.kind == "bool":
+        return bool(value)
+    if kind.kind == "bits":
+        return int(value)
+    number = rational(value, name)
+    if kind.kind == "int":
+        if number.denominator != 1:
+            raise ParameterError(f"{name} must be an integer")
+        if kind.low is not None and kind.high is not None and not kind.low <= number <= kind.high:
+            raise ParameterError(f"{name} must lie between {kind.low} and {kind.high}")
+        return int(number)
+    return number
+
+
+def execute(checked: Checked, values: Mapping[str, Value], machine: Machine) -> tuple[Value, ...]:
+    """Run a program on checked inputs; returns the tuple of returned values."""
+    return Run(checked, machine, dict(values)).block(checked.program.body)
+
+
+def run(program: Checked | str, machine: Machine | None = None, **given: Value) -> Value:
+    """Execute a program once with exact secure noise; a single returned value comes back bare."""
+    checked = parse(program) if isinstance(program, str) else program
+    result = execute(checked, inputs(checked, given), machine or Exact())
+    return result[0] if len(result) == 1 else result
+
+
+Function = Callable[[list[Value]], Value]

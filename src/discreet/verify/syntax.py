@@ -1,0 +1,413 @@
+"""The abstract syntax of privacy programs: frozen trees whose every node knows where it was written.
+
+A program is a procedure over private and public inputs, built from assignments, random draws, conditionals,
+while loops and lists that only grow.  Its header says which inputs are neighbours, what may be assumed of the
+public inputs, and what the author claims.  Positions never take part in comparisons, so two trees are equal
+when they mean the same program.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """A place in the text, counted from line 1 and column 1."""
+
+    line: int
+    column: int
+
+
+NOWHERE = Position(0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """An exact rational literal; `whole` is false for literals written with a decimal point."""
+
+    value: Fraction
+    whole: bool = True
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """`true` or `false`."""
+
+    value: bool
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A variable or parameter; side 1 or 2 picks a run in relational formulas, side 0 means either."""
+
+    name: str
+    side: int = 0
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Unary:
+    """`-e` or `not e`."""
+
+    operator: Literal["-", "not"]
+    operand: "Expr"
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """An arithmetic, comparison or logical operation on two operands."""
+
+    operator: str
+    left: "Expr"
+    right: "Expr"
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Conditional:
+    """`if c then a else b`, as an expression."""
+
+    condition: "Expr"
+    positive: "Expr"
+    negative: "Expr"
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """A built-in function (`size`, `abs`, `exp`, `min`, `max`), a function parameter, or a proof's ghost."""
+
+    function: str
+    arguments: tuple["Expr", ...]
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """`d[i]`: one element of a list; side as for names."""
+
+    array: str
+    index: "Expr"
+    side: int = 0
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Items:
+    """`[a, b, ...]`: a list written out."""
+
+    items: tuple["Expr", ...]
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+Expr = Number | Truth | Name | Unary | Binary | Conditional | Apply | Element | Items
+
+COMPARISONS = ("<", "<=", ">", ">=", "=", "!=")
+LOGICAL = ("and", "or")
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """`x := e`."""
+
+    target: str
+    value: Expr
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """`x := $ Law(arguments)`; `site` numbers the draws of a program from 1 in the order of the text."""
+
+    target: str
+    law: str
+    arguments: tuple[Expr, ...]
+    site: int = 0
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """`r := r ++ [e]`; `tag` numbers the appends of a program from 1 in the order of the text."""
+
+    target: str
+    value: Expr
+    tag: int = 0
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`x := P(arguments)` for an earlier procedure P of the same file; gone after inlining."""
+
+    target: str
+    procedure: str
+    arguments: tuple[Expr, ...]
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class If:
+    """A conditional statement."""
+
+    condition: Expr
+    positive: tuple["Statement", ...]
+    negative: tuple["Statement", ...]
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class While:
+    """A loop; `loop` numbers the loops of a program from 1 in the order of the text."""
+
+    condition: Expr
+    body: tuple["Statement", ...]
+    loop: int = 0
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Return:
+    """`return e` or `return (a, b)`; always the last statement."""
+
+    values: tuple[Expr, ...]
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+Statement = Assign | Sample | Append | Call | If | While | Return
+
+Kind = Literal["int", "real", "bool", "bits"]
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A number, a truth value or a bit string; integers may have a finite range."""
+
+    kind: Kind
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Array:
+    """A list of scalars."""
+
+    element: Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A function from the data to the reals, of which only its global sensitivity is known."""
+
+
+Type = Scalar | Array | Query
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One input of a procedure."""
+
+    name: str
+    type: Type
+    private: bool
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """How a private input may differ between two neighbouring runs.
+
+    one: a single element differs, by at most `bound`.  all: every element may differ, by at most `bound`.
+    monotone: as all, and all in the same direction.  replace: a single element is replaced by any other
+    of the element type, or of the interval [low, high].  add-remove: a single element of [low, high] is
+    added or removed.  any: no relation at all (for secrecy).
+    """
+
+    name: str
+    kind: Literal["one", "all", "monotone", "replace", "add-remove", "any"]
+    bound: Expr | None = None
+    low: Expr | None = None
+    high: Expr | None = None
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Epsilon:
+    """The claim of epsilon-differential privacy, with delta where it is not zero."""
+
+    epsilon: Expr
+    delta: Expr | None = None
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Rho:
+    """The claim of rho-zero-concentrated differential privacy."""
+
+    rho: Expr
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """The claim that the output's law does not depend on the private inputs at all."""
+
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+Claim = Epsilon | Rho | Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A procedure with its neighbours, assumptions and claim."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    neighbours: tuple[Neighbours, ...]
+    requires: tuple[Expr, ...]
+    claim: Claim | None
+    body: tuple[Statement, ...]
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+    def parameter(self, name: str) -> Parameter | None:
+        """Return the parameter of that name, if there is one."""
+        return next((p for p in self.parameters if p.name == name), None)
+
+
+def children(expression: Expr) -> tuple[Expr, ...]:
+    """Return the direct subexpressions."""
+    match expression:
+        case Number() | Truth() | Name():
+            return ()
+        case Unary(_, operand):
+            return (operand,)
+        case Binary(_, left, right):
+            return (left, right)
+        case Conditional(condition, positive, negative):
+            return (condition, positive, negative)
+        case Apply(_, arguments):
+            return arguments
+        case Element(_, index):
+            return (index,)
+        case Items(items):
+            return items
+
+
+def subexpressions(expression: Expr) -> Iterator[Expr]:
+    """Yield the expression and everything inside it."""
+    yield expression
+    for child in children(expression):
+        yield from subexpressions(child)
+
+
+def statements(block: tuple[Statement, ...]) -> Iterator[Statement]:
+    """Yield every statement of a block, outer before inner."""
+    for statement in block:
+        yield statement
+        match statement:
+            case If(_, positive, negative):
+                yield from statements(positive)
+                yield from statements(negative)
+            case While(_, body):
+                yield from statements(body)
+            case _:
+                pass
+
+
+def expressions(statement: Statement) -> tuple[Expr, ...]:
+    """Return the expressions written directly in a statement, not those of nested blocks."""
+    match statement:
+        case Assign(_, value) | Append(_, value):
+            return (value,)
+        case Sample(_, _, arguments) | Call(_, _, arguments):
+            return arguments
+        case If(condition) | While(condition):
+            return (condition,)
+        case Return(values):
+            return values
+
+
+def names(expression: Expr) -> set[str]:
+    """Return the variables and lists that an expression mentions."""
+    found: set[str] = set()
+    for part in subexpressions(expression):
+        match part:
+            case Name(name):
+                found.add(name)
+            case Element(array):
+                found.add(array)
+            case _:
+                pass
+    return found
+
+
+def assigned(block: tuple[Statement, ...]) -> set[str]:
+    """Return the variables that a block may change."""
+    return {s.target for s in statements(block) if isinstance(s, Assign | Sample | Append | Call)}
+
+
+def substitute(expression: Expr, mapping: dict[str, Expr]) -> Expr:
+    """Return the expression with names replaced; a list may only be replaced by another list's name."""
+    match expression:
+        case Number() | Truth():
+            return expression
+        case Name(name):
+            return mapping.get(name, expression)
+        case Unary(operator, operand, at):
+            return Unary(operator, substitute(operand, mapping), at)
+        case Binary(operator, left, right, at):
+            return Binary(operator, substitute(left, mapping), substitute(right, mapping), at)
+        case Conditional(condition, positive, negative, at):
+            parts = [substitute(part, mapping) for part in (condition, positive, negative)]
+            return Conditional(parts[0], parts[1], parts[2], at)
+        case Apply(function, arguments, at):
+            head = mapping.get(function)
+            renamed = head.name if isinstance(head, Name) else function
+            return Apply(renamed, tuple(substitute(a, mapping) for a in arguments), at)
+        case Element(array, index, side, at):
+            other = mapping.get(array)
+            return Element(
+                other.name if isinstance(other, Name) else array, substitute(index, mapping), side, at
+            )
+        case Items(items, at):
+            return Items(tuple(substitute(item, mapping) for item in items), at)
+
+
+_STRENGTH = {"or": 1, "and": 2, "=": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "++": 5, "xor": 5}
+_STRENGTH |= {"+": 6, "-": 6, "*": 7, "/": 7, "mod": 7}
+
+
+def show(expression: Expr, strength: int = 0) -> str:
+    """Return the expression as text that parses back to it."""
+    match expression:
+        case Number(value, whole):
+            if value.denominator == 1:
+                text = str(value) if whole else f"{value}.0"
+                return text if value >= 0 or strength == 0 else f"({text})"
+            return f"({value})" if strength >= 7 or value < 0 else str(value)
+        case Truth(value):
+            return "true" if value else "false"
+        case Name(name, side):
+            return f"{name}{{{side}}}" if side else name
+        case Unary(operator, operand):
+            text = f"-{show(operand, 8)}" if operator == "-" else f"not {show(operand, 3)}"
+            return f"({text})" if strength > (6 if operator == "-" else 3) else text
+        case Binary(operator, left, right):
+            own = _STRENGTH[operator]
+            text = f"{show(left, own)} {operator} {show(right, own + 1)}"
+            return f"({text})" if strength > own or (own == 4 and strength == 4) else text
+        case Conditional(condition, positive, negative):
+            text = f"if {show(condition)} then {show(positive)} else {show(negative)}"
+            return f"({text})" if strength else text
+        case Apply(function, arguments):
+            return f"{function}({', '.join(show(a) for a in arguments)})"
+        case Element(array, index, side):
+            return f"{array}{f'{{{side}}}' if side else ''}[{show(index)}]"
+        case Items(items):
+            return f"[{', '.join(show(item) for item in items)}]"
