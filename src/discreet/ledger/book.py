@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 from discreet.errors import ConflictError, LedgerError
@@ -44,7 +45,7 @@ from discreet.ledger.entry import (
     named,
 )
 from discreet.ledger.store import Store
-from discreet.ledger.turn import Turn, read_marks, stand, take_turn
+from discreet.ledger.turn import Turn, exclusively, read_marks, stand, take_turn
 from discreet.ledger.view import BudgetView, view
 from discreet.privacy.filter import Budget
 
@@ -181,20 +182,19 @@ class Ledger:
         with self._alone():
             marks = read_marks(self._anchor, self.identity)
             for dataset in sorted({*self._store.datasets(), *marks.heads}):
-                with self._store.writing(dataset):
-                    head = self._store.head(dataset)
+                head = exclusively(self._store, dataset, partial(self._store.head, dataset))
                 findings.append(
                     check.verify_dataset(self._store, self._seals, dataset, head, marks, progress)
                 )
-        return check.Report(self.identity, tuple(findings))
+            return check.Report(self.identity, tuple(findings), self._store.damage())
 
     def check_recent(self) -> None:
         """Raise LedgerError unless the newest entries, the heads, the totals and the anchor hold."""
         with self._alone():
             marks = read_marks(self._anchor, self.identity)
             for dataset in sorted({*self._store.datasets(), *marks.heads}):
-                with self._store.writing(dataset):
-                    end = stand(self._store, self._seals, dataset, marks).number
+                where = partial(stand, self._store, self._seals, dataset, marks)
+                end = exclusively(self._store, dataset, where).number
                 anchored = marks.heads[dataset].number if dataset in marks.heads else 1
                 first = max(1, min(anchored, end - RECENT + 1))
                 for _ in check.linked(

@@ -138,11 +138,13 @@ class Report:
 
     ledger: str
     findings: tuple[Finding, ...]
+    damage: str | None
+    """What the database finds wrong with its own files."""
 
     @property
     def trusted(self) -> bool:
         """Return whether nothing was found."""
-        return all(finding.problem is None for finding in self.findings)
+        return self.damage is None and all(finding.problem is None for finding in self.findings)
 
 
 def verify_dataset(

@@ -79,6 +79,13 @@ class Request:
             named(getattr(self, what), what)
         if not self.question:
             raise ParameterError("question must be the canonical text of a question, got an empty one")
+        try:
+            "".join((self.question, *self.mechanisms)).encode()
+        except UnicodeEncodeError:
+            # Two surrogates and the character they stand for would have the same canonical text.
+            raise ParameterError(
+                "question and mechanisms must be valid Unicode, without surrogates"
+            ) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,11 @@ from discreet.ledger.check import Report, Seals
 from discreet.ledger.postgres import PostgresStore
 from discreet.ledger.sqlite import SqliteStore
 from discreet.ledger.store import Identity, Store
+from discreet.ledger.turn import exclusively
 
 ANCHOR_VARIABLE = "DISCREET_LEDGER_ANCHOR"
+EVERYTHING = ""
+"""The name, which no dataset can have, under which the tables themselves are locked."""
 
 
 def open_ledger(
@@ -81,7 +84,7 @@ def migrate_ledger(location: str | Path) -> None:
     """Bring the tables of an older version up to date, in one transaction; entries are not touched."""
     store = _connect(location, create=False)
     try:
-        store.migrate()
+        exclusively(store, EVERYTHING, store.migrate)
     finally:
         store.close()
 
@@ -107,7 +110,8 @@ def _agree(store: Store, key: bytes | Path | None, anchor: Anchor, *, create: bo
         if not create:
             raise LedgerError(f"there is no ledger at {store.name}")
         secret = load_key(key, create=True)
-        identity = store.create(Identity(secrets.token_hex(16), key_name(secret)))
+        fresh = Identity(secrets.token_hex(16), key_name(secret))
+        identity = exclusively(store, EVERYTHING, lambda: store.create(fresh))
         anchor.start(identity.ledger)
     elif marks is None:
         if store.datasets():

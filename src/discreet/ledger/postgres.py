@@ -14,7 +14,17 @@ from urllib.parse import urlsplit
 
 from discreet.errors import LedgerError
 from discreet.ledger.codec import canonical, digest
-from discreet.ledger.store import COLUMNS, SCHEMA, Again, Head, Identity, Row, checked_row, refuse_schema
+from discreet.ledger.store import (
+    COLUMNS,
+    SCHEMA,
+    Again,
+    Head,
+    Identity,
+    Row,
+    checked_row,
+    refuse_schema,
+    typed,
+)
 
 if TYPE_CHECKING:
     pass
@@ -25,7 +35,7 @@ PATIENCE = "lock_timeout = '30s'"
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE discreet_ledger (
-            only BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (only),
+            single BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (single),
             schema INTEGER NOT NULL, identity TEXT NOT NULL, key TEXT NOT NULL)""",
         """CREATE TABLE discreet_entry (
             dataset TEXT NOT NULL, number BIGINT NOT NULL CHECK (number > 0), kind TEXT NOT NULL,
@@ -97,14 +107,13 @@ class PostgresStore:
 
     def create(self, identity: Identity) -> Identity:
         """Make the tables and name the ledger, unless another process was faster."""
-        with self.writing(""):
-            if not self._has_tables():
-                for statement in (s for step in MIGRATIONS for s in step):
-                    self._all(statement)
-                self._all(
-                    "INSERT INTO discreet_ledger (schema, identity, key) VALUES (%s, %s, %s)",
-                    (SCHEMA, identity.ledger, identity.key),
-                )
+        if not self._has_tables():
+            for statement in (s for step in MIGRATIONS for s in step):
+                self._all(statement)
+            self._all(
+                "INSERT INTO discreet_ledger (schema, identity, key) VALUES (%s, %s, %s)",
+                (SCHEMA, identity.ledger, identity.key),
+            )
         standing = self.identity()
         if standing is None:
             raise LedgerError(f"the ledger {self.name} could not be created")
@@ -112,13 +121,12 @@ class PostgresStore:
 
     def migrate(self) -> None:
         """Apply the steps that older tables lack."""
-        with self.writing(""):
-            schema = self._meta()[0]
-            if schema > SCHEMA:
-                refuse_schema(schema, self.name)
-            for statement in (s for step in MIGRATIONS[schema:] for s in step):
-                self._all(statement)
-            self._all("UPDATE discreet_ledger SET schema = %s", (SCHEMA,))
+        schema = self._meta()[0]
+        if schema > SCHEMA:
+            refuse_schema(schema, self.name)
+        for statement in (s for step in MIGRATIONS[schema:] for s in step):
+            self._all(statement)
+        self._all("UPDATE discreet_ledger SET schema = %s", (SCHEMA,))
 
     @contextmanager
     def writing(self, dataset: str) -> Iterator[None]:
@@ -142,7 +150,9 @@ class PostgresStore:
         """Return the newest entry's number and the account's text, locking the row inside `writing`."""
         lock = " FOR UPDATE" if self._writing() else ""
         found = self._all(f"SELECT number, state FROM discreet_head WHERE dataset = %s{lock}", (dataset,))
-        return Head(*found[0]) if found else None
+        if not found:
+            return None
+        return Head(typed(found[0][0], int, self.name), typed(found[0][1], str, self.name))
 
     def datasets(self) -> list[str]:
         """Return the names of all datasets that have a head or an entry."""
@@ -158,7 +168,7 @@ class PostgresStore:
     def last(self, dataset: str) -> int:
         """Return the largest number stored for a dataset, 0 for none."""
         statement = "SELECT coalesce(max(number), 0) FROM discreet_entry WHERE dataset = %s"
-        return int(self._all(statement, (dataset,))[0][0])
+        return typed(self._all(statement, (dataset,))[0][0], int, self.name)
 
     def reservation(self, dataset: str, request: str) -> Row | None:
         """Return the entry that reserved this request."""
@@ -219,6 +229,10 @@ class PostgresStore:
         if number is not None:
             with suppress(LedgerError):
                 self._all("SELECT pg_advisory_unlock(%s)", (number,))
+
+    def damage(self) -> str | None:
+        """Return nothing: PostgreSQL reports damaged pages when they are read, and verifying reads them."""
+        return None
 
     def close(self) -> None:
         """Close the connection, which frees every lock it holds."""

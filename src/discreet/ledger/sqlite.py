@@ -16,7 +16,7 @@ from typing import Any
 
 from discreet.errors import LedgerError
 from discreet.ledger.codec import digest
-from discreet.ledger.store import COLUMNS, SCHEMA, Head, Identity, Row, checked_row, refuse_schema
+from discreet.ledger.store import COLUMNS, SCHEMA, Head, Identity, Row, checked_row, refuse_schema, typed
 
 PATIENCE = 30.0
 """Seconds that a writer waits for its turn before it gives up; only a refusal depends on it."""
@@ -66,7 +66,7 @@ class SqliteStore:
                 "cell_size_check=ON",
             ):
                 self._database.execute(f"PRAGMA {setting}")
-        except (sqlite3.Error, OSError) as error:
+        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
             raise _refusal(path, error) from None
 
     def identity(self) -> Identity | None:
@@ -79,11 +79,10 @@ class SqliteStore:
 
     def create(self, identity: Identity) -> Identity:
         """Make the tables and name the ledger, unless another process was faster."""
-        with self._transaction():
-            if not self._all("SELECT 1 FROM sqlite_master LIMIT 1"):
-                for statement in (s for step in MIGRATIONS for s in step):
-                    self._all(statement)
-                self._all("INSERT INTO ledger VALUES (?, ?, ?)", (SCHEMA, identity.ledger, identity.key))
+        if not self._all("SELECT 1 FROM sqlite_master LIMIT 1"):
+            for statement in (s for step in MIGRATIONS for s in step):
+                self._all(statement)
+            self._all("INSERT INTO ledger VALUES (?, ?, ?)", (SCHEMA, identity.ledger, identity.key))
         standing = self.identity()
         if standing is None:
             raise LedgerError(f"the ledger {self.name} could not be created")
@@ -91,13 +90,12 @@ class SqliteStore:
 
     def migrate(self) -> None:
         """Apply the steps that an older file lacks."""
-        with self._transaction():
-            schema = self._meta()[0]
-            if schema > SCHEMA:
-                refuse_schema(schema, self.name)
-            for statement in (s for step in MIGRATIONS[schema:] for s in step):
-                self._all(statement)
-            self._all("UPDATE ledger SET schema = ?", (SCHEMA,))
+        schema = self._meta()[0]
+        if schema > SCHEMA:
+            refuse_schema(schema, self.name)
+        for statement in (s for step in MIGRATIONS[schema:] for s in step):
+            self._all(statement)
+        self._all("UPDATE ledger SET schema = ?", (SCHEMA,))
 
     @contextmanager
     def writing(self, dataset: str) -> Iterator[None]:
@@ -108,12 +106,14 @@ class SqliteStore:
     def head(self, dataset: str) -> Head | None:
         """Return the newest entry's number and the account's text."""
         found = self._all("SELECT number, state FROM head WHERE dataset = ?", (dataset,))
-        return Head(*found[0]) if found else None
+        if not found:
+            return None
+        return Head(typed(found[0][0], int, self.name), typed(found[0][1], str, self.name))
 
     def datasets(self) -> list[str]:
         """Return the names of all datasets that have a head or an entry."""
         found = self._all("SELECT dataset FROM head UNION SELECT DISTINCT dataset FROM entry ORDER BY 1")
-        return [name for (name,) in found]
+        return [typed(name, str, self.name) for (name,) in found]
 
     def row(self, dataset: str, number: int) -> Row | None:
         """Return one entry."""
@@ -121,9 +121,8 @@ class SqliteStore:
 
     def last(self, dataset: str) -> int:
         """Return the largest number stored for a dataset, 0 for none."""
-        return int(
-            self._all("SELECT coalesce(max(number), 0) FROM entry WHERE dataset = ?", (dataset,))[0][0]
-        )
+        found = self._all("SELECT coalesce(max(number), 0) FROM entry WHERE dataset = ?", (dataset,))
+        return typed(found[0][0], int, self.name)
 
     def reservation(self, dataset: str, request: str) -> Row | None:
         """Return the entry that reserved this request."""
@@ -193,6 +192,11 @@ class SqliteStore:
             self._lease_path(key).unlink(missing_ok=True)
             os.close(descriptor)
 
+    def damage(self) -> str | None:
+        """Return the first thing that SQLite's own check of pages and indexes finds."""
+        found = str(self._all("PRAGMA integrity_check(1)")[0][0])
+        return None if found == "ok" else found.splitlines()[0]
+
     def close(self) -> None:
         """Close the file and let go of every lease."""
         for key in tuple(self._leases):
@@ -207,7 +211,7 @@ class SqliteStore:
         if len(found) != 1:
             raise LedgerError(f"{self.name} is not a ledger, or its first table was damaged")
         schema, ledger, key = found[0]
-        return int(schema), str(ledger), str(key)
+        return typed(schema, int, self.name), typed(ledger, str, self.name), typed(key, str, self.name)
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:

@@ -7,9 +7,11 @@ dataset come one after another.  Everything read from it is checked against the 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from discreet.errors import LedgerError
+
+Value = TypeVar("Value")
 
 SCHEMA = 2
 """The version of the tables that this code reads and writes."""
@@ -63,10 +65,10 @@ class Store(Protocol):
         """Return who this ledger is, or None for an empty store."""
 
     def create(self, identity: Identity) -> Identity:
-        """Make the tables, name the ledger, and return the name that stands: another may have been faster."""
+        """Make the tables and name the ledger, unless another was faster; only inside `writing`."""
 
     def migrate(self) -> None:
-        """Bring the tables of an older version up to date, in one transaction."""
+        """Bring the tables of an older version up to date; only inside `writing`."""
 
     def writing(self, dataset: str) -> AbstractContextManager[None]:
         """Hold the dataset's account alone; commit durably at the end, or roll back when an error leaves."""
@@ -104,6 +106,9 @@ class Store(Protocol):
     def release(self, key: str) -> None:
         """Let others run this request."""
 
+    def damage(self) -> str | None:
+        """Return what the database finds wrong with its own files, or None."""
+
     def close(self) -> None:
         """Close the connection."""
 
@@ -122,6 +127,13 @@ def refuse_schema(found: int, name: str) -> None:
             "was "
             "changed: back it up, then run discreet budget --migrate or migrate_ledger()"
         )
+
+
+def typed(value: object, kind: type[Value], name: str) -> Value:
+    """Return a stored value, refusing one of another type: it was not written by this code."""
+    if not isinstance(value, kind):
+        raise LedgerError(f"the ledger {name} is damaged: a value has the wrong type")
+    return value
 
 
 def checked_row(values: tuple[object, ...], name: str) -> Row:

@@ -95,17 +95,28 @@ def take_turn(
     store: Store, seals: Seals, anchor: Anchor, dataset: str, act: Callable[[Turn], Result]
 ) -> Result:
     """Run `act` as the dataset's only writer; commit, anchor, and return its result."""
+
+    def run() -> tuple[Result, Position, Marks]:
+        marks = read_marks(anchor, seals.ledger)
+        turn = Turn(store, seals, dataset, stand(store, seals, dataset, marks))
+        result = act(turn)
+        return result, turn.standing, marks
+
+    result, standing, marks = exclusively(store, dataset, run)
+    mark = Mark(standing.number, standing.mac.hex())
+    if mark.number and mark != marks.heads.get(dataset):
+        anchor.advance(seals.ledger, dataset, mark)
+    return result
+
+
+def exclusively(store: Store, dataset: str, act: Callable[[], Result]) -> Result:
+    """Run `act` as the dataset's only writer and commit, from the beginning again if a race was lost."""
     for _ in range(RACES):
         try:
             with store.writing(dataset):
-                marks = read_marks(anchor, seals.ledger)
-                turn = Turn(store, seals, dataset, stand(store, seals, dataset, marks))
-                result = act(turn)
+                result = act()
         except Again:
             continue
-        mark = Mark(turn.standing.number, turn.standing.mac.hex())
-        if mark.number and mark != marks.heads.get(dataset):
-            anchor.advance(seals.ledger, dataset, mark)
         return result
     raise LedgerError(
         f"the ledger {store.name} is too busy, or damaged: {RACES} attempts to write lost a race"

@@ -1,0 +1,198 @@
+"""Many clients at once: the budget is spent to the last unit and not one further, and one request runs once.
+
+`DISCREET_REPEATS` raises the number of repeats above the normal suite's.
+"""
+
+import multiprocessing
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from itertools import count
+
+import pytest
+from tests.ledger.world import Place, ask
+
+from discreet.errors import BudgetError
+from discreet.ledger import EVERYBODY, Granted, Ledger, Stored
+from discreet.ledger.entry import Reserved, Retried
+from discreet.ledger.turn import Turn
+from discreet.privacy.filter import Cost, PureBudget
+
+PROCESSES, THREADS, GRANTS = 8, 8, 100
+REPEATS = int(os.environ.get("DISCREET_REPEATS", "50"))
+RETRIES = 1000
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
+
+@contextmanager
+def crowd(work: Callable[[int, int, object], None]) -> Iterator[object]:
+    """Run `work(process, thread, barrier)` in every thread of every process; the caller waits with them."""
+    context = multiprocessing.get_context("fork")
+    barrier = context.Barrier(PROCESSES * THREADS + 1)
+
+    def process(number: int) -> None:
+        threads = [
+            threading.Thread(target=work, args=(number, t, barrier), daemon=True) for t in range(THREADS)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    children = [context.Process(target=process, args=(number,), daemon=True) for number in range(PROCESSES)]
+    for child in children:
+        child.start()
+    try:
+        yield barrier
+        for child in children:
+            child.join(60)
+        assert [child.exitcode for child in children] == [0] * PROCESSES
+    finally:
+        for child in children:
+            child.kill()
+
+
+def spend_until_refused(ledger: Ledger, dataset: str, names: Iterator[str]) -> int:
+    granted = 0
+    while True:
+        try:
+            ledger.reserve(ask(next(names), dataset=dataset, epsilon="1/100"))
+        except BudgetError:
+            return granted
+        granted += 1
+
+
+def grants_in_a_crowd(place: Place, repeats: int) -> Iterator[tuple[int, Fraction]]:
+    """Open one client per thread and let all of them empty a fresh budget, again and again."""
+    grants = multiprocessing.get_context("fork").Array("i", PROCESSES * THREADS)
+    with place.open():
+        pass
+
+    def client(process: int, thread: int, barrier) -> None:
+        names = (f"{process}.{thread}.{turn}" for turn in count())
+        with place.open() as ledger:
+            for repeat in range(repeats):
+                barrier.wait(240)
+                grants[process * THREADS + thread] = spend_until_refused(ledger, f"d{repeat}", names)
+                barrier.wait(240)
+
+    with crowd(client) as barrier, place.open() as ledger:
+        for repeat in range(repeats):
+            ledger.create_dataset(f"d{repeat}", PureBudget(Fraction(GRANTS, 100)), reason="opened")
+            barrier.wait(240)
+            barrier.wait(240)
+            whole = next(limit for limit in ledger.budget(f"d{repeat}").limits if limit.scope == EVERYBODY)
+            yield sum(grants), whole.spent.epsilon
+
+
+def test_sixty_four_clients_are_granted_exactly_the_budget(place: Place):
+    outcomes = list(grants_in_a_crowd(place, REPEATS))
+    assert outcomes == [(GRANTS, Fraction(1))] * REPEATS
+    with place.open() as ledger:
+        assert ledger.verify().trusted
+
+
+def test_the_crowd_catches_a_ledger_that_checks_before_its_transaction(place: Place, monkeypatch):
+    """The naive way: look whether there is enough, and spend afterwards."""
+
+    def spend_unchecked(turn: Turn, request):
+        account = turn.account
+        turn._after = lambda event, number: _spent(account, event, number)
+        return Granted(turn.dataset, turn.append(Reserved(request)).number, 1, request)
+
+    def reserve(self: Ledger, request):
+        account = self._write(request.dataset, lambda turn: turn.account)
+        account.check(request)
+        time.sleep(0.001)
+        return self._write(request.dataset, lambda turn: spend_unchecked(turn, request))
+
+    monkeypatch.setattr(Ledger, "reserve", reserve)
+    granted, _ = next(grants_in_a_crowd(place, 1))
+    assert granted > GRANTS
+
+
+def _spent(account, event, number):
+    """Return the account after a reservation that nobody checked."""
+    from dataclasses import replace
+
+    member = event.request.project, event.request.analyst
+    total = account.spent.get(member, Cost.zero) + event.request.cost
+    return replace(account, spent={**account.spent, member: total}, running={**account.running, number: 1})
+
+
+def test_a_thousand_parallel_retries_of_one_request_are_one_charge_and_one_body(place: Place):
+    each = RETRIES // (PROCESSES * THREADS) + 1
+    queue = multiprocessing.get_context("fork").SimpleQueue()
+    with place.open() as ledger:
+        ledger.create_dataset("clinic", PureBudget(1), reason="opened")
+
+    def client(process: int, thread: int, barrier) -> None:
+        bodies = set()
+        with place.open() as ledger:
+            barrier.wait(240)
+            for _ in range(each):
+                outcome = ledger.reserve(ask("only"))
+                if isinstance(outcome, Granted):
+                    time.sleep(0.02)
+                    outcome = ledger.answer(outcome, os.urandom(16))
+                bodies.add(outcome.payload)
+        queue.put(bodies)
+
+    bodies = set()
+    with crowd(client) as barrier:
+        barrier.wait(240)
+        for _ in range(PROCESSES * THREADS):
+            bodies |= queue.get()
+    assert len(bodies) == 1
+    with place.open() as ledger:
+        events = [entry.event for entry in ledger.history("clinic")]
+        assert sum(isinstance(event, Reserved) for event in events) == 1
+        assert not any(isinstance(event, Retried) for event in events), (
+            "a running request was taken for a dead one"
+        )
+        assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(1, 10)
+
+
+def test_threads_may_share_one_ledger(place: Place):
+    outcomes: list[int] = []
+    with place.open() as ledger:
+        ledger.create_dataset("d", PureBudget(Fraction(30, 100)), reason="opened")
+
+        def client(number: int) -> None:
+            outcomes.append(spend_until_refused(ledger, "d", (f"{number}.{turn}" for turn in count())))
+
+        threads = [threading.Thread(target=client, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    assert sum(outcomes) == 30
+
+
+def test_a_request_in_flight_is_waited_for_not_run_twice(place: Place):
+    with place.open() as first, place.open() as second:
+        first.create_dataset("clinic", PureBudget(1), reason="opened")
+        granted = first.reserve(ask("a"))
+        found: list[Stored] = []
+        waiter = threading.Thread(target=lambda: found.append(second.reserve(ask("a"))))
+        waiter.start()
+        time.sleep(0.1)
+        assert not found
+        stored = first.answer(granted, b"1")
+        waiter.join()
+        assert found == [stored]
+
+
+def test_waiting_for_somebody_elses_run_ends_in_a_clear_refusal(place: Place, monkeypatch):
+    import discreet.ledger.book as book
+    from discreet.errors import ConflictError
+
+    monkeypatch.setattr(book, "POLLS", 3)
+    with place.open() as first, place.open() as second:
+        first.create_dataset("clinic", PureBudget(1), reason="opened")
+        first.reserve(ask("a"))
+        with pytest.raises(ConflictError, match="still being run"):
+            second.reserve(ask("a"))
