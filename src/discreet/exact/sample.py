@@ -104,7 +104,9 @@ class Digit:
     def cumulatives(self, low: int, high: int) -> list[arb]:
         """Return balls around Pr[X <= k] for every k from low to high."""
         b = _powers(self.alpha, self.power, self.base)
-        return [(1 - b[min(max(k + 1, 0), self.base)]) / (1 - b[self.base]) for k in range(low, high + 1)]
+        # Certainty is stated, not computed: a quotient of equal balls is only nearly one.
+        inner = [(1 - power) / (1 - b[-1]) for power in b[:-1]] + [arb(1)]
+        return [inner[min(max(k + 1, 0), self.base)] for k in range(low, high + 1)]
 
 
 @dataclass(frozen=True, slots=True)

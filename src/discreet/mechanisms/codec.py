@@ -1,0 +1,87 @@
+"""The stored form of a mechanism, which never changes its meaning.
+
+What was released last year must mean the same next year.  So each kind of mechanism has a name with a
+number, the name says exactly what the fields mean, and decoding is an explicit list: an unknown name is
+refused, never looked up in the program.  A changed meaning is a new number.
+"""
+
+import json
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import ParameterError
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.noisy_max import NoisyMax
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.randomized_response import RandomizedResponse
+from discreet.mechanisms.staircase import Staircase
+from discreet.mechanisms.truncated_geometric import TruncatedGeometric
+from discreet.mechanisms.truncated_laplace import TruncatedLaplace
+
+Storable = (
+    Exponential
+    | Gaussian
+    | Geometric
+    | Laplace
+    | NoisyMax
+    | PermuteAndFlip
+    | RandomizedResponse
+    | Staircase
+    | TruncatedGeometric
+    | TruncatedLaplace
+)
+
+
+def encode(mechanism: Storable) -> str:
+    """Return the one text that stands for a mechanism."""
+    match mechanism:
+        case Geometric(alpha):
+            fields: list[Any] = ["geometric/1", str(alpha)]
+        case TruncatedGeometric(alpha, low, high):
+            fields = ["truncated-geometric/1", str(alpha), str(low), str(high)]
+        case Laplace(alpha, step):
+            fields = ["laplace/1", str(alpha), str(step)]
+        case TruncatedLaplace(alpha, step, low, high):
+            fields = ["truncated-laplace/1", str(alpha), str(step), str(low), str(high)]
+        case Gaussian(sigma_squared):
+            fields = ["gaussian/1", str(sigma_squared)]
+        case Staircase(alpha, width, inner):
+            fields = ["staircase/1", str(alpha), str(width), str(inner)]
+        case Exponential(alpha):
+            fields = ["exponential/1", str(alpha)]
+        case PermuteAndFlip(alpha):
+            fields = ["permute-and-flip/1", str(alpha)]
+        case NoisyMax(alpha):
+            fields = ["noisy-max/1", str(alpha), "two-sided" if mechanism.two_sided else "one-sided"]
+        case RandomizedResponse(odds, categories):
+            fields = ["randomized-response/1", str(odds), str(categories)]
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def decode(text: str) -> Storable:
+    """Return the mechanism that a stored text stands for."""
+    match json.loads(text):
+        case ["geometric/1", str(alpha)]:
+            return Geometric(Fraction(alpha))
+        case ["truncated-geometric/1", str(alpha), str(low), str(high)]:
+            return TruncatedGeometric(Fraction(alpha), int(low), int(high))
+        case ["laplace/1", str(alpha), str(step)]:
+            return Laplace(Fraction(alpha), Fraction(step))
+        case ["truncated-laplace/1", str(alpha), str(step), str(low), str(high)]:
+            return TruncatedLaplace(Fraction(alpha), Fraction(step), Fraction(low), Fraction(high))
+        case ["gaussian/1", str(sigma_squared)]:
+            return Gaussian(Fraction(sigma_squared))
+        case ["staircase/1", str(alpha), str(width), str(inner)]:
+            return Staircase(Fraction(alpha), int(width), int(inner))
+        case ["exponential/1", str(alpha)]:
+            return Exponential(Fraction(alpha))
+        case ["permute-and-flip/1", str(alpha)]:
+            return PermuteAndFlip(Fraction(alpha))
+        case ["noisy-max/1", str(alpha), ("two-sided" | "one-sided") as sides]:
+            return NoisyMax(Fraction(alpha), two_sided=sides == "two-sided")
+        case ["randomized-response/1", str(odds), str(categories)]:
+            return RandomizedResponse(Fraction(odds), int(categories))
+    raise ParameterError("this text is not a mechanism that this version knows; upgrade discreet")

@@ -1,0 +1,251 @@
+"""Every sampler, enumerated over all its coins, has exactly the law it states."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+from flint import arb, fmpq
+from tests.exact.coin_tree import SHRUNK, ReplayedCoins, disagreements, enumerate_coins
+
+from discreet.exact import sample
+from discreet.exact.inversion import STANDARD, Table
+from discreet.exact.number import exp_bounds, exp_up
+from discreet.exact.sample import Digit, DigitDifference, OneSided, TwoSided
+
+SCALES = [Fraction(s) for s in ("1/2", "1", "3", "5", "10", "7/3", "1000000/3")]
+DEPTH = 47
+
+
+def ratio(scale: Fraction) -> Fraction:
+    """A rational near exp(-1/scale) of few digits, so that exact powers stay small."""
+    return exp_up(-1 / scale).limit_denominator(10**9)
+
+
+def two_sided(alpha: Fraction, k: int) -> Fraction:
+    return (1 - alpha) / (1 + alpha) * alpha ** abs(k)
+
+
+def digit(alpha: Fraction, base: int, k: int) -> Fraction:
+    return alpha**k / sum(alpha**i for i in range(base)) if 0 <= k < base else Fraction(0)
+
+
+def digit_difference(alpha: Fraction, base: int, k: int) -> Fraction:
+    return sum((digit(alpha, base, i) * digit(alpha, base, i + abs(k)) for i in range(base)), Fraction(0))
+
+
+def draw_one(table: Table, coins: object) -> int:
+    return int(table.draw(1, coins)[0])
+
+
+@pytest.mark.parametrize("scale", SCALES)
+def test_every_digit_table_has_exactly_its_law(scale):
+    alpha = ratio(scale)
+    for law, pmf in [
+        (TwoSided(alpha), lambda a, k: two_sided(a, k)),
+        (OneSided(alpha), lambda a, k: (1 - a) * a**k),
+    ]:
+        tables = sample._digit_tables(law, SHRUNK)
+        for place, table in enumerate(tables):
+            if place > 4:  # powers beyond 4**5 are checked by the closed form below
+                break
+            power = alpha ** (4**place)
+            match table.law:
+                case DigitDifference():
+                    expected = partial(digit_difference, power, 4)
+                case Digit():
+                    expected = partial(digit, power, 4)
+                case _:
+                    expected = partial(pmf, power)
+            masses, left_open = enumerate_coins(partial(draw_one, table), DEPTH)
+            assert left_open < Fraction(1, 2**40)
+            assert disagreements(masses, left_open, expected) == []
+
+
+@pytest.mark.parametrize("scale", ["1/2", "1", "3/2"])
+def test_scalar_draws_have_exactly_their_law(scale):
+    alpha = ratio(Fraction(scale))
+    masses, left_open = enumerate_coins(
+        lambda coins: sample.two_sided_geometric(alpha, coins=coins, shape=SHRUNK), 15
+    )
+    assert left_open < Fraction(1, 2**3)
+    assert len(masses) > 5
+    assert disagreements(masses, left_open, partial(two_sided, alpha)) == []
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_scalar_and_array_draws_read_the_same_table(place):
+    table = sample._digit_tables(TwoSided(ratio(Fraction(3))), SHRUNK)[place]
+    scalar, _ = enumerate_coins(table.draw_one, DEPTH)
+    array, _ = enumerate_coins(partial(draw_one, table), DEPTH)
+    assert scalar == array
+
+
+@pytest.mark.parametrize("scale", ["3", "10", "7/3", "1000000/3"])
+def test_a_word_that_ties_with_a_threshold_is_decided_by_the_next_word(scale):
+    alpha = ratio(Fraction(scale))
+    for table in sample._digit_tables(TwoSided(alpha), STANDARD)[:1]:
+        for k in (-7, -1, 0, 5):
+            # floor(C(k) * 2**128) by exact rational arithmetic, split into two words.
+            exact = cumulative_fraction(table.law, k)
+            tie, threshold = divmod(int(exact * 2**128), 2**64)
+            for low, expected in [(threshold - 1, k), (threshold + 1, k + 1)]:
+                assert table.draw_one(ReplayedCoins((tie, low))) == expected
+                # The array form reads sixteen bits, then forty-eight, then the next word.
+                words = (tie >> 48, tie & (2**48 - 1), low)
+                assert draw_one(table, ReplayedCoins(words)) == expected
+
+
+def cumulative_fraction(law: TwoSided | DigitDifference, k: int) -> Fraction:
+    b = law.alpha**law.power
+    match law:
+        case TwoSided():
+            return b**-k / (1 + b) if k < 0 else 1 - b ** (k + 1) / (1 + b)
+        case DigitDifference(_, _, m):
+            weights = [b**i for i in range(m)]
+            below = -k if k < 0 else k + 1
+            tail = sum(w * sum(weights[i + below :]) for i, w in enumerate(weights)) / sum(weights) ** 2
+            return tail if k < 0 else 1 - tail
+
+
+def test_nothing_but_zero_comes_out_at_a_vanishing_scale():
+    alpha = exp_up(Fraction(-(2**20)))
+    masses, left_open = enumerate_coins(
+        lambda coins: sample.two_sided_geometric(alpha, coins=coins, shape=SHRUNK), 15
+    )
+    assert set(masses) == {0}
+    assert masses[0] + left_open == 1
+    assert left_open <= Fraction(1, 2**13)
+
+
+@pytest.mark.parametrize("scale", ["1/2", "1", "3"])
+def test_digits_add_up_to_the_two_sided_geometric(scale):
+    alpha, base = ratio(Fraction(scale)), 4
+    low = {k: digit_difference(alpha, base, k) for k in range(-3, 4)}
+    for target in range(-9, 10):
+        total = sum(
+            low[k] * two_sided(alpha**base, (target - k) // base) for k in low if (target - k) % base == 0
+        )
+        assert total == two_sided(alpha, target)
+
+
+def test_the_closed_form_of_a_digit_difference_contains_the_sum_of_its_probabilities():
+    alpha, base = Fraction(9, 10), 16
+    law = DigitDifference(alpha, 1, base)
+    for k in range(-base, base):
+        exact = sum((digit_difference(alpha, base, j) for j in range(-base, k + 1)), Fraction(0))
+        assert law.cumulative(k).contains(arb(fmpq(exact.numerator, exact.denominator)))
+
+
+@pytest.mark.parametrize("p", ["0", "1/3", "1/2", "3/4", "1", "999/1000"])
+def test_bernoulli_has_exactly_its_probability(p):
+    for count in (None, 1):
+        masses, left_open = enumerate_coins(
+            lambda coins, count=count: bool(
+                np.all(sample.bernoulli(Fraction(p), count, coins=coins, shape=SHRUNK))
+            ),
+            51,
+        )
+        assert left_open <= Fraction(1, 2**40)
+        assert disagreements(masses, left_open, lambda heads: Fraction(p) if heads else 1 - Fraction(p)) == []
+
+
+@pytest.mark.parametrize("gamma", ["0", "1/7", "1", "10/3", "40"])
+def test_bernoulli_exp_has_exactly_its_probability(gamma):
+    low, high = exp_bounds(-Fraction(gamma))
+    for count in (None, 1):
+        masses, left_open = enumerate_coins(
+            lambda coins, count=count: bool(
+                np.all(sample.bernoulli_exp(Fraction(gamma), count, coins=coins, shape=SHRUNK))
+            ),
+            51,
+        )
+        assert left_open <= Fraction(1, 2**40)
+        heads = masses.get(True, Fraction(0))
+        assert heads <= high
+        assert low <= heads + left_open
+
+
+@pytest.mark.parametrize("bound", [1, 2, 3, 5, 12, 16])
+def test_uniform_has_exactly_its_law(bound):
+    masses, left_open = enumerate_coins(lambda coins: sample.uniform_below(bound, coins=coins), 12)
+    assert disagreements(masses, left_open, lambda _: Fraction(1, bound)) == []
+    assert set(masses) == set(range(bound))
+
+
+def test_weighted_choice_has_exactly_its_law():
+    alpha, gaps, multiplicities = Fraction(2, 3), [0, 3, 1, 7], [1, 5, 2, 40]
+    weights = [m * alpha**g for m, g in zip(multiplicities, gaps, strict=True)]
+    masses, left_open = enumerate_coins(
+        lambda coins: sample.choose_powers(alpha, gaps, multiplicities, coins=coins, shape=SHRUNK), 51
+    )
+    assert left_open <= Fraction(1, 2**40)
+    assert disagreements(masses, left_open, lambda i: weights[i] / sum(weights)) == []
+
+
+def test_choice_by_exponents_has_exactly_its_law():
+    exponents = [Fraction(0), Fraction(1, 3), Fraction(5, 2)]
+    bounds = [exp_bounds(-e) for e in exponents]
+    masses, left_open = enumerate_coins(
+        lambda coins: sample.choose_exponents(exponents, coins=coins, shape=SHRUNK), 51
+    )
+    low_total, high_total = (sum(b[side] for b in bounds) for side in (0, 1))
+    for i, (low, high) in enumerate(bounds):
+        assert masses[i] <= high / low_total
+        assert low / high_total <= masses[i] + left_open
+
+
+def test_choice_by_counts_has_exactly_its_law():
+    masses, left_open = enumerate_coins(lambda coins: sample.choose_counted([3, 0, 5], coins=coins), 9)
+    assert disagreements(masses, left_open, lambda i: Fraction([3, 0, 5][i], 8)) == []
+    assert left_open == 0
+
+
+@pytest.mark.parametrize("variance", ["1/4", "1", "7/3"])
+def test_gaussian_acceptance_turns_proposals_into_the_discrete_gaussian(variance):
+    test = sample._Acceptance.of(Fraction(variance))
+    kept: dict[int, tuple[Fraction, Fraction]] = {}
+    for y in range(-4, 5):
+        for keeps in (
+            lambda coins, y=y: test.keeps(y, coins, SHRUNK),
+            lambda coins, y=y: bool(test.keeps_each(np.array([y]), coins, SHRUNK)[0]),
+        ):
+            masses, left_open = enumerate_coins(keeps, 51)
+            heads = masses.get(True, Fraction(0))
+            low, high = kept.get(y, (Fraction(0), Fraction(1)))
+            kept[y] = (max(low, heads), min(high, heads + left_open))
+            assert kept[y][0] <= kept[y][1], "the scalar and the vector form disagree"
+    for y in range(1, 5):
+        # proposal(y) keep(y) / (proposal(0) keep(0)) must be exp(-y**2 / (2 v)).
+        low = test.alpha**y * kept[y][0] / kept[0][1]
+        high = test.alpha**y * kept[y][1] / kept[0][0]
+        target = exp_bounds(-Fraction(y * y) / (2 * Fraction(variance)))
+        assert low <= target[1]
+        assert target[0] <= high
+
+
+def test_an_off_by_one_threshold_is_caught():
+    alpha = ratio(Fraction(3))
+    table = sample._digit_tables(TwoSided(alpha), SHRUNK)[0]
+    broken = replace(table, thresholds=table.thresholds.copy())
+    broken.thresholds[3] += np.uint64(1)
+    masses, left_open = enumerate_coins(partial(draw_one, broken), DEPTH)
+    assert disagreements(masses, left_open, partial(digit_difference, alpha, 4)) != []
+
+
+def test_a_wrong_rational_division_is_caught():
+    @dataclass(frozen=True)
+    class WrongDivision(DigitDifference):
+        """Forgets one factor of the denominator, as a bignum library once did."""
+
+        def cumulatives(self, low, high):
+            b = Fraction(self.alpha)
+            factor = arb(fmpq((1 - b).numerator, (1 - b).denominator))
+            right = DigitDifference.cumulatives(self, low, high)
+            return [c * factor if k < 0 else 1 - (1 - c) * factor for k, c in enumerate(right, start=low)]
+
+    alpha = ratio(Fraction(3))
+    table = Table.build(WrongDivision(alpha, 1, 4), -3, 3, SHRUNK)
+    masses, left_open = enumerate_coins(partial(draw_one, table), DEPTH)
+    assert disagreements(masses, left_open, partial(digit_difference, alpha, 4)) != []
