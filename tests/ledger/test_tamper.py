@@ -5,6 +5,7 @@ lacks the one protection the attack is about, where the attack must succeed: oth
 """
 
 import json
+import os
 import threading
 from dataclasses import replace
 from pathlib import Path
