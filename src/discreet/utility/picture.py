@@ -36,11 +36,14 @@ def channel_picture(channel: Table, remap: Mapping[Label, Label] | None = None, 
     marks = [{"x": str(answer), "y": str(guess)} for answer, guess in remap.items()]
     rings = (
         alt.Chart(alt.Data(values=marks))
-        .mark_point(shape="circle", size=60, stroke="#e4572e", strokeWidth=2, filled=False)
+        .mark_point(shape="circle", size=60, stroke="#ff7f50", strokeWidth=2, opacity=1, filled=False)
         .encode(x=alt.X("x:N", sort=None), y=alt.Y("y:N", sort=None))
     )
-    layered = alt.layer(*chart.layer, rings).properties(title=chart.title)
-    layered.config = chart.config
+    # Title and configuration belong to the outermost chart only.
+    title_block, theme = chart.title, chart.config
+    chart.title = chart.config = alt.Undefined
+    layered = alt.layer(chart, rings).properties(title=title_block)
+    layered.config = theme
     return layered
 
 

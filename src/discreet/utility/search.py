@@ -5,7 +5,8 @@ every row sums to 1.  A master program over the rays found so far gives prices; 
 these prices undervalue; the two meet at the optimum.  Two things keep this fast and stable.
 
 Change of basis.  On a forest the matrix Q that inverts a**distance is tridiagonal-like, and Q turns the
-ray E**h into the vector (1 - m(y)) E**h(y), where m(y) counts the neighbours of y with a larger value.
+ray E**h into the vector (1 - m(y)) E**h(y), where m(y) counts the neighbours of y with a larger value
+(one with the same value counts a / (1 + a)).
 On a path it is zero except at the turning points of h, the geometric rays become unit vectors, and the
 master, hopeless in the original basis (entries from 1 down to e**-300), becomes sparse and well scaled.
 
@@ -63,6 +64,7 @@ class Basis:
             for i, j in graph.edges:
                 self._q[i, j] = self._q[j, i] = -a / (1 - a * a)
             self.target = 1 - degree * a / (1 + a)
+            self._flat = a / (1 + a)
             self._edges = np.array(graph.edges, dtype=np.int64).reshape(-1, 2)
         else:
             self._q = np.eye(size)
@@ -74,12 +76,14 @@ class Basis:
         v = values(potentials, self._epsilon)
         if not self.forest:
             return v
-        larger = np.zeros(potentials.shape, dtype=np.int64)
+        factor = np.ones(potentials.shape)
         for i, j in self._edges:
             rise = potentials[:, j] - potentials[:, i]
-            larger[:, i] += rise > 0
-            larger[:, j] += rise < 0
-        return (1 - larger) * v
+            flat = np.where(rise == 0, self._flat, 0)
+            factor[:, i] -= (rise > 0) + flat
+            factor[:, j] -= (rise < 0) + flat
+        columns: Floats = factor * v
+        return columns
 
     def apply(self, vector: Floats) -> Floats:
         """Return Q times a vector: it turns row sums into the master's rows, and multipliers into prices."""
@@ -97,9 +101,12 @@ def search(
     basis = Basis(graph, epsilon)
     master = _Master(basis, cost, prior)
     ends = np.array([graph.distances(z) for z in range(len(graph))], dtype=np.int64)
-    master.add(-ends, epsilon)
+    # The constant column makes the master feasible on every graph; the others are the geometric rays.
+    master.add(np.vstack([np.zeros((1, len(graph)), dtype=np.int64), -ends]), epsilon)
     ceiling = _baseline(cost, prior)
-    best, centre, rounds = -np.inf, None, 0
+    believed = np.full(len(graph), 1 / len(graph)) if prior is None else prior
+    centre = ((believed * cost).min(axis=0), believed)
+    best, rounds = float(centre[0].sum()), 0
     while rounds < ROUNDS:
         rounds += 1
         solved = master.solve()
@@ -108,10 +115,10 @@ def search(
         value, dual, belief = solved
         if value - best <= tolerance * ceiling:
             break
-        mix = SMOOTHING if centre is not None else 0.0
+        mix = SMOOTHING if rounds > 1 else 0.0
         while True:
             at, believed = dual, belief
-            if centre is not None and mix:
+            if mix:
                 at, believed = mix * centre[0] + (1 - mix) * dual, mix * centre[1] + (1 - mix) * belief
             weights = believed * cost - at
             potentials = pricer.rays(weights)
@@ -124,7 +131,6 @@ def search(
             mix = mix * 0.5 if mix > 0.2 else 0.0
         if not added:
             break
-    assert centre is not None  # noqa: S101 - the first round always sets it
     potentials, weights, guesses = master.support()
     believed = centre[1] if prior is None else prior
     return Found(potentials, weights, guesses, centre[0] / scale + base * believed, believed, rounds)
@@ -227,5 +233,7 @@ class _Master:
         weights = np.array(self._model.getSolution().col_value)[self._first :]
         status = self._model.getBasis().col_status[self._first :]
         potentials, guesses = np.vstack(self._potentials), np.concatenate(self._guesses)
-        used = np.array([one == self._basic for one in status]) | (weights > 0)
+        used = np.array([one == self._basic for one in status], dtype=bool) | (weights > 0)
+        if not used.any():
+            used[0] = True
         return potentials[used], np.maximum(weights[used], 0), guesses[used]
