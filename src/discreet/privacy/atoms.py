@@ -80,7 +80,7 @@ class AtomsLoss:
 
     @property
     def rho(self) -> Fraction:
-        """Return a zCDP of the law without its slack, rounded up: that of any law with the same largest loss."""
+        """Return a zCDP of the law without its slack, rounded up: that of its largest loss."""
         return pure_rho(self.pure)
 
     def hockey_stick(self, x: Fraction) -> Fraction:

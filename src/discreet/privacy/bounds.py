@@ -6,8 +6,11 @@ from fractions import Fraction
 from discreet.errors import ParameterError
 from discreet.exact.number import float_down, float_up
 
-INFINITY = None
-"""The upper end of a bound that no finite number can give."""
+FIXED = "fixed parameters"
+"""Mechanisms may be chosen adaptively, but their parameters are fixed before the first answer."""
+
+FULLY = "fully adaptive"
+"""Parameters, too, may depend on earlier answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +24,7 @@ class Bounds:
     low: Fraction
     high: Fraction | None
     route: str = "exact"
-    adaptive: str = "fixed parameters"
+    adaptive: str = FIXED
 
     def __post_init__(self) -> None:
         if self.high is not None and self.low > self.high:
@@ -41,7 +44,14 @@ class Bounds:
         """Return the upper end rounded up, the side that budgets use."""
         return float("inf") if self.high is None else float_up(self.high)
 
+    @property
+    def width(self) -> Fraction | None:
+        """Return high - low relative to high, or None if there is no upper end."""
+        if self.high is None:
+            return None
+        return (self.high - self.low) / self.high if self.high else Fraction(0)
+
     def __str__(self) -> str:
-        if self.exact:
-            return f"{float(self):.6g}"
-        return f"[{float_down(self.low):.9g}, {float(self):.9g}]"
+        if self.width is not None and self.width < Fraction(1, 10**8):
+            return f"{float(self):.9g}"
+        return f"[{float_down(self.low) + 0.0:.9g}, {float(self):.9g}]"

@@ -1,0 +1,248 @@
+"""Composition: what many releases promise together, from below and from above.
+
+`compose` takes guarantees, mechanisms, or pairs (either, how many), and returns a `Composition`, itself a
+guarantee.  Its numbers are `Bounds`: `high` is proved by the route it names and is what budgets use;
+`low` is attained by actual mechanisms with these guarantees, so no accountant can promise less.
+
+Slack.  A release with slack s is, with probability 1 - s, one without; so the slacks combine to
+1 - (1 - s_1) ... (1 - s_k), exactly, and every route works on what they leave of delta.
+
+Adaptivity.  All routes allow each mechanism to be chosen after seeing earlier answers, provided the
+guarantees were fixed in advance ("fixed parameters").  Routes marked "fully adaptive" also allow the
+guarantees themselves to be chosen on the way within their fixed total, which is what a `Filter` enforces;
+a loss distribution is never used so.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, assert_never, runtime_checkable
+
+from flint import arb
+
+from discreet.errors import ParameterError
+from discreet.exact.number import Real, ball, enclose, non_negative
+from discreet.privacy.bounds import FULLY, Bounds
+from discreet.privacy.guarantee import (
+    Approximate,
+    Concentrated,
+    Guarantee,
+    Profile,
+    Pure,
+    group_size,
+    small_delta,
+)
+from discreet.privacy.loss import Law, ResponseLoss
+from discreet.privacy.optimal import Responses
+from discreet.privacy.route import (
+    BASIC,
+    CONCENTRATED,
+    LAW,
+    OPTIMAL,
+    RENYI,
+    ROUTES,
+    Releases,
+    Route,
+    tight_delta,
+    tight_epsilon,
+)
+
+
+@runtime_checkable
+class Mechanism(Protocol):
+    """Anything that states its guarantee for a sensitivity."""
+
+    def guarantee(self, sensitivity: int) -> Guarantee:
+        """Return the privacy of one release."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """What one route says about a composition; epsilon is None where the route does not apply."""
+
+    route: str
+    epsilon: Fraction | None
+    adaptive: str
+    theorem: str
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """All routes side by side."""
+
+    delta: Fraction
+    bounds: Bounds
+    lines: tuple[Line, ...]
+
+    def __str__(self) -> str:
+        head = f"epsilon at delta = {float(self.delta):.6g}: {self.bounds} by {self.bounds.route}"
+        rows = [
+            f"  {line.route:<18}{'-' if line.epsilon is None else f'{float(line.epsilon):.9g}':>14}  "
+            f"{line.adaptive:<17} {line.theorem}"
+            for line in self.lines
+        ]
+        return "\n".join([head, *rows])
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """What several releases promise together: guarantees with their multiplicities."""
+
+    parts: tuple[tuple[Guarantee, int], ...]
+
+    def epsilon(self, delta: Real = 0) -> Bounds:
+        """Return the smallest epsilon that the whole promises at this delta."""
+        at = small_delta(delta)
+        if len(self) == 1:
+            return self.parts[0][0].epsilon(at)
+        slack_low, slack_high = self._slack()
+        if at < slack_high:
+            return Bounds(Fraction(0), None, "no epsilon is enough: the slacks alone exceed this delta")
+        releases = self._releases()
+        left = (at - slack_high) / (1 - slack_high)
+        if left == 0:
+            total = releases.pure()
+            return (
+                Bounds(Fraction(0), None, "basic", FULLY) if total is None else self._exactly(releases, total)
+            )
+        route, high = _best([(route, route.epsilon(releases, left)) for route in _wanted(releases)])
+        low, _ = tight_epsilon(releases.attained(), (at - slack_low) / (1 - slack_low))
+        return Bounds(min(low, high), high, route.name, route.adaptive)
+
+    def delta(self, epsilon: Real) -> Bounds:
+        """Return the smallest delta that the whole promises at this epsilon."""
+        at = non_negative(epsilon, "epsilon")
+        if len(self) == 1:
+            return self.parts[0][0].delta(at)
+        slack_low, slack_high = self._slack()
+        releases = self._releases()
+        route, high = _best([(route, route.delta(releases, at)) for route in _wanted(releases)])
+        low, _ = tight_delta(releases.attained(), at)
+        top = slack_high + (1 - slack_high) * high
+        return Bounds(min(slack_low + (1 - slack_low) * low, top), top, route.name, route.adaptive)
+
+    def group(self, size: int) -> "Composition":
+        """Return what the whole promises to `size` units at once."""
+        return Composition(tuple((part.group(group_size(size)), n) for part, n in self.parts))
+
+    def explain(self, delta: Real) -> Explanation:
+        """Return every route's epsilon at this delta, with its theorem."""
+        at = small_delta(delta)
+        bounds, slack = self.epsilon(at), self._slack()[1]
+        releases = self._releases()
+        lines = tuple(
+            Line(route.name, self._line(route, releases, at, slack), route.adaptive, route.theorem)
+            for route in ROUTES
+        )
+        return Explanation(at, bounds, lines)
+
+    def __len__(self) -> int:
+        """Return the number of releases."""
+        return sum(n for _, n in self.parts)
+
+    @staticmethod
+    def _line(route: Route, releases: Releases, delta: Fraction, slack: Fraction) -> Fraction | None:
+        return None if delta < slack else route.epsilon(releases, (delta - slack) / (1 - slack))
+
+    @staticmethod
+    def _exactly(releases: Releases, total: Fraction) -> Bounds:
+        """Return the epsilon at delta 0: the sum of the largest losses, each attained."""
+        if all(isinstance(law, ResponseLoss) for law, _ in releases.laws):
+            return Bounds(total, total, BASIC.name, BASIC.adaptive)
+        # The largest losses of other laws are rounded up to one part in 2**96 each.
+        return Bounds(total * (1 - Fraction(1, 2**90)), total, BASIC.name, BASIC.adaptive)
+
+    def _slack(self) -> tuple[Fraction, Fraction]:
+        slacks = [(_slack_of(part), n) for part, n in self.parts if _slack_of(part)]
+        if not slacks:
+            return Fraction(0), Fraction(0)
+        if any(slack == 1 for slack, _ in slacks):
+            return Fraction(1), Fraction(1)
+
+        def lost() -> arb:
+            product = arb(1)
+            for slack, n in slacks:
+                product *= (1 - ball(slack)) ** n
+            return 1 - product
+
+        if len(slacks) == 1 and slacks[0][1] == 1:
+            return slacks[0][0], slacks[0][0]
+        return enclose(lost)
+
+    def _releases(self) -> Releases:
+        laws: dict[Law, int] = {}
+        rho = Fraction(0)
+        for part, n in self.parts:
+            match part:
+                case Concentrated(cost):
+                    rho += n * cost
+                case Pure(cost) | Approximate(cost):
+                    law: Law = ResponseLoss(cost)
+                    laws[law] = laws.get(law, 0) + n
+                case Profile(law):
+                    law = ResponseLoss(law.cost) if isinstance(law, ResponseLoss) else law
+                    laws[law] = laws.get(law, 0) + n
+                case never:
+                    assert_never(never)
+        return Releases(tuple((law, n) for law, n in laws.items() if law.pure != 0), rho)
+
+
+Release = Guarantee | Composition | Mechanism
+
+
+def compose(
+    releases: Iterable[Release | tuple[Release, int]],
+) -> Composition:
+    """Return what the releases promise together.
+
+    Each item is a guarantee, an earlier composition, or a mechanism (taken at sensitivity 1), or a pair of
+    one of these and how many times it is released.
+    """
+    counted: dict[Guarantee, int] = {}
+    for item in releases:
+        source, count = item if isinstance(item, tuple) else (item, 1)
+        if isinstance(count, bool) or not isinstance(count, int) or count < 1:
+            raise ParameterError(f"a release is made a whole number of times, at least once; got {count}")
+        for part, n in _parts_of(source):
+            counted[part] = counted.get(part, 0) + n * count
+    if not counted:
+        raise ParameterError("there is nothing to compose: give at least one guarantee or mechanism")
+    return Composition(tuple(counted.items()))
+
+
+def _parts_of(source: object) -> tuple[tuple[Guarantee, int], ...]:
+    if isinstance(source, Composition):
+        return source.parts
+    if isinstance(source, Pure | Approximate | Concentrated | Profile):
+        return ((source, 1),)
+    if isinstance(source, Mechanism):
+        return _parts_of(source.guarantee(1))
+    raise ParameterError(
+        f"only guarantees and mechanisms compose, got {type(source).__name__}; "
+        "write m.guarantee(sensitivity) for a mechanism whose sensitivity is not 1"
+    )
+
+
+def _slack_of(part: Guarantee) -> Fraction:
+    match part:
+        case Pure():
+            return Fraction(0)
+        case Approximate(slack=slack) | Concentrated(slack=slack):
+            return slack
+        case Profile(law):
+            return law.slack
+        case never:
+            assert_never(never)
+
+
+def _wanted(releases: Releases) -> tuple[Route, ...]:
+    if not releases.tight:
+        return BASIC, LAW, CONCENTRATED, RENYI
+    return (OPTIMAL,) if Responses.of(releases.laws) is not None else (LAW,)
+
+
+def _best(found: list[tuple[Route, Fraction | None]]) -> tuple[Route, Fraction]:
+    valid = [(value, -rank, route) for rank, (route, value) in enumerate(found) if value is not None]
+    value, _, route = min(valid, key=lambda entry: entry[:2])
+    return route, value

@@ -1,0 +1,267 @@
+"""Sums of independent privacy losses, inverted with an error that is bounded from both sides.
+
+Let L be the sum of the losses, K(s) = ln E[exp(s L)], and D(epsilon) = E[max(1 - exp(epsilon - L), 0)].
+
+Theorem (inversion).  For every tilt theta > 0, with s = theta + i t,
+
+    D(epsilon) = 1/(2 pi) * integral over t of exp(K(s) - s epsilon) / (s (s + 1)) dt,
+
+and for losses on a lattice of step h the same over one period with h * G(s) in place of 1 / (s (s + 1)),
+where G(s) is the sum of (1 - exp(-x)) exp(-s x) over the lattice's points x = loss - epsilon > 0, two
+geometric series.
+
+Theorem (sampling).  Taking the integrand at the multiples of 2 pi / W only gives the sum over all
+integers m of the same expectation with L moved by m W (Poisson).  All terms are positive, so the sum is
+never too small, and the excess is at most, for every 0 < x <= theta and every y > 0,
+
+    scale * [ exp(K(theta - x) - K(theta) + x (epsilon - W)) / ((1 + theta - x) (1 - exp(-x W)))
+            + exp(K(theta + y) - K(theta) - y (epsilon + W)) / ((1 + theta + y) (1 - exp(-y W))) ],
+
+with scale = exp(K(theta) - theta epsilon): Chernoff's bound on the tilted law, applied to both ends.
+
+Theorem (smoothing).  Where the integrand dies too slowly, compose with one more Gaussian release of
+variance v: a post-processing argument makes the result D_v an upper bound, and with p_v the density of
+the smoothed loss
+
+    D_v(epsilon) - v exp(v / 8) p_v(epsilon)  <=  D(epsilon)  <=  D_v(epsilon).
+
+Proof.  Given L, the smoothed payoff is a Black-Scholes price, whose derivative in the volatility r is
+exp(x / 2 - x**2 / (2 r**2) - r**2 / 8) / sqrt(2 pi), x = L - epsilon, under the second law; it grows with
+r but for the last factor, so the gain is at most sqrt(v) times its value at r = sqrt(v) without it, whose
+mean is v exp(v / 8) p_v.
+
+So both ends of the enclosure come from one row of samples; the tilt makes them relatively accurate
+however small delta is.  Rounding is bounded term by term: |product of computed phi - product of phi| is
+at most the product of (|phi| + error) minus the product of |phi|.
+
+References.  Tilting: Alghamdi, Gomez, Asoodeh, Calmon, Kosut, Sankar, ICML 2023 (approximate).  Poisson
+summation in option pricing: Abate and Whitt, Queueing Systems 10, 1992.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, exp, inf, log, pi, sqrt
+
+import numpy as np
+
+from discreet.privacy.moment import ROUNDING, UNIT, Complexes, Reals, expm1
+from discreet.privacy.total import LossSum
+
+_TOLERANCE = 2.0**-47
+"""Truncation and aliasing are kept below about this fraction of the value."""
+
+_WIDTH = 1e-10
+"""Smoothing is kept below this fraction of epsilon where the number of samples allows."""
+
+_MOST_WORK = 3 * 10**7
+_FEWEST_SAMPLES, _MOST_SAMPLES = 2**12, 2**16
+_SPREADS = np.logspace(-3, 3, 61)
+
+
+@dataclass(frozen=True)
+class Folds:
+    """Log moments on both sides of the tilt: what bounds the part of the law folded over the window."""
+
+    left: Reals
+    left_moment: Reals
+    right: Reals
+    right_moment: Reals
+
+    def bound(self, theta: float, at: float, window: float, log_scale: float, slack: float) -> float:
+        """Return a bound on what sampling adds at epsilon = at."""
+        with np.errstate(over="ignore"):
+            below = self.left_moment - log_scale + self.left * (at - window)
+            above = self.right_moment - log_scale - self.right * (at + window)
+            below = below - np.log1p(theta - self.left) - np.log(-np.expm1(-self.left * window))
+            above = above - np.log1p(theta + self.right) - np.log(-np.expm1(-self.right * window))
+        return sum(exp(min(float(np.nanmin(side)) + slack, 50.0)) for side in (below, above))
+
+
+def _folds(total: LossSum, theta: float, smoothing: float) -> Folds:
+    spread = _spread(total, theta)
+    left = np.unique(np.minimum(_SPREADS / spread, theta))
+    right = _SPREADS / spread
+
+    def log_moment(tilts: Reals) -> Reals:
+        return np.asarray(total.log_moment(tilts) + smoothing * tilts * (tilts + 1) / 2)
+
+    return Folds(left, log_moment(theta - left), right, log_moment(theta + right))
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The characteristic function of the tilted sum at multiples of 2 pi / window, from 0 on."""
+
+    total: LossSum
+    theta: Fraction
+    window: float
+    smoothing: float
+    lattice: tuple[Fraction, Fraction] | None
+    t: Reals
+    phi: Complexes
+    error: Reals
+    centre: Fraction
+    log_scale: float
+    """K at theta, the smoothing included."""
+    log_scale_error: float
+    missing: tuple[float, float]
+    """Bounds on what lies beyond the last sample: of the curve, and of the density."""
+    folds: Folds
+
+    def folded(self, at: float) -> float:
+        """Return a bound on what sampling adds at epsilon = at."""
+        slack = 2 * self.log_scale_error + 1e-9
+        return self.folds.bound(float(self.theta), at, self.window, self.log_scale, slack)
+
+
+def sample(total: LossSum, theta: float, epsilon: Fraction, widen: float = 1.0) -> Samples:
+    """Return the samples that serve epsilons near the given one."""
+    tilt = Fraction(float(np.float32(theta)))
+    theta, at = float(tilt), float(epsilon)
+    spread = _spread(total, theta)
+    small = _TOLERANCE / ((1 + theta) * (1 + theta * spread))
+    window = widen * _window(total, theta, at, spread, small)
+    most = min(max(_MOST_WORK // total.work, _FEWEST_SAMPLES), _MOST_SAMPLES)
+    grid = total.common_lattice
+    if grid is not None and window / float(grid[1]) <= most:
+        count = max(ceil(window / float(grid[1])) | 1, 3)
+        return _sampled(total, tilt, count * float(grid[1]), 0.0, grid, (count + 1) // 2, 0.0)
+    reach = _reach(total, theta, small, window, most)
+    smoothing = 0.0
+    if reach * window > 2 * pi * most:
+        smoothing = max(
+            _WIDTH * max(at, spread) / (1 + theta), (-2 * log(small)) * (window / (2 * pi * most)) ** 2
+        )
+        reach = sqrt(-2 * log(small) / smoothing)
+    count = ceil(reach * window / (2 * pi)) + 1
+    return _sampled(total, tilt, window, smoothing, None, count, reach)
+
+
+def _spread(total: LossSum, theta: float) -> float:
+    """Return about the standard deviation of the tilted sum."""
+    step = 1e-3 * theta
+    low, middle, high = total.log_moment(np.array([theta - step, theta, theta + step]))
+    rough = (high - 2 * middle + low) / step**2
+    return sqrt(max(rough, 1e-12 / (1 + theta) ** 2))
+
+
+def _window(total: LossSum, theta: float, at: float, spread: float, small: float) -> float:
+    left = np.unique(np.minimum(_SPREADS / spread, theta))
+    right = _SPREADS / spread
+    here = float(total.log_moment(np.array([theta]))[0])
+    need_left = (total.log_moment(theta - left) - here + left * at - log(small)) / left
+    need_right = (total.log_moment(theta + right) - here - right * at - log(small)) / right
+    return float(max(np.nanmin(need_left), np.nanmin(need_right), 8 * spread))
+
+
+def _reach(total: LossSum, theta: float, small: float, window: float, most: int) -> float:
+    """Return a t beyond which the integrand may be dropped, or infinity if that takes too many samples."""
+    t, last = 2 * pi / window, 2 * pi * most / window
+    while t <= last:
+        if total.log_decay(theta, t, float(total.variance)) - log(pi * t) <= log(small):
+            return t
+        t *= 1.25
+    return inf
+
+
+def _sampled(
+    total: LossSum,
+    tilt: Fraction,
+    window: float,
+    smoothing: float,
+    grid: tuple[Fraction, Fraction] | None,
+    count: int,
+    reach: float,
+) -> Samples:
+    theta = float(tilt)
+    variance = float(total.variance) + smoothing
+    t = np.arange(count) * (2 * pi / window)
+    log_size, angle = -variance * t * t / 2, np.zeros(count)
+    log_most = log_size.copy()
+    with np.errstate(divide="ignore"):
+        for phi, slip, counts in total.factors(tilt, t):
+            sizes = np.abs(phi)
+            log_size += counts @ np.log(sizes)
+            log_most += counts @ np.log(sizes + slip)
+            angle += counts @ np.angle(phi)
+    size, most = np.exp(log_size), np.exp(log_most)
+    rounding = UNIT * (ROUNDING + 8 * np.abs(angle) + 8 * np.maximum(-log_most, 0) + 8 * variance * t * t)
+    gap = np.where(np.isfinite(log_size), -np.expm1(np.minimum(log_size - log_most, 0)), 1.0)
+    missing = (0.0, 0.0)
+    if grid is None:
+        bound = exp(max(total.log_decay(theta, float(t[-1]), variance), -700.0)) / pi
+        curve = bound * min(1 / t[-1], 1 / (variance * t[-1] ** 3) if variance else inf)
+        missing = (float(curve), float(bound / (variance * t[-1])) if variance else inf)
+    return Samples(
+        total,
+        tilt,
+        window,
+        smoothing,
+        grid,
+        t,
+        size * (np.cos(angle) + 1j * np.sin(angle)),
+        most * gap + most * rounding,
+        total.centre(tilt) + Fraction(smoothing) * (tilt + Fraction(1, 2)),
+        float(total.log_moment(np.array([theta]))[0]) + smoothing * theta * (theta + 1) / 2,
+        total.log_moment_error(theta),
+        missing,
+        _folds(total, theta, smoothing),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosed:
+    """exp(log_scale) times a number between low and high."""
+
+    log_scale: Fraction
+    error: float
+    low: float
+    high: float
+
+    def logs(self) -> tuple[float, float]:
+        """Return the logarithms of the two ends."""
+        scale = float(self.log_scale)
+        return (log(self.low) + scale if self.low > 0 else -inf), (
+            log(self.high) + scale if self.high > 0 else -inf
+        )
+
+
+def curve(samples: Samples, epsilon: Fraction) -> Enclosed:
+    """Return D(epsilon), enclosed."""
+    t = samples.t
+    turn = t * float(samples.centre - epsilon)
+    integrand = samples.phi * (np.cos(turn) + 1j * np.sin(turn))
+    error = samples.error + np.abs(samples.phi) * UNIT * (16 + 8 * np.abs(turn))
+    weight, weight_error = _weights(samples, epsilon)
+    value, slip = _total(
+        samples, integrand * weight, error * np.abs(weight) + np.abs(integrand) * weight_error
+    )
+    high = value + slip + samples.missing[0]
+    low = value - slip - samples.missing[0] - samples.folded(float(epsilon))
+    if samples.smoothing:
+        density, density_slip = _total(samples, integrand, error)
+        bump = samples.smoothing * exp(samples.smoothing / 8)
+        low -= bump * (density + density_slip + samples.missing[1]) * (1 + 1e-12)
+    log_scale = Fraction(samples.log_scale) - samples.theta * epsilon
+    return Enclosed(log_scale, samples.log_scale_error, low, high)
+
+
+def _total(samples: Samples, values: Complexes, errors: Reals) -> tuple[float, float]:
+    """Return the sum over all samples, the negative ones by symmetry, and a bound on its error."""
+    step = 1 / samples.window
+    value = step * (2 * float(values.real.sum()) - float(values[0].real))
+    size = float(np.abs(values).sum())
+    return value, step * 2 * (float(errors.sum()) + 64 * UNIT * size) * (1 + 1e-9)
+
+
+def _weights(samples: Samples, epsilon: Fraction) -> tuple[Complexes, Reals]:
+    s = float(samples.theta) + 1j * samples.t
+    if samples.lattice is None:
+        weight = np.asarray(1 / (s * (1 + s)), dtype=np.complex128)
+        return weight, 8 * UNIT * np.abs(weight)
+    point, step = samples.lattice
+    first = (point - epsilon) % step
+    h, x = float(step), float(first if first else step)
+    slow = h * np.exp(-s * x) / -expm1(-s * h)
+    fast = h * np.exp(-(1 + s) * x) / -expm1(-(1 + s) * h)
+    return slow - fast, (16 + 8 * samples.t * h) * UNIT * (np.abs(slow) + np.abs(fast))

@@ -1,0 +1,107 @@
+"""The curve of a sum of losses and its inverse, as rationals on both sides of the truth."""
+
+from fractions import Fraction
+from math import inf, isfinite
+
+from discreet.exact.number import exp_bounds, log_bounds
+from discreet.privacy.fourier import Enclosed, Samples, curve, sample
+from discreet.privacy.total import LossSum, chernoff, saddle
+
+Enclosure = tuple[Fraction, Fraction]
+
+_ALIASING_GOAL = 2.0**-36
+
+
+def delta_at(total: LossSum, epsilon: Fraction) -> Enclosure:
+    """Return rationals around D(epsilon)."""
+    return _rationals(_sampled_curve(total, saddle(total, epsilon), epsilon)[1])
+
+
+def epsilon_at(total: LossSum, delta: Fraction) -> Enclosure:
+    """Return rationals around the smallest epsilon >= 0 with D(epsilon) <= delta, for 0 < delta < 1.
+
+    The search is in floats and proves nothing; the two ends are then moved outwards until the certified curve
+    is at most delta at the upper one and at least delta at the lower one.
+    """
+    theta, reach = chernoff(total, delta)
+    most = inf if total.ceiling is None else float(total.ceiling) * (1 - 2.0**-44)
+    goal = float(log_bounds(delta)[0])
+    start = min(max(reach, 0.0), most)
+    samples, _ = _sampled_curve(total, theta, Fraction(start))
+    guess = min(_root(samples, start, goal), most)
+    if guess <= 0:
+        if delta_at(total, Fraction(0))[1] <= delta:
+            return Fraction(0), Fraction(0)
+        guess = 0.0
+    samples, there = _sampled_curve(total, saddle(total, Fraction(guess)), Fraction(guess))
+    low, high = there.logs()
+    centre, step = guess, 2.0**-44 * guess + 2.0**-200
+    if isfinite(low):
+        centre += ((low + high) / 2 - goal) / float(samples.theta)
+        step = 2.0**-50 * guess + (high - low + 4 * there.error) / float(samples.theta)
+    return _below(samples, centre, step, delta), _above(samples, centre, step, delta)
+
+
+def _sampled_curve(total: LossSum, theta: float, epsilon: Fraction) -> tuple[Samples, Enclosed]:
+    """Return samples wide enough for this epsilon, and the curve there."""
+    widen = 1.0
+    while True:
+        samples = sample(total, theta, epsilon, widen)
+        there = curve(samples, epsilon)
+        if widen > 4 or samples.smoothing or there.high - there.low <= _ALIASING_GOAL * there.high:
+            return samples, there
+        widen *= 1.6
+
+
+def _root(samples: Samples, start: float, goal: float) -> float:
+    """Return about where ln D meets the goal, by the secant method; at or below 0 the search ends."""
+    slope = float(samples.theta)
+    x, y = start, curve(samples, Fraction(start)).logs()[1]
+    for _ in range(40):
+        move = (y - goal) / slope
+        if not isfinite(move) or abs(move) <= 2.0**-40 * abs(x):
+            return x
+        following = x + move
+        if following <= 0:
+            return following
+        level = curve(samples, Fraction(following)).logs()[1]
+        if isfinite(level) and level != y:
+            slope = max((level - y) / (x - following), 1e-3 * slope)
+        x, y = following, level
+    return x
+
+
+def _above(samples: Samples, centre: float, step: float, delta: Fraction) -> Fraction:
+    """Return an epsilon at or above the root, proved so; the largest possible loss always is one."""
+    ceiling = samples.total.ceiling
+    while True:
+        epsilon = Fraction(max(centre + step, 0.0))
+        if ceiling is not None and epsilon >= ceiling:
+            return ceiling
+        if _enclosed(samples, epsilon, step)[1] <= delta:
+            return epsilon
+        step *= 2
+
+
+def _below(samples: Samples, centre: float, step: float, delta: Fraction) -> Fraction:
+    """Return an epsilon at or below the root, proved so; 0 always is one."""
+    while centre - step > 0:
+        epsilon = Fraction(centre - step)
+        if _enclosed(samples, epsilon, step)[0] >= delta:
+            return epsilon
+        step *= 2
+    return Fraction(0)
+
+
+def _enclosed(samples: Samples, epsilon: Fraction, step: float) -> Enclosure:
+    """Return rationals around D(epsilon), from these samples if they were made for somewhere near."""
+    if step * float(samples.theta) > 16:
+        return delta_at(samples.total, epsilon)
+    return _rationals(curve(samples, epsilon))
+
+
+def _rationals(there: Enclosed) -> Enclosure:
+    margin = Fraction(there.error)
+    low = Fraction(max(there.low, 0.0)) * exp_bounds(there.log_scale - margin)[0]
+    high = Fraction(max(there.high, 0.0)) * exp_bounds(there.log_scale + margin)[1]
+    return min(low, Fraction(1)), min(high, Fraction(1))

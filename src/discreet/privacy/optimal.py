@@ -1,0 +1,158 @@
+"""Optimal composition of pure guarantees, summed term by term with certified rounding.
+
+Theorem.  Let k releases be c_i-private and nothing else be known.  The smallest delta of the whole at
+epsilon is that of independent randomised responses.  If c_i = n_i u for integers n_i and a common unit u,
+let N be their sum, let Z be the product of (1 + exp(n_i u)), and let w_j be the number of subsets of the
+releases with n_i summing to j, the coefficient of x**j in the product of (1 + x**n_i).  Then
+
+    delta(epsilon) = 1/Z * sum over j of w_j max(exp(j u) - exp(epsilon + (N - j) u), 0).
+
+Proof.  A pattern of truthful answers with n_i summing to j has probability exp(j u) / Z under one
+neighbour and exp((N - j) u) / Z under the other, so all patterns with the same j have the same loss (2 j
+- N) u.
+
+For k equal costs w_j is a binomial coefficient.  In general the exact problem is #P-complete; with a
+common unit it takes one product of integer polynomials.  Geometric noise on one count has the same law
+with exp(-u) = alpha rational.
+
+References.  Kairouz, Oh, Viswanath, ICML 2015; Murtagh and Vadhan, TCC 2016.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from math import gcd
+
+from flint import arb, fmpz_poly
+
+from discreet.exact.number import ball, enclose
+from discreet.privacy.loss import GeometricLoss, Law, ResponseLoss
+
+MOST_TERMS = 20_000
+"""Longer sums are left to the loss-distribution route."""
+
+_MOST_BITS = 2**28
+
+
+@dataclass(frozen=True, slots=True)
+class Responses:
+    """Randomised responses with costs that are multiples of one unit: (multiple, how many)."""
+
+    multiples: tuple[tuple[int, int], ...]
+    unit: Fraction | None
+    alpha: Fraction | None = None
+
+    @classmethod
+    def of(cls, laws: Sequence[tuple[Law, int]]) -> "Responses | None":
+        """Return the common form of the laws, or None if they have none or the sum would be too long."""
+        responses = [(law.cost, n) for law, n in laws if isinstance(law, ResponseLoss)]
+        if laws and len(responses) == len(laws):
+            unit = reduce(_common, (cost for cost, _ in responses))
+            found = cls(tuple((int(cost / unit), n) for cost, n in responses), unit)
+            return found if found._feasible() else None
+        alphas = {law.alpha if isinstance(law, GeometricLoss) and law.shift == 1 else None for law, _ in laws}
+        if len(alphas) == 1 and None not in alphas:
+            found = cls(((1, sum(n for _, n in laws)),), None, alphas.pop())
+            return found if found._feasible() else None
+        return None
+
+    @property
+    def total(self) -> int:
+        """Return N, the sum of all multiples."""
+        return sum(multiple * n for multiple, n in self.multiples)
+
+    def delta(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
+        """Return rationals around the smallest delta at this epsilon."""
+
+        def curve() -> arb:
+            total, x = arb(0), ball(epsilon).exp()
+            for multiple, p, q in self._descending():
+                above = self._compare(multiple, epsilon)
+                if above is False:
+                    break
+                excess = p - x * q
+                total += excess if above else arb(0, abs(excess).upper())
+            return total
+
+        return enclose(curve) if self._compare(self.total, epsilon) else (Fraction(0), Fraction(0))
+
+    def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction]:
+        """Return rationals around the smallest epsilon >= 0 at this delta > 0."""
+        if self.delta(Fraction(0))[0] <= delta:
+            return Fraction(0), Fraction(0)
+
+        def crossing() -> arb:
+            above = below = arb(0)
+            level, unit = ball(delta), self._unit_ball()
+            for multiple, p, q in self._descending():
+                # Between two losses the curve is above - exp(epsilon) below; look at it at the next loss.
+                there = above - (multiple * unit).exp() * below
+                if there > level:
+                    break
+                if not there < level:
+                    # The curve meets delta so near this loss that both pieces give the answer.
+                    either = ((above - level) / below).log()
+                    return either.union(((above + p - level) / (below + q)).log())
+                above, below = above + p, below + q
+            return ((above - level) / below).log()
+
+        low, high = enclose(crossing)
+        return max(low, Fraction(0)), max(high, Fraction(0))
+
+    def _compare(self, multiple: int, epsilon: Fraction) -> bool | None:
+        """Return whether a loss of this many units exceeds epsilon, or None if too near to tell."""
+        if self.unit is not None:
+            return multiple * self.unit > epsilon
+        loss, at = multiple * self._unit_ball(), ball(epsilon)
+        return True if loss > at else False if loss < at else None
+
+    def _unit_ball(self) -> arb:
+        if self.unit is not None:
+            return ball(self.unit)
+        if self.alpha is None:
+            raise AssertionError("responses have a unit or an alpha")
+        return -ball(self.alpha).log()
+
+    def _feasible(self) -> bool:
+        count = sum(n for _, n in self.multiples)
+        if len({multiple for multiple, _ in self.multiples}) == 1:
+            return count <= MOST_TERMS
+        return self.total <= 4 * MOST_TERMS and self.total * count <= _MOST_BITS
+
+    def _descending(self) -> Iterator[tuple[int, arb, arb]]:
+        """Yield (loss in units, probability under P, under Q) from the largest loss down."""
+        unit = self._unit_ball()
+        size = arb(1)
+        for multiple, n in self.multiples:
+            size *= (1 + (-multiple * unit).exp()) ** n
+        p, q = 1 / size, (-self.total * unit).exp() / size
+        if len({multiple for multiple, _ in self.multiples}) == 1:
+            yield from self._binomial(p, q, unit)
+        else:
+            yield from self._polynomial(p, q, unit)
+
+    def _binomial(self, p: arb, q: arb, unit: arb) -> Iterator[tuple[int, arb, arb]]:
+        multiple, count = self.multiples[0][0], sum(n for _, n in self.multiples)
+        step = multiple * unit
+        down, up = (-step).exp(), step.exp()
+        for lies in range(count + 1):
+            yield (count - 2 * lies) * multiple, p, q
+            ratio = arb(count - lies) / (lies + 1)
+            p, q = p * ratio * down, q * ratio * up
+
+    def _polynomial(self, p: arb, q: arb, unit: arb) -> Iterator[tuple[int, arb, arb]]:
+        ways = fmpz_poly([1])
+        for multiple, n in self.multiples:
+            ways *= fmpz_poly([1] + [0] * (multiple - 1) + [1]) ** n
+        down, up = (-unit).exp(), unit.exp()
+        for j, count in enumerate(ways.coeffs()):
+            # The polynomial is symmetric, so counting lies from the top is the same as counting truths.
+            if count:
+                yield self.total - 2 * j, p * arb(count), q * arb(count)
+            p, q = p * down, q * up
+
+
+def _common(left: Fraction, right: Fraction) -> Fraction:
+    below = left.denominator * right.denominator
+    return Fraction(gcd(left.numerator * right.denominator, right.numerator * left.denominator), below)

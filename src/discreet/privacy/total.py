@@ -1,0 +1,193 @@
+"""The sum of independent privacy losses, as far as its moments go."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from math import gcd, inf
+
+import numpy as np
+
+from discreet.exact.number import log_bounds
+from discreet.privacy.atoms import AtomsLoss
+from discreet.privacy.loss import (
+    BoundedRangeLoss,
+    DiscreteGaussianLoss,
+    GaussianLoss,
+    GeometricLoss,
+    LaplaceLoss,
+    Law,
+    ResponseLoss,
+)
+from discreet.privacy.moment import (
+    ROUNDING,
+    UNIT,
+    Complexes,
+    Family,
+    Reals,
+    anchor,
+    centre,
+    chernoff_constant,
+    closed_form,
+    family_decay,
+    lattice,
+    log_moment,
+    span,
+    terms,
+    tilted,
+)
+
+_TILTS = np.logspace(-9, 12, 337)
+_CHUNK = 2**17
+
+
+@dataclass(frozen=True)
+class LossSum:
+    """The sum of independent losses: laws with their multiplicities, each able to lose something."""
+
+    parts: tuple[tuple[Law, int], ...]
+
+    @cached_property
+    def variance(self) -> Fraction:
+        """Return the total mu squared of the Gaussian parts."""
+        return sum(
+            (n * law.mu_squared for law, n in self.parts if isinstance(law, GaussianLoss)), Fraction(0)
+        )
+
+    @cached_property
+    def families(self) -> tuple[tuple[Family, Reals, Reals], ...]:
+        """Return the parts with a closed form in their largest loss: family, losses, multiplicities."""
+        found: list[tuple[Family, Reals, Reals]] = []
+        families: tuple[Family, ...] = (ResponseLoss, LaplaceLoss, BoundedRangeLoss)
+        for family in families:
+            members = [(float(law.pure or 0), float(n)) for law, n in self.parts if isinstance(law, family)]
+            if members:
+                losses, counts = np.array(members).T
+                found.append((family, losses, counts))
+        return tuple(found)
+
+    @cached_property
+    def others(self) -> tuple[tuple[GeometricLoss | DiscreteGaussianLoss | AtomsLoss, int], ...]:
+        """Return the remaining parts, which are taken one by one."""
+        return tuple(
+            (law, n)
+            for law, n in self.parts
+            if isinstance(law, GeometricLoss | DiscreteGaussianLoss | AtomsLoss)
+        )
+
+    @cached_property
+    def ceiling(self) -> Fraction | None:
+        """Return the largest possible sum, rounded up, or None if there is none."""
+        tops = [(law.pure, n) for law, n in self.parts]
+        return (
+            None
+            if any(top is None for top, _ in tops)
+            else sum((n * top for top, n in tops if top), Fraction(0))
+        )
+
+    @cached_property
+    def common_lattice(self) -> tuple[Fraction, Fraction] | None:
+        """Return (a point, the step) of the lattice that carries the sum, if there is one."""
+        found = [lattice(law) for law, _ in self.parts]
+        known = [entry for entry in found if entry is not None]
+        if len(known) < len(found) or len({entry.base for entry in known}) != 1:
+            return None
+        step = known[0].step
+        for entry in known[1:]:
+            step = _common_step(step, entry.step)
+        base = known[0].base
+        unit = Fraction(1) if base is None else log_bounds(1 / base)[0]
+        return sum((n * anchor(law) for law, n in self.parts), Fraction(0)), step * unit
+
+    def log_moment(self, tilts: Reals) -> Reals:
+        """Return K at real points, none negative."""
+        total = float(self.variance) * tilts * (tilts + 1) / 2
+        for family, losses, counts in self.families:
+            c = losses[:, None]
+            inside = np.log(closed_form(family, c, tilts[None, :].astype(np.complex128)).real)
+            total = total + counts @ (c * tilts + inside)
+        for law, n in self.others:
+            total = total + n * log_moment(law, tilts)
+        return np.asarray(total, dtype=np.float64)
+
+    def log_moment_error(self, theta: float) -> float:
+        """Return a bound on the rounding error of K at theta."""
+        size = float(self.variance) * theta * (theta + 1)
+        for _, losses, counts in self.families:
+            size += float((counts * (ROUNDING + 4 * theta * (1 + 2 * losses))).sum())
+        for law, n in self.others:
+            size += n * (ROUNDING + 4 * theta * (1 + span(law)))
+        return 8 * UNIT * (size + 1)
+
+    def centre(self, theta: Fraction) -> Fraction:
+        """Return the rational taken out of the whole sum."""
+        inside = [n * centre(law, theta) for law, n in self.parts if not isinstance(law, GaussianLoss)]
+        return sum(inside, Fraction(0)) + self.variance * (theta + Fraction(1, 2))
+
+    def log_decay(self, theta: float, t: float, variance: float) -> float:
+        """Return a bound on ln |phi| at and beyond t, never rising with t, for this Gaussian variance."""
+        total = -variance * t * t / 2
+        for family, losses, counts in self.families:
+            total += float(counts @ np.log(family_decay(family, losses, theta, t)))
+        return total
+
+    def factors(self, theta: Fraction, t: Reals) -> Iterator[tuple[Complexes, Reals, Reals]]:
+        """Yield phi, a bound on its error, and the multiplicities, for one law or several laws at a time."""
+        at = float(theta)
+        rows = max(1, _CHUNK // len(t))
+        for family, losses, counts in self.families:
+            for start in range(0, len(losses), rows):
+                c, several = losses[start : start + rows, None], counts[start : start + rows]
+                whole = closed_form(family, c, np.array([[complex(at)]])).real
+                yield closed_form(family, c, at + 1j * t[None, :]) / whole, _slip(t, 2 * c), several
+        for law, n in self.others:
+            yield tilted(law, theta, t)[None, :], _slip(t, np.array([[span(law)]])), np.array([float(n)])
+
+    @cached_property
+    def work(self) -> int:
+        """Return how many exponentials one sample costs."""
+        closed = sum(2 * len(losses) for _, losses, _ in self.families)
+        return 1 + closed + sum(terms(law) for law, _ in self.others)
+
+
+def _slip(t: Reals, width: Reals) -> Reals:
+    """Return the bound on the error of a computed phi whose losses reach `width` from the centre."""
+    return np.asarray(UNIT * (ROUNDING + 8 * t[None, :] * (1 + width)))
+
+
+def _common_step(left: Fraction, right: Fraction) -> Fraction:
+    below = left.denominator * right.denominator
+    return Fraction(gcd(left.numerator * right.denominator, right.numerator * left.denominator), below)
+
+
+def chernoff(total: LossSum, delta: Fraction) -> tuple[float, float]:
+    """Return a tilt and the epsilon it bounds, near the best: the Renyi bound of order 1 + tilt."""
+    target = float(log_bounds(delta)[0])
+
+    def bound(tilts: Reals) -> Reals:
+        return np.asarray((total.log_moment(tilts) + chernoff_constant(tilts) - target) / tilts)
+
+    return lowest(bound)
+
+
+def saddle(total: LossSum, epsilon: Fraction) -> float:
+    """Return the tilt at which the integrand is lowest at t = 0, and so oscillates least."""
+    at = float(epsilon)
+
+    def height(tilts: Reals) -> Reals:
+        return np.asarray(total.log_moment(tilts) - tilts * at - np.log(tilts) - np.log1p(tilts))
+
+    return lowest(height)[0]
+
+
+def lowest(function: Callable[[Reals], Reals]) -> tuple[float, float]:
+    """Return a tilt near which the function is lowest, and its value there."""
+    grid, answer = _TILTS, (1.0, inf)
+    for _ in range(4):
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            values = function(grid)
+        values = np.where(np.isfinite(values), values, np.inf)
+        best = int(np.argmin(values))
+        answer = float(grid[best]), float(values[best])
+        grid = np.linspace(grid[max(best - 1, 0)], grid[min(best + 1, len(grid) - 1)], 17)
+    return answer
