@@ -230,24 +230,24 @@ def tight_epsilon(laws: Laws, left: Fraction) -> tuple[Fraction, Fraction | None
     """Return rationals around the epsilon of the product of the laws at left > 0."""
     if not laws:
         return Fraction(0), Fraction(0)
-    single = single(laws)
-    return single.epsilon(left) if single is not None else epsilon_at(loss_sum(laws), left)
+    whole = _whole(laws)
+    return whole.epsilon(left) if whole is not None else epsilon_at(loss_sum(laws), left)
 
 
 def tight_delta(laws: Laws, epsilon: Fraction) -> Enclosure:
     """Return rationals around the delta of the product of the laws."""
     if not laws:
         return Fraction(0), Fraction(0)
-    single = single(laws)
-    if single is not None:
-        return single.delta(epsilon)
+    whole = _whole(laws)
+    if whole is not None:
+        return whole.delta(epsilon)
     ceiling = loss_sum(laws).ceiling
     if ceiling is not None and epsilon >= ceiling:
         return Fraction(0), Fraction(0)
     return delta_at(loss_sum(laws), epsilon)
 
 
-def single(laws: Laws) -> Law | Responses | None:
+def _whole(laws: Laws) -> Law | Responses | None:
     """Return an exact law of the whole, where there is one."""
     if len(laws) == 1 and laws[0][1] == 1 and laws[0][0].slack == 0:
         return laws[0][0]
