@@ -7,7 +7,7 @@ refused, never looked up in the program.  A changed meaning is a new number.
 
 import json
 from fractions import Fraction
-from typing import Any
+from typing import Any, assert_never
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.exponential import Exponential
@@ -18,6 +18,7 @@ from discreet.mechanisms.noisy_max import NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.staircase import Staircase
+from discreet.mechanisms.threshold import NoisyThreshold, Threshold
 from discreet.mechanisms.truncated_geometric import TruncatedGeometric
 from discreet.mechanisms.truncated_laplace import TruncatedLaplace
 
@@ -27,9 +28,11 @@ Storable = (
     | Geometric
     | Laplace
     | NoisyMax
+    | NoisyThreshold
     | PermuteAndFlip
     | RandomizedResponse
     | Staircase
+    | Threshold
     | TruncatedGeometric
     | TruncatedLaplace
 )
@@ -58,6 +61,12 @@ def encode(mechanism: Storable) -> str:
             fields = ["noisy-max/1", str(alpha), "two-sided" if mechanism.two_sided else "one-sided"]
         case RandomizedResponse(odds, categories):
             fields = ["randomized-response/1", str(odds), str(categories)]
+        case Threshold(odds, delta):
+            fields = ["threshold/1", str(odds), str(delta)]
+        case NoisyThreshold(alpha, threshold):
+            fields = ["noisy-threshold/1", str(alpha), str(threshold)]
+        case never:
+            assert_never(never)
     return json.dumps(fields, separators=(",", ":"))
 
 
@@ -84,4 +93,8 @@ def decode(text: str) -> Storable:
             return NoisyMax(Fraction(alpha), two_sided=sides == "two-sided")
         case ["randomized-response/1", str(odds), str(categories)]:
             return RandomizedResponse(Fraction(odds), int(categories))
+        case ["threshold/1", str(odds), str(delta)]:
+            return Threshold(Fraction(odds), Fraction(delta))
+        case ["noisy-threshold/1", str(alpha), str(threshold)]:
+            return NoisyThreshold(Fraction(alpha), int(threshold))
     raise ParameterError("this text is not a mechanism that this version knows; upgrade discreet")

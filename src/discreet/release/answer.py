@@ -1,0 +1,155 @@
+"""A private answer: values, error bars, guarantee and provenance, ready to publish."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from fractions import Fraction
+from html import escape
+from typing import Any
+
+from discreet.exact.number import Real, probability
+from discreet.ledger.entry import Receipt
+from discreet.privacy.adjacency import Unit
+from discreet.query.allocate import Quote
+from discreet.query.formula import Public, measured
+from discreet.release.card import card
+from discreet.release.noisy import Noisy
+from discreet.release.table import Row, rows
+from discreet.show.number import format_number
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """What was released, and everything a reader needs to know about it.
+
+    `free` says that this answer had been paid for before.
+    """
+
+    question: str
+    dataset: str
+    quote: Quote
+    noisy: Noisy
+    unit: Unit
+    receipt: Receipt
+    free: bool = False
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Return the names of the columns."""
+        return tuple(output.name for output in self.quote.checked.columns)
+
+    @property
+    def rows(self) -> tuple[Row, ...]:
+        """Return the released rows, each cell with its interval at the confidence of the quote."""
+        return rows(self.quote, self.noisy)
+
+    def __iter__(self) -> Iterator[tuple[Public, ...]]:
+        return (row.cells for row in self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    @property
+    def value(self) -> Public:
+        """Return the one value of an answer that has one row and one column."""
+        found = self.rows
+        if len(found) != 1 or len(self.columns) != 1:
+            raise ValueError(
+                f"the answer has {len(found)} rows and {len(self.columns)} columns, not one value"
+            )
+        return found[0].cells[0]
+
+    def intervals(self, confidence: Real = "0.95") -> list[dict[str, Any]]:
+        """Return one record per row: each measured column with the ends of its interval."""
+        level = probability(confidence, "confidence")
+        return [self._record(row, ends=True) for row in rows(self.quote, self.noisy, level)]
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return one plain record per row."""
+        return [self._record(row, ends=False) for row in self.rows]
+
+    def _record(self, row: Row, *, ends: bool) -> dict[str, Any]:
+        record: dict[str, Any] = {}
+        for output, cell, (low, high) in zip(self.quote.checked.columns, row.cells, row.spans, strict=True):
+            record[output.name] = plain(cell)
+            if ends and measured(output.formula):
+                record[f"{output.name}_low"] = plain(low)
+                record[f"{output.name}_high"] = plain(high)
+        return record
+
+    def to_arrow(self, *, intervals: bool = False) -> Any:
+        """Return a pyarrow Table."""
+        import pyarrow
+
+        found = self.intervals(self.quote.confidence) if intervals else self.records()
+        if not found:
+            return pyarrow.table({name: [] for name in self.columns})
+        return pyarrow.Table.from_pylist(found)
+
+    def to_pandas(self, *, intervals: bool = False) -> Any:
+        """Return a pandas DataFrame."""
+        return self.to_arrow(intervals=intervals).to_pandas()
+
+    def to_polars(self, *, intervals: bool = False) -> Any:
+        """Return a Polars DataFrame."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow(intervals=intervals))
+
+    def card(self) -> str:
+        """Return a statement for publication: who is protected, how strongly, with which noise."""
+        return card(self)
+
+    def plot(self, path: str | None = None) -> Any:
+        """Return a chart of the first measured column with its intervals, saved to `path` when given."""
+        from discreet.release.picture import picture
+
+        chart = picture(self)
+        if path is not None:
+            from discreet.show.save import save
+
+            save(chart, path)
+        return chart
+
+    def __str__(self) -> str:
+        from discreet.release.text import table
+
+        return table(self)
+
+    def _repr_html_(self) -> str:
+        names = [*self.columns]
+        head = "".join(f"<th>{escape(name)}</th>" for name in names)
+        body = "".join(
+            "<tr>"
+            + "".join(f"<td>{escape(cell_text(c, s))}</td>" for c, s in zip(r.cells, r.spans, strict=True))
+            + "</tr>"
+            for r in self.rows
+        )
+        caption = f"{self.quote.cost}; intervals at {float(self.quote.confidence):.0%}"
+        head = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
+        return f"<table>{head}<tbody>{body}</tbody></table>"
+
+
+def plain(value: Public | Fraction) -> Any:
+    """Return a released value as plain Python: rationals become floats, at the very end."""
+    if isinstance(value, Fraction):
+        return value.numerator if value.denominator == 1 else float(value)
+    return value
+
+
+def cell_text(cell: Public, span: tuple[Fraction | None, Fraction | None]) -> str:
+    """Return a cell for people: the value and, when it was measured, how far off it may be."""
+    if cell is None:
+        return "-"
+    if isinstance(cell, bool | str | date):
+        return str(cell)
+    low, high = span
+    text = format_number(cell)
+    if low is None and high is None:
+        return text
+    if low is not None and high is not None and low == high:
+        return text
+    if low is not None and high is not None and abs((high - cell) - (cell - low)) * 1000 <= high - low:
+        return f"{text} ± {format_number((high - low) / 2)}"
+    ends = ("…" if low is None else format_number(low), "…" if high is None else format_number(high))
+    return f"{text} [{ends[0]}, {ends[1]}]"

@@ -1,0 +1,59 @@
+"""The card that goes with a published answer: what is promised, to whom, and what is not covered."""
+
+from typing import TYPE_CHECKING
+
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.staircase import Staircase
+from discreet.mechanisms.threshold import Threshold
+from discreet.privacy.adjacency import Adjacency
+from discreet.query.allocate import Share
+from discreet.show.number import format_number
+
+if TYPE_CHECKING:
+    from discreet.release.answer import Release
+
+
+def card(release: "Release") -> str:
+    """Return the statement, as short Markdown."""
+    priced, unit = release.quote, release.unit
+    whom = "each row" if unit.column is None else f"each person ({unit.column})"
+    match unit.adjacency:
+        case Adjacency.ADD_REMOVE:
+            differ = "with or without them"
+        case Adjacency.REPLACE:
+            differ = "whatever their data were"
+    lines = [
+        f"### {release.dataset}: a differentially private answer",
+        "",
+        f"Question: `{' '.join(release.question.split())}`",
+        "",
+        f"- **Protects** {whom}: the answer would have been almost as likely {differ}.",
+        f"- **Strength**: {priced.cost}.",
+        *(f"- **Noise**: {_noise(share)}." for share in priced.shares),
+        f"- **Intervals** hold with {float(priced.confidence):.0%} confidence; they cover noise, not clamping.",
+        *(f"- **Note**: {note}." for note in priced.checked.notes),
+    ]
+    if priced.checked.contribution is not None:
+        lines.append(
+            "- **Limits**: what one person adds is bounded as the manifest declares; values outside the declared "
+            "bounds were clamped to them."
+        )
+    lines += [f"- **Receipt**: `{release.receipt}`"]
+    return "\n".join(lines)
+
+
+def _noise(share: Share) -> str:
+    name = share.measured.name
+    match share.mechanism:
+        case Geometric() | Staircase() | Gaussian() as noise:
+            kind = type(noise).__name__.lower()
+            scale = share.measured.scale
+            return f"{name}: exact {kind} noise, ± {format_number(noise.radius('0.05') / scale)} at 95 %"
+        case Exponential() | PermuteAndFlip() as choice:
+            kind = "exponential mechanism" if isinstance(choice, Exponential) else "permute-and-flip"
+            return f"{name}: chosen by the {kind}"
+        case Threshold():
+            return f"{name}: group keys shown only where enough people share them"

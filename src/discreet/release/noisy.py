@@ -1,0 +1,146 @@
+"""The moment of release: exact integers go in, noisy ones come out, and nothing else does.
+
+Each exact integer meets its mechanism once.  What comes out, a `Noisy`, is all that anything later may see:
+group keys that are public or were selected privately, and one released value for each key and
+measurement.  Its stored form is canonical, so the same release is always the same bytes.
+"""
+
+import json
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from typing import Any, assert_never
+
+import numpy as np
+
+from discreet.engines.exact import Exact
+from discreet.errors import LedgerError
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.staircase import Staircase
+from discreet.mechanisms.threshold import Threshold
+from discreet.query.allocate import Quote, Share
+from discreet.query.formula import Public
+from discreet.query.measure import Declared, Measurement, ModeChoice, Private, QuantileChoice
+
+Key = tuple[Public, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Noisy:
+    """Released values: for each measurement, one for each key, in natural units.
+
+    A measurement that only selected the keys has no value of its own and holds None.
+    """
+
+    keys: tuple[Key, ...]
+    values: tuple[tuple[Public, ...], ...]
+
+    def at(self, row: int) -> dict[int, Public]:
+        """Return the released value of each measurement for one key."""
+        return {position: column[row] for position, column in enumerate(self.values)}
+
+
+def draw(priced: Quote, exact: Exact) -> Noisy:
+    """Draw the noise, once."""
+    keys = _keys(priced, exact)
+    return Noisy(
+        keys,
+        tuple(_values(share, f"m{position}", keys, exact) for position, share in enumerate(priced.shares)),
+    )
+
+
+def _keys(priced: Quote, exact: Exact) -> tuple[Key, ...]:
+    match priced.checked.keys:
+        case Declared() as declared:
+            return declared.product()
+        case Private(_, people):
+            mechanism = priced.shares[people].mechanism
+            if not isinstance(mechanism, Threshold):
+                raise TypeError("group keys found in the data need a threshold")
+            found = exact.groups(f"m{people}")
+            kept = mechanism.sample(np.array(exact.integers(f"m{people}", found), dtype=np.int64))
+            return tuple(key for key, keep in zip(found, kept, strict=True) if keep)
+        case never:
+            assert_never(never)
+
+
+def _values(share: Share, output: str, keys: tuple[Key, ...], exact: Exact) -> tuple[Public, ...]:
+    match share.measured, share.mechanism:
+        case _, Threshold():
+            return (None,) * len(keys)
+        case Measurement(scale=scale), (Geometric() | Staircase() | Gaussian()) as noise:
+            # One array, one call: every cell gets noise of its own.
+            noisy = noise.sample(np.array(exact.integers(output, keys), dtype=object))  # type: ignore[arg-type]
+            return tuple(_natural(int(value), scale) for value in noisy)
+        case QuantileChoice() as choice, Exponential() as mechanism:
+            return tuple(
+                choice.pick(mechanism, share.offset, exact.weights(output, key))  # type: ignore[arg-type]
+                for key in keys
+            )
+        case ModeChoice() as choice, (Exponential() | PermuteAndFlip()) as mechanism:
+            return tuple(choice.pick(mechanism, exact.weights(output, key)) for key in keys)  # type: ignore[arg-type]
+        case _:
+            raise TypeError("this mechanism cannot release this measurement")
+
+
+def _natural(value: int, scale: int) -> int | Fraction:
+    natural = Fraction(value, scale)
+    return natural.numerator if natural.denominator == 1 else natural
+
+
+FORMAT = "release/1"
+
+
+def encode(noisy: Noisy) -> bytes:
+    """Return the one stored form of released values."""
+    body = [
+        FORMAT,
+        [[_write(v) for v in key] for key in noisy.keys],
+        [[_write(v) for v in c] for c in noisy.values],
+    ]
+    return json.dumps(body, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
+
+
+def decode(payload: bytes) -> Noisy:
+    """Return the released values that were stored."""
+    match json.loads(payload):
+        case ["release/1", list(keys), list(values)]:
+            return Noisy(
+                tuple(tuple(_read(v) for v in key) for key in keys),
+                tuple(tuple(_read(v) for v in c) for c in values),
+            )
+    raise LedgerError("the ledger holds an answer in a form this version does not know; upgrade discreet")
+
+
+def _write(value: Public) -> Any:
+    match value:
+        case None | bool() | str():
+            return value
+        case int():
+            return {"n": str(value)}
+        case Fraction():
+            return {"q": str(value)}
+        case datetime():
+            return {"t": value.isoformat()}
+        case date():
+            return {"d": value.isoformat()}
+        case _:
+            assert_never(value)
+
+
+def _read(stored: Any) -> Public:
+    match stored:
+        case None | bool() | str():
+            return stored
+        case {"n": str(text)}:
+            return int(text)
+        case {"q": str(text)}:
+            return Fraction(text)
+        case {"t": str(text)}:
+            return datetime.fromisoformat(text)
+        case {"d": str(text)}:
+            return date.fromisoformat(text)
+    raise LedgerError("the ledger holds a value in a form this version does not know; upgrade discreet")

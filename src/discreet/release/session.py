@@ -1,0 +1,265 @@
+"""A session: a curator's data, its budget, and the one path by which a question becomes a release.
+
+    read, check, price        pure; refusals and quotes are free and never depend on the data
+    reserve                   durable before anything is looked at
+    run, draw, record         no refund from here on
+    return                    the recorded answer, and no other
+
+A failure after the reservation stays spent.  The same question on the same version of the data is answered
+from the ledger, free.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from discreet.engines.duckdb import DuckDB, open_tables
+from discreet.engines.exact import Request as Statement
+from discreet.errors import CatalogError, EngineError
+from discreet.exact.coins import source
+from discreet.exact.number import Real, positive, rational
+from discreet.ledger import BudgetView, Granted, Ledger, Request, Stored, open_ledger
+from discreet.mechanisms.codec import encode as encode_mechanism
+from discreet.privacy.adjacency import Unit
+from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
+from discreet.query.allocate import Quote, quote
+from discreet.query.catalog import Catalog, load
+from discreet.query.check import Limits, check
+from discreet.query.measure import Checked, Private
+from discreet.query.plan import Block
+from discreet.query.rewrite import statements
+from discreet.query.sql import read
+from discreet.release.answer import Release
+from discreet.release.noisy import decode, draw, encode
+from discreet.release.sources import declared, origins
+
+KEY_QUESTIONS = 100
+"""A question that finds its own group keys may use this part of the budget's slack unless told otherwise."""
+
+
+@dataclass
+class Session:
+    """Open data with its ledger; use `open`."""
+
+    catalog: Catalog
+    engine: DuckDB
+    ledger: Ledger
+    analyst: str = "analyst"
+    project: str = "project"
+    _scratch: TemporaryDirectory[str] | None = None
+
+    def quote(
+        self,
+        question: str | Block,
+        *,
+        epsilon: Real | None = None,
+        within: Real | None = None,
+        confidence: Real = "0.95",
+        delta: Real | None = None,
+        limits: Limits | None = None,
+    ) -> Quote:
+        """Return, free of charge, what a question would cost and how wrong its answer may be."""
+        checked = self._check(question, limits)
+        budget = self._budget()
+        own = Fraction(0)
+        if isinstance(checked.keys, Private):
+            own = _own_delta(budget) if delta is None else rational(delta, "delta")
+        return quote(
+            checked,
+            epsilon=epsilon,
+            within=within,
+            confidence=confidence,
+            concentrated=isinstance(budget, ApproximateBudget),
+            delta=own,
+        )
+
+    def query(
+        self,
+        question: str | Block,
+        *,
+        epsilon: Real | None = None,
+        within: Real | None = None,
+        confidence: Real = "0.95",
+        delta: Real | None = None,
+        limits: Limits | None = None,
+        request_id: str | None = None,
+    ) -> Release:
+        """Answer a question privately, at the price of its quote; asked before, it is free."""
+        priced = self.quote(
+            question, epsilon=epsilon, within=within, confidence=confidence, delta=delta, limits=limits
+        )
+        request = Request(
+            request_id=request_id or secrets.token_hex(16),
+            dataset=self.catalog.name,
+            snapshot=self.catalog.version,
+            project=self.project,
+            analyst=self.analyst,
+            question=priced.checked.canonical,
+            cost=priced.cost,
+            mechanisms=tuple(encode_mechanism(share.mechanism) for share in priced.shares),
+        )
+        match self.ledger.reserve(request):
+            case Stored() as stored:
+                return self._release(question, priced, stored, free=True)
+            case Granted() as granted:
+                return self._release(question, priced, self._run(priced, granted), free=False)
+
+    def _run(self, priced: Quote, granted: Granted) -> Stored:
+        try:
+            exact = self.engine.run(_statements(priced), source().bits(63))
+        except EngineError:
+            self.ledger.fail(granted, "engine-error")
+            raise
+        return self.ledger.answer(granted, encode(draw(priced, exact)))
+
+    def _release(self, question: str | Block, priced: Quote, stored: Stored, *, free: bool) -> Release:
+        text = question if isinstance(question, str) else priced.checked.canonical
+        return Release(
+            text,
+            self.catalog.name,
+            priced,
+            decode(stored.payload),
+            self._unit(priced.checked),
+            stored.receipt,
+            free,
+        )
+
+    def _check(self, question: str | Block, limits: Limits | None) -> Checked:
+        block = read(question) if isinstance(question, str) else question
+        return check(block, self.catalog, limits)
+
+    def _unit(self, checked: Checked) -> Unit:
+        tables = [self.catalog.table(name) for name in checked.tables]
+        column = next((table.unit for table in tables if table is not None and table.unit is not None), None)
+        return Unit(column, checked.rows.adjacency)
+
+    def _budget(self) -> Budget:
+        return declared_budget(self.catalog)
+
+    @property
+    def budget(self) -> BudgetView:
+        """Return what is spent and what is left, for every limit."""
+        return self.ledger.budget(self.catalog.name)
+
+    def close(self) -> None:
+        """Close the data and the ledger."""
+        self.engine.close()
+        self.ledger.close()
+        if self._scratch is not None:
+            self._scratch.cleanup()
+
+    def __enter__(self) -> "Session":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def open(  # noqa: A001 - reads as dp.open
+    data: str | Path | None = None,
+    *,
+    epsilon: Real | None = None,
+    delta: Real = 0,
+    ledger: str | Path | None = None,
+    analyst: str = "analyst",
+    project: str = "project",
+    timeout: float | None = None,
+    name: str = "dataset",
+    **tables: Any,
+) -> Session:
+    """Open data for private questions.
+
+    `data` is a manifest (.toml), or a file of data; tables can also be given by name as frames or paths,
+    `dp.open(people=frame, unit="person_id", epsilon=1)`, with the keys of a manifest's table section.  A
+    budget given here without a ledger lasts as long as the session; with one it is durable.
+    """
+    if data is not None and Path(data).suffix == ".toml":
+        if tables or epsilon is not None:
+            raise CatalogError("a manifest already declares tables and budget; leave the other arguments out")
+        catalog = load(data)
+        frames: dict[str, Any] = {}
+        home: str | Path | None = ledger or catalog.ledger or f"{Path(data).stem}.ledger"
+        if isinstance(home, str) and not home.startswith(("postgresql://", "postgres://")):
+            home = catalog.folder / home
+    else:
+        if epsilon is None:
+            raise CatalogError("give a budget: epsilon=..., the most that all answers together may cost")
+        budget = {"epsilon": str(positive(epsilon, "epsilon")), "delta": str(rational(delta, "delta"))}
+        catalog, frames = declared(data, tables, name=name, budget=budget)
+        home = ledger
+    return _opened(catalog, frames, home, analyst=analyst, project=project, timeout=timeout)
+
+
+def _opened(
+    catalog: Catalog,
+    frames: Mapping[str, Any],
+    home: str | Path | None,
+    *,
+    analyst: str,
+    project: str,
+    timeout: float | None,
+) -> Session:
+    budget = declared_budget(catalog)
+    engine = open_tables(origins(catalog, frames), folder=catalog.folder, timeout=timeout)
+    scratch = None
+    try:
+        if home is None:
+            scratch = TemporaryDirectory(prefix="discreet-")
+            home = Path(scratch.name) / "session.ledger"
+        book = open_ledger(home)
+        _agree(book, catalog.name, budget)
+    except BaseException:
+        engine.close()
+        if scratch is not None:
+            scratch.cleanup()
+        raise
+    return Session(catalog, engine, book, analyst, project, scratch)
+
+
+def _agree(book: Ledger, dataset: str, budget: Budget) -> None:
+    """Open the dataset's account with the declared cap, or make sure that it has that cap."""
+    if dataset not in book.datasets():
+        book.create_dataset(dataset, budget, reason="declared when the data was first opened")
+        return
+    capped = book.budget(dataset).limits[0].budget
+    if capped != budget:
+        raise CatalogError(
+            f"the ledger caps dataset {dataset} at {_show(capped)}, but {_show(budget)} is declared; a cap "
+            "changes only by an entry of its own: Ledger.set_limit(dataset, EVERYBODY, budget, reason=...)"
+        )
+
+
+def _show(budget: Budget) -> str:
+    match budget:
+        case PureBudget(epsilon):
+            return f"epsilon {float(epsilon):g}"
+        case ApproximateBudget(epsilon, delta):
+            return f"epsilon {float(epsilon):g}, delta {float(delta):g}"
+
+
+def declared_budget(catalog: Catalog) -> Budget:
+    """Return the cap that a catalog declares."""
+    if catalog.budget is None:
+        raise CatalogError("the manifest declares no budget; add [budget] with epsilon = ...")
+    if catalog.budget.delta:
+        return ApproximateBudget(catalog.budget.epsilon, catalog.budget.delta)
+    return PureBudget(catalog.budget.epsilon)
+
+
+def _own_delta(budget: Budget) -> Fraction:
+    match budget:
+        case ApproximateBudget(_, _, slack):
+            return slack / KEY_QUESTIONS
+        case PureBudget():
+            return Fraction(0)
+
+
+def _statements(priced: Quote) -> list[Statement]:
+    return [
+        Statement(sql, statement.keys, statement.outputs, statement.cells)
+        for sql, statement in zip(priced.sql, statements(priced.checked), strict=True)
+    ]
