@@ -23,6 +23,7 @@ from flint import arb
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, ball, enclose, non_negative
 from discreet.privacy.bounds import FULLY, Bounds
+from discreet.privacy.filter import Cost
 from discreet.privacy.guarantee import (
     Approximate,
     Concentrated,
@@ -96,10 +97,10 @@ class Composition:
         at = small_delta(delta)
         if len(self) == 1:
             return self.parts[0][0].epsilon(at)
-        slack_low, slack_high = self._slack()
+        slack_low, slack_high = self.slack
         if at < slack_high:
             return Bounds(Fraction(0), None, "no epsilon is enough: the slacks alone exceed this delta")
-        releases = self._releases()
+        releases = self.releases()
         left = (at - slack_high) / (1 - slack_high)
         if left == 0:
             total = releases.pure()
@@ -115,8 +116,8 @@ class Composition:
         at = non_negative(epsilon, "epsilon")
         if len(self) == 1:
             return self.parts[0][0].delta(at)
-        slack_low, slack_high = self._slack()
-        releases = self._releases()
+        slack_low, slack_high = self.slack
+        releases = self.releases()
         route, high = _best([(route, route.delta(releases, at)) for route in _wanted(releases)])
         low, _ = tight_delta(releases.attained(), at)
         top = slack_high + (1 - slack_high) * high
@@ -129,13 +130,21 @@ class Composition:
     def explain(self, delta: Real) -> Explanation:
         """Return every route's epsilon at this delta, with its theorem."""
         at = small_delta(delta)
-        bounds, slack = self.epsilon(at), self._slack()[1]
-        releases = self._releases()
+        bounds, slack = self.epsilon(at), self.slack[1]
+        releases = self.releases()
         lines = tuple(
             Line(route.name, self._line(route, releases, at, slack), route.adaptive, route.theorem)
             for route in ROUTES
         )
         return Explanation(at, bounds, lines)
+
+    def price(self) -> Cost:
+        """Return what a filter charges: the sum of what it charges for the parts."""
+        total = Cost.zero
+        for part, n in self.parts:
+            each = part.price()
+            total += Cost(None if each.epsilon is None else n * each.epsilon, n * each.rho, n * each.delta)
+        return total
 
     def __len__(self) -> int:
         """Return the number of releases."""
@@ -153,7 +162,9 @@ class Composition:
         # The largest losses of other laws are rounded up to one part in 2**96 each.
         return Bounds(total * (1 - Fraction(1, 2**90)), total, BASIC.name, BASIC.adaptive)
 
-    def _slack(self) -> tuple[Fraction, Fraction]:
+    @property
+    def slack(self) -> tuple[Fraction, Fraction]:
+        """Return rationals around the probability that some release reveals everything."""
         slacks = [(_slack_of(part), n) for part, n in self.parts if _slack_of(part)]
         if not slacks:
             return Fraction(0), Fraction(0)
@@ -170,7 +181,8 @@ class Composition:
             return slacks[0][0], slacks[0][0]
         return enclose(lost)
 
-    def _releases(self) -> Releases:
+    def releases(self) -> Releases:
+        """Return the loss laws and the zCDP of the parts, slacks set aside."""
         laws: dict[Law, int] = {}
         rho = Fraction(0)
         for part, n in self.parts:

@@ -13,15 +13,15 @@ delta - s.  Admit a release only while the sum of the slacks is at most s and, b
     the sum of the rhos is at most rho,   or   the sum of the epsilons is at most epsilon.
 
 Then the whole interaction is (epsilon, delta)-private, however the costs are chosen.
-Proof.  A release with slack d is, with probability 1 - d, a release without slack (for (epsilon, d)-privacy
-this is the decomposition of Kairouz, Oh and Viswanath, whose good part is epsilon-private, hence also
-zCDP).  A union bound over the steps pays at most s for ever leaving the good parts.  On the good parts let
-L be the loss of the transcript and R the sum of the rhos along it.  For a fixed order a,
-exp((a - 1) L - a (a - 1) R) is a supermartingale that starts at 1, because the next rho is known before the
-next answer; so its mean at the end is at most 1.  The transcripts that end with their epsilons summing to at
-most epsilon have L <= epsilon and add nothing to E[(1 - exp(epsilon - L))_+]; all others have R <= rho, where
-the positive part is at most c_a exp((a - 1) (L - epsilon)), so together they add at most
-c_a exp((a - 1) (a rho - epsilon)) = delta - s.
+Proof.  A release with slack d is, with probability 1 - d, a release without slack (for (epsilon,
+d)-privacy this is the decomposition of Kairouz, Oh and Viswanath, whose good part is epsilon-private,
+hence also zCDP).  A union bound over the steps pays at most s for ever leaving the good parts.  On the
+good parts let L be the loss of the transcript and R the sum of the rhos along it.  For a fixed order a,
+exp((a - 1) L - a (a - 1) R) is a supermartingale that starts at 1, because the next rho is known before
+the next answer; so its mean at the end is at most 1.  The transcripts that end with their epsilons
+summing to at most epsilon have L <= epsilon and add nothing to E[(1 - exp(epsilon - L))_+]; all others
+have R <= rho, where the positive part is at most c_a exp((a - 1) (L - epsilon)), so together they add at
+most c_a exp((a - 1) (a rho - epsilon)) = delta - s.
 
 The share s must be fixed in advance: letting the analyst trade slack for rho as answers come in is not
 covered, because she could spend slack where the loss came out low and rho where it came out high.
@@ -29,8 +29,9 @@ covered, because she could spend slack where the loss came out low and rho where
 Costs are kept on one grid of rationals and are rounded up when they enter, so sums never grow in size; the
 grid holds every decimal of up to 40 places and every fraction with a denominator up to 60 exactly.
 
-References.  Filters: Rogers, Roth, Ullman, Vadhan, NeurIPS 2016.  Concentrated and Renyi filters: Feldman and
-Zrnic, NeurIPS 2021; Lecuyer, 2021; approximate zCDP filters: Whitehouse, Ramdas, Rogers, Wu, ICML 2023.
+References.  Filters: Rogers, Roth, Ullman, Vadhan, NeurIPS 2016.  Concentrated and Renyi filters: Feldman
+and Zrnic, NeurIPS 2021; Lecuyer, 2021; approximate zCDP filters: Whitehouse, Ramdas, Rogers, Wu, ICML
+2023.
 """
 
 from dataclasses import dataclass

@@ -5,10 +5,10 @@ A mechanism M is (epsilon, delta)-private when, for all neighbours D, D' and all
     Pr[M(D) in S] <= exp(epsilon) * Pr[M(D') in S] + delta.
 
 Each guarantee answers the same questions: `epsilon(delta)`, the smallest epsilon it promises at that
-delta; `delta(epsilon)`; and `group(k)`, what it promises to k units at once.  For pure, approximate and
-whole-law guarantees the answers are tight: some mechanism that satisfies the guarantee attains them, and
-the bounds differ by rounding only.  For concentrated privacy `high` is the best known conversion and
-`low` what the Gaussian, one such mechanism, attains.
+delta; `delta(epsilon)`; `group(k)`, what it promises to k units at once; and `price()`, what a filter
+charges.  For pure, approximate and whole-law guarantees the answers are tight: some mechanism that
+satisfies the guarantee attains them, and the bounds differ by rounding only.  For concentrated privacy
+`high` is the best known conversion and `low` what the Gaussian, one such mechanism, attains.
 
 References.  The extremal mechanism of (epsilon, delta)-privacy: Kairouz, Oh, Viswanath, ICML 2015.
 """
@@ -20,6 +20,7 @@ from discreet.errors import ParameterError
 from discreet.exact.number import Real, non_negative, rational
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.bounds import Bounds
+from discreet.privacy.filter import Cost
 from discreet.privacy.loss import GaussianLoss, Law, ResponseLoss
 from discreet.privacy.zcdp import delta_of_rho, epsilon_of_rho
 
@@ -60,6 +61,10 @@ class Pure:
         """Return the promise to `size` units at once: the cost multiplies."""
         return Pure(self.cost * group_size(size))
 
+    def price(self) -> Cost:
+        """Return what a filter charges."""
+        return Cost.pure(self.cost)
+
 
 @dataclass(frozen=True, slots=True)
 class Approximate:
@@ -86,6 +91,10 @@ class Approximate:
         """Return the promise to `size` units at once: k c, and slack (e^{kc} - 1) / (e^c - 1), rounded up."""
         law = ResponseLoss(self.cost, self.slack).group(group_size(size))
         return Approximate(law.cost, law.slack)
+
+    def price(self) -> Cost:
+        """Return what a filter charges."""
+        return Cost.approximate(self.cost, self.slack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +135,10 @@ class Concentrated:
             )
         return Concentrated(self.rho * group_size(size) ** 2)
 
+    def price(self) -> Cost:
+        """Return what a filter charges."""
+        return Cost.concentrated(self.rho, self.slack)
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -146,6 +159,10 @@ class Profile:
     def group(self, size: int) -> "Profile":
         """Return the promise to `size` units at once."""
         return Profile(self.law.group(group_size(size)))
+
+    def price(self) -> Cost:
+        """Return what a filter charges: the law's own zCDP, smaller than that of its epsilon alone."""
+        return Cost(self.law.pure, self.law.rho, self.law.slack)
 
     @classmethod
     def of_atoms(cls, *pairs: tuple[tuple[Fraction, Fraction], ...]) -> "Profile":

@@ -151,7 +151,7 @@ def _renyi_epsilon(releases: Releases, left: Fraction) -> Fraction | None:
         return np.asarray((_log_moment(releases, tilts) + chernoff_constant(tilts) - target) / tilts)
 
     theta = Fraction(float(np.float32(lowest(bound)[0])))
-    moment = _log_moment_up(releases, theta)
+    moment = log_moment_up(releases, theta)
     return max(
         Fraction(0), enclose(lambda: (ball(moment) + _constant(theta) - ball(left).log()) / ball(theta))[1]
     )
@@ -164,7 +164,7 @@ def _renyi_delta(releases: Releases, epsilon: Fraction) -> Fraction | None:
         return np.asarray(_log_moment(releases, tilts) + chernoff_constant(tilts) - tilts * at)
 
     theta = Fraction(float(np.float32(lowest(height)[0])))
-    moment = _log_moment_up(releases, theta)
+    moment = log_moment_up(releases, theta)
     return min(Fraction(1), enclose(lambda: (ball(moment - theta * epsilon) + _constant(theta)).exp())[1])
 
 
@@ -184,7 +184,8 @@ def _log_moment(releases: Releases, tilts: Reals) -> Reals:
     return np.asarray(total)
 
 
-def _log_moment_up(releases: Releases, theta: Fraction) -> Fraction:
+def log_moment_up(releases: Releases, theta: Fraction) -> Fraction:
+    """Return the sum of the log moments at a theta that is a float, rounded up."""
     ranges, rest = _split(releases)
     total = loss_sum(rest)
     tilt = np.array([float(theta)])
