@@ -42,8 +42,8 @@ def channel_picture(channel: Table, remap: Mapping[Label, Label] | None = None, 
     # Title and configuration belong to the outermost chart only.
     title_block, theme = chart.title, chart.config
     chart.title = chart.config = alt.Undefined
-    layered = alt.layer(chart, rings).properties(title=title_block)
-    layered.config = theme
+    layered = alt.layer(chart, rings)
+    layered.title, layered.config = title_block, theme
     return layered
 
 
