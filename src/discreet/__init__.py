@@ -1,1 +1,71 @@
-"""discreet: answers questions about people without giving any one of them away."""
+"""discreet answers questions about people without giving any one of them away.
+
+    import discreet as dp
+
+    data = dp.open("clinic.toml")      # or dp.open(people=frame, unit="person_id", epsilon=1)
+    print(data.query("SELECT ward, COUNT(*) FROM visits GROUP BY ward", epsilon=0.1))
+
+Every name below is loaded when it is first used, so importing the package is quick.
+"""
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "discreet.audit": ("audit", "replay"),
+    "discreet.errors": (
+        "BudgetError",
+        "CatalogError",
+        "CertificateError",
+        "DiscreetError",
+        "EngineError",
+        "EntropyError",
+        "LedgerError",
+        "ParameterError",
+        "ProgramError",
+        "QueryError",
+    ),
+    "discreet.ledger": ("open_ledger",),
+    "discreet.mechanisms.exponential": ("Exponential", "Levels"),
+    "discreet.mechanisms.gaussian": ("Gaussian",),
+    "discreet.mechanisms.geometric": ("Geometric",),
+    "discreet.mechanisms.knorm": ("KNorm",),
+    "discreet.mechanisms.laplace": ("Laplace",),
+    "discreet.mechanisms.noisy_max": ("NoisyMax",),
+    "discreet.mechanisms.permute_and_flip": ("PermuteAndFlip",),
+    "discreet.mechanisms.quantile": ("Quantile",),
+    "discreet.mechanisms.randomized_response": ("RandomizedResponse",),
+    "discreet.mechanisms.sparse_vector": ("SparseVector",),
+    "discreet.mechanisms.staircase": ("Staircase",),
+    "discreet.mechanisms.table": ("Table",),
+    "discreet.mechanisms.threshold": ("NoisyThreshold", "Threshold"),
+    "discreet.mechanisms.truncated_geometric": ("TruncatedGeometric",),
+    "discreet.mechanisms.truncated_laplace": ("TruncatedLaplace",),
+    "discreet.privacy.adjacency": ("Adjacency", "Unit"),
+    "discreet.privacy.bounds": ("Bounds",),
+    "discreet.privacy.compose": ("compose",),
+    "discreet.privacy.filter": ("ApproximateBudget", "Cost", "Filter", "PureBudget"),
+    "discreet.privacy.guarantee": ("Approximate", "Concentrated", "Profile", "Pure"),
+    "discreet.privacy.sensitivity": ("Sensitivity",),
+    "discreet.release.answer": ("Release",),
+    "discreet.release.session": ("Session", "open"),
+    "discreet.verify": ("verify",),
+}
+_WHERE = {name: module for module, names in _HOME.items() for name in names}
+
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    module = _WHERE.get(name)
+    if module is None:
+        raise AttributeError(f"module 'discreet' has no attribute {name!r}")
+    value = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -15,6 +15,7 @@ from discreet.query.formula import Public, measured
 from discreet.release.card import card
 from discreet.release.noisy import Noisy
 from discreet.release.table import Row, rows
+from discreet.release.text import price
 from discreet.show.number import format_number
 
 
@@ -125,7 +126,7 @@ class Release:
             + "</tr>"
             for r in self.rows
         )
-        caption = f"{self.quote.cost}; intervals at {float(self.quote.confidence):.0%}"
+        caption = f"{price(self.quote.cost)}; intervals at {float(self.quote.confidence):.0%}"
         head = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
         return f"<table>{head}<tbody>{body}</tbody></table>"
 

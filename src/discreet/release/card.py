@@ -10,6 +10,7 @@ from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.allocate import Share
+from discreet.release.text import price
 from discreet.show.number import format_number
 
 if TYPE_CHECKING:
@@ -31,14 +32,14 @@ def card(release: "Release") -> str:
         f"Question: `{' '.join(release.question.split())}`",
         "",
         f"- **Protects** {whom}: the answer would have been almost as likely {differ}.",
-        f"- **Strength**: {priced.cost}.",
+        f"- **Strength**: {price(priced.cost)}.",
         *(f"- **Noise**: {_noise(share)}." for share in priced.shares),
-        f"- **Intervals** hold with {float(priced.confidence):.0%} confidence; they cover noise, not clamping.",
+        f"- **Intervals** hold with {float(priced.confidence):.0%} confidence; they cover the noise.",
         *(f"- **Note**: {note}." for note in priced.checked.notes),
     ]
     if priced.checked.contribution is not None:
         lines.append(
-            "- **Limits**: what one person adds is bounded as the manifest declares; values outside the declared "
+            "- **Limits**: what one person adds is bounded as declared; values outside the declared "
             "bounds were clamped to them."
         )
     lines += [f"- **Receipt**: `{release.receipt}`"]

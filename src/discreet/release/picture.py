@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import ParameterError
 from discreet.query.formula import measured
 from discreet.release.answer import plain
+from discreet.release.text import price
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release
@@ -34,6 +35,6 @@ def picture(release: "Release") -> Any:
         low="low",
         high="high",
         title=f"{outputs[place].name}, {release.dataset}",
-        subtitle=f"{release.quote.cost}; whiskers hold with {float(release.quote.confidence):.0%} confidence",
+        subtitle=f"{price(release.quote.cost)}; whiskers at {float(release.quote.confidence):.0%} confidence",
         x_title=", ".join(column.name for column in release.quote.checked.keys.columns),
     )

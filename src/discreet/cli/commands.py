@@ -1,0 +1,14 @@
+"""The table of subcommands."""
+
+from collections.abc import Callable
+from typing import Any
+
+from discreet.cli.demo import demo
+from discreet.cli.optimal import optimal
+from discreet.cli.query import query
+
+COMMANDS: dict[str, Callable[..., Any]] = {
+    "demo": demo,
+    "optimal": optimal,
+    "query": query,
+}

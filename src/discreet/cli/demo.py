@@ -1,0 +1,217 @@
+"""`discreet demo`: the whole story in one command, on data it generates."""
+
+from pathlib import Path
+from time import perf_counter
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from discreet.release.answer import Release
+    from discreet.release.session import Session
+
+BY_WARD = (
+    "SELECT ward, COUNT(*) AS visits, AVG(cost) AS mean_cost FROM visits GROUP BY ward ORDER BY visits DESC"
+)
+BY_REGION = """SELECT p.region, AVG(v.cost) AS mean_cost
+FROM patients p JOIN visits v ON p.person_id = v.person_id
+WHERE p.smoker GROUP BY p.region"""
+BY_BUILDING = """SELECT w.building, COUNT(*) AS visits
+FROM visits v JOIN wards w ON v.ward = w.ward GROUP BY w.building"""
+PER_PERSON = """SELECT COUNT(*) AS frequent_patients FROM (
+  SELECT person_id, COUNT(*) AS n FROM visits GROUP BY person_id
+) WHERE n >= 6"""
+MEDIAN = """SELECT MEDIAN(waited) AS median_wait, QUANTILE(waited, 0.9) AS nine_in_ten
+FROM visits WHERE ward = 'Emergency'"""
+NOSY = "SELECT COUNT(*) FROM visits WHERE (SELECT COUNT(*) FROM visits) > 1000"
+
+
+def demo(
+    folder: Annotated[Path, typer.Option(help="Where to put the generated data and the report.")] = Path(
+        "demo-out"
+    ),
+    people: Annotated[int, typer.Option(help="How many people to make up.")] = 200_000,
+) -> None:
+    """Make up a clinic, ask private questions about it, and watch the budget run out."""
+    from rich.console import Console
+
+    from discreet.cli.clinic import generate
+    from discreet.release.session import open as open_session
+
+    console = Console(highlight=False)
+    _fresh(folder)
+    with console.status("making up a clinic ..."):
+        start = perf_counter()
+        manifest = generate(folder, people)
+    console.rule("[bold]discreet[/]: answers about people, and nobody given away")
+    console.print(
+        f"\nA made-up clinic with {people:,} patients is in [bold]{folder}/[/] "
+        f"({perf_counter() - start:.1f} s). Its manifest says what is public, bounds what each person adds, "
+        "and allows epsilon = 3 in all, for ever."
+    )
+    with open_session(manifest) as session:
+        answers = _story(console, session)
+        _run_out(console, session)
+        report = folder / "report.html"
+        _report(report, answers, session)
+    console.print(f"\n[bold]report[/] {report}")
+    console.print(
+        f'[bold]try[/] discreet query {manifest} "SELECT COUNT(*) AS n FROM visits" --dry-run --epsilon 1'
+    )
+
+
+def _story(console: "Console", session: "Session") -> list["Release"]:
+    answers = []
+    _title(console, 1, "What would it cost?", "A quote is free: no data is touched.")
+    _sql(console, BY_WARD)
+    _quote(console, session, BY_WARD, epsilon="0.5")
+
+    _title(console, 2, "Ask", "Exact integer noise, one answer, its error bars, its price.")
+    answers.append(_ask(console, session, BY_WARD, epsilon="0.5"))
+    console.print(_bars(answers[-1]))
+
+    _title(console, 3, "Accuracy first", "Say how close you need to be; pay the least that gets there.")
+    _sql(console, BY_BUILDING)
+    answers.append(_ask(console, session, BY_BUILDING, within="400"))
+
+    _title(
+        console,
+        4,
+        "People, not rows",
+        "Joins and subqueries work per person; a person with 60 visits counts as 10.",
+    )
+    for text in (BY_REGION, PER_PERSON, MEDIAN):
+        _sql(console, text)
+        answers.append(_ask(console, session, text, epsilon="0.3"))
+
+    _title(console, 5, "A refusal that teaches", "It costs nothing and never depends on the data.")
+    _sql(console, NOSY)
+    _refused(console, session, NOSY)
+
+    _title(console, 6, "The same question again", "Same data, same question: the stored answer, free.")
+    again = session.query(BY_WARD, epsilon="0.5")
+    console.print(f"  free: {again.free}, the same bytes: {again.noisy == answers[0].noisy}")
+    return answers
+
+
+def _run_out(console: "Console", session: "Session") -> None:
+    from discreet.errors import BudgetError
+
+    _title(console, 7, "The budget runs out", "The ledger refuses before anything is looked at.")
+    asked = 0
+    try:
+        while True:
+            session.query(f"SELECT COUNT(*) AS n FROM visits WHERE waited > {asked}", epsilon="0.2")
+            asked += 1
+    except BudgetError as refusal:
+        console.print(f"  {asked} more questions were answered, then: [red]{refusal}[/]")
+    for limit in session.budget.limits:
+        console.print(f"  {limit.scope}: spent {limit.spent}, left {limit.remaining}")
+    report = session.ledger.verify()
+    console.print(f"  the ledger's chain of seals verifies: {report.trusted}")
+
+
+def _title(console: "Console", number: int, title: str, subtitle: str) -> None:
+    console.print(f"\n[bold cyan]{number}[/] [bold]{title}[/]  [dim]{subtitle}[/]\n")
+
+
+def _sql(console: "Console", text: str) -> None:
+    from rich.padding import Padding
+    from rich.syntax import Syntax
+
+    console.print(Padding(Syntax(text, "sql", background_color="default", word_wrap=True), (0, 2)))
+
+
+def _quote(console: "Console", session: "Session", text: str, **price: str) -> None:
+    from rich.padding import Padding
+
+    from discreet.release.text import price as price_of
+    from discreet.release.text import quote_table
+
+    priced = session.quote(text, **price)  # type: ignore[arg-type]
+    console.print(Padding(quote_table(priced), (1, 2)))
+    console.print(f"  [dim]cost {price_of(priced.cost)}[/]")
+
+
+def _ask(console: "Console", session: "Session", text: str, **price: str) -> "Release":
+    from rich.padding import Padding
+
+    from discreet.release.text import price as price_of
+    from discreet.release.text import rich_table
+
+    start = perf_counter()
+    answer = session.query(text, **price)  # type: ignore[arg-type]
+    spent = (perf_counter() - start) * 1000
+    console.print(Padding(rich_table(answer), (1, 2)))
+    console.print(f"  [dim]± at 95 % · cost {price_of(answer.quote.cost)} · {spent:.0f} ms[/]\n")
+    return answer
+
+
+def _refused(console: "Console", session: "Session", text: str) -> None:
+    from discreet.errors import QueryError
+
+    try:
+        session.query(text, epsilon="0.1")
+    except QueryError as refusal:
+        console.print(f"  [red]{refusal.clause}[/]  {refusal.reason}\n  [green]instead[/]  {refusal.instead}")
+
+
+def _bars(answer: "Release") -> Any:
+    """Return the first measured column as bars for the terminal."""
+    from rich.padding import Padding
+    from rich.table import Table
+
+    rows = answer.rows
+    largest = max(float(row.cells[1]) for row in rows)  # type: ignore[arg-type]
+    shown = Table(box=None, show_header=False, pad_edge=False)
+    for row in rows:
+        length = max(round(float(row.cells[1]) / largest * 48), 0)  # type: ignore[arg-type]
+        shown.add_row(str(row.key[0]), f"[cyan]{'█' * length}[/]")
+    return Padding(shown, (0, 2))
+
+
+def _fresh(folder: Path) -> None:
+    """Remove what an earlier demo left in its folder, so that the story starts with a full budget."""
+    names = (
+        "clinic.ledger",
+        "clinic.ledger-wal",
+        "clinic.ledger-shm",
+        "clinic.ledger.key",
+        "clinic.ledger.anchor",
+    )
+    for name in names:
+        (folder / name).unlink(missing_ok=True)
+    for lock in folder.glob("clinic.ledger*"):
+        lock.unlink()
+
+
+STYLE = """
+body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:3rem auto;color:#222;padding:0 1rem}
+pre{background:#f5f5f2;padding:1rem;border-radius:6px;white-space:pre-wrap}
+table{border-collapse:collapse;margin:1rem 0}
+td,th{padding:.25rem .9rem;text-align:right;border-bottom:1px solid #ddd}
+td:first-child,th:first-child{text-align:left}
+caption{color:#777;font-size:.85rem;text-align:left}
+section{margin:3rem 0}
+svg{max-width:100%;height:auto}
+"""
+
+
+def _report(path: Path, answers: list["Release"], session: "Session") -> None:
+    from html import escape
+
+    from discreet.show.save import svg
+
+    sections = "".join(
+        f"<section><pre>{escape(answer.question)}</pre>{svg(answer.plot())}{answer._repr_html_()}</section>"
+        for answer in answers
+    )
+    left = escape(str(session.budget.limits[0].remaining))
+    path.write_text(
+        "<!doctype html><html lang='en'><meta charset='utf-8'><title>discreet: a private report</title>"
+        f"<style>{STYLE}</style><h1>A private report</h1>"
+        f"<p>Each answer protects every person of the clinic. Left of the budget: {left}.</p>{sections}</html>\n",
+        encoding="utf-8",
+    )

@@ -1,0 +1,146 @@
+"""`discreet query`: ask in SQL, get a private answer with its error bars and price."""
+
+import csv
+import json
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from discreet.query.allocate import Quote
+    from discreet.release.answer import Release
+    from discreet.release.session import Session
+
+
+class Format(StrEnum):
+    """How to print an answer."""
+
+    TABLE = "table"
+    JSON = "json"
+    CSV = "csv"
+
+
+def query(
+    data: Annotated[Path, typer.Argument(help="A manifest (.toml), or a file of data.")],
+    sql: Annotated[str, typer.Argument(help="The question.")],
+    epsilon: Annotated[str | None, typer.Option(help="What to spend on this question.")] = None,
+    within: Annotated[
+        str | None, typer.Option(help="Spend the least that gets every answer this close.")
+    ] = None,
+    confidence: Annotated[str, typer.Option(help="How sure the intervals are.")] = "0.95",
+    delta: Annotated[
+        str | None, typer.Option(help="What the question may use to find its group keys.")
+    ] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Quote only: free, and no data is touched.")
+    ] = False,
+    output: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = Format.TABLE,
+    plot: Annotated[Path | None, typer.Option(help="Save a chart: .svg, .png or .html.")] = None,
+    card: Annotated[bool, typer.Option("--card", help="Print a statement ready for publication.")] = False,
+    unit: Annotated[
+        str | None, typer.Option(help="For a file of data: the column that names a person.")
+    ] = None,
+    rows_per_unit: Annotated[
+        int | None, typer.Option(help="For a file of data: rows kept per person.")
+    ] = None,
+    budget: Annotated[str | None, typer.Option(help="For a file of data: the most it may ever cost.")] = None,
+    analyst: Annotated[str, typer.Option(help="Who asks.")] = "analyst",
+    project: Annotated[str, typer.Option(help="For which project.")] = "project",
+    request: Annotated[str | None, typer.Option(help="A request id, to retry safely.")] = None,
+) -> None:
+    """Ask a question and get a private answer; the same question again is free."""
+    with _open(data, unit, rows_per_unit, budget, analyst, project) as session:
+        if dry_run:
+            priced = session.quote(sql, epsilon=epsilon, within=within, confidence=confidence, delta=delta)
+            show_quote(priced)
+            return
+        answer = session.query(
+            sql, epsilon=epsilon, within=within, confidence=confidence, delta=delta, request_id=request
+        )
+        _print(answer, output)
+        if output is Format.TABLE:
+            show_price(answer, session)
+        if card:
+            typer.echo(answer.card())
+        if plot is not None:
+            answer.plot(str(plot))
+            typer.echo(f"chart: {plot}", err=True)
+
+
+def _open(
+    data: Path, unit: str | None, rows: int | None, budget: str | None, analyst: str, project: str
+) -> "Session":
+    from discreet.errors import CatalogError
+    from discreet.release.session import open as open_session
+
+    if data.suffix == ".toml":
+        return open_session(data, analyst=analyst, project=project)
+    if budget is None:
+        raise CatalogError("a file of data needs --budget EPSILON, the most that all answers may ever cost")
+    given: dict[str, Any] = {"unit": unit, "rows_per_unit": rows}
+    return open_session(
+        data,
+        epsilon=budget,
+        ledger=f"{data}.ledger",
+        name=data.stem,
+        analyst=analyst,
+        project=project,
+        **{key: value for key, value in given.items() if value is not None},
+    )
+
+
+def _print(answer: "Release", output: Format) -> None:
+    from rich.console import Console
+
+    from discreet.release.text import rich_table
+
+    match output:
+        case Format.TABLE:
+            Console().print(rich_table(answer))
+        case Format.JSON:
+            body = {
+                "rows": answer.intervals(answer.quote.confidence),
+                "cost": str(answer.quote.cost),
+                "confidence": float(answer.quote.confidence),
+                "receipt": str(answer.receipt),
+                "free": answer.free,
+            }
+            typer.echo(json.dumps(body, indent=2, default=str))
+        case Format.CSV:
+            records = answer.intervals(answer.quote.confidence)
+            writer = csv.DictWriter(sys.stdout, list(records[0]) if records else list(answer.columns))
+            writer.writeheader()
+            writer.writerows({name: safe_cell(value) for name, value in row.items()} for row in records)
+
+
+def safe_cell(value: object) -> object:
+    """Return a cell that no spreadsheet will take for a formula."""
+    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+
+
+def show_price(answer: "Release", session: "Session") -> None:
+    """Print what the answer cost and what is left."""
+    from rich.console import Console
+
+    from discreet.release.text import price
+
+    left = session.budget.limits[0].remaining
+    paid = "already paid for: free" if answer.free else f"cost {price(answer.quote.cost)}"
+    sure = f"{float(answer.quote.confidence):.0%}"
+    Console(stderr=True, highlight=False).print(f"[dim]± at {sure} · {paid} · left: {left}[/]")
+
+
+def show_quote(priced: "Quote") -> None:
+    """Print a quote: the price, the error of each column, the mechanisms and the SQL that would run."""
+    from rich.console import Console
+
+    from discreet.release.text import price, quote_table
+
+    console = Console(highlight=False)
+    console.print(quote_table(priced))
+    console.print(f"[bold]cost[/] {price(priced.cost)}   [dim]nothing was spent, no data was touched[/]")
+    for statement in priced.sql:
+        console.print(f"[dim]{statement}[/]", markup=True, soft_wrap=True)
