@@ -173,18 +173,11 @@ def _bars(answer: "Release") -> Any:
 
 
 def _fresh(folder: Path) -> None:
-    """Remove what an earlier demo left in its folder, so that the story starts with a full budget."""
-    names = (
-        "clinic.ledger",
-        "clinic.ledger-wal",
-        "clinic.ledger-shm",
-        "clinic.ledger.key",
-        "clinic.ledger.anchor",
-    )
-    for name in names:
-        (folder / name).unlink(missing_ok=True)
-    for lock in folder.glob("clinic.ledger*"):
-        lock.unlink()
+    """Remove the ledger an earlier demo left in its folder, so that the story starts with a full budget."""
+    from shutil import rmtree
+
+    for left in folder.glob("clinic.ledger*"):
+        rmtree(left) if left.is_dir() else left.unlink()
 
 
 STYLE = """
@@ -212,6 +205,6 @@ def _report(path: Path, answers: list["Release"], session: "Session") -> None:
     path.write_text(
         "<!doctype html><html lang='en'><meta charset='utf-8'><title>discreet: a private report</title>"
         f"<style>{STYLE}</style><h1>A private report</h1>"
-        f"<p>Each answer protects every person of the clinic. Left of the budget: {left}.</p>{sections}</html>\n",
+        f"<p>Each answer protects every person. Left of the budget: {left}.</p>{sections}</html>\n",
         encoding="utf-8",
     )
