@@ -24,6 +24,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
+from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.filter import Cost, below_grid
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.privacy.zcdp import pure_rho
@@ -44,7 +45,7 @@ class Share:
     """One measurement with the mechanism that will release it; `offset` is the inward aim of an extreme."""
 
     measured: Measured
-    mechanism: Noise | Choice
+    mechanism: Noise | Choice | Threshold
     offset: int = 0
 
 
@@ -141,6 +142,11 @@ def _share(
     checked: Checked, position: int, epsilon: Fraction, delta: Fraction, *, concentrated: bool
 ) -> Share:
     measurement = checked.measurements[position]
+    parts = len(checked.measurements)
+    if isinstance(checked.keys, Private) and position == checked.keys.people:
+        price = _selection_price(epsilon, parts) if concentrated else epsilon
+        groups = given(measurement.sensitivity.l0)
+        return Share(measurement, Threshold.calibrate(epsilon=price, delta=delta, groups=groups))
     match measurement:
         case Measurement():
             return Share(
@@ -214,6 +220,9 @@ def _charge(shares: tuple[Share, ...], epsilon: Fraction, delta: Fraction, *, co
                 spent += Cost.pure(share.mechanism.guarantee(share.measured.sensitivity).cost)
             case Gaussian():
                 spent += Cost.concentrated(share.mechanism.guarantee(share.measured.sensitivity).rho)
+            case Threshold():
+                kept = share.mechanism.guarantee(given(share.measured.sensitivity.l0))
+                spent += Cost.approximate(kept.cost, kept.slack)
             case Exponential() | PermuteAndFlip():
                 monotone = not isinstance(share.measured, Measurement) and share.measured.monotone
                 guarantee = share.mechanism.guarantee(share.measured.sensitivity, monotone=monotone)

@@ -18,7 +18,7 @@ from discreet.errors import CatalogError, ParameterError
 from discreet.exact.number import Real as Number
 from discreet.exact.number import rational
 from discreet.privacy.adjacency import Adjacency
-from discreet.query.kind import Day, Kind, Moment, Real, Text, Truth, Whole
+from discreet.query.kind import Day, Kind, Moment, Real, Text, Truth, Whole, word
 
 KINDS = ("integer", "decimal", "text", "boolean", "date", "timestamp")
 VALUES_LIMIT = 100_000
@@ -59,6 +59,14 @@ class Table:
     rows_per_group: int | None = None
     public: bool = False
     prepared: bool = False
+
+    @property
+    def offered(self) -> tuple[tuple[str, str], ...]:
+        """What an engine must offer of this table: column names with their declared types."""
+        columns = tuple((column.name, word(column.kind)) for column in self.columns)
+        if self.unit is None or self.column(self.unit) is not None:
+            return columns
+        return (*columns, (self.unit, "identifier"))
 
     def column(self, name: str) -> Column | None:
         """Return the declared column of this name (case does not matter), if there is one."""

@@ -252,6 +252,8 @@ def _deduplicated(source: Source, public: Lineage, key: Scalar) -> Source:
 
 def _nested(nested: Nested, catalog: declared.Catalog, fresh: Names) -> Lineage:
     block, alias = nested.block, nested.alias
+    if nested.name is not None and catalog.table(nested.name) is not None:
+        raise QueryError(f"WITH {nested.name}", "shadows a declared table", "give it another name")
     own = next(fresh)
     inner = trace(block.source, catalog, fresh)
     where = None if block.where is None else _condition(block.where, inner, "WHERE")

@@ -21,6 +21,9 @@ from discreet.query.formula import Formula, Public
 from discreet.query.plan import Scalar
 from discreet.query.statement import Source
 
+WEIGHT = 2**16
+"""Integer units that stand for one whole row when people above their limit are weighted down."""
+
 
 class Sort(StrEnum):
     """What an integer of a measurement counts."""

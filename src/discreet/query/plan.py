@@ -94,10 +94,11 @@ class Scan:
 
 @dataclass(frozen=True, slots=True)
 class Nested:
-    """The rows of another block: a derived table or a common table expression."""
+    """The rows of another block: a derived table, or a common table expression under its `name`."""
 
     block: "Block"
     alias: str
+    name: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,7 @@ from datetime import date
 from discreet.query.fixed import quantise
 from discreet.query.kind import Real, Whole
 from discreet.query.measure import (
+    WEIGHT,
     Checked,
     Declared,
     Fixed,
@@ -55,10 +56,15 @@ def statements(checked: Checked) -> tuple[Statement, ...]:
     ]
     if weighed:
         found.append(_weighed(checked, weighed))
+    people = [
+        f"m{position}"
+        for position, m in enumerate(checked.measurements)
+        if isinstance(m, Measurement) and m.sort is Sort.PEOPLE
+    ]
+    if people:
+        found.append(_people(checked, tuple(people)))
     for position, measurement in enumerate(checked.measurements):
         match measurement:
-            case Measurement(sort=Sort.PEOPLE):
-                found.append(_people(checked, position))
             case Measurement(sort=Sort.DISTINCT):
                 found.append(_distinct(checked, position, measurement))
             case QuantileChoice() | ModeChoice():
@@ -117,7 +123,8 @@ def _slot(fixed: Fixed) -> _Slot:
         return _Slot(fixed.argument, fixed)
     kind = Whole() if fixed.whole else Real()
     integer = quantise(fixed.argument, kind, fixed.scale, fixed.low, fixed.high)
-    if max(abs(fixed.low), abs(fixed.high)) < 2**31:
+    # Sums of 32-bit integers are faster; products of them would overflow.
+    if not fixed.square and max(abs(fixed.low), abs(fixed.high)) < 2**31:
         integer = Call("narrow", (integer,))
     return _Slot(integer, fixed)
 
@@ -144,7 +151,8 @@ def _person_rows(checked: Checked, raws: Sequence[tuple[str, Scalar]], *, unit: 
     if rows.unit is not None:
         conditions.append(_present(rows.unit))
     conditions += [part for column in checked.keys.columns for part in _admitted(column, checked)]
-    return Query((*items, *raws), rows.source, conjunction(tuple(conditions)))
+    found = (*items, *raws) or (("one", Literal(1)),)
+    return Query(found, rows.source, conjunction(tuple(conditions)))
 
 
 def _present(scalar: Scalar) -> Scalar:
@@ -206,7 +214,7 @@ def _weights(
     checked: Checked, named: Sequence[tuple[str, Scalar]]
 ) -> tuple[tuple[tuple[str, Query], ...], Source, Scalar]:
     """Return the rows joined with the weights of the people above their limit, and a row's weight."""
-    limit = given(checked.rows.rows)
+    limit = given(checked.contribution).total
     one = weight_of(checked)
     rows = _person_rows(checked, named, unit=True)
     per_row = Call("quotient", (Literal(one * limit), Call("count_rows", ())))
@@ -226,8 +234,6 @@ def _weights(
 
 def weight_of(checked: Checked) -> int:
     """Return the integer units that stand for one whole row in this question."""
-    from discreet.query.check import WEIGHT
-
     return 1 if checked.rows.rows is None and checked.rows.per_group is None else WEIGHT
 
 
@@ -334,8 +340,8 @@ def _kept(
     return [(over, heavy), (KEPT, union)]
 
 
-def _people(checked: Checked, position: int) -> Statement:
-    keys, output = _keys(checked.keys.columns), f"m{position}"
+def _people(checked: Checked, outputs: tuple[str, ...]) -> Statement:
+    keys = _keys(checked.keys.columns)
     grouped = (Column("r", "u"), *_of("r", keys))
     once = (("u", Column("r", "u")), *zip(keys, _of("r", keys), strict=True))
     cells = Query(once, Inner(_person_rows(checked, (), unit=True), "r"), None, grouped)
@@ -344,13 +350,9 @@ def _people(checked: Checked, position: int) -> Statement:
     if checked.rows.people is not None and keys:
         parts += _kept(("u", *keys), keys, checked.rows.people)
         held = KEPT
-    body = Query(
-        (*zip(keys, _of("c", keys), strict=True), (output, Call("count_rows", ()))),
-        Named(held, "c"),
-        None,
-        _of("c", keys),
-    )
-    return Statement(tuple(parts), body, len(keys), (output,))
+    counts = tuple((output, Call("count_rows", ())) for output in outputs)
+    body = Query((*zip(keys, _of("c", keys), strict=True), *counts), Named(held, "c"), None, _of("c", keys))
+    return Statement(tuple(parts), body, len(keys), outputs)
 
 
 def _distinct(checked: Checked, position: int, measurement: Measurement) -> Statement:
@@ -382,7 +384,7 @@ def _selection(checked: Checked, position: int, selection: Selection) -> Stateme
     seen = _present(Column("r", "x"))
     if isinstance(selection, ModeChoice):
         seen = Among(Column("r", "x"), tuple(Literal(value) for value in selection.values))
-    if checked.rows.rows is None:
+    if weight_of(checked) == 1:
         parts: tuple[tuple[str, Query], ...] = ()
         source: Source = Inner(_person_rows(checked, named, unit=False), "r")
         total: Scalar = Call("count_rows", ())

@@ -101,11 +101,12 @@ def _commented(text: str) -> bool:
 
 def _round_trip(tree: exp.Expr) -> None:
     """Refuse a tree that does not survive being written and read again: two readings of it exist."""
+    written = tree.sql(dialect=DIALECT)
     try:
-        again = parse(tree.sql(dialect=DIALECT), dialect=DIALECT)
+        again = parse(written, dialect=DIALECT)
     except (SqlglotError, RecursionError, ValueError, TypeError, IndexError, AttributeError, KeyError):
         again = []
-    if len(again) != 1 or again[0] is None or again[0].sql(dialect=DIALECT) != tree.sql(dialect=DIALECT):
+    if len(again) != 1 or again[0] is None or again[0].sql(dialect=DIALECT) != written:
         raise QueryError("the question", "can be read in more than one way", "write it more plainly")
 
 
@@ -244,7 +245,7 @@ def _relation(node: exp.Expr, views: Views, level: int) -> Relation:  # noqa: RE
             name = name_of(parts["this"])
             alias = name if parts.get("alias") is None else _alias(parts["alias"])
             if name.lower() in views:
-                return Nested(views[name.lower()], alias)
+                return Nested(views[name.lower()], alias, name)
             return Scan(name, alias)
         case exp.Subquery():
             parts = fields(node, "this", "alias")

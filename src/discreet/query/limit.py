@@ -1,0 +1,109 @@
+"""Which limits on a person's contribution apply to a question, and which of them must be enforced.
+
+A limit that holds by construction (one row per person after grouping by the person, a prepared table, a
+small number of declared groups) is used as it is; another one is taken from the declarations and enforced
+by the rewrite.  A limit on groups is enforced only where it lowers a claim: a total number of rows already
+bounds every sum, so people keep all their groups in sums, and lose some only in counts of people.
+"""
+
+from dataclasses import dataclass
+
+from discreet.errors import QueryError
+from discreet.query.claim import Contribution, contribution
+from discreet.query.lineage import Lineage
+from discreet.query.measure import WEIGHT, Rows
+from discreet.query.plan import Scalar
+
+
+@dataclass(frozen=True, slots=True)
+class Bounding:
+    """The limits of one question over a relation with `size` declared groups (None: keys are private)."""
+
+    scope: Lineage
+    size: int | None
+
+    @property
+    def single(self) -> bool:
+        """Whether there is exactly one group."""
+        return self.size == 1
+
+    @property
+    def structural(self) -> bool:
+        """Whether people are within their limit of rows by construction."""
+        bound, rows = self.scope.bound, self.scope.rows
+        return bound is not None and (rows is None or bound <= rows)
+
+    @property
+    def cellwise(self) -> bool:
+        """Whether limits per group have to be enforced, rather than the total alone."""
+        if self.scope.per_group is None or not self.scope.units:
+            return False
+        rows = self._rows()
+        return rows is None or self.scope.per_group < rows
+
+    @property
+    def weight(self) -> int:
+        """The integer units that stand for one whole row."""
+        return 1 if self.structural and not self.cellwise else WEIGHT
+
+    def _rows(self) -> int | None:
+        return self.scope.bound if self.structural else self.scope.rows
+
+    def sums(self) -> Contribution:
+        """Return the limits of counts of rows, sums and candidate weights."""
+        scope, rows = self.scope, self._rows()
+        if self.cellwise:
+            known = [limit for limit in (scope.groups, self.size, rows) if limit is not None]
+            groups = min(known) if known else None
+            found = contribution(scope.adjacency, rows, scope.per_group, groups, single=self.single)
+        else:
+            groups = scope.bound if self.structural else None
+            found = contribution(scope.adjacency, rows, None, groups, single=self.single)
+        if found is None:
+            raise QueryError(
+                "the table",
+                "does not say how many rows one person may have",
+                "declare rows_per_unit (or groups_per_unit and rows_per_group), or pass rows_per_unit=...",
+            )
+        return found
+
+    def people(self) -> Contribution:
+        """Return the limits of counts of people: each adds 1 to at most so many groups."""
+        scope = self.scope
+        known = [limit for limit in (scope.bound, self.size, scope.groups, scope.rows) if limit is not None]
+        if not known:
+            raise QueryError(
+                "GROUP BY",
+                "does not say in how many groups one person may count",
+                "declare groups_per_unit (or rows_per_unit), or pass groups_per_unit=...",
+            )
+        return Contribution(scope.adjacency, min(known), 1, min(known), self.single)
+
+    def pairs(self) -> Contribution:
+        """Return the limits of counts of distinct values: each person adds at most so many."""
+        rows = self._rows()
+        found = contribution(self.scope.adjacency, rows, None, rows, single=self.single)
+        if found is None:
+            raise QueryError(
+                "COUNT(DISTINCT)",
+                "the table does not say how many rows one person may have",
+                "declare rows_per_unit, or pass rows_per_unit=...",
+            )
+        return found
+
+    def rows(self, where: Scalar | None, *, people: bool) -> Rows:
+        """Return the rows to aggregate with the limits that the rewrite must enforce."""
+        scope = self.scope
+        limit = self.people().total if people else None
+        free = [known for known in (scope.bound, self.size) if known is not None]
+        return Rows(
+            source=scope.source,
+            where=where,
+            unit=scope.unit,
+            adjacency=scope.adjacency,
+            bound=scope.bound,
+            rows=None if self.structural else scope.rows,
+            groups=scope.groups if self.cellwise else None,
+            per_group=scope.per_group if self.cellwise else None,
+            people=None if limit is None or (free and limit >= min(free)) else limit,
+        )

@@ -1,0 +1,252 @@
+-- Each paragraph is one hostile or mistaken question; after the arrow, a word its refusal must contain.
+
+-- functions that read files, metadata or other tables
+SELECT COUNT(*) FROM read_csv('/etc/passwd') -> table
+SELECT COUNT(*) FROM read_text('/etc/passwd') -> table
+SELECT COUNT(*) FROM read_parquet('x.parquet') -> table
+SELECT COUNT(*) FROM 'visits.parquet' -> table
+SELECT COUNT(*) FROM glob('*') -> table
+SELECT COUNT(*) FROM duckdb_tables() -> table
+SELECT COUNT(*) FROM duckdb_settings() -> table
+SELECT COUNT(*) FROM pragma_storage_info('visits') -> table
+SELECT COUNT(*) FROM query('SELECT 1') -> table
+SELECT COUNT(*) FROM query_table('visits') -> table
+SELECT COUNT(*) FROM range(10) -> table
+SELECT COUNT(*) FROM generate_series(1, 10) -> table
+SELECT COUNT(*) FROM unnest([1, 2, 3]) -> 
+SELECT COUNT(*) FROM information_schema.tables -> schema
+SELECT COUNT(*) FROM pg_catalog.pg_tables -> schema
+SELECT COUNT(*) FROM main.visits -> schema
+SELECT COUNT(*) FROM memory.main.visits -> schema
+SELECT COUNT(*) FROM sqlite_master -> declared
+SELECT COUNT(*) FROM sniff_csv('x.csv') -> table
+SELECT SUM(stats(age)) FROM visits -> stats
+SELECT COUNT(getenv('HOME')) FROM visits -> getenv
+SELECT COUNT(current_setting('threads')) FROM visits -> current_setting
+SELECT COUNT(version()) FROM visits -> VERSION
+SELECT COUNT(pg_read_file('/etc/passwd')) FROM visits -> pg_read_file
+SELECT COUNT(lo_import('/etc/passwd')) FROM visits -> lo_import
+SELECT COUNT(pg_sleep(10)) FROM visits -> pg_sleep
+SELECT COUNT(sleep_ms(1000)) FROM visits -> sleep_ms
+SELECT COUNT(error(city)) FROM visits -> error
+SELECT COUNT(write_log(city)) FROM visits -> write_log
+SELECT COUNT(nextval('s')) FROM visits -> 
+SELECT COUNT(txid_current()) FROM visits -> txid_current
+SELECT COUNT(current_user) FROM visits -> 
+SELECT COUNT(now()) FROM visits -> 
+SELECT COUNT(CURRENT_DATE) FROM visits -> 
+SELECT COUNT(CURRENT_TIMESTAMP) FROM visits -> 
+SELECT COUNT(uuid()) FROM visits -> 
+SELECT COUNT(rowid) FROM visits -> declared
+SELECT COUNT(*) FROM visits WHERE rowid = 7 -> declared
+
+-- statements other than one SELECT
+SELECT COUNT(*) FROM visits; DROP TABLE visits -> statement
+SELECT COUNT(*) FROM visits; SELECT COUNT(*) FROM visits -> statement
+SELECT COUNT(*) FROM visits;; -> statement
+; -> 
+DROP TABLE visits -> SELECT
+DELETE FROM visits -> SELECT
+UPDATE visits SET age = 1 -> SELECT
+INSERT INTO visits SELECT * FROM visits -> SELECT
+CREATE TABLE t AS SELECT * FROM visits -> SELECT
+CREATE MACRO f(x) AS x -> 
+COPY visits TO '/tmp/x.csv' -> SELECT
+COPY (SELECT * FROM visits) TO '/tmp/x.csv' -> SELECT
+EXPORT DATABASE '/tmp/x' -> SELECT
+ATTACH '/tmp/x.db' -> SELECT
+DETACH memory -> SELECT
+PRAGMA table_info('visits') -> SELECT
+SET threads = 1 -> SELECT
+RESET threads -> SELECT
+INSTALL httpfs -> SELECT
+LOAD httpfs -> SELECT
+CALL pragma_version() -> SELECT
+EXPLAIN SELECT COUNT(*) FROM visits -> SELECT
+EXPLAIN ANALYZE SELECT COUNT(*) FROM visits -> SELECT
+DESCRIBE visits -> SELECT
+SUMMARIZE visits -> SELECT
+SHOW TABLES -> SELECT
+VACUUM -> SELECT
+BEGIN TRANSACTION -> SELECT
+FROM visits -> row
+VALUES (1) -> SELECT
+TABLE visits -> 
+SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM visits -> SELECT
+SELECT COUNT(*) FROM visits INTERSECT SELECT 1 -> SELECT
+SELECT COUNT(*) FROM visits EXCEPT SELECT 1 -> SELECT
+(SELECT COUNT(*) FROM visits) -> 
+nonsense -> 
+SELECT -> 
+ -> 
+
+-- rows instead of aggregates
+SELECT * FROM visits -> row
+SELECT age FROM visits -> aggregate
+SELECT DISTINCT city FROM visits -> aggregate
+SELECT person, COUNT(*) FROM visits GROUP BY person -> person
+SELECT person FROM visits GROUP BY person -> person
+SELECT age, COUNT(*) FROM visits -> GROUP BY
+SELECT visits.* FROM visits -> row
+SELECT COUNT(*), city FROM visits GROUP BY ward -> GROUP BY
+SELECT MAX(person) FROM visits -> 
+SELECT MIN(city) FROM visits -> number
+SELECT ANY_VALUE(city) FROM visits -> 
+SELECT FIRST(age) FROM visits -> 
+SELECT LAST(age) FROM visits -> 
+SELECT ARG_MAX(city, cost) FROM visits -> 
+SELECT LIST(age) FROM visits -> 
+SELECT STRING_AGG(city, ',') FROM visits -> 
+SELECT ARRAY_AGG(age) FROM visits -> 
+SELECT HISTOGRAM(age) FROM visits -> 
+SELECT APPROX_COUNT_DISTINCT(city) FROM visits -> 
+SELECT BIT_XOR(age) FROM visits -> 
+SELECT PRODUCT(age) FROM visits -> 
+SELECT ENTROPY(age) FROM visits -> 
+SELECT KURTOSIS(age) FROM visits -> 
+SELECT CORR(age, cost) FROM visits -> 
+SELECT BOOL_OR(flag) FROM visits -> 
+SELECT SUM(DISTINCT age) FROM visits -> DISTINCT
+SELECT COUNT(DISTINCT age, city) FROM visits -> 
+SELECT MEDIAN(city) FROM visits -> number
+SELECT MODE(city) FROM visits -> values
+SELECT moment, COUNT(*) FROM visits GROUP BY moment -> fine
+SELECT cost, COUNT(*) FROM visits GROUP BY cost -> fine
+
+-- one person could change every row, or see the others
+SELECT COUNT(*) FROM visits WHERE (SELECT COUNT(*) FROM visits) > 1000 -> person
+SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits) -> person
+SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM visits) -> person
+SELECT COUNT(*) FROM visits WHERE person IN (SELECT person FROM visits) -> person
+SELECT COUNT(*) FROM visits WHERE age = ANY (SELECT age FROM visits) -> 
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.person = v.person) -> person
+SELECT (SELECT COUNT(*) FROM visits) FROM visits -> person
+SELECT SUM((SELECT MAX(age) FROM visits)) FROM visits -> person
+SELECT SUM(age) OVER () FROM visits -> window
+SELECT ROW_NUMBER() OVER (ORDER BY age) FROM visits -> 
+SELECT COUNT(*) FROM (SELECT person, RANK() OVER (ORDER BY age) AS r FROM visits) t WHERE r = 1 -> 
+SELECT COUNT(*) FROM visits QUALIFY ROW_NUMBER() OVER () = 1 -> 
+SELECT COUNT(*) FROM (SELECT * FROM visits LIMIT 1) t -> LIMIT
+SELECT COUNT(*) FROM (SELECT * FROM visits ORDER BY age) t -> ORDER BY
+SELECT COUNT(*) FROM (SELECT * FROM visits ORDER BY age LIMIT 10) t -> subquery
+SELECT COUNT(*) FROM (SELECT * FROM visits OFFSET 5) t -> OFFSET
+SELECT COUNT(*) FROM (SELECT DISTINCT city FROM visits) t -> person
+SELECT AVG(n) FROM (SELECT city, COUNT(*) AS n FROM visits GROUP BY city) t -> person
+SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM visits) t -> person
+SELECT COUNT(*) FROM visits TABLESAMPLE 10% -> 
+SELECT COUNT(*) FROM visits USING SAMPLE 10 -> SAMPLE
+SELECT COUNT(*) FROM visits WHERE random() < 0.5 -> random
+SELECT SUM(age * random()) FROM visits -> random
+SELECT COUNT(setseed(0.5)) FROM visits -> setseed
+SELECT COUNT(hash(city)) FROM visits -> hash
+SELECT COUNT(md5(city)) FROM visits -> 
+SELECT COUNT(*) FROM visits WHERE regexp_matches(city, '(a+)+b') -> regular
+SELECT COUNT(*) FROM visits WHERE city SIMILAR TO 'a%' -> 
+SELECT COUNT(*) FROM visits WHERE city ~ 'a' -> 
+SELECT COUNT(*) FROM visits WHERE city LIKE ward -> pattern
+SELECT COUNT(*) FROM visits WHERE city LIKE '%a%b%c%d%e%' -> pattern
+SELECT COUNT(repeat(city, 1000000)) FROM visits -> 
+SELECT COUNT(lpad(city, 1000000, 'x')) FROM visits -> 
+SELECT COUNT(list_transform([age], x -> x + 1)) FROM visits -> 
+SELECT COUNT([age]) FROM visits -> 
+SELECT COUNT({'a': age}) FROM visits -> 
+SELECT COUNT(city[1]) FROM visits -> 
+SELECT COUNT(?) FROM visits -> 
+SELECT COUNT($1) FROM visits -> 
+SELECT COUNT(columns('a.*')) FROM visits -> 
+
+-- joins
+SELECT COUNT(*) FROM visits, visits AS w -> JOIN
+SELECT COUNT(*) FROM visits CROSS JOIN visits AS w -> JOIN
+SELECT COUNT(*) FROM visits JOIN visits AS w ON true -> person
+SELECT COUNT(*) FROM visits JOIN visits AS w ON visits.ward = w.ward -> person
+SELECT COUNT(*) FROM visits JOIN visits AS w ON visits.person <> w.person -> person
+SELECT COUNT(*) FROM visits JOIN visits AS w ON visits.person = w.person OR true -> person
+SELECT COUNT(*) FROM visits JOIN visits AS w ON visits.person = w.city -> 
+SELECT COUNT(*) FROM visits RIGHT JOIN people ON visits.person = people.person -> left
+SELECT COUNT(*) FROM visits FULL JOIN people ON visits.person = people.person -> left
+SELECT COUNT(*) FROM visits SEMI JOIN people ON visits.person = people.person -> left
+SELECT COUNT(*) FROM visits ANTI JOIN people ON visits.person = people.person -> left
+SELECT COUNT(*) FROM visits NATURAL JOIN people -> left
+SELECT COUNT(*) FROM visits ASOF JOIN people ON visits.day >= people.born -> left
+SELECT COUNT(*) FROM visits POSITIONAL JOIN people -> left
+SELECT COUNT(*) FROM wards LEFT JOIN visits ON wards.ward = visits.ward -> left
+SELECT COUNT(*) FROM visits JOIN visits ON visits.person = visits.person -> twice
+SELECT COUNT(*) FROM visits, LATERAL (SELECT 1) t -> 
+SELECT COUNT(*) FROM wards -> public
+SELECT floor, COUNT(*) FROM wards GROUP BY floor -> public
+
+-- names
+SELECT COUNT(*) FROM vistis -> mean
+SELECT SUM(costt) FROM visits -> mean
+SELECT COUNT(*) FROM visits WHERE nоbody = 1 -> 
+SELECT COUNT(*) FROM vіsits -> 
+SELECT COUNT(*) FROM "visits " -> 
+SELECT COUNT(ａｇｅ) FROM visits -> look
+SELECT COUNT(*) AS "__u" FROM visits -> reserved
+SELECT COUNT(*) FROM visits AS __v -> reserved
+SELECT COUNT(__u) FROM visits -> reserved
+SELECT COUNT(*) FROM visits v WHERE visits.age > 3 -> 
+SELECT COUNT(other.age) FROM visits -> 
+SELECT SUM(age) FROM visits JOIN people ON visits.person = people.person WHERE version = 1 -> several
+WITH visits AS (SELECT * FROM visits) SELECT COUNT(*) FROM visits -> shadows
+WITH x AS (SELECT * FROM visits), x AS (SELECT * FROM people) SELECT COUNT(*) FROM x -> twice
+WITH RECURSIVE r AS (SELECT 1 UNION ALL SELECT 1 FROM r) SELECT COUNT(*) FROM r -> recursion
+WITH r AS MATERIALIZED (SELECT * FROM visits) SELECT COUNT(*) FROM r -> 
+WITH r(a) AS (SELECT age FROM visits) SELECT COUNT(a) FROM r -> 
+WITH t AS (DELETE FROM visits RETURNING *) SELECT COUNT(*) FROM t -> 
+
+-- bounds and types
+SELECT SUM(huge) FROM visits -> bounds
+SELECT AVG(wild) FROM visits -> bounds
+SELECT SUM(CLAMP(age, 100, 0)) FROM visits -> low
+SELECT SUM(CLAMP(age, cost, 100)) FROM visits -> constants
+SELECT SUM(CLAMP(age, 0)) FROM visits -> bounds
+SELECT SUM(CLAMP(age, 0, 1e30)) FROM visits -> 2**53
+SELECT SUM(city) FROM visits -> number
+SELECT SUM(flag) FROM visits -> number
+SELECT SUM(age + city) FROM visits -> number
+SELECT SUM(age % 0) FROM visits -> constant
+SELECT SUM(age % age) FROM visits -> constant
+SELECT COUNT(*) FROM visits WHERE age -> condition
+SELECT COUNT(*) FROM visits WHERE age = 'x' -> mixes
+SELECT COUNT(*) FROM visits WHERE flag < true -> order
+SELECT COUNT(*) FROM visits WHERE person = 5 -> 
+SELECT COUNT(*) FROM visits WHERE person > person -> 
+SELECT COUNT(CAST(age AS BLOB)) FROM visits -> type
+SELECT COUNT(CAST(age AS INTEGER[])) FROM visits -> 
+SELECT COUNT(CAST(age AS DECIMAL(3, 1))) FROM visits WHERE SUM(age) > 1 -> aggregate
+SELECT QUANTILE(age, 1.5) FROM visits -> level
+SELECT QUANTILE(age, cost) FROM visits -> level
+SELECT QUANTILE(age, [0.1, 0.9]) FROM visits -> 
+SELECT SUM(POWER(age, 9)) FROM visits -> exponent
+SELECT SUM(POWER(age, cost)) FROM visits -> exponent
+SELECT SUM(SUM(age)) FROM visits -> aggregate
+SELECT COUNT(*) FROM visits GROUP BY COUNT(*) -> aggregate
+SELECT COUNT(*) FROM visits WHERE day = DATE '2024-13-45' -> read
+SELECT COUNT(*) FROM visits WHERE day > INTERVAL 3 DAY -> 
+SELECT COUNT(day + INTERVAL 99999 DAY) FROM visits -> whole
+SELECT EXTRACT(epoch FROM moment), COUNT(*) FROM visits GROUP BY 1 -> unit
+SELECT COUNT(*) FROM visits LIMIT 5 OFFSET 2 -> OFFSET
+SELECT COUNT(*) FROM visits LIMIT 10% -> 
+SELECT COUNT(*) FROM visits LIMIT (SELECT 5) -> 
+SELECT ward, COUNT(*) FROM visits GROUP BY 7 -> column
+SELECT ward, COUNT(*) FROM visits GROUP BY CUBE (ward, flag) -> CUBE
+SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward) -> ROLLUP
+SELECT ward, COUNT(*) FROM visits GROUP BY GROUPING SETS ((ward), ()) -> GROUPING
+SELECT ward, COUNT(*) FROM visits GROUP BY ALL -> ALL
+SELECT ward, COUNT(*) FROM visits ORDER BY ALL -> 
+SELECT DISTINCT ON (ward) ward, COUNT(*) FROM visits GROUP BY ward -> DISTINCT ON
+SELECT COUNT(*) FROM visits FOR UPDATE -> 
+SELECT COUNT(*) INTO t FROM visits -> 
+SELECT /*+ hint */ COUNT(*) FROM visits -> comment
+SELECT COUNT(*) FROM visits -- the end -> comment
+SELECT COUNT(*) /* secret */ FROM visits -> comment
+SELECT COUNT(*) FILTER (WHERE SUM(age) > 1) FROM visits -> aggregate
+SELECT age FILTER (WHERE flag) FROM visits -> 
+SELECT COUNT(age ORDER BY age) FROM visits -> 
+SELECT COUNT(* EXCLUDE (age)) FROM visits -> 
+SELECT MEDIAN(age) WITHIN GROUP (ORDER BY age) FROM visits -> 
+SELECT LOWER(MODE(ward)) FROM visits -> released
+SELECT COUNT(*) FROM visits PIVOT (COUNT(*) FOR ward IN ('A')) -> 
+SELECT COUNT(*) FROM visits WINDOW w AS (ORDER BY age) -> 

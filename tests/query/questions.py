@@ -1,0 +1,283 @@
+"""Random questions that the language allows, and the clinic they are asked about."""
+
+from random import Random
+
+from discreet.query.catalog import Catalog, declare
+
+WARDS = ("A", "B", "C")
+
+
+def clinic(
+    *,
+    rows: int | None = 3,
+    groups: int | None = 2,
+    per_group: int | None = None,
+    neighbours: str = "add-remove",
+    unit: bool = True,
+    versions: int = 1,
+) -> Catalog:
+    """Return the declarations; `versions` datasets are told apart by the column `version`."""
+    visits: dict[str, object] = {
+        "neighbours": neighbours,
+        "columns": {
+            "version": {"type": "integer", "low": 0, "high": versions - 1},
+            "ward": {"type": "text", "values": list(WARDS)},
+            "city": "text",
+            "age": {"type": "integer", "low": 0, "high": 120},
+            "score": {"type": "integer", "low": -7, "high": 5, "nullable": False},
+            "huge": {"type": "integer"},
+            "cost": {"type": "decimal", "low": 0, "high": 50, "step": "0.01"},
+            "temp": {"type": "decimal", "low": -40, "high": 45},
+            "wild": {"type": "decimal"},
+            "day": {"type": "date", "low": "2024-01-01", "high": "2024-12-31"},
+            "any_day": "date",
+            "moment": "timestamp",
+            "flag": "boolean",
+        },
+    }
+    people: dict[str, object] = {
+        "neighbours": neighbours,
+        "columns": {
+            "version": {"type": "integer", "low": 0, "high": versions - 1},
+            "born": {"type": "integer", "low": 1900, "high": 2024},
+        },
+    }
+    if unit:
+        limits = {"rows_per_unit": rows, "groups_per_unit": groups, "rows_per_group": per_group}
+        visits |= {"unit": "person"} | {key: value for key, value in limits.items() if value is not None}
+        people |= {"unit": "person", "rows_per_unit": 1}
+    wards = {
+        "public": True,
+        "columns": {
+            "ward": {"type": "text", "unique": True},
+            "floor": {"type": "integer", "low": 0, "high": 4},
+            "head": "text",
+        },
+    }
+    return declare({"tables": {"visits": visits, "people": people, "wards": wards}})
+
+
+class Questions:
+    """Draws allowed questions; `version` adds the dataset's number to the group keys."""
+
+    def __init__(self, random: Random, *, unit: bool = True) -> None:
+        self.random = random
+        self.unit = unit
+
+    def pick(self, *choices: str) -> str:
+        return self.random.choice(choices)
+
+    def number(self, depth: int = 2) -> str:
+        if depth == 0 or self.random.random() < 0.4:
+            return self.pick("age", "score", "cost", "temp", "huge", "wild", "3", "0.5", "-2", "age", "cost")
+        inner = [self.number(depth - 1) for _ in range(2)]
+        return self.pick(
+            f"({inner[0]} + {inner[1]})",
+            f"({inner[0]} - {inner[1]})",
+            f"({inner[0]} * {inner[1]})",
+            f"({inner[0]} / {inner[1]})",
+            f"CLAMP({inner[0]}, -5, 100)",
+            f"CLAMP({inner[0]}, 0.25, 17.5)",
+            f"ABS({inner[0]})",
+            f"ROUND({inner[0]}, 1)",
+            f"FLOOR({inner[0]})",
+            f"CEIL({inner[0]})",
+            f"SQRT({inner[0]})",
+            f"LN({inner[0]})",
+            f"EXP({inner[0]})",
+            f"SIGN({inner[0]})",
+            f"POWER({inner[0]}, 2)",
+            f"LEAST({inner[0]}, {inner[1]})",
+            f"GREATEST({inner[0]}, {inner[1]})",
+            f"COALESCE({inner[0]}, {inner[1]})",
+            f"NULLIF({inner[0]}, {inner[1]})",
+            f"CASE WHEN {self.condition(depth - 1)} THEN {inner[0]} ELSE {inner[1]} END",
+            f"CASE WHEN {self.condition(depth - 1)} THEN {inner[0]} END",
+            f"LENGTH({self.text(depth - 1)})",
+            f"CAST({self.text(depth - 1)} AS INTEGER)",
+            f"CAST({self.text(depth - 1)} AS DOUBLE)",
+            f"CAST({inner[0]} AS INTEGER)",
+            f"EXTRACT({self.pick('year', 'month', 'dow', 'quarter', 'doy')} FROM {self.day(depth - 1)})",
+            f"DATE_DIFF('{self.pick('day', 'month', 'year')}', {self.day(depth - 1)}, {self.day(depth - 1)})",
+            f"(FLOOR({inner[0]}) % 7)",
+            f"(-{inner[0]})",
+        )
+
+    def text(self, depth: int = 1) -> str:
+        if depth <= 0 or self.random.random() < 0.5:
+            return self.pick("ward", "city", "'x'")
+        inner = self.text(depth - 1)
+        return self.pick(
+            f"LOWER({inner})",
+            f"UPPER({inner})",
+            f"TRIM({inner})",
+            f"SUBSTRING({inner}, 1, 2)",
+            f"LEFT({inner}, 3)",
+            f"RIGHT({inner}, 1)",
+            f"({inner} || {self.text(0)})",
+            f"COALESCE({inner}, 'none')",
+            "CAST(age AS TEXT)",
+            "CAST(day AS TEXT)",
+        )
+
+    def day(self, depth: int = 1) -> str:
+        if depth <= 0 or self.random.random() < 0.6:
+            return self.pick("day", "any_day", "DATE '2024-03-01'", "CAST(moment AS DATE)")
+        return self.pick(
+            f"DATE_TRUNC('{self.pick('month', 'year', 'week', 'quarter')}', {self.day(depth - 1)})",
+            "(any_day + INTERVAL 3 MONTH)",
+            "(day - INTERVAL 400 DAY)",
+            "CAST(city AS DATE)",
+        )
+
+    def condition(self, depth: int = 2) -> str:
+        if depth <= 0 or self.random.random() < 0.5:
+            return self.pick(
+                "flag",
+                f"age {self.pick('<', '<=', '>', '>=', '=', '<>')} {self.random.randint(-5, 130)}",
+                "ward IN ('A', 'C')",
+                "ward = 'B'",
+                "city LIKE 'a%'",
+                "city ILIKE '%b_%'",
+                "city IS NULL",
+                "cost IS NOT NULL",
+                "cost BETWEEN 3 AND 20.5",
+                "day >= DATE '2024-02-01'",
+                "huge > 100",
+                "wild < 1e10",
+                "temp <> cost",
+                "moment > TIMESTAMP '2024-01-05 10:00:00'",
+            )
+        inner = [self.condition(depth - 1) for _ in range(2)]
+        return self.pick(
+            f"({inner[0]} AND {inner[1]})",
+            f"({inner[0]} OR {inner[1]})",
+            f"NOT ({inner[0]})",
+            f"({inner[0]}) IS TRUE",
+            f"{self.number(1)} < {self.number(1)}",
+            f"{self.text(1)} = {self.text(1)}",
+            f"{self.day(1)} <= {self.day(1)}",
+            f"{self.number(1)} IS DISTINCT FROM {self.number(1)}",
+            f"{self.text(1)} IN ('a', 'A', 'none')",
+        )
+
+    def key(self) -> str:
+        return self.pick(
+            "ward",
+            "flag",
+            "score",
+            "FLOOR(age / 30)",
+            "CASE WHEN age < 40 THEN 'young' WHEN cost > 10 THEN 'dear' ELSE 'other' END",
+            "EXTRACT(quarter FROM day)",
+            "DATE_TRUNC('month', day)",
+            f"({self.condition(1)})",
+            "LOWER(ward)",
+            "COALESCE(ward, 'A')",
+        )
+
+    def aggregate(self) -> str:
+        number = self.number(2)
+        bounded = self.pick(
+            "age", "cost", "temp", "score", f"CLAMP({number}, -3, 40)", f"CLAMP({number}, 0, 9.5)", number
+        )
+        plain = [
+            "COUNT(*)",
+            f"COUNT({bounded})",
+            f"SUM({bounded})",
+            f"AVG({bounded})",
+            f"VARIANCE({bounded})",
+            f"STDDEV_POP({bounded})",
+            f"COUNT(DISTINCT {self.pick('city', 'age', 'ward', 'day')})",
+            f"COUNT(*) FILTER (WHERE {self.condition(1)})",
+            f"SUM({bounded}) FILTER (WHERE {self.condition(1)})",
+            f"MEDIAN({self.pick('age', 'score', 'cost')})",
+            f"QUANTILE({self.pick('age', 'score')}, 0.{self.random.randint(1, 9)})",
+            f"MIN({self.pick('age', 'score')})",
+            f"MAX({self.pick('age', 'cost')})",
+            f"MODE({self.pick('ward', 'score', 'flag')})",
+        ]
+        if self.unit:
+            plain += ["COUNT(DISTINCT person)"] * 2
+        return self.random.choice(plain)
+
+    def draw(self) -> "Question":
+        """Return one question."""
+        keys = [self.key() for _ in range(self.random.choice((0, 1, 1, 1, 2)))]
+        values = [self.aggregate() for _ in range(self.random.choice((1, 1, 2, 3)))]
+        where = self.condition(2) if self.random.random() < 0.5 else None
+        shape = self.random.random()
+        if self.unit and shape < 0.15:
+            return self._per_person(where)
+        source, prefix = "visits", ""
+        if shape < 0.3:
+            source, prefix = "visits JOIN wards AS w ON visits.ward = w.ward", "visits."
+            keys = [*keys, "w.floor"][:2]
+        elif self.unit and shape < 0.45:
+            source, prefix = "visits JOIN people AS p ON visits.person = p.person", "visits."
+            values = [*values, "AVG(p.born)"][-2:]
+        elif self.unit and shape < 0.55:
+            source, prefix = "visits LEFT JOIN visits AS other ON visits.person = other.person", "visits."
+        qualified = [_qualify(part, prefix) for part in (*keys, *values, where or "")]
+        keys, values = qualified[: len(keys)], qualified[len(keys) : len(keys) + len(values)]
+        return Question(source, tuple(keys), tuple(values), qualified[-1] or None, prefix or "")
+
+    def _per_person(self, where: str | None) -> "Question":
+        inner = self.pick(
+            "COUNT(*)", "SUM(cost)", "MAX(age)", "AVG(temp)", "COUNT(DISTINCT ward)", "MIN(score)"
+        )
+        extra = self.pick("", ", ward")
+        clause = f" WHERE {where}" if where else ""
+        having = self.pick("", " HAVING COUNT(*) > 1")
+        grouped = f"GROUP BY person, version{extra}{having}"
+        source = f"(SELECT person, version, {inner} AS x{extra} FROM visits{clause} {grouped}) AS t"
+        values = self.pick(
+            "AVG(CLAMP(x, 0, 30))", "COUNT(*)", "MEDIAN(CLAMP(x, 0, 30))", "SUM(CLAMP(x, -2, 3))", "COUNT(x)"
+        )
+        keys = ("ward",) if extra and self.random.random() < 0.5 else ()
+        return Question(source, keys, (values,), self.pick("x > 1", "x IS NOT NULL", "") or None, "")
+
+
+class Question:
+    """A question as parts, so that the same one can be asked of one dataset or of many at once."""
+
+    def __init__(
+        self, source: str, keys: tuple[str, ...], values: tuple[str, ...], where: str | None, prefix: str
+    ) -> None:
+        self.source, self.keys, self.values, self.where, self.prefix = source, keys, values, where, prefix
+
+    def sql(self, *, versions: bool = False) -> str:
+        """Return the SQL text; with `versions`, one answer for each dataset."""
+        keys = (f"{self.prefix}version", *self.keys) if versions else self.keys
+        items = ", ".join((*keys, *self.values))
+        where = f" WHERE {self.where}" if self.where else ""
+        group = f" GROUP BY {', '.join(keys)}" if keys else ""
+        return f"SELECT {items} FROM {self.source}{where}{group}"
+
+
+_COLUMNS = [
+    "version",
+    "ward",
+    "city",
+    "age",
+    "score",
+    "huge",
+    "cost",
+    "temp",
+    "wild",
+    "day",
+    "any_day",
+    "moment",
+    "flag",
+    "person",
+]
+
+
+def _qualify(text: str, prefix: str) -> str:
+    """Prefix bare column names, leaving functions, strings and qualified names alone."""
+    import re
+
+    if not prefix:
+        return text
+    parts = re.split(r"('[^']*')", text)
+    pattern = re.compile(r"(?<![\w.])(" + "|".join(_COLUMNS) + r")(?![\w(])")
+    return "".join(part if part.startswith("'") else pattern.sub(rf"{prefix}\1", part) for part in parts)
