@@ -1,0 +1,280 @@
+"""When the disk is full, read-only or fails to sync, no answer leaves and nothing spent is forgotten."""
+
+import errno
+import os
+import resource
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from tests.ledger.world import NOBODY, Place, ask
+
+import discreet.ledger.anchor as anchor_module
+from discreet.errors import LedgerError
+from discreet.ledger import Granted, Ledger, Stored
+from discreet.privacy.filter import PureBudget
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+
+
+def opened(place: Place) -> Ledger:
+    ledger = place.open()
+    ledger.create_dataset("clinic", PureBudget(1), reason="opened")
+    return ledger
+
+
+class FailingConnection:
+    """A connection whose COMMIT reports an error, with the changes kept or lost: the caller cannot know."""
+
+    def __init__(self, connection, error: Exception, kept: bool) -> None:
+        self._connection, self._error, self._kept = connection, error, kept
+
+    def __getattr__(self, name: str):
+        return getattr(self._connection, name)
+
+    def execute(self, statement, *values):
+        if statement in ("COMMIT", b"COMMIT"):
+            self._connection.execute("COMMIT" if self._kept else "ROLLBACK")
+            raise self._error
+        return self._connection.execute(statement, *values)
+
+
+def fail_commits(ledger: Ledger, *, kept: bool) -> None:
+    store = ledger._store
+    if isinstance(store._database, sqlite3.Connection):
+        error: Exception = sqlite3.OperationalError("disk I/O error")
+    else:
+        import psycopg
+
+        error = psycopg.OperationalError("server closed the connection unexpectedly")
+    store._database = FailingConnection(store._database, error, kept)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_commit_that_fails_to_sync_lets_nothing_leave(place: Place, kept: bool):
+    with opened(place) as ledger:
+        granted = ledger.reserve(ask("a"))
+        fail_commits(ledger, kept=kept)
+        with pytest.raises(LedgerError):
+            ledger.answer(granted, b"must not leave")
+        with pytest.raises(LedgerError):  # after a failed sync the connection is never used again
+            ledger.reserve(ask("b"))
+    with place.open() as ledger:
+        assert ledger.verify().trusted
+        assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(1, 10)
+        outcome = ledger.reserve(ask("a"))
+        assert isinstance(outcome, Stored if kept else Granted)
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_reservation_that_fails_to_sync_grants_nothing(place: Place, kept: bool):
+    with opened(place) as ledger:
+        fail_commits(ledger, kept=kept)
+        with pytest.raises(LedgerError):
+            ledger.reserve(ask("a"))
+    with place.open() as ledger:
+        outcome = ledger.reserve(ask("a"))
+        assert outcome.attempt == (2 if kept else 1)
+        assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("call", ["fsync", "replace", "open"])
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC, errno.EROFS])
+def test_an_anchor_that_cannot_be_written_lets_nothing_leave(place: Place, call: str, code: int, monkeypatch):
+    with opened(place) as ledger:
+        granted = ledger.reserve(ask("a"))
+
+        class Broken:
+            def __getattr__(self, name: str):
+                if name == call:
+                    return self.refuse
+                return getattr(os, name)
+
+            def refuse(self, *_: object) -> None:
+                raise OSError(code, os.strerror(code))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(anchor_module, "os", Broken())
+            with pytest.raises(LedgerError, match="anchor"):
+                ledger.answer(granted, b"not yet")
+            with pytest.raises(
+                LedgerError, match="anchor"
+            ):  # stored, but it may not leave above an old anchor
+                ledger.reserve(ask("a"))
+        assert ledger.reserve(ask("a")).payload == b"not yet"
+        assert ledger.verify().trusted
+
+
+def test_a_full_disk_lets_nothing_leave(file: Place):
+    with opened(file) as ledger:
+        granted = ledger.reserve(ask("a"))
+        pages = ledger._store._all("PRAGMA page_count")[0][0]
+        ledger._store._all(f"PRAGMA max_page_count = {pages}")
+        with pytest.raises(LedgerError, match="full"):
+            ledger.answer(granted, bytes(100_000))
+    with file.open() as ledger:
+        assert ledger.verify().trusted
+        assert isinstance(ledger.reserve(ask("a")), Granted)
+        assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(1, 10)
+
+
+def in_child(act: Callable[[], str]) -> str:
+    """Run something in a forked process and return what it says."""
+    told = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(told[0])
+            os.write(told[1], act().encode())
+        finally:
+            os._exit(0)
+    os.close(told[1])
+    with open(told[0]) as said:
+        text = said.read()
+    os.waitpid(child, 0)
+    return text
+
+
+def try_to_release(place: Place, name: str) -> str:
+    try:
+        with place.open() as ledger:
+            outcome = ledger.reserve(ask(name))
+            stored = outcome if isinstance(outcome, Stored) else ledger.answer(outcome, bytes(50_000))
+            return f"released {len(stored.payload)}"
+    except LedgerError as error:
+        return f"refused: {error}"
+
+
+def test_a_file_size_limit_in_the_middle_of_a_commit_lets_nothing_leave(file: Place):
+    with opened(file):
+        pass
+
+    def limited() -> str:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+        return try_to_release(file, "a")
+
+    assert in_child(limited).startswith("refused")
+    assert in_child(lambda: try_to_release(file, "a")) == "released 50000"
+    with file.open() as ledger:
+        assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(1, 10)
+        assert ledger.verify().trusted
+
+
+def test_a_read_only_place_lets_nothing_leave(file: Place):
+    with opened(file):
+        pass
+    home = Path(file.location).parent
+
+    def unprivileged() -> str:
+        if os.geteuid() == 0:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+        return try_to_release(file, "a")
+
+    for path in (*home.iterdir(), home):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+    try:
+        assert in_child(unprivileged).startswith("refused")
+    finally:
+        for path in (home, *home.iterdir()):
+            path.chmod(0o755 if path.is_dir() else 0o644)
+    assert in_child(lambda: try_to_release(file, "a")) == "released 50000"
+
+
+def test_a_file_system_that_turns_read_only_lets_nothing_leave(place: Place):
+    with opened(place) as ledger:
+        granted = ledger.reserve(ask("a"))
+        read_only = "PRAGMA query_only = 1" if place.is_file else "SET default_transaction_read_only = on"
+        ledger._store._all(read_only)
+        with pytest.raises(LedgerError, match=r"readonly|read-only"):
+            ledger.answer(granted, b"must not leave")
+        with pytest.raises(LedgerError, match=r"readonly|read-only"):
+            ledger.reserve(ask("b"))
+    with place.open() as ledger:
+        assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(1, 10)
+
+
+TRACED = """
+import os, sys
+from discreet.privacy.filter import PureBudget
+from tests.ledger.world import Place, ask
+from pathlib import Path
+place = Place(sys.argv[1], Path(sys.argv[1] + '.elsewhere'))
+with place.open() as ledger:
+    ledger.create_dataset('clinic', PureBudget(1), reason='opened')
+    granted = ledger.reserve(ask('a'))
+    os.write(2, b'ENGINE')
+    stored = ledger.answer(granted, b'0123')
+    os.write(2, b'CLIENT')
+"""
+
+
+def traced(tmp_path: Path, *options: str) -> subprocess.CompletedProcess:
+    ledger = str(tmp_path / "traced.ledger")
+    command = [
+        "strace",
+        "-f",
+        "-y",
+        "-o",
+        str(tmp_path / "trace"),
+        *options,
+        sys.executable,
+        "-c",
+        TRACED,
+        ledger,
+    ]
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}{os.pathsep}{root}"}
+    return subprocess.run(command, capture_output=True, env=environment, check=False, timeout=120)
+
+
+needs_strace = pytest.mark.skipif(
+    shutil.which("strace") is None
+    or subprocess.run(["strace", "-o", os.devnull, "true"], capture_output=True, check=False).returncode != 0,
+    reason="the order of system calls is watched with strace, which is not usable here",
+)
+
+
+@needs_strace
+def test_the_operating_system_sees_every_sync_before_the_engine_runs_and_before_the_client_is_told(
+    tmp_path: Path,
+):
+    done = traced(tmp_path, "-e", "trace=fsync,fdatasync,write,rename,pwrite64")
+    assert done.returncode == 0, done.stderr
+    calls = (tmp_path / "trace").read_text().splitlines()
+    for moment in ("ENGINE", "CLIENT"):
+        here = next(i for i, call in enumerate(calls) if f'"{moment}"' in call)
+        before = calls[:here]
+        written = max(
+            i for i, call in enumerate(before) if "pwrite64" in call and "traced.ledger-wal" in call
+        )
+        synced = max(i for i, call in enumerate(before) if "sync(" in call and "traced.ledger-wal" in call)
+        renamed = max(i for i, call in enumerate(before) if "rename(" in call and "elsewhere" in call)
+        assert written < synced < renamed
+        calls = calls[here + 1 :]
+
+
+@needs_strace
+def test_an_operating_system_that_fails_to_sync_lets_nothing_leave(tmp_path: Path):
+    """The kernel itself reports EIO, from each sync on that a release makes."""
+    (tmp_path / "0").mkdir()
+    traced(tmp_path / "0", "-e", "trace=fsync,fdatasync,write")
+    calls = (tmp_path / "0" / "trace").read_text().splitlines()
+    sent = next(i for i, call in enumerate(calls) if '"CLIENT"' in call)
+    syncs = {call: sum(f" {call}(" in line for line in calls[:sent]) for call in ("fsync", "fdatasync")}
+    assert sum(syncs.values()) >= 9  # the log, the anchor and its directory: to create, to pay, to answer
+    for call, first in ((call, first) for call, times in syncs.items() for first in range(1, times + 1)):
+        home = tmp_path / f"{call}{first}"
+        home.mkdir()
+        done = traced(home, "-e", f"trace={call}", "-e", f"inject={call}:error=EIO:when={first}+")
+        assert done.returncode != 0
+        assert b"CLIENT" not in done.stderr
+        assert b"LedgerError" in done.stderr
