@@ -207,3 +207,21 @@ def test_scores_beyond_machine_integers_work():
     assert choice.sample([10**30, 0]) == 0
     assert choice.sample(np.array([2**63, 0], dtype=np.uint64)) == 0
     assert choice.sample([-(2**63), 2**63 - 1]) == 1
+
+
+@pytest.mark.parametrize("steps", [(-1, 0, 1), (0, 1)])
+def test_the_profile_lies_above_every_pair_of_neighbours(steps):
+    choice = Exponential(Fraction(1, 2))
+    profile = choice.profile(1, monotone=steps == (0, 1))
+    assert profile.law.rho == choice.guarantee(1, monotone=steps == (0, 1)).cost ** 2 / 8
+    for epsilon in (Fraction(0), Fraction(1, 3), Fraction(3, 5)):
+        claimed, x = profile.delta(epsilon).high, exp(epsilon)
+        for scores in VECTORS:
+            before = choice.pmf(scores)
+            for move in product(steps, repeat=3):
+                after = choice.pmf([s + m for s, m in zip(scores, move, strict=True)])
+                for p, q in ((before, after), (after, before)):
+                    assert (
+                        sum(max(0.0, float(a) - x * float(b)) for a, b in zip(p, q, strict=True))
+                        <= claimed + 1e-12
+                    )

@@ -5,7 +5,7 @@ from math import exp
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chi2
 
@@ -155,7 +155,7 @@ def test_one_number_and_huge_numbers_work():
     noise = Staircase.calibrate(epsilon=1, sensitivity=10**30)
     assert isinstance(noise.sample(7), int)
     assert abs(noise.sample(2**200) - 2**200) < 10**33
-    gentle = Staircase(1 - Fraction(1, 2**50), 2**40, 2**39)
+    gentle = Staircase(1 - Fraction(1, 3**32), 2**40, 2**39)
     assert all(abs(int(z)) < 2**97 for z in gentle.sample(np.zeros(50, dtype=np.int64)))
     assert any(abs(int(z)) > 2**63 for z in gentle.sample(np.zeros(50, dtype=np.int64)))
     assert noise.sample(np.zeros(3, dtype=np.int64)).shape == (3,)
@@ -187,3 +187,27 @@ def test_an_impossible_step_is_refused(width, inner):
 def test_reals_are_refused():
     with pytest.raises(ParameterError, match="integers"):
         Staircase(Fraction(1, 2), 3, 2).sample(1.5)
+
+
+@settings(max_examples=25)
+@given(staircases(), st.integers(0, 12))
+def test_the_profile_is_the_exact_curve_of_the_worst_move(noise, move):
+    moved = min(move, noise.width)
+    law = noise.profile(moved).law
+    reach = 40 * noise.width
+    for x in (Fraction(1), (1 + 1 / noise.alpha) / 2, 1 / noise.alpha):
+        curves = [
+            sum(max(Fraction(0), noise.pmf(k) - x * noise.pmf(k + s)) for k in range(-reach, reach))
+            for s in ([moved] if noise.width > 4 else range(moved + 1))
+        ]
+        assert 0 <= law.hockey_stick(x) - max(curves) <= noise.alpha**38
+    assert law.hockey_stick(1 / noise.alpha) == 0
+
+
+def test_moves_beyond_one_step_are_covered_as_groups():
+    noise = Staircase(Fraction(1, 2), 3, 2)
+    law = noise.profile(7).law
+    for x in (Fraction(1), Fraction(3), Fraction(5)):
+        for s in range(8):
+            gain = sum(max(Fraction(0), noise.pmf(k) - x * noise.pmf(k + s)) for k in range(-90, 90))
+            assert gain <= law.hockey_stick(x)

@@ -40,7 +40,8 @@ from discreet.exact.number import Real, at_most, ball, enclose, least_integer, l
 from discreet.exact.sample import choose_powers, uniform_below
 from discreet.mechanisms.candidates import Scores, gaps, mean_gap, one_of, quantile_of_gap, reach, several
 from discreet.mechanisms.geometric import log_ratio, ratio
-from discreet.privacy.guarantee import Pure
+from discreet.privacy.guarantee import Profile, Pure
+from discreet.privacy.loss import BoundedRangeLoss
 from discreet.privacy.sensitivity import Sensitivity
 
 
@@ -104,6 +105,10 @@ class Exponential:
             return choose_powers(self.alpha, gaps(scores))
         level = choose_powers(self.alpha, gaps(scores.scores), scores.sizes.tolist())
         return int(scores.starts[level]) + int(uniform_below(int(scores.sizes[level])))
+
+    def profile(self, sensitivity: Sensitivity | Real = 1, *, monotone: bool = False) -> Profile:
+        """Return the loss law for composition: bounded range says more than pure privacy."""
+        return Profile(BoundedRangeLoss(self.guarantee(sensitivity, monotone=monotone).cost))
 
     def guarantee(self, sensitivity: Sensitivity | Real = 1, *, monotone: bool = False) -> Pure:
         """Return the privacy of one selection when a person moves any score by at most `sensitivity`."""

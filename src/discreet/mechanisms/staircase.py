@@ -31,7 +31,8 @@ from discreet.exact.number import Real, at_most, ball, least_integer, log_up, po
 from discreet.exact.perturb import SAFE, perturb
 from discreet.exact.sample import bernoulli, geometric, uniform_below
 from discreet.mechanisms.geometric import log_ratio, ratio
-from discreet.privacy.guarantee import Pure
+from discreet.privacy.atoms import AtomsLoss
+from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.sensitivity import Sensitivity
 
 Loss = Literal["absolute", "squared"]
@@ -127,6 +128,23 @@ class Staircase:
         together = touched + (total - touched) // self.width
         each = touched * ceil(Fraction(floor(moved.linf), self.width))
         return Pure(log_up(1 / self.alpha) * min(together, each))
+
+    def profile(self, sensitivity: Real | None = None) -> Profile:
+        """Return the exact loss law of one number moved by at most `sensitivity`, for composition.
+
+        A move by s <= width changes the level by at most one, so the loss is epsilon, 0 or -epsilon, and the
+        law is fixed by the total variation between the two positions.  That grows with s because the noise
+        is symmetric and falls away from 0; it is the probability of the s values around the middle.
+        """
+        moved = whole(self.width if sensitivity is None else sensitivity, "sensitivity")
+        if not moved >= 0:
+            raise ParameterError(f"sensitivity must not be negative, got {sensitivity}")
+        near = min(moved, self.width)
+        start = -(near // 2)
+        gained = (self.cdf(start + near - 1) - self.cdf(start - 1)) / (1 - self.alpha)
+        lost = gained * self.alpha
+        law = Profile(AtomsLoss(((gained, lost), (1 - gained - lost, 1 - gained - lost), (lost, gained))))
+        return law if moved <= self.width else law.group(-(-moved // self.width))
 
     def radius(self, beta: Real = "0.05") -> int:
         """Return the smallest r with Pr[|Z| > r] <= beta."""

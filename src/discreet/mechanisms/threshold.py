@@ -1,0 +1,182 @@
+"""Which groups may be named at all: a group that exists because of one person must not be shown.
+
+Selection (`Threshold`).  Keep a group of n people with probability f(n), independently.  For one group this
+is (epsilon, delta)-private when f(0) = 0 and, with o = exp(epsilon),
+
+    f(n) <= o f(n-1) + delta     and     1 - f(n-1) <= o (1 - f(n)) + delta,
+
+together with the two conditions in which n and n-1 change places, which any non-decreasing f satisfies.
+Theorem.  The recursion f(n) = min(o f(n-1) + delta, 1 - (1 - f(n-1) - delta) / o, 1) satisfies them, and
+whatever other f does keeps no group with larger probability.  Here every f(n) is a rational: it is rounded
+down to a fixed denominator before f(n+1) is computed from it, so the conditions hold exactly.
+
+Noise (`NoisyThreshold`).  Add two-sided geometric noise, ratio a, to each n >= 1 and show the group with its
+noisy count when that reaches a whole number t.  A person alone in a group is shown with probability
+a**(t-1) / (1+a) when t >= 1.  This releases counts as well, at the price of keeping fewer groups.
+
+Groups.  When one person is in at most g groups, both are (g epsilon, 1 - (1 - delta)**g)-private: the groups
+are independent, and each is pure at epsilon but for an event of probability delta.  For the noisy form that
+event is a new group showing up, and the other groups' counts move by at most one each.
+
+When optimal.  `Threshold` is optimal for one group per person, at every n at once.
+
+References.  Desfontaines, Voss, Gipson, Mandayam, "Differentially private partition selection", PoPETs 2022.
+Noise and threshold: Korolova, Kenthapadi, Mishra, Ntoulas, WWW 2009.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, log
+from typing import Any
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.exact.number import (
+    Real,
+    at_most,
+    ball,
+    exp_down,
+    least_integer,
+    log_up,
+    positive,
+    probability,
+    rational,
+    round_down,
+    whole,
+)
+from discreet.exact.perturb import add, integers
+from discreet.exact.sample import bernoulli, two_sided_geometric
+from discreet.mechanisms.geometric import log_ratio, ratio
+from discreet.privacy.guarantee import Approximate
+
+HAIR = Fraction(1, 2**80)
+LONGEST = 10**6
+"""The recursion is refused when it would need more steps than this to reach certainty."""
+
+TOO_SMALL = "epsilon is too small to select groups: it takes a million people for a group to be surely kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """Optimal selection of groups: exp(epsilon) is `odds`; a lone person's group is kept with `delta`."""
+
+    odds: Fraction
+    delta: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "odds", rational(self.odds, "odds"))
+        object.__setattr__(self, "delta", probability(self.delta, "delta"))
+        if self.odds <= 1:
+            raise ParameterError(f"odds must be greater than 1, got {self.odds}")
+        if log(1 / self.delta) / log(self.odds) > LONGEST / 2:
+            raise ParameterError(TOO_SMALL)
+
+    @classmethod
+    def calibrate(cls, *, epsilon: Real, delta: Real, groups: int = 1) -> "Threshold":
+        """Return the (epsilon, delta)-private selection that keeps most, for people in up to `groups`."""
+        each, slack = _each(epsilon, delta, groups)
+        # Both are below exp(each), by more than any rounding of the logarithm taken back.
+        return cls(max(exp_down(each) * (1 - HAIR), 1 + each * (1 - HAIR)), slack)
+
+    def keep(self, count: int) -> Fraction:
+        """Return the probability of keeping a group of `count` people."""
+        if whole(count, "count") < 0:
+            raise ParameterError(f"count must not be negative, got {count}")
+        chances = _keep(self.odds, self.delta)
+        return chances[count] if count < len(chances) else Fraction(1)
+
+    @property
+    def certain(self) -> int:
+        """Return the smallest number of people whose group is always kept."""
+        return len(_keep(self.odds, self.delta)) - 1
+
+    def sample(self, counts: Any) -> Any:
+        """Return whether to keep each group: a bool for a count, an array of the same shape for an array."""
+        many = integers(counts)
+        if many.size and int(many.min()) < 0:
+            raise ParameterError("counts must not be negative")
+        capped = np.minimum(many.ravel(), self.certain).astype(np.int64)
+        kept = np.empty(capped.size, dtype=np.bool_)
+        for count in np.unique(capped):
+            places = np.flatnonzero(capped == count)
+            kept[places] = bernoulli(self.keep(int(count)), places.size)
+        return bool(kept[0]) if many.ndim == 0 else kept.reshape(many.shape)
+
+    def guarantee(self, groups: int = 1) -> Approximate:
+        """Return the privacy of the set of kept groups, for people in at most `groups` groups."""
+        number = _groups(groups)
+        return Approximate(log_up(self.odds) * number, 1 - (1 - self.delta) ** number)
+
+
+@dataclass(frozen=True, slots=True)
+class NoisyThreshold:
+    """Groups with noisy counts, shown when the noisy count reaches `threshold`."""
+
+    alpha: Fraction
+    threshold: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "threshold", whole(self.threshold, "threshold"))
+
+    @classmethod
+    def calibrate(cls, *, epsilon: Real, delta: Real, groups: int = 1) -> "NoisyThreshold":
+        """Return the least noise and the lowest whole threshold, for people in up to `groups` groups."""
+        each, slack = _each(epsilon, delta, groups)
+        alpha = ratio(each, 1)
+
+        def hides(t: int) -> bool:
+            return at_most(lambda: ball(alpha) ** (t - 1) / (1 + ball(alpha)), slack)
+
+        return cls(alpha, least_integer(hides, ceil(log(slack) / log_ratio(alpha)) + 1, 1))
+
+    def keep(self, count: int) -> Fraction:
+        """Return the probability of showing a group of `count` people: 0 for none, who are no group."""
+        if whole(count, "count") < 0:
+            raise ParameterError(f"count must not be negative, got {count}")
+        if count == 0:
+            return Fraction(0)
+        short = self.threshold - count
+        if short > 0:
+            return self.alpha**short / (1 + self.alpha)
+        return 1 - self.alpha ** (1 - short) / (1 + self.alpha)
+
+    def sample(self, counts: Any) -> tuple[Any, Any]:
+        """Return which groups are shown, and all noisy counts; those not shown must not be published."""
+        many = integers(counts)
+        if many.ndim != 1 or (many.size and int(many.min()) < 0):
+            raise ParameterError("counts must be a list of whole numbers, none negative")
+        noisy = add(many, two_sided_geometric(self.alpha, many.size))
+        return (noisy >= self.threshold) & (many > 0), noisy
+
+    def guarantee(self, groups: int = 1) -> Approximate:
+        """Return the privacy of the shown groups and their noisy counts, for people in at most `groups`."""
+        number = _groups(groups)
+        return Approximate(log_up(1 / self.alpha) * number, 1 - (1 - self.keep(1)) ** number)
+
+
+@lru_cache(maxsize=64)
+def _keep(odds: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
+    # The grid is far finer than delta, so that rounding down never stops the recursion from rising.
+    bits = 128 + (delta.denominator // delta.numerator).bit_length()
+    chances = [Fraction(0)]
+    while (last := chances[-1]) < 1:
+        chances.append(round_down(min(odds * last + delta, 1 - (1 - last - delta) / odds, Fraction(1)), bits))
+        if len(chances) > LONGEST:
+            raise ParameterError(TOO_SMALL)
+    return tuple(chances)
+
+
+def _each(epsilon: Real, delta: Real, groups: int) -> tuple[Fraction, Fraction]:
+    # 1 - (1 - d)**g <= g d, so an equal share of delta is enough.
+    number = _groups(groups)
+    return positive(epsilon, "epsilon") / number, probability(delta, "delta") / number
+
+
+def _groups(groups: int) -> int:
+    number = whole(groups, "groups")
+    if number < 1:
+        raise ParameterError(f"groups must be at least 1, got {groups}")
+    return number
