@@ -1,0 +1,111 @@
+"""The rules themselves, as a pure function: whatever happens, no limit is passed and nothing comes back."""
+
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.ledger.world import ask
+
+from discreet.errors import BudgetError, ConflictError, DiscreetError
+from discreet.ledger.account import Account
+from discreet.ledger.entry import (
+    EVERYBODY,
+    Answered,
+    Closed,
+    Created,
+    Failed,
+    Joined,
+    Left,
+    Limited,
+    Reserved,
+    Retried,
+    Scope,
+)
+from discreet.privacy.filter import ApproximateBudget, Cost, PureBudget
+
+tenths = st.integers(1, 5).map(lambda n: Cost.pure(Fraction(n, 10)))
+requests = st.builds(
+    lambda cost, analyst, project: Reserved(ask("r", cost=cost, analyst=analyst, project=project)),
+    tenths,
+    st.sampled_from(["ann", "bob"]),
+    st.sampled_from(["p", "q"]),
+)
+numbers = st.integers(2, 20)
+events = st.one_of(
+    requests,
+    requests,
+    st.builds(Retried, numbers, st.integers(1, 4)),
+    st.builds(Answered, numbers, st.just("q"), st.just("d"), st.just(1)),
+    st.builds(Failed, numbers, st.just("engine-error")),
+    st.builds(
+        Limited,
+        st.builds(Scope, st.sampled_from([None, "p", "q"]), st.sampled_from([None, "ann", "bob"])),
+        st.integers(1, 20).map(lambda n: PureBudget(Fraction(n, 10))),
+        st.just("decided"),
+    ),
+    st.builds(Joined, st.sampled_from(["ann", "bob"]), st.just("came")),
+    st.builds(Left, st.sampled_from(["ann", "bob"]), st.just("left")),
+)
+
+
+@settings(deadline=None)
+@given(st.lists(events, max_size=25))
+def test_spending_never_falls_and_is_admitted_by_every_limit_at_the_time(history):
+    account = Account.opened("clinic", Created(PureBudget(1), ("ann", "bob"), "opened"))
+    answered: set[int] = set()
+    for number, event in enumerate(history, 2):
+        before = account.filter(EVERYBODY).spent.epsilon
+        try:
+            after = account.after(event, number)
+        except DiscreetError:
+            continue
+        spent = after.filter(EVERYBODY).spent.epsilon
+        if isinstance(event, Reserved):
+            assert spent == before + event.request.cost.epsilon
+            for scope, budget in account.limits.items():
+                if scope.covers(event.request.project, event.request.analyst):
+                    assert after.filter(scope).spent.epsilon <= budget.epsilon
+        else:
+            assert spent == before
+        if isinstance(event, Answered | Failed):
+            assert event.reservation not in answered, "one payment bought two outcomes"
+            answered.add(event.reservation)
+        account = after
+
+
+def test_an_unpaid_number_cannot_be_answered_failed_or_retried():
+    account = Account.opened("clinic", Created(PureBudget(1), None, "opened"))
+    for event in (Answered(7, "q", "d", 1), Failed(7, "engine-error"), Retried(7, 2)):
+        with pytest.raises(ConflictError, match="not waiting"):
+            account.after(event, 8)
+
+
+def test_a_gaussian_cannot_be_paid_from_a_pure_budget_and_the_limit_is_named():
+    account = Account.opened("clinic", Created(ApproximateBudget(1, "1e-6"), None, "opened"))
+    account = account.after(Limited(Scope(analyst="ann"), PureBudget(1), "pure only"), 2)
+    gaussian = Reserved(ask("a", cost=Cost.concentrated("0.001")))
+    with pytest.raises(BudgetError, match=r"the limit on analyst ann of dataset clinic .*no pure guarantee"):
+        account.after(gaussian, 3)
+
+
+def test_a_closed_dataset_spends_nothing():
+    account = Account.opened("clinic", Created(PureBudget(1), None, "opened")).after(Closed("over"), 2)
+    with pytest.raises(BudgetError, match="closed"):
+        account.after(Reserved(ask("a")), 3)
+
+
+def test_an_open_dataset_keeps_no_list_of_analysts():
+    account = Account.opened("clinic", Created(PureBudget(1), None, "opened"))
+    for event in (Joined("ann", "came"), Left("ann", "left")):
+        with pytest.raises(ConflictError, match="keeps no list"):
+            account.after(event, 2)
+
+
+def test_a_free_request_is_admitted_by_an_exhausted_budget():
+    """A stream pays once for all of its updates, which are then recorded at no further cost."""
+    account = Account.opened("clinic", Created(PureBudget("0.1"), None, "opened")).after(
+        Reserved(ask("a")), 2
+    )
+    account = account.after(Reserved(ask("b", cost=Cost.zero)), 3)
+    assert account.filter(EVERYBODY).spent.epsilon == Fraction(1, 10)

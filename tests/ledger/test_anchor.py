@@ -1,0 +1,61 @@
+"""The anchor moves forward only, whole or not at all."""
+
+import threading
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import LedgerError
+from discreet.ledger.anchor import FileAnchor, Mark, Marks
+
+
+def test_an_anchor_remembers_each_dataset(tmp_path: Path):
+    anchor = FileAnchor(tmp_path / "anchor")
+    assert anchor.read() is None
+    assert anchor.start("me") == Marks("me", {})
+    anchor.advance("me", "clinic", Mark(3, "aa"))
+    anchor.advance("me", "school", Mark(1, "bb"))
+    assert FileAnchor(tmp_path / "anchor").read() == Marks(
+        "me", {"clinic": Mark(3, "aa"), "school": Mark(1, "bb")}
+    )
+
+
+def test_an_anchor_never_moves_back(tmp_path: Path):
+    anchor = FileAnchor(tmp_path / "anchor")
+    anchor.start("me")
+    anchor.advance("me", "clinic", Mark(3, "aa"))
+    for number in (1, 2, 3):
+        anchor.advance("me", "clinic", Mark(number, "zz"))
+    assert anchor.read().heads["clinic"] == Mark(3, "aa")
+    assert anchor.start("another").ledger == "me"
+
+
+def test_an_anchor_that_vanishes_or_changes_hands_is_noticed(tmp_path: Path):
+    anchor = FileAnchor(tmp_path / "anchor")
+    with pytest.raises(LedgerError, match="disappeared"):
+        anchor.advance("me", "clinic", Mark(1, "aa"))
+    anchor.start("another")
+    with pytest.raises(LedgerError, match="exchanged"):
+        anchor.advance("me", "clinic", Mark(1, "aa"))
+
+
+def test_a_crowd_of_writers_leaves_the_highest_mark(tmp_path: Path):
+    FileAnchor(tmp_path / "anchor").start("me")
+
+    def climb(first: int) -> None:
+        for number in range(first, 200, 8):
+            FileAnchor(tmp_path / "anchor").advance("me", "clinic", Mark(number, str(number)))
+
+    threads = [threading.Thread(target=climb, args=(first,)) for first in range(1, 9)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert FileAnchor(tmp_path / "anchor").read().heads["clinic"] == Mark(199, "199")
+
+
+def test_an_anchor_in_an_impossible_place_says_so(tmp_path: Path):
+    with pytest.raises(LedgerError, match="cannot be written"):
+        FileAnchor(tmp_path / "nowhere" / "anchor").start("me")
+    with pytest.raises(LedgerError, match="cannot be read"):
+        FileAnchor(tmp_path).read()
