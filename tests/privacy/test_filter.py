@@ -61,7 +61,6 @@ def test_the_three_conversions_agree_and_err_on_the_safe_side(epsilon, delta):
     rho = largest_rho(epsilon, delta)
     assert delta_of_rho(rho, epsilon) <= delta * (1 + Fraction(1, 2**60))
     assert epsilon_of_rho(rho, delta) <= epsilon * (1 + Fraction(1, 2**40))
-    mp.dps = 60
     for order in (mpf("1.01"), mpf(2), mpf(10), mpf(300)):
         at = (
             (order - 1) * (order * _mpf(rho) - _mpf(epsilon))
@@ -73,7 +72,6 @@ def test_the_three_conversions_agree_and_err_on_the_safe_side(epsilon, delta):
 
 @given(st.fractions(Fraction(1, 1000), 20), st.fractions(Fraction(101, 100), 1000))
 def test_randomised_response_is_concentrated_at_the_stated_rho_and_not_below(epsilon, order):
-    mp.dps = 80
     e, a = _mpf(epsilon), _mpf(order)
     divergence = mp.log(mp.cosh((a - mpf(1) / 2) * e) / mp.cosh(e / 2)) / (a - 1)
     rho = _mpf(pure_rho(epsilon))
@@ -114,7 +112,6 @@ def _worst_delta(admit, epsilon, prices, steps):
 
 
 def test_no_adaptive_choice_of_prices_breaks_the_filter_and_a_broken_filter_is_caught():
-    mp.dps = 30
     epsilon, delta = Fraction(1), Fraction(1, 100)
     budget = ApproximateBudget(epsilon, delta, 0)
     prices = [Fraction(1, 2), Fraction(1)]

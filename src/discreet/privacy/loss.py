@@ -106,6 +106,8 @@ class ResponseLoss:
 
     def group(self, size: int) -> "ResponseLoss":
         """Return the worst law for `size` units: k c, and slack (exp(k c) - 1) / (exp(c) - 1), rounded up."""
+        if size == 1:
+            return self
         if self.slack == 0 or self.cost == 0:
             return ResponseLoss(self.cost * size, min(self.slack * size, Fraction(1)))
         growth = enclose(lambda: (ball(self.cost * size).exp() - 1) / (ball(self.cost).exp() - 1))[1]
