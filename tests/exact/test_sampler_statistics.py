@@ -68,7 +68,7 @@ def test_gaussian_draws_fit_their_law(variance):
 
 
 def test_a_sampler_with_a_slightly_wrong_ratio_is_caught():
-    law, wrong = Geometric.calibrate(epsilon="1/10"), Geometric.calibrate(epsilon="1/10.05")
+    law, wrong = Geometric.calibrate(epsilon="1/10"), Geometric.calibrate(epsilon=Fraction(100, 1005))
     draws = wrong.sample(np.zeros(DRAWS, dtype=np.int64))
     edges = cells(10.0)
     probabilities = np.diff([0.0, *[float(law.cdf(int(e))) for e in edges], 1.0])

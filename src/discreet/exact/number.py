@@ -108,6 +108,13 @@ def enclose(function: Callable[[], arb], bits: int = BITS) -> tuple[Fraction, Fr
         precision *= 2
 
 
+def certain(value: Callable[[], arb], precision: int = 192) -> tuple[Fraction, Fraction]:
+    """Return rationals around value() as one evaluation gives them, however wide."""
+    with ctx.workprec(precision):
+        enclosure = value()
+        return from_exact(enclosure.lower()), from_exact(enclosure.upper())
+
+
 def exp_bounds(x: Fraction, bits: int = BITS) -> tuple[Fraction, Fraction]:
     """Return rationals around exp(x)."""
     if x > LARGEST_EXPONENT:

@@ -21,7 +21,7 @@ from fractions import Fraction
 from math import ceil, log, sqrt
 from typing import Any
 
-from flint import arb, ctx
+from flint import arb
 
 from discreet.errors import ParameterError
 from discreet.exact.lattice_gaussian import absolute_moment, cumulative, second_moment, tail, total
@@ -29,7 +29,7 @@ from discreet.exact.number import (
     Real,
     at_most,
     ball,
-    from_exact,
+    certain,
     least_integer,
     positive,
     probability,
@@ -138,6 +138,5 @@ def exact_delta(variance: Fraction, epsilon: Fraction, shift: int) -> arb:
 
 
 def _bounds(value: Callable[[], arb]) -> Bounds:
-    with ctx.workprec(192):
-        enclosure = value()
-        return Bounds(max(from_exact(enclosure.lower()), Fraction(0)), from_exact(enclosure.upper()))
+    low, high = certain(value)
+    return Bounds(max(low, Fraction(0)), high)

@@ -21,11 +21,14 @@ from math import ceil, exp, floor
 from typing import Any
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, log_down, positive, probability, rational
+from discreet.exact.number import Real, ball, certain, log_down, positive, probability, rational
+from discreet.exact.sample import TwoSided
 from discreet.mechanisms.geometric import Geometric
+from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity
 
@@ -64,14 +67,25 @@ class Laplace:
         """Return b = step / -ln(alpha), the scale of the continuous law it stands for, rounded up."""
         return self.step / log_down(1 / self.alpha)
 
-    def pmf(self, x: Real) -> Fraction:
-        """Return Pr[Z = x]; zero off the grid."""
-        k = rational(x, "x") / self.step
-        return self.noise.pmf(k.numerator) if k.denominator == 1 else Fraction(0)
+    def pmf(self, x: Real) -> Bounds:
+        """Return Pr[Z = x]; zero off the grid.
 
-    def cdf(self, x: Real) -> Fraction:
+        The grid is fine, so exact fractions would have millions of digits: the answer is an enclosure.
+        """
+        k = rational(x, "x") / self.step
+        if k.denominator != 1:
+            return Bounds.exactly(Fraction(0))
+
+        def chance() -> arb:
+            a = ball(self.alpha)
+            return (1 - a) / (1 + a) * (a.log() * abs(k.numerator)).exp()
+
+        return Bounds(*certain(chance))
+
+    def cdf(self, x: Real) -> Bounds:
         """Return Pr[Z <= x]."""
-        return self.noise.cdf(floor(rational(x, "x") / self.step))
+        k = floor(rational(x, "x") / self.step)
+        return Bounds(*certain(lambda: TwoSided(self.alpha).cumulative(k)))
 
     def density(self, x: float) -> float:
         """Return the density of the continuous law of the same scale, for pictures and analysis."""

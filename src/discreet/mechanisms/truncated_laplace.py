@@ -10,11 +10,13 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import arb
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, rational
+from discreet.exact.number import Real, ball, certain, rational
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.truncated_geometric import TruncatedGeometric
+from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity
 
@@ -57,16 +59,23 @@ class TruncatedLaplace:
         """Return the same mechanism in units of the step."""
         return TruncatedGeometric(self.alpha, int(self.low / self.step), int(self.high / self.step))
 
-    def pmf(self, report: Real, answer: Real) -> Fraction:
+    def pmf(self, report: Real, answer: Real) -> Bounds:
         """Return Pr[report | answer]; zero off the grid, an atom at each end."""
-        z = rational(report, "report") / self.step
-        return self.steps.pmf(z.numerator, self._grid(answer)) if z.denominator == 1 else Fraction(0)
+        z, y = rational(report, "report"), self._grid(answer)
+        if z == self.low:
+            return self.noise.cdf(self.low - y)
+        if z == self.high:
+            return self.noise.cdf(y - self.high)
+        return self.noise.pmf(z - y) if self.low < z < self.high else Bounds.exactly(Fraction(0))
 
-    def cdf(self, report: Real, answer: Real) -> Fraction:
+    def cdf(self, report: Real, answer: Real) -> Bounds:
         """Return Pr[reported value <= report | answer]."""
-        return self.steps.cdf(int(rational(report, "report") // self.step), self._grid(answer))
+        z, y = rational(report, "report"), self._grid(answer)
+        if z < self.low or z >= self.high:
+            return Bounds.exactly(Fraction(int(z >= self.high)))
+        return self.noise.cdf(z - y)
 
-    def atoms(self, answer: Real) -> tuple[Fraction, Fraction]:
+    def atoms(self, answer: Real) -> tuple[Bounds, Bounds]:
         """Return the probabilities of reporting exactly low and exactly high."""
         return self.pmf(self.low, answer), self.pmf(self.high, answer)
 
@@ -90,9 +99,19 @@ class TruncatedLaplace:
         """Return the smallest multiple r of the step with Pr[|report - y| > r] <= beta for every y."""
         return self.steps.radius(beta) * self.step
 
-    def mean_error(self, answer: Real) -> Fraction:
+    def mean_error(self, answer: Real) -> Bounds:
         """Return E|report - answer| for an answer on the grid."""
-        return self.steps.mean_error(self._grid(answer)) * self.step
+        room = [
+            int((self._grid(answer) - self.low) / self.step),
+            int((self.high - self._grid(answer)) / self.step),
+        ]
 
-    def _grid(self, answer: Real) -> int:
-        return int((rational(answer, "answer") / self.step + Fraction(1, 2)) // 1)
+        def expectation() -> arb:
+            a = ball(self.alpha)
+            tails = sum((1 - (a.log() * steps).exp() for steps in room), arb(0))
+            return ball(self.step) * tails * a / (1 - a**2)
+
+        return Bounds(*certain(expectation))
+
+    def _grid(self, answer: Real) -> Fraction:
+        return (rational(answer, "answer") / self.step + Fraction(1, 2)) // 1 * self.step
