@@ -24,5 +24,15 @@ lint: $(READY)
 test: lint
 	$(BIN)/python -m pytest -n auto --dist worksteal
 
+# The peers live in an environment of their own, since their pins contradict each other and ours.
+.venv-peers/.ready: benchmarks/peers/requirements.txt
+	$(PYTHON) -m venv .venv-peers
+	.venv-peers/bin/python -m pip install --quiet --requirement $<
+	-.venv-peers/bin/python -m pip install --quiet smartnoise-sql
+	touch $@
+
+bench: $(READY) .venv-peers/.ready
+	OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks $(BENCH)
+
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

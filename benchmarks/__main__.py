@@ -1,0 +1,17 @@
+"""Run every benchmark: python -m benchmarks [NAME ...]."""
+
+import sys
+from importlib import import_module
+from pathlib import Path
+
+APART = {"__main__", "__init__", "peer"}
+
+
+def main() -> None:
+    names = sys.argv[1:] or sorted(p.stem for p in Path(__file__).parent.glob("*.py") if p.stem not in APART)
+    for name in names:
+        print(f"\n=== {name} ===", flush=True)
+        import_module(f"benchmarks.{name}").main()
+
+
+main()
