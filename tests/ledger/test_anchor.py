@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger.anchor import FileAnchor, Mark, Marks
+from discreet.ledger.anchor import LINES, FileAnchor, Mark, Marks
 
 
 def test_an_anchor_remembers_each_dataset(tmp_path: Path):
@@ -52,6 +52,32 @@ def test_a_crowd_of_writers_leaves_the_highest_mark(tmp_path: Path):
     for thread in threads:
         thread.join()
     assert FileAnchor(tmp_path / "anchor").read().heads["clinic"] == Mark(199, "199")
+
+
+def test_a_torn_line_is_dropped_and_written_over(tmp_path: Path):
+    anchor = FileAnchor(tmp_path / "anchor")
+    anchor.start("me")
+    anchor.advance("me", "clinic", Mark(1, "aa"))
+    whole = anchor.path.read_bytes()
+    anchor.advance("me", "clinic", Mark(2, "bb"))
+    longer = anchor.path.read_bytes()
+    for size in range(len(whole), len(longer)):
+        anchor.path.write_bytes(longer[:size])
+        assert anchor.read().heads["clinic"] == Mark(1, "aa")
+        anchor.advance("me", "clinic", Mark(3, "c"))
+        assert anchor.read().heads["clinic"] == Mark(3, "c")
+        assert len(anchor.path.read_bytes().splitlines()) == 3
+
+
+def test_a_long_anchor_is_rewritten_and_stays_short(tmp_path: Path):
+    anchor = FileAnchor(tmp_path / "anchor")
+    anchor.start("me")
+    for number in range(1, 1001):
+        anchor.advance("me", f"d{number % 3}", Mark(number, "a" * 64))
+        assert len(anchor.path.read_bytes().splitlines()) <= LINES + 5
+    assert anchor.read() == Marks(
+        "me", {"d0": Mark(999, "a" * 64), "d1": Mark(1000, "a" * 64), "d2": Mark(998, "a" * 64)}
+    )
 
 
 def test_an_anchor_in_an_impossible_place_says_so(tmp_path: Path):

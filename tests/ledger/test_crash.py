@@ -62,7 +62,7 @@ def watch(steps: Steps) -> None:
             found = getattr(os, name)
             return (
                 announced(found, lambda *_: f"anchor {name}")
-                if name in ("open", "fsync", "replace")
+                if name in ("open", "pwrite", "fdatasync", "fsync", "replace")
                 else found
             )
 
@@ -166,7 +166,7 @@ def rehearse(place: Place) -> list[str]:
 def test_a_release_killed_at_any_step_is_paid_for_and_can_be_asked_again(place: Place, request):
     steps = rehearse(place)
     assert len(steps) >= 10
-    assert {"lease", "COMMIT", "anchor fsync", "anchor replace", "send"} <= set(steps)
+    assert {"lease", "COMMIT", "anchor pwrite", "anchor fdatasync", "send"} <= set(steps)
     deaths = 0
     for fatal in range(len(steps)):
         with file_place() if place.is_file else server_place(request.getfixturevalue("server")) as fresh:

@@ -11,11 +11,12 @@ is recovered silently, because the entries above it carry valid seals; the ancho
 unless the store lost something.  Several processes share one anchor: it only ever moves forward.
 """
 
+import errno
 import fcntl
 import json
 import os
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -23,6 +24,9 @@ from typing import Protocol
 from discreet.errors import LedgerError
 from discreet.ledger.chain import sync_directory
 from discreet.ledger.codec import canonical
+
+LINES = 64
+"""How many marks a file anchor collects before it is rewritten with only the newest ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,11 @@ class Anchor(Protocol):
 
 
 class FileAnchor:
-    """An anchor in one small file, replaced atomically and synced; best on another volume than the store."""
+    """An anchor in one small file, best on another volume than the store.
+
+    The file is a list of marks, one per line, that is appended to and synced; when it has grown long it is
+    rewritten, atomically.  A last line without its end was torn by a crash before anybody relied on it.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -65,12 +73,8 @@ class FileAnchor:
 
     def read(self) -> Marks | None:
         """Return what is anchored, or None if there is no file."""
-        try:
-            return _parse(self.path.read_bytes(), self.path)
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise LedgerError(f"the anchor {self.path} cannot be read: {error.strerror}") from None
+        found = self._lines()
+        return None if found is None else _marks(found[0], self.path)
 
     def start(self, ledger: str) -> Marks:
         """Write an anchor without marks, unless there is one."""
@@ -78,49 +82,95 @@ class FileAnchor:
             marks = self.read()
             if marks is None:
                 marks = Marks(ledger, {})
-                self._replace(marks)
+                self._rewrite(marks)
             return marks
 
     def advance(self, ledger: str, dataset: str, mark: Mark) -> None:
-        """Move the mark forward; whoever comes second in a crowd finds the work done and syncs nothing."""
+        """Move the mark forward; whoever comes second in a crowd finds the work done."""
         with self._turn():
-            marks = self.read()
-            if marks is None or marks.ledger != ledger:
+            found = self._lines()
+            marks = None if found is None else _marks(found[0], self.path)
+            if found is None or marks is None or marks.ledger != ledger:
                 raise LedgerError(
                     f"the anchor {self.path} disappeared or was exchanged while the ledger was open"
                 )
             present = marks.heads.get(dataset)
-            if present is None or present.number < mark.number:
-                self._replace(Marks(ledger, {**marks.heads, dataset: mark}))
+            if present is not None and present.number >= mark.number:
+                self._sync()  # whoever wrote it may have died before the sync; on a clean file this is free
+            elif len(found[0]) > LINES + len(marks.heads):
+                self._rewrite(Marks(ledger, {**marks.heads, dataset: mark}))
+            else:
+                self._append(_line(dataset, mark), found[1])
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
         try:
             descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
         except OSError as error:
-            raise LedgerError(f"the anchor {self.path} cannot be written: {error.strerror}") from None
+            raise self._unwritable(error) from None
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX)
             yield
         finally:
             os.close(descriptor)
 
-    def _replace(self, marks: Marks) -> None:
+    def _lines(self) -> tuple[list[bytes], int] | None:
+        """Return the whole lines and where they end."""
+        try:
+            data = self.path.read_bytes()
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise LedgerError(f"the anchor {self.path} cannot be read: {error.strerror}") from None
+        end = data.rfind(b"\n") + 1
+        return data[:end].splitlines(), end
+
+    def _append(self, line: bytes, end: int) -> None:
+        try:
+            descriptor = os.open(self.path, os.O_WRONLY)
+            try:
+                os.ftruncate(descriptor, end)
+                _write(descriptor, line, end)
+                os.fdatasync(descriptor)
+            except OSError:
+                with suppress(
+                    OSError
+                ):  # a mark that may not be on the disk must not be taken for one that is
+                    os.ftruncate(descriptor, end)
+                raise
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def _sync(self) -> None:
+        try:
+            descriptor = os.open(self.path, os.O_WRONLY)
+            try:
+                os.fdatasync(descriptor)
+            finally:
+                os.close(descriptor)
+        except OSError as error:
+            raise self._unwritable(error) from None
+
+    def _rewrite(self, marks: Marks) -> None:
         draft = Path(f"{self.path}.new")
-        heads = {dataset: [mark.number, mark.mac] for dataset, mark in marks.heads.items()}
-        text = canonical({"ledger": marks.ledger, "heads": heads})
+        lines = [canonical({"ledger": marks.ledger}).encode() + b"\n"]
+        lines += [_line(dataset, mark) for dataset, mark in marks.heads.items()]
         try:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             try:
-                with open(descriptor, "wb", closefd=False) as file:
-                    file.write(text.encode() + b"\n")
+                _write(descriptor, b"".join(lines), 0)
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
             os.replace(draft, self.path)
             sync_directory(self.path.parent)
         except OSError as error:
-            raise LedgerError(f"the anchor {self.path} cannot be written: {error.strerror}") from None
+            raise self._unwritable(error) from None
+
+    def _unwritable(self, error: OSError) -> LedgerError:
+        return LedgerError(f"the anchor {self.path} cannot be written: {error.strerror}")
 
 
 class Unanchored:
@@ -141,13 +191,27 @@ class Unanchored:
         """Do nothing."""
 
 
-def _parse(data: bytes, path: Path) -> Marks:
+def _write(descriptor: int, data: bytes, at: int) -> None:
+    if os.pwrite(descriptor, data, at) != len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _line(dataset: str, mark: Mark) -> bytes:
+    return canonical([dataset, mark.number, mark.mac]).encode() + b"\n"
+
+
+def _marks(lines: list[bytes], path: Path) -> Marks:
     try:
-        match json.loads(data):
-            case {"ledger": str(ledger), "heads": dict(heads)}:
-                return Marks(ledger, {str(d): Mark(int(n), str(mac)) for d, (n, mac) in heads.items()})
-    except (ValueError, TypeError):
-        pass
-    raise LedgerError(
-        f"the anchor {path} is damaged, so it cannot be told whether the ledger was rolled back"
-    )
+        head, *rest = (json.loads(line) for line in lines)
+        return Marks(str(head["ledger"]), {str(dataset): _mark(number, mac) for dataset, number, mac in rest})
+    except (ValueError, TypeError, KeyError):
+        raise LedgerError(
+            f"the anchor {path} is damaged, so it cannot be told whether the ledger was rolled back"
+        ) from None
+
+
+def _mark(number: object, mac: object) -> Mark:
+    match number, mac:
+        case int(), str():
+            return Mark(number, mac)
+    raise TypeError

@@ -8,8 +8,7 @@ from the beginning when PostgreSQL asks for it.  A server that runs without fsyn
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import astuple
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from urllib.parse import urlsplit
 
 from discreet.errors import LedgerError
@@ -23,11 +22,9 @@ from discreet.ledger.store import (
     Row,
     checked_row,
     refuse_schema,
+    stored_values,
     typed,
 )
-
-if TYPE_CHECKING:
-    pass
 
 PATIENCE = "lock_timeout = '30s'"
 """How long a writer queues for its turn before it gives up; only a refusal depends on it."""
@@ -203,7 +200,7 @@ class PostgresStore:
         """Add an entry and move the head to it."""
         self._all(
             f"INSERT INTO discreet_entry ({COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-            astuple(row),
+            stored_values(row),
         )
         if row.number == 1:
             self._all("INSERT INTO discreet_head VALUES (%s, 1, %s)", (row.dataset, state))

@@ -10,13 +10,22 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
 from discreet.ledger.codec import digest
-from discreet.ledger.store import COLUMNS, SCHEMA, Head, Identity, Row, checked_row, refuse_schema, typed
+from discreet.ledger.store import (
+    COLUMNS,
+    SCHEMA,
+    Head,
+    Identity,
+    Row,
+    checked_row,
+    refuse_schema,
+    stored_values,
+    typed,
+)
 
 PATIENCE = 30.0
 """Seconds that a writer waits for its turn before it gives up; only a refusal depends on it."""
@@ -157,7 +166,7 @@ class SqliteStore:
         """Add an entry and move the head to it."""
         self._all(
             f"INSERT INTO entry ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            astuple(row),
+            stored_values(row),
         )
         if row.number == 1:
             self._all("INSERT INTO head VALUES (?, 1, ?)", (row.dataset, state))

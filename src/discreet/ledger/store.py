@@ -129,6 +129,12 @@ def refuse_schema(found: int, name: str) -> None:
         )
 
 
+def stored_values(row: Row) -> tuple[object, ...]:
+    """Return an entry's columns in the order of COLUMNS."""
+    look_up = row.dataset, row.number, row.kind, row.request, row.asked, row.refers
+    return *look_up, row.body, row.previous, row.mac, row.payload
+
+
 def typed(value: object, kind: type[Value], name: str) -> Value:
     """Return a stored value, refusing one of another type: it was not written by this code."""
     if not isinstance(value, kind):

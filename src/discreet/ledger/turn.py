@@ -56,16 +56,18 @@ class Turn:
         number = self.standing.number + 1
         account = self._after(event, number)
         state = write_account(account)
+        stored = write_event(event)
         body = canonical(
             {
-                "event": write_event(event),
+                "event": stored,
                 "state": digest(state.encode()),
                 "time": datetime.now(UTC).isoformat(timespec="seconds"),
             }
         )
         mac = seal(self.seals.key, self.seals.ledger, self.dataset, number, self.standing.mac, body)
-        kind = str(write_event(event)["kind"])
-        row = Row(self.dataset, number, kind, *_columns(event), body, self.standing.mac, mac, payload)
+        row = Row(
+            self.dataset, number, str(stored["kind"]), *_columns(event), body, self.standing.mac, mac, payload
+        )
         self.store.append(row, state)
         self.standing = Position(number, mac, account)
         return row
@@ -96,16 +98,15 @@ def take_turn(
 ) -> Result:
     """Run `act` as the dataset's only writer; commit, anchor, and return its result."""
 
-    def run() -> tuple[Result, Position, Marks]:
+    def run() -> tuple[Result, Position]:
         marks = read_marks(anchor, seals.ledger)
         turn = Turn(store, seals, dataset, stand(store, seals, dataset, marks))
         result = act(turn)
-        return result, turn.standing, marks
+        return result, turn.standing
 
-    result, standing, marks = exclusively(store, dataset, run)
-    mark = Mark(standing.number, standing.mac.hex())
-    if mark.number and mark != marks.heads.get(dataset):
-        anchor.advance(seals.ledger, dataset, mark)
+    result, standing = exclusively(store, dataset, run)
+    if standing.number:
+        anchor.advance(seals.ledger, dataset, Mark(standing.number, standing.mac.hex()))
     return result
 
 
