@@ -14,7 +14,7 @@ from typing import Any
 __version__ = "0.1.0"
 
 _HOME = {
-    "discreet.audit": ("audit", "replay"),
+    "discreet.audit": ("audit",),
     "discreet.errors": (
         "BudgetError",
         "CatalogError",

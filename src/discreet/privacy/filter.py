@@ -190,7 +190,7 @@ class Filter:
                 if not _admits(self.budget, self.spent):
                     return Remaining(Fraction(0), Fraction(0), Fraction(0))
                 left = _left(budget.rho, self.spent.rho)
-                single = max(_left(epsilon, self.spent.epsilon), _pure_within(left))
+                single = max(_left(epsilon, self.spent.epsilon), pure_within(left))
                 return Remaining(single, left, _left(slack, self.spent.delta))
             case never:
                 assert_never(never)
@@ -219,7 +219,7 @@ def _left(limit: Fraction, spent: Fraction | None) -> Fraction:
     return Fraction(0) if spent is None else max(Fraction(0), below_grid(limit - spent))
 
 
-def _pure_within(rho: Fraction) -> Fraction:
+def pure_within(rho: Fraction) -> Fraction:
     """Return the largest epsilon, to 80 bits, whose pure cost is at most rho."""
     low, high = Fraction(0), Fraction(1)
     while Cost.pure(high).rho <= rho:

@@ -1,10 +1,12 @@
 """What an answer will cost and how wrong it may be, before any data is touched.
 
-Rule.  The price asked for is split equally over the measurements of a question: epsilon / k each under a
-pure budget.  Under a budget with delta, which is kept by a zCDP filter, k Gaussian releases share
-rho = pure_rho(epsilon), the very rho that an epsilon-private answer would have cost, so noise shrinks at
-the same price.  Group keys found in the data use one share and the question's own delta.  After the split
-the cost is recomputed from the mechanisms and must not exceed what was asked.
+Rule.  The price asked for is split equally over the measurements of a question.  Under a pure budget that is
+epsilon / k each.  Under a budget with delta, which is kept by a zCDP filter, epsilon means what the question
+would promise if it were the only one: its rho is the largest that converts to epsilon at the budget's delta,
+and k measurements get rho / k each.  So one question at the whole budget's epsilon uses up the whole budget,
+and many small ones add up as the squares of their epsilons do.  Group keys found in the data use one share
+and the question's own delta.  After the split the cost is recomputed from the mechanisms and must not exceed
+what was asked.
 
 Error bars.  A column that is one measurement has that measurement's exact radius.  Any other column is
 evaluated over the box in which all its j measurements lie together with the confidence asked (each at
@@ -18,16 +20,16 @@ from math import ceil, log
 from typing import TypeAlias, assert_never
 
 from discreet.errors import ParameterError, QueryError
-from discreet.exact.number import Real, positive, probability, rational
+from discreet.exact.number import Real, positive, probability, rational, sqrt_down
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
-from discreet.privacy.filter import Cost, below_grid
+from discreet.privacy.filter import Cost, below_grid, pure_within
 from discreet.privacy.sensitivity import Sensitivity
-from discreet.privacy.zcdp import pure_rho
+from discreet.privacy.zcdp import largest_rho
 from discreet.query.formula import Formula, Noisy, Operation, Public, Span, measured, span
 from discreet.query.measure import Checked, Measured, Measurement, ModeChoice, Private, QuantileChoice, Sort
 from discreet.query.plan import given
@@ -38,6 +40,31 @@ Noise: TypeAlias = Geometric | Staircase | Gaussian
 Choice: TypeAlias = Exponential | PermuteAndFlip
 FLIP_LIMIT = 1_000
 SEARCH = 40
+
+
+@dataclass(frozen=True, slots=True)
+class PurePrice:
+    """What a measurement may cost under a pure budget."""
+
+    epsilon: Fraction
+
+    def part(self, parts: int) -> "PurePrice":
+        """Return an equal part of the price."""
+        return PurePrice(self.epsilon / parts)
+
+
+@dataclass(frozen=True, slots=True)
+class RhoPrice:
+    """What a measurement may cost under a budget that is kept in zCDP."""
+
+    rho: Fraction
+
+    def part(self, parts: int) -> "RhoPrice":
+        """Return an equal part of the price, rounded down."""
+        return RhoPrice(below_grid(self.rho / parts))
+
+
+Price: TypeAlias = PurePrice | RhoPrice
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +118,13 @@ def quote(
     epsilon: Real | None = None,
     within: Real | None = None,
     confidence: Real = "0.95",
-    concentrated: bool = False,
+    conversion: Fraction | None = None,
     delta: Real = 0,
 ) -> Quote:
     """Return the price and accuracy of a question at this epsilon, or at the smallest that suffices.
 
-    `concentrated` says that the budget is kept in zCDP (it has a delta); `delta` is what the question itself
+    `conversion` is the delta at which a budget kept in zCDP promises its epsilon, and None for a pure one;
+    `delta` is what the question itself
     may use to find its group keys.
     """
     sure = probability(confidence, "confidence")
@@ -106,12 +134,12 @@ def quote(
             "give either epsilon=..., or within=... for the smallest epsilon that gets there"
         )
     if epsilon is not None:
-        return _priced(checked, positive(epsilon, "epsilon"), sure, slack, concentrated=concentrated)
-    return _smallest(checked, positive(given(within), "within"), sure, slack, concentrated=concentrated)
+        return _priced(checked, positive(epsilon, "epsilon"), sure, slack, conversion)
+    return _smallest(checked, positive(given(within), "within"), sure, slack, conversion)
 
 
 def _priced(
-    checked: Checked, epsilon: Fraction, confidence: Fraction, delta: Fraction, *, concentrated: bool
+    checked: Checked, epsilon: Fraction, confidence: Fraction, delta: Fraction, conversion: Fraction | None
 ) -> Quote:
     if isinstance(checked.keys, Private) and delta <= 0:
         column = next(column.name for column in checked.keys.columns if column.values is None)
@@ -120,17 +148,12 @@ def _priced(
             "its values are not declared, and finding them in the data needs a delta",
             f"declare values for {column} in the manifest, or give the budget a delta",
         )
-    parts = len(checked.measurements)
-    shares = tuple(
-        _share(checked, position, epsilon / parts, delta, concentrated=concentrated)
-        for position in range(parts)
+    price: Price = (
+        PurePrice(epsilon) if conversion is None else RhoPrice(below_grid(largest_rho(epsilon, conversion)))
     )
-    cost = _charge(
-        shares,
-        epsilon,
-        delta if isinstance(checked.keys, Private) else Fraction(0),
-        concentrated=concentrated,
-    )
+    part = price.part(len(checked.measurements))
+    shares = tuple(_share(checked, position, part, delta) for position in range(len(checked.measurements)))
+    cost = _charge(shares, price, delta if isinstance(checked.keys, Private) else Fraction(0))
     sql = tuple(render(statement) for statement in statements(checked))
     priced = Quote(checked, epsilon, cost.delta, confidence, shares, cost, (), sql)
     return replace(
@@ -138,69 +161,73 @@ def _priced(
     )
 
 
-def _share(
-    checked: Checked, position: int, epsilon: Fraction, delta: Fraction, *, concentrated: bool
-) -> Share:
+def _share(checked: Checked, position: int, price: Price, delta: Fraction) -> Share:
     measurement = checked.measurements[position]
-    parts = len(checked.measurements)
     if isinstance(checked.keys, Private) and position == checked.keys.people:
-        price = _selection_price(epsilon, parts) if concentrated else epsilon
         groups = given(measurement.sensitivity.l0)
-        return Share(measurement, Threshold.calibrate(epsilon=price, delta=delta, groups=groups))
+        return Share(measurement, Threshold.calibrate(epsilon=_pure(price), delta=delta, groups=groups))
     match measurement:
         case Measurement():
-            return Share(
-                measurement,
-                noise_for(measurement, epsilon, len(checked.measurements), concentrated=concentrated),
-            )
+            return Share(measurement, noise_for(measurement, price))
         case QuantileChoice():
-            epsilon = _selection_price(epsilon, len(checked.measurements)) if concentrated else epsilon
-            mechanism = Exponential.calibrate(epsilon=epsilon, sensitivity=measurement.sensitivity)
+            mechanism = Exponential.calibrate(epsilon=_ranged(price), sensitivity=measurement.sensitivity)
             return Share(measurement, mechanism, _offset(measurement, mechanism))
         case ModeChoice():
-            epsilon = _selection_price(epsilon, len(checked.measurements)) if concentrated else epsilon
-            kind = PermuteAndFlip if measurement.candidates <= FLIP_LIMIT else Exponential
-            mechanism_mode = kind.calibrate(
-                epsilon=epsilon, sensitivity=measurement.sensitivity, monotone=measurement.monotone
+            flips = isinstance(price, PurePrice) and measurement.candidates <= FLIP_LIMIT
+            kind, epsilon = (PermuteAndFlip, _pure(price)) if flips else (Exponential, _ranged(price))
+            return Share(
+                measurement,
+                kind.calibrate(
+                    epsilon=epsilon, sensitivity=measurement.sensitivity, monotone=measurement.monotone
+                ),
             )
-            return Share(measurement, mechanism_mode)
         case _:
             assert_never(measurement)
 
 
-def noise_for(measurement: Measurement, epsilon: Fraction, parts: int, *, concentrated: bool) -> Noise:
+def noise_for(measurement: Measurement, price: Price) -> Noise:
     """Return the least noise for one measurement at its share of the price.
 
-    With zCDP the share is rho = pure_rho(parts * epsilon) / parts, and Gaussian noise of the same rho as
-    a pure release always has the smaller variance.  Without, the staircase is taken where a person moves a
-    single number by more than one unit and its mean error is smaller than the geometric's.
+    With zCDP that is Gaussian.  Without, the staircase is taken where a person moves a single number by more
+    than one unit and its mean error is smaller than the geometric's.
     """
     sensitivity = measurement.sensitivity
     if sensitivity.l1 == 0:
         sensitivity = Sensitivity.of(1)
-    if concentrated:
-        return Gaussian.calibrate(rho=_rho_share(epsilon, parts), sensitivity=sensitivity)
-    plain = Geometric.calibrate(epsilon=epsilon, sensitivity=sensitivity)
-    if sensitivity.scalar and sensitivity.l1 > 1 and epsilon >= 1:
-        steps = Staircase.calibrate(epsilon=epsilon, sensitivity=sensitivity.l1)
-        if steps.mean_error < plain.mean_error:
-            return steps
-    return plain
+    match price:
+        case RhoPrice(rho):
+            return Gaussian.calibrate(rho=rho, sensitivity=sensitivity)
+        case PurePrice(epsilon):
+            plain = Geometric.calibrate(epsilon=epsilon, sensitivity=sensitivity)
+            if sensitivity.scalar and sensitivity.l1 > 1 and epsilon >= 1:
+                steps = Staircase.calibrate(epsilon=epsilon, sensitivity=sensitivity.l1)
+                if steps.mean_error < plain.mean_error:
+                    return steps
+            return plain
+        case _:
+            assert_never(price)
 
 
-def _rho_share(epsilon: Fraction, parts: int) -> Fraction:
-    """Return an equal share, rounded down, of the rho of the whole question."""
-    return below_grid(pure_rho(epsilon * parts) / parts)
+def _pure(price: Price) -> Fraction:
+    """Return the largest epsilon that a mechanism known only to be pure may have at this price."""
+    match price:
+        case PurePrice(epsilon):
+            return epsilon
+        case RhoPrice(rho):
+            return pure_within(rho)
+        case _:
+            assert_never(price)
 
 
-def _selection_price(epsilon: Fraction, parts: int) -> Fraction:
-    """Return an epsilon whose pure price is a fair share of the rho of the whole question."""
-    share = _rho_share(epsilon, parts)
-    low, high = epsilon, epsilon * parts
-    for _ in range(32):
-        middle = (low + high) / 2
-        low, high = (middle, high) if pure_rho(middle) <= share else (low, middle)
-    return low
+def _ranged(price: Price) -> Fraction:
+    """Return the largest epsilon of a bounded-range mechanism, which is epsilon**2 / 8-zCDP."""
+    match price:
+        case PurePrice(epsilon):
+            return epsilon
+        case RhoPrice(rho):
+            return max(sqrt_down(8 * rho), pure_within(rho))
+        case _:
+            assert_never(price)
 
 
 def _offset(choice: QuantileChoice, mechanism: Exponential) -> int:
@@ -211,32 +238,38 @@ def _offset(choice: QuantileChoice, mechanism: Exponential) -> int:
     return ceil(log(choice.size + 1) / float(1 - mechanism.alpha))
 
 
-def _charge(shares: tuple[Share, ...], epsilon: Fraction, delta: Fraction, *, concentrated: bool) -> Cost:
+def _charge(shares: tuple[Share, ...], price: Price, delta: Fraction) -> Cost:
     """Return the cost to charge, after recomputing it from the mechanisms."""
-    spent = Cost.zero
-    for share in shares:
-        match share.mechanism:
-            case Geometric() | Staircase():
-                spent += Cost.pure(share.mechanism.guarantee(share.measured.sensitivity).cost)
-            case Gaussian():
-                spent += Cost.concentrated(share.mechanism.guarantee(share.measured.sensitivity).rho)
-            case Threshold():
-                kept = share.mechanism.guarantee(given(share.measured.sensitivity.l0))
-                spent += Cost.approximate(kept.cost, kept.slack)
-            case Exponential() | PermuteAndFlip():
-                monotone = not isinstance(share.measured, Measurement) and share.measured.monotone
-                guarantee = share.mechanism.guarantee(share.measured.sensitivity, monotone=monotone)
-                spent += Cost.pure(guarantee.cost)
-            case _:
-                assert_never(share.mechanism)
-    asked = pure_rho(epsilon)
-    if (
-        (spent.rho > Cost.concentrated(asked).rho)
-        if concentrated
-        else (spent.epsilon is None or spent.epsilon > epsilon)
-    ):
+    spent = sum((_spent(share) for share in shares), Cost.zero)
+    match price:
+        case PurePrice(epsilon):
+            fits, charged = spent.epsilon is not None and spent.epsilon <= epsilon, Cost.pure(epsilon)
+        case RhoPrice(rho):
+            fits, charged = spent.rho <= rho, Cost(spent.epsilon, rho)
+        case _:
+            assert_never(price)
+    if not fits or spent.delta > delta:
         raise ParameterError("the mechanisms cost more than was asked; this is a defect of the allocation")
-    return Cost(spent.epsilon if concentrated else epsilon, asked, delta)
+    return Cost(charged.epsilon, charged.rho, delta)
+
+
+def _spent(share: Share) -> Cost:
+    change = share.measured.sensitivity
+    match share.mechanism:
+        case Geometric() | Staircase() | Gaussian():
+            return share.mechanism.guarantee(change).price()
+        case Threshold():
+            return share.mechanism.guarantee(given(change.l0)).price()
+        case Exponential():
+            return share.mechanism.profile(change, monotone=_monotone(share)).price()
+        case PermuteAndFlip():
+            return share.mechanism.guarantee(change, monotone=_monotone(share)).price()
+        case _:
+            assert_never(share.mechanism)
+
+
+def _monotone(share: Share) -> bool:
+    return not isinstance(share.measured, Measurement) and share.measured.monotone
 
 
 def _expected(priced: Quote, name: str, formula: Formula) -> Expected:
@@ -360,12 +393,12 @@ def interval(
 
 
 def _smallest(
-    checked: Checked, within: Fraction, confidence: Fraction, delta: Fraction, *, concentrated: bool
+    checked: Checked, within: Fraction, confidence: Fraction, delta: Fraction, conversion: Fraction | None
 ) -> Quote:
     """Return the cheapest quote whose every foreseeable column is within the wish, to one part in 2**20."""
 
     def reaches(epsilon: Fraction) -> bool:
-        priced = _priced(checked, epsilon, confidence, delta, concentrated=concentrated)
+        priced = _priced(checked, epsilon, confidence, delta, conversion)
         radii = [
             expected.radius
             for expected in priced.expected
@@ -392,4 +425,4 @@ def _smallest(
     for _ in range(20):
         middle = (low + high) / 2
         low, high = (low, middle) if reaches(middle) else (middle, high)
-    return _priced(checked, high, confidence, delta, concentrated=concentrated)
+    return _priced(checked, high, confidence, delta, conversion)

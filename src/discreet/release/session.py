@@ -73,7 +73,7 @@ class Session:
             epsilon=epsilon,
             within=within,
             confidence=confidence,
-            concentrated=isinstance(budget, ApproximateBudget),
+            conversion=budget.delta - budget.slack if isinstance(budget, ApproximateBudget) else None,
             delta=own,
         )
 
