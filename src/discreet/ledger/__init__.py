@@ -4,7 +4,7 @@ from discreet.ledger.anchor import Anchor, FileAnchor
 from discreet.ledger.book import Ledger
 from discreet.ledger.check import Finding, Report
 from discreet.ledger.entry import EVERYBODY, Entry, Granted, Receipt, Request, Scope, Stored
-from discreet.ledger.opening import adopt_ledger, migrate_ledger, open_ledger
+from discreet.ledger.opening import adopt_ledger, migrate_ledger, open_ledger, verify_ledger
 from discreet.ledger.view import BudgetView, LimitView
 
 __all__ = [
@@ -25,4 +25,5 @@ __all__ = [
     "adopt_ledger",
     "migrate_ledger",
     "open_ledger",
+    "verify_ledger",
 ]

@@ -6,7 +6,7 @@ are right), every answer's digest, every look-up column, and the anchor.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from discreet.errors import DiscreetError, LedgerError
@@ -165,8 +165,7 @@ def verify_dataset(
             raise LedgerError(f"dataset {dataset} has entries but no head")
         account = None
         reserved: dict[int, str] = {}
-        for entry in linked(seals, store.rows(dataset, 1, number), dataset, 1, number):
-            account = _replayed(account, entry)
+        for entry, account in replay(linked(seals, store.rows(dataset, 1, number), dataset, 1, number)):
             _check_question(entry, reserved)
             if digest(write_account(account).encode()) != entry.state:
                 raise LedgerError(
@@ -178,6 +177,14 @@ def verify_dataset(
     except DiscreetError as error:
         return Finding(dataset, number, anchored, str(error))
     return Finding(dataset, number, anchored, None)
+
+
+def replay(history: Iterable[Entry]) -> Iterator[tuple[Entry, Account]]:
+    """Return each entry of a whole history with the account after it, applying every rule again."""
+    account = None
+    for entry in history:
+        account = _replayed(account, entry)
+        yield entry, account
 
 
 def _replayed(account: Account | None, entry: Entry) -> Account:

@@ -10,6 +10,7 @@ A key is made only together with a new ledger; a ledger that has lost its key is
 
 import os
 import secrets
+from collections.abc import Callable
 from pathlib import Path
 
 from discreet.errors import LedgerError
@@ -51,6 +52,23 @@ def open_ledger(
         store.close()
         raise
     return ledger
+
+
+def verify_ledger(
+    location: str | Path,
+    *,
+    key: bytes | Path | None = None,
+    anchor: Anchor | Path | None = None,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Report:
+    """Check a whole ledger and report what was found, also for a ledger that refuses to be opened."""
+    anchored = _find_anchor(location, anchor)
+    store = _connect(location, create=False)
+    try:
+        seals = _agree(store, _find_key(location, key), anchored, create=False)
+        return Ledger(store, seals, anchored).verify(progress)
+    finally:
+        store.close()
 
 
 def adopt_ledger(

@@ -75,7 +75,7 @@ class BudgetView:
 
 def view(account: Account, entries: int) -> BudgetView:
     """Return what people see of an account."""
-    limits = tuple(_limit(scope, account.filter(scope)) for scope in sorted(account.limits, key=str_order))
+    limits = tuple(view_limit(scope, account.filter(scope)) for scope in sorted(account.limits, key=in_order))
     return BudgetView(
         dataset=account.dataset,
         entries=entries,
@@ -88,13 +88,14 @@ def view(account: Account, entries: int) -> BudgetView:
     )
 
 
-def str_order(scope: Scope) -> tuple[int, str, str]:
+def in_order(scope: Scope) -> tuple[int, str, str]:
     """Return the order in which limits are shown: the widest first."""
     narrow = (scope.project is not None) + (scope.analyst is not None)
     return narrow, scope.project or "", scope.analyst or ""
 
 
-def _limit(scope: Scope, filter_: Filter) -> LimitView:
+def view_limit(scope: Scope, filter_: Filter) -> LimitView:
+    """Return what people see of one limit."""
     return LimitView(scope, filter_.budget, filter_.spent, filter_.remaining)
 
 
