@@ -1,6 +1,33 @@
-"""Charts: pure functions from mechanisms or plain rows to pictures, and the files they are saved in."""
+"""Charts: pure functions from mechanisms or plain rows to pictures, and the files they are saved in.
 
-from discreet.show.chart import bars, heatmap, lines, stacked, steps
-from discreet.show.save import save
+The drawing library is heavy, so it is loaded when the first picture is asked for.
+"""
 
-__all__ = ["bars", "heatmap", "lines", "save", "stacked", "steps"]
+from importlib import import_module
+from typing import Any
+
+from discreet.show.number import format_number
+from discreet.show.save import html, png, save, svg
+
+_LATER = {
+    "chart": ("bars", "heatmap", "lines", "stacked", "steps"),
+    "law": ("accuracy", "laws", "log_ratios", "portrait"),
+    "selection": (
+        "channel",
+        "choice_portrait",
+        "choice_ratios",
+        "choices",
+        "detection",
+        "keeping",
+        "shortfalls",
+    ),
+}
+_HOME = {name: home for home, names in _LATER.items() for name in names}
+
+__all__ = [*_HOME, "format_number", "html", "png", "save", "svg"]  # noqa: RUF022
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)

@@ -8,7 +8,7 @@ end, and a row whose drawn value is missing or infinite is left out of the pictu
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from math import isfinite
+from math import ceil, floor, isfinite, log10
 from typing import Any
 
 import altair as alt
@@ -71,7 +71,7 @@ def bars(
         ends = {key: part for key, part in whisker.items() if key != f"{length}2"}
         layers.append(tick.encode(**ends))
         layers.append(tick.encode(**{**ends, length: _channel(length, "high:Q", **value)}))
-    return _finish(alt.layer(*layers), title, subtitle)
+    return finish(alt.layer(*layers), title, subtitle)
 
 
 def lines(
@@ -100,7 +100,7 @@ def lines(
     data = _table(rows, columns, needed=("x", "y"), positive=positive)
     numeric = all(isinstance(row["x"], float) for row in data)
     kind, scale_x = (
-        ("Q", alt.Scale(type="log", nice=False) if log_x else alt.Scale(zero=False, nice=True))
+        ("Q", alt.Scale(type="log", nice=False) if log_x else alt.Scale(zero=False, nice=False))
         if numeric
         else ("N", None)
     )
@@ -108,13 +108,22 @@ def lines(
     if y_domain is not None:
         scale_y |= {"domain": list(y_domain), "nice": False}
     horizontal: dict[str, Any] = {"title": _title(x_title, x)}
+    if numeric:
+        horizontal["axis"] = _axis([row["x"] for row in data], log=log_x)
     if scale_x is None:
         horizontal["sort"] = None
     else:
         horizontal["scale"] = scale_x
     encoding: dict[str, Any] = {
         "x": alt.X(f"x:{kind}", **horizontal),
-        "y": alt.Y("y:Q", title=_title(y_title, y), scale=alt.Scale(**scale_y)),
+        "y": alt.Y(
+            "y:Q",
+            title=_title(y_title, y),
+            scale=alt.Scale(**scale_y),
+            axis=_axis(
+                [row[field] for row in data for field in ("y", "low", "high") if row.get(field)], log=log_y
+            ),
+        ),
     }
     colour = (
         alt.Color("series:N", sort=None, title=_legend(series), legend=alt.Legend(symbolOpacity=1))
@@ -136,7 +145,7 @@ def lines(
     layers.append(base.mark_line(**shape).encode(**encoding, tooltip=tooltip))
     if points:
         layers.append(base.mark_point(filled=True, size=46, opacity=1).encode(**encoding, tooltip=tooltip))
-    return _finish(alt.layer(*layers), title, subtitle)
+    return finish(alt.layer(*layers), title, subtitle)
 
 
 def steps(rows: Rows, *, x: str, y: str, **options: Any) -> alt.LayerChart:
@@ -182,14 +191,14 @@ def heatmap(
     if labels is None:
         labels = len(data) <= 144
     if not labels:
-        return _finish(alt.layer(cells), title, subtitle)
+        return finish(alt.layer(cells), title, subtitle)
     middle = (min(numbers) + max(numbers)) / 2
     ink = (
         alt.value(INK)
         if diverging
         else alt.condition(f"datum.value > {middle!r}", alt.value(INK), alt.value("white"))
     )
-    return _finish(
+    return finish(
         alt.layer(
             cells, base.mark_text(fontSize=11).encode(text=alt.Text("value:Q", format=".3~g"), color=ink)
         ),
@@ -204,16 +213,19 @@ def stacked(
     """Return charts one above the other, each with its own scales, under a common title."""
     if not charts:
         raise ParameterError("a stack of charts needs at least one chart")
-    bare = []
-    for chart in charts:
-        copy = chart.copy(deep=True)
-        copy.config = alt.Undefined
-        bare.append(copy)
-    whole = alt.vconcat(*bare, spacing=26).resolve_scale(color="independent", strokeDash="independent")
-    return _finish(whole, title, subtitle)
+    whole = alt.vconcat(*map(bare, charts), spacing=26).resolve_scale(color="independent")
+    return finish(whole, title, subtitle)
 
 
-def _finish(chart: Any, title: str, subtitle: str) -> Any:
+def bare(chart: Any) -> Any:
+    """Return a chart without the look of the house, so that it can become part of another."""
+    copy = chart.copy(deep=True)
+    copy.config = alt.Undefined
+    return copy
+
+
+def finish(chart: Any, title: str, subtitle: str) -> Any:
+    """Return a chart with its title and the look of the house."""
     if title:
         words = {"text": title} | ({"subtitle": subtitle.split("\n")} if subtitle else {})
         chart = chart.properties(title=alt.TitleParams(**words))
@@ -256,6 +268,16 @@ def _plain(value: Any) -> float | str | None:
             return _plain(value.item())
         case _:
             return str(value)
+
+
+def _axis(values: Sequence[float], *, log: bool) -> alt.Axis:
+    if not log:
+        return alt.Axis(tickMinStep=1, format=",d") if all(v == int(v) for v in values) else alt.Axis()
+    low, high = floor(log10(min(values))), ceil(log10(max(values)))
+    stride = max(1, (high - low) // 8)
+    leading = (1, 2, 5) if high - low <= 2 else (1,)
+    ticks = [digit * 10.0**power for power in range(low, high + 1, stride) for digit in leading]
+    return alt.Axis(values=ticks, format="~f" if low >= -5 and high <= 6 else ".0e", grid=True)
 
 
 def _label(value: float | str) -> str:

@@ -1,0 +1,184 @@
+"""Pictures of mechanisms that choose: who is selected at two neighbours, and how good the choice is."""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from math import log
+
+import altair as alt
+
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.noisy_max import NoisyMax
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.randomized_response import RandomizedResponse
+from discreet.mechanisms.sparse_vector import SparseVector
+from discreet.mechanisms.threshold import NoisyThreshold, Threshold
+from discreet.show.chart import bars, finish, heatmap, lines, stacked
+from discreet.show.law import limits
+from discreet.show.theme import HEIGHT, PALETTE, WIDTH
+
+Choice = Exponential | PermuteAndFlip | NoisyMax
+
+
+def choices(
+    mechanism: Choice,
+    scores: Sequence[int],
+    neighbour: Sequence[int],
+    *,
+    names: Sequence[str] | None = None,
+    title: str = "",
+    subtitle: str = "",
+    height: int = HEIGHT,
+) -> alt.LayerChart:
+    """Return the probability of each candidate at two neighbouring score vectors."""
+    labels = list(names) if names is not None else [f"#{place}" for place in range(len(scores))]
+    rows = [
+        {"candidate": label, "probability": p, "series": f"scores {_listed(given)}"}
+        for given in (scores, neighbour)
+        for label, p in zip(labels, mechanism.pmf(given), strict=True)
+    ]
+    return bars(
+        rows, x="candidate", y="probability", series="series", title=title, subtitle=subtitle, height=height
+    )
+
+
+def choice_ratios(
+    mechanism: Choice,
+    scores: Sequence[int],
+    neighbour: Sequence[int],
+    *,
+    epsilon: float,
+    names: Sequence[str] | None = None,
+    title: str = "",
+    width: int = WIDTH,
+    height: int = 200,
+) -> alt.LayerChart:
+    """Return ln(p / q) of each candidate at two neighbouring score vectors, between +epsilon and -epsilon."""
+    labels = list(names) if names is not None else [f"#{place}" for place in range(len(scores))]
+    pairs = zip(labels, mechanism.pmf(scores), mechanism.pmf(neighbour), strict=True)
+    rows = [{"candidate": label, "loss": log(p / q)} for label, p, q in pairs]
+    reach = 1.35 * epsilon
+    drawn = (
+        alt.Chart(alt.Data(values=rows), width=width, height=height)
+        .mark_bar(color=PALETTE[2])
+        .encode(
+            x=alt.X(
+                "candidate:N",
+                sort=None,
+                title="candidate",
+                scale=alt.Scale(paddingInner=0.4, paddingOuter=0.2),
+            ),
+            y=alt.Y("loss:Q", title="privacy loss", scale=alt.Scale(domain=[-reach, reach], nice=False)),
+        )
+    )
+    return finish(alt.layer(drawn, *limits(epsilon, width, height)), title, "")
+
+
+def shortfalls(
+    mechanisms: Mapping[str, Choice],
+    *,
+    candidates: int,
+    title: str = "",
+    subtitle: str = "",
+    height: int = HEIGHT,
+) -> alt.LayerChart:
+    """Return, for the worst scores, the shortfall that is exceeded with probability beta, against beta."""
+    rows = [
+        {"beta": beta, "shortfall": mechanism.shortfall(beta, candidates=candidates), "series": name}
+        for name, mechanism in mechanisms.items()
+        for beta in (Fraction(1, 2), *(Fraction(d, 10**k) for k in (1, 2, 3, 4) for d in (3, 1)))
+    ]
+    return lines(
+        rows,
+        x="beta",
+        y="shortfall",
+        series="series" if len(mechanisms) > 1 else None,
+        log_x=True,
+        points=True,
+        x_title="probability of doing worse",
+        y_title=f"shortfall, worst of {candidates} candidates",
+        title=title,
+        subtitle=subtitle,
+        height=height,
+    )
+
+
+def choice_portrait(
+    mechanism: Choice, scores: Sequence[int], neighbour: Sequence[int], *, epsilon: float, title: str
+) -> alt.VConcatChart:
+    """Return a selection at two neighbours, its log-ratios, and its accuracy, one below the other."""
+    parts = [
+        choices(mechanism, scores, neighbour, height=220),
+        choice_ratios(mechanism, scores, neighbour, epsilon=epsilon, height=170),
+        shortfalls({"selection": mechanism}, candidates=len(scores), height=190),
+    ]
+    return stacked(parts, title=title, subtitle="two neighbouring datasets and their scores")
+
+
+def channel(mechanism: RandomizedResponse, *, title: str = "") -> alt.LayerChart:
+    """Return the matrix of probabilities of each report given each truth."""
+    rows = [
+        {"report": report, "truth": truth, "probability": p}
+        for truth, row in enumerate(mechanism.channel())
+        for report, p in enumerate(row)
+    ]
+    side = min(420, 90 * mechanism.categories)
+    return heatmap(rows, x="report", y="truth", value="probability", title=title, width=side, height=side)
+
+
+def keeping(
+    mechanisms: Mapping[str, Threshold | NoisyThreshold], *, title: str = "", subtitle: str = ""
+) -> alt.LayerChart:
+    """Return the probability of keeping a group against the number of people in it."""
+    largest = max(_surely(mechanism) for mechanism in mechanisms.values())
+    stride = max(1, largest // 300)
+    rows = [
+        {"people": n, "kept": mechanism.keep(n), "series": name}
+        for name, mechanism in mechanisms.items()
+        for n in range(0, largest + 2, stride)
+    ]
+    return lines(
+        rows,
+        x="people",
+        y="kept",
+        series="series" if len(mechanisms) > 1 else None,
+        points=largest <= 60,
+        x_title="people in the group",
+        y_title="probability that it is kept",
+        y_domain=(0, 1),
+        title=title,
+        subtitle=subtitle,
+    )
+
+
+def detection(mechanism: SparseVector, *, title: str = "", subtitle: str = "") -> alt.LayerChart:
+    """Return the probability that a value is found above the threshold, against its distance from it."""
+    reach = 1
+    while mechanism.chance_above(-reach) > Fraction(1, 100) or mechanism.chance_above(reach) < Fraction(
+        99, 100
+    ):
+        reach *= 2
+    stride = max(1, reach // 80)
+    rows = [
+        {"margin": margin, "found": mechanism.chance_above(margin)}
+        for margin in range(-reach, reach + 1, stride)
+    ]
+    return lines(
+        rows,
+        x="margin",
+        y="found",
+        x_title="value minus threshold",
+        y_title="probability of being found above",
+        y_domain=(0, 1),
+        title=title,
+        subtitle=subtitle,
+    )
+
+
+def _surely(mechanism: Threshold | NoisyThreshold) -> int:
+    if isinstance(mechanism, Threshold):
+        return mechanism.certain
+    return 2 * mechanism.threshold
+
+
+def _listed(scores: Sequence[int]) -> str:
+    return ", ".join(str(score) for score in scores)
