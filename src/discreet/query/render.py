@@ -9,7 +9,7 @@ from typing import assert_never
 
 from discreet.errors import QueryError
 from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given
-from discreet.query.statement import Inner, Joined, Named, Query, Source, Statement, Stored, Union
+from discreet.query.statement import ROWS, Inner, Joined, Named, Query, Source, Statement, Stored, Union
 
 LIMIT = 200_000
 """Longest statement sent to an engine, in characters."""
@@ -18,6 +18,7 @@ TEMPLATES = {
     "add": "({0} + {1})",
     "subtract": "({0} - {1})",
     "multiply": "({0} * {1})",
+    "multiply_long": "(CAST({0} AS BIGINT) * {1})",
     "multiply_wide": "(CAST({0} AS HUGEINT) * {1})",
     "divide": "({0} / {1})",
     "modulo": "({0} % {1})",
@@ -60,6 +61,7 @@ TEMPLATES = {
     "to_day": "TRY_CAST({0} AS DATE)",
     "to_moment": "TRY_CAST({0} AS TIMESTAMP)",
     "to_truth": "TRY_CAST({0} AS BOOLEAN)",
+    "grouped": "CASE WHEN count(*) > 0 THEN {0} END",
     "count_rows": "count(*)",
     "count_values": "count({0})",
     "count_distinct": "count(DISTINCT {0})",
@@ -74,7 +76,11 @@ TEMPLATES = {
 
 def render(statement: Statement) -> str:
     """Return the DuckDB text of a statement."""
-    parts = ",\n".join(f"{_name(name)} AS (\n{_query(query)}\n)" for name, query in statement.parts)
+    # A part is computed where it is used, so that filters reach the stored table and no copy is made.
+    parts = ",\n".join(
+        f"{_name(name)} AS {'NOT ' if name == ROWS else ''}MATERIALIZED (\n{_query(query)}\n)"
+        for name, query in statement.parts
+    )
     body = _query(statement.body)
     text = f"WITH {parts}\n{body}" if parts else body
     if len(text) > LIMIT:
@@ -142,6 +148,9 @@ def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
             return TEMPLATES[name].format(*map(_typed, arguments))
         case "coalesce" | "least" | "greatest":
             return f"{name}({', '.join(map(_typed, arguments))})"
+        case "clamp" if isinstance(arguments[0], Column):
+            value, low, high = map(scalar_text, arguments)
+            return f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END"
         case "hash":
             return f"hash({', '.join(map(scalar_text, arguments))})"
         case "rank":

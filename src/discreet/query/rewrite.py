@@ -4,7 +4,7 @@ Four small rules, one per family of measurements; each ends in integers per grou
 that `discreet.query.claim` proves a sensitivity for.
 
 *Weights* (counts of rows, sums, candidate cells).  A person with n rows, m of which are allowed, counts with
-weight floor(W m / n) per row instead of W when n > m.  Then the weights of a person sum to at most W m:
+weight min(W, floor(W m / n)) per row.  Then the weights of a person sum to at most W m, because
 n * floor(W m / n) <= W m.  Nobody is dropped and nothing is random; a person above the limit counts as m
 rows with that person's averages.
 
@@ -41,9 +41,9 @@ from discreet.query.measure import (
     Sort,
 )
 from discreet.query.plan import Among, Call, Case, Column, Literal, Scalar, conjunction, given
-from discreet.query.statement import Inner, Joined, Named, Query, Source, Statement, Union
+from discreet.query.statement import ROWS, Inner, Joined, Named, Query, Source, Statement, Union
 
-ROWS, CELLS, OVER, KEPT, PEOPLE = "person_rows", "cells", "over", "kept", "people"
+CELLS, OVER, KEPT, PEOPLE = "cells", "over", "kept", "people"
 
 
 def statements(checked: Checked) -> tuple[Statement, ...]:
@@ -137,8 +137,13 @@ def _of(alias: str, names: Sequence[str]) -> tuple[Scalar, ...]:
     return tuple(Column(alias, name) for name in names)
 
 
-def _person_rows(checked: Checked, raws: Sequence[tuple[str, Scalar]], *, unit: bool) -> Query:
-    """Return the question's rows with their person, group keys and integers, everything else dropped."""
+def _person_rows(
+    checked: Checked, raws: Sequence[tuple[str, Scalar]], *, unit: bool, admit: bool = True
+) -> Query:
+    """Return the question's rows with their person, group keys and integers, everything else dropped.
+
+    With `admit` off, undeclared values of a key are left for the caller to drop after grouping.
+    """
     rows = checked.rows
     items: list[tuple[str, Scalar]] = []
     if unit and rows.unit is not None:
@@ -150,7 +155,12 @@ def _person_rows(checked: Checked, raws: Sequence[tuple[str, Scalar]], *, unit: 
     conditions = [] if rows.where is None else [rows.where]
     if rows.unit is not None:
         conditions.append(_present(rows.unit))
-    conditions += [part for column in checked.keys.columns for part in _admitted(column, checked)]
+    conditions += [
+        part
+        for column in checked.keys.columns
+        for part in _admitted(column, column.scalar, checked)
+        if admit or not isinstance(part, Among)
+    ]
     found = (*items, *raws) or (("one", Literal(1)),)
     return Query(found, rows.source, conjunction(tuple(conditions)))
 
@@ -159,13 +169,13 @@ def _present(scalar: Scalar) -> Scalar:
     return Call("not", (Call("is_null", (scalar,)),))
 
 
-def _admitted(column: KeyColumn, checked: Checked) -> list[Scalar]:
+def _admitted(column: KeyColumn, scalar: Scalar, checked: Checked) -> list[Scalar]:
     values = column.values if isinstance(checked.keys, Declared) else None
     if values is None:
         ends: tuple[Scalar, Scalar] = (Literal(date.min), Literal(date.max))
         if column.day:
-            return [Call("ge", (column.scalar, ends[0])), Call("le", (column.scalar, ends[1]))]
-        return [_present(column.scalar)]
+            return [Call("ge", (scalar, ends[0])), Call("le", (scalar, ends[1]))]
+        return [_present(scalar)]
     first, last = values[0], values[-1]
     if (
         isinstance(first, int)
@@ -173,10 +183,10 @@ def _admitted(column: KeyColumn, checked: Checked) -> list[Scalar]:
         and not isinstance(first, bool)
         and last - first + 1 == len(values)
     ):
-        return [Call("ge", (column.scalar, Literal(first))), Call("le", (column.scalar, Literal(last)))]
+        return [Call("ge", (scalar, Literal(first))), Call("le", (scalar, Literal(last)))]
     if isinstance(first, bool):
-        return [_present(column.scalar)]
-    return [Among(column.scalar, tuple(Literal(value) for value in values))]
+        return [_present(scalar)]
+    return [Among(scalar, tuple(Literal(value) for value in values))]
 
 
 def _weighed(checked: Checked, weighed: Sequence[tuple[int, Measurement]]) -> Statement:
@@ -192,10 +202,20 @@ def _weighed(checked: Checked, weighed: Sequence[tuple[int, Measurement]]) -> St
         return _cellwise(checked, slots, columns, named, outputs)
     keys = _keys(checked.keys.columns)
     if checked.rows.rows is None:
-        source: Source = Inner(_person_rows(checked, named, unit=False), "r")
+        source: Source = Inner(_person_rows(checked, named, unit=False, admit=False), "r")
+        # Comparing each group's key is much cheaper than comparing each row's, as the engine would
+        # if it could see that the condition is about the key alone.
+        shown = conjunction(
+            tuple(
+                part
+                for name, column in zip(keys, checked.keys.columns, strict=True)
+                for part in _admitted(column, Call("grouped", (Column("r", name),)), checked)
+                if isinstance(part, Among)
+            )
+        )
         sums = [_plain(slot, column) for slot, column in zip(slots, columns, strict=True)]
         items = (*zip(keys, _of("r", keys), strict=True), *zip(outputs, sums, strict=True))
-        return Statement((), Query(items, source, None, _of("r", keys)), len(keys), outputs)
+        return Statement((), Query(items, source, None, _of("r", keys), shown), len(keys), outputs)
     parts, source, weight = _weights(checked, named)
     sums = [_weighted(slot, column, weight) for slot, column in zip(slots, columns, strict=True)]
     items = (*zip(keys, _of("r", keys), strict=True), *zip(outputs, sums, strict=True))
@@ -213,23 +233,19 @@ def _plain(slot: _Slot, column: str | None) -> Scalar:
 def _weights(
     checked: Checked, named: Sequence[tuple[str, Scalar]]
 ) -> tuple[tuple[tuple[str, Query], ...], Source, Scalar]:
-    """Return the rows joined with the weights of the people above their limit, and a row's weight."""
+    """Return the rows joined with their people's weights, and a row's weight."""
     limit = given(checked.contribution).total
     one = weight_of(checked)
     rows = _person_rows(checked, named, unit=True)
-    per_row = Call("quotient", (Literal(one * limit), Call("count_rows", ())))
-    over = Query(
-        (("u", Column("r", "u")), ("w", per_row)),
+    per_row = Call("least", (Literal(one), Call("quotient", (Literal(one * limit), Call("count_rows", ())))))
+    people = Query(
+        (("u", Column("r", "u")), ("w", Call("narrow", (per_row,)))),
         Named(ROWS, "r"),
         None,
         (Column("r", "u"),),
-        Call("gt", (Call("count_rows", ()), Literal(limit))),
     )
-    source = Joined(
-        Named(ROWS, "r"), Named(OVER, "o"), Call("eq", (Column("r", "u"), Column("o", "u"))), outer=True
-    )
-    weight = Call("coalesce", (Column("o", "w"), Literal(one)))
-    return ((ROWS, rows), (OVER, over)), source, weight
+    source = Joined(Named(ROWS, "r"), Named(PEOPLE, "p"), Call("eq", (Column("r", "u"), Column("p", "u"))))
+    return ((ROWS, rows), (PEOPLE, people)), source, Column("p", "w")
 
 
 def weight_of(checked: Checked) -> int:
@@ -248,7 +264,7 @@ def _weighted(slot: _Slot, column: str | None, weight: Scalar) -> Scalar:
 
 def _times(integer: Scalar, weight: Scalar, reach: int) -> Scalar:
     # Products that could leave 64 bits are taken in 128; sums of either kind are 128 bits wide.
-    return Call("multiply" if reach < 2**44 else "multiply_wide", (integer, weight))
+    return Call("multiply_long" if reach < 2**44 else "multiply_wide", (integer, weight))
 
 
 def _cellwise(

@@ -9,6 +9,9 @@ from typing import TypeAlias
 
 from discreet.query.plan import Scalar
 
+ROWS = "person_rows"
+"""The name of the part that selects a question's rows; the other parts aggregate it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stored:
