@@ -196,7 +196,8 @@ def test_an_analyst_of_parity_is_better_served_than_by_the_geometric_mechanism()
     loss = Loss.of([[y % 2 for y in range(8)], [1 - y % 2 for y in range(8)]], guesses=["even", "odd"])
     found = universality(path(7), Prior.uniform(8), loss, ratio=3)
     assert found.best.method.startswith("column generation")
-    assert found.best.loss == found.best.bound == Fraction(1, 4)
+    assert found.best.loss == Fraction(1, 4)
+    assert found.best.gap < Fraction(1, 10**12)
     assert found.refuted
     assert found.excess.low > Fraction(1, 20)
 

@@ -17,7 +17,7 @@ from discreet.exact.number import round_down
 from discreet.mechanisms.table import Table
 from discreet.utility.certificate import ChannelCertificate
 from discreet.utility.problem import Level, Problem, ratio_bounds
-from discreet.utility.repair import rounded_flows
+from discreet.utility.repair import rounded_flow, supported_dual
 
 LARGEST = 60_000
 """Variables beyond which the direct linear program is refused."""
@@ -36,7 +36,8 @@ def approximate_certificate(problem: Problem, level: Level, delta: Fraction) -> 
         )
     smallest, largest = ratio_bounds(level)
     proposal, flows = _solve(problem, float(smallest), float(delta))
-    exact_flows, dual = rounded_flows(problem, flows, largest)
+    exact_flows = tuple(map(rounded_flow, flows))
+    dual = supported_dual(problem, exact_flows, largest)
     channel = _private(problem, proposal, smallest, delta)
     return ChannelCertificate(problem, level, channel, dual, exact_flows, delta)
 

@@ -58,7 +58,7 @@ def count_certificate(problem: Problem, level: Level) -> CountCertificate | None
     dual = _invert(scores[remap, np.arange(n + 1)], a)
     pricer = ForestPricer(problem.graph, -float(np.log(a)))
     weights = cost - dual
-    worst = pricer.worst(weights, pricer.rays(weights))
+    worst, _ = pricer.worst(weights, pricer.rays(weights))
     size = float(np.abs(cost).max())
     if worst < -1e-7 * size:
         return None

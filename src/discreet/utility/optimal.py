@@ -35,7 +35,7 @@ from discreet.utility.loss import Loss
 from discreet.utility.pricing import Floats, LinearPricer
 from discreet.utility.prior import Prior
 from discreet.utility.problem import Epsilon, Level, Problem, Ratio, level_of, ratio_bounds
-from discreet.utility.repair import exact_basis, repaired_channel, rounded_dual, rounded_flows
+from discreet.utility.repair import best_flows, exact_basis, repaired_channel, rounded_dual, supported_dual
 from discreet.utility.search import pricer_for, search
 
 TOLERANCE = 1e-9
@@ -101,23 +101,102 @@ def optimal(
     slack = non_negative(delta, "delta")
     if slack >= 1:
         raise ParameterError(f"delta must be below 1, got {delta}")
+    if prior is None and slack:
+        raise ParameterError("the worst case is solved for delta=0 only; give a prior to use a delta")
+    aim = Aim.WORST_CASE if prior is None else Aim.AVERAGE
     if prior is None:
-        if slack:
-            raise ParameterError("the worst case is solved for delta=0 only; give a prior to use a delta")
-        return _worst_case(graph, loss, level, tolerance)
-    belief = prior if isinstance(prior, Prior) else Prior.of(prior)
-    problem = Problem(graph, belief, loss)
-    if slack:
-        approximate = approximate_certificate(problem, level, slack)
-        return Optimal(approximate, check(approximate), "direct linear program")
-    if graph.is_path:
-        certificate = count_certificate(problem, level)
-        if certificate is not None:
-            try:
-                return Optimal(certificate, check(certificate), "geometric mechanism with the best remap")
-            except CertificateError:
-                pass  # The geometric mechanism is not optimal for this loss: search for what is.
-    return _join(problem, level, [_solve_part(part, level, tolerance) for part in _parts(problem)])
+        prior = Prior.uniform(len(graph))
+    problem = Problem(graph, prior if isinstance(prior, Prior) else Prior.of(prior), loss)
+    if graph.is_path and aim is Aim.AVERAGE and not slack:
+        counted = _counted(problem, level)
+        if counted is not None and counted.gap <= Fraction(tolerance) * loss.span:
+            return counted
+    certificate, method = _solve(_normalised(problem), level, slack, aim, tolerance)
+    restored = _restored(certificate, loss)
+    return Optimal(restored, check(restored), method)
+
+
+def _counted(problem: Problem, level: Level) -> Optimal | None:
+    """Return the geometric mechanism with its proof, or None when it is not optimal for this loss."""
+    certificate = count_certificate(problem, level)
+    if certificate is None:
+        return None
+    try:
+        return Optimal(certificate, check(certificate), "geometric mechanism with the best remap")
+    except CertificateError:
+        return None
+
+
+def _solve(
+    problem: Problem, level: Level, delta: Fraction, aim: Aim, tolerance: float
+) -> tuple[Certificate, str]:
+    trivial = _constant(problem, level, delta, aim)
+    if trivial is not None:
+        return trivial, "a constant guess"
+    if delta:
+        return approximate_certificate(problem, level, delta), "direct linear program"
+    parts = _parts(problem)
+    solved = [_solve_part(part, level, aim, tolerance) for part in parts]
+    method = "column generation" + ("" if len(parts) == 1 else f" on {len(parts)} components")
+    if aim is Aim.WORST_CASE:
+        problem, solved = _worst_part(problem, solved)
+    return _join(problem, level, solved, aim), method
+
+
+def _normalised(problem: Problem) -> Problem:
+    """Return the same question with costs between 0 and 1, so that the search never sees a user's units."""
+    rows = problem.loss.numerators
+    low, high = min(map(min, rows)), max(map(max, rows))
+    scaled = tuple(tuple(entry - low for entry in row) for row in rows)
+    return Problem(problem.graph, problem.prior, Loss(problem.loss.guesses, scaled, max(high - low, 1)))
+
+
+def _restored(certificate: Certificate, loss: Loss) -> Certificate:
+    """Return the certificate for the costs as they were given: duals and flows scale with them."""
+    low = Fraction(min(map(min, loss.numerators)), loss.denominator)
+    span = Fraction(certificate.problem.loss.denominator, loss.denominator)
+    problem = Problem(certificate.problem.graph, certificate.problem.prior, loss)
+    dual = tuple(
+        span * entry + low * mass for entry, mass in zip(certificate.dual, problem.prior.weights, strict=True)
+    )
+    match certificate:
+        case CountCertificate():
+            return replace(certificate, problem=problem, dual=dual)
+        case ChannelCertificate(flows=None):
+            return replace(certificate, problem=problem, dual=dual)
+        case ChannelCertificate(flows=flows):
+            scaled = tuple(tuple((i, j, span * f) for i, j, f in flow) for flow in flows or ())
+            return replace(certificate, problem=problem, dual=dual, flows=scaled)
+
+
+def _constant(problem: Problem, level: Level, delta: Fraction, aim: Aim) -> ChannelCertificate | None:
+    """Return a certificate when one guess is best whatever the truth, so that no answer is needed."""
+    rows, size = problem.loss.numerators, len(problem.graph)
+    least = [min(column) for column in zip(*rows, strict=True)]
+    if aim is Aim.WORST_CASE:
+        worst = [max(row) for row in rows]
+        guess = worst.index(min(worst))
+        hardest = rows[guess].index(worst[guess])
+        if least[hardest] < worst[guess]:
+            return None
+        belief = Prior(tuple(Fraction(int(y == hardest)) for y in range(size)))
+        problem = Problem(problem.graph, belief, problem.loss)
+    else:
+        masses = problem.prior.weights
+        good = [all(not m or e == b for m, e, b in zip(masses, row, least, strict=True)) for row in rows]
+        if not any(good):
+            return None
+        guess = good.index(True)
+    dual = tuple(
+        mass * Fraction(entry, problem.loss.denominator)
+        for mass, entry in zip(problem.prior.weights, rows[guess], strict=True)
+    )
+    output = (problem.loss.guesses[guess],)
+    channel = Table(problem.graph.nodes, output, ((Fraction(1),),) * size, problem.graph.edges)
+    needed = delta or not problem.graph.is_forest
+    return ChannelCertificate(
+        problem, level, channel, dual, ((),) * len(rows) if needed else None, delta, aim
+    )
 
 
 def float_epsilon(level: Level) -> float:
@@ -157,55 +236,47 @@ def _parts(problem: Problem) -> list[_Part]:
     return found
 
 
-def _solve_part(part: _Part, level: Level, tolerance: float) -> _Solved:
-    problem = part.problem
-    epsilon = float_epsilon(level)
+def _solve_part(part: _Part, level: Level, aim: Aim, tolerance: float) -> _Solved:
+    problem, epsilon = part.problem, float_epsilon(level)
     smallest, largest = ratio_bounds(level)
     loss = _floats(problem.loss)
-    prior = np.array([float(weight) for weight in problem.prior.weights])
+    average = aim is Aim.AVERAGE
+    prior = np.array([float(weight) for weight in problem.prior.weights]) if average else None
     pricer = pricer_for(problem.graph, epsilon, forest=part.forest)
     found = search(problem.graph, loss, prior, epsilon, tolerance=tolerance, pricer=pricer)
-    if smallest == largest and len(problem.graph) <= EXACT_SIZE and part.forest:
+    exact = None
+    if average and smallest == largest and len(problem.graph) <= EXACT_SIZE and part.forest:
         exact = exact_basis(problem, found, smallest)
         if exact is not None and _holds(ChannelCertificate(problem, level, *exact)):
             return _Solved(part, *exact, None)
-    channel = repaired_channel(problem, found, smallest, epsilon, int((loss @ prior).argmin()))
-    if isinstance(pricer, LinearPricer):
-        flows, dual = rounded_flows(problem, pricer.flows(prior * loss - found.dual), largest)
-        return _Solved(part, channel, dual, flows)
-    return _Solved(
-        part, channel, _feasible_dual(ChannelCertificate(problem, level, channel, ()), found.dual), None
-    )
-
-
-def _worst_case(graph: Graph, loss: Loss, level: Level, tolerance: float) -> Optimal:
-    """Solve each component for its worst case; the worst component decides."""
-    solved = []
-    for part in _parts(Problem(graph, Prior.uniform(len(graph)), loss)):
-        problem, epsilon = part.problem, float_epsilon(level)
-        smallest, largest = ratio_bounds(level)
-        costs = _floats(problem.loss)
-        pricer = pricer_for(problem.graph, epsilon, forest=part.forest)
-        found = search(problem.graph, costs, None, epsilon, tolerance=tolerance, pricer=pricer)
-        channel = repaired_channel(problem, found, smallest, epsilon, int(costs.max(axis=1).argmin()))
+    default = int((loss @ found.prior).argmin() if average else loss.max(axis=1).argmin())
+    # A degenerate basis may be exactly optimal although its own dual is not feasible.
+    channel = exact[0] if exact is not None else repaired_channel(problem, found, smallest, epsilon, default)
+    if not average:
+        # The prior that proves the worst case has to be a law exactly; the floats only came close.
         belief = Prior.proportional([Fraction(float(weight)) for weight in found.prior])
-        hardest = Problem(problem.graph, belief, problem.loss)
-        if isinstance(pricer, LinearPricer):
-            flows, dual = rounded_flows(hardest, pricer.flows(found.prior * costs - found.dual), largest)
-            draft = ChannelCertificate(hardest, level, channel, dual, flows, aim=Aim.WORST_CASE)
-        else:
-            draft = ChannelCertificate(hardest, level, channel, (), aim=Aim.WORST_CASE)
-            draft = replace(draft, dual=_feasible_dual(draft, found.dual))
-        solved.append((check(draft).bound, part, draft))
-    worst = max(range(len(solved)), key=lambda k: solved[k][0])
-    parts = [
-        _Solved(replace(part, share=Fraction(int(k == worst))), draft.channel, draft.dual, draft.flows)
-        for k, (_, part, draft) in enumerate(solved)
-    ]
-    hard = [Fraction(0)] * len(graph)
-    for place, weight in zip(parts[worst].part.places, solved[worst][2].problem.prior.weights, strict=True):
+        problem = Problem(problem.graph, belief, problem.loss)
+        part = replace(part, problem=problem)
+    if isinstance(pricer, LinearPricer):
+        rays, hints = pricer.flows(found.prior * loss - found.dual)
+        flows = best_flows(problem, rays, hints, found.dual, largest)
+        return _Solved(part, channel, supported_dual(problem, flows, largest), flows)
+    draft = ChannelCertificate(problem, level, channel, (), aim=aim)
+    return _Solved(part, channel, _feasible_dual(draft, found.dual), None)
+
+
+def _worst_part(problem: Problem, solved: Sequence[_Solved]) -> tuple[Problem, list[_Solved]]:
+    """Return the question with the hardest prior, which lives on the component that is worst."""
+    worst = max(range(len(solved)), key=lambda k: sum(solved[k].dual))
+    hard = [Fraction(0)] * len(problem.graph)
+    for place, weight in zip(
+        solved[worst].part.places, solved[worst].part.problem.prior.weights, strict=True
+    ):
         hard[place] = weight
-    return _join(Problem(graph, Prior(tuple(hard)), loss), level, parts, Aim.WORST_CASE)
+    shared = [
+        replace(one, part=replace(one.part, share=Fraction(int(k == worst)))) for k, one in enumerate(solved)
+    ]
+    return Problem(problem.graph, Prior(tuple(hard)), problem.loss), shared
 
 
 def _floats(loss: Loss) -> Floats:
@@ -214,18 +285,16 @@ def _floats(loss: Loss) -> Floats:
 
 def _feasible_dual(draft: ChannelCertificate, dual: Floats) -> tuple[Fraction, ...]:
     """Return the dual rounded down, and lowered step by step until the checker accepts it."""
-    lowered = 1e-15 * max(float(draft.problem.loss.span), 1e-300)
+    lowered = 1e-15
     for _ in range(60):
         candidate = rounded_dual(dual, lowered)
         if _holds(replace(draft, dual=candidate)):
             return candidate
         lowered *= 4
-    raise ParameterError(
-        "no bound could be certified for this loss; rescale it so that its entries are near 1"
-    )
+    raise CertificateError("no bound could be certified for this question")
 
 
-def _holds(certificate: ChannelCertificate) -> bool:
+def _holds(certificate: Certificate) -> bool:
     try:
         check(certificate)
     except CertificateError:
@@ -233,7 +302,8 @@ def _holds(certificate: ChannelCertificate) -> bool:
     return True
 
 
-def _join(problem: Problem, level: Level, solved: Sequence[_Solved], aim: Aim = Aim.AVERAGE) -> Optimal:
+def _join(problem: Problem, level: Level, solved: Sequence[_Solved], aim: Aim) -> ChannelCertificate:
+    """Put the solutions of the components together; their duals and losses add up."""
     size, width = len(problem.graph), len(problem.loss.guesses)
     dual = [Fraction(0)] * size
     rows: list[dict[Label, Fraction]] = [{} for _ in range(size)]
@@ -252,8 +322,6 @@ def _join(problem: Problem, level: Level, solved: Sequence[_Solved], aim: Aim = 
         problem.graph.edges,
     )
     needed = not problem.graph.is_forest
-    certificate = ChannelCertificate(
+    return ChannelCertificate(
         problem, level, channel, tuple(dual), tuple(map(tuple, flows)) if needed else None, aim=aim
     )
-    method = "column generation" if len(solved) == 1 else f"column generation on {len(solved)} components"
-    return Optimal(certificate, check(certificate), method)

@@ -29,6 +29,9 @@ HUGE = 1e250
 """Beyond this a value is only a sign: the next step could overflow, and smaller terms no longer matter."""
 
 
+NOISE = 4e-15
+
+
 class Pricer(Protocol):
     """A way to minimise linear functions over the cone of private columns."""
 
@@ -36,8 +39,8 @@ class Pricer(Protocol):
         """Return, for each row of weights, the potentials (at most 0, some 0) of a best ray."""
         ...
 
-    def worst(self, weights: Floats, first: Potentials) -> float:
-        """Return the least <r, v> / <1, v> over all rows and columns, given the rays already found."""
+    def worst(self, weights: Floats, first: Potentials) -> tuple[float, Potentials]:
+        """Return the least <r, v> / <1, v> over all rows and columns, and rays that come close to it."""
         ...
 
 
@@ -59,11 +62,13 @@ class ForestPricer:
         outward = list(self.graph.outward())
         f = np.ascontiguousarray(weights.T)
         step = np.zeros(f.shape, dtype=np.int64)
+        # A value that is negative by rounding alone would be magnified by E at every step and hide the rest.
+        noise = NOISE * np.abs(f).max(axis=0)
         grow, shrink = exp(self.epsilon), exp(-self.epsilon)
         for place, parent in reversed(outward):
             if parent is None:
                 continue
-            taken = f[place] < 0
+            taken = f[place] < -noise
             step[place] = np.where(taken, 1, -1)
             f[parent] += f[place] * np.where(taken, grow, shrink)
             np.clip(f[parent], -HUGE, HUGE, out=f[parent])
@@ -72,20 +77,27 @@ class ForestPricer:
                 step[place] += step[parent]
         return np.ascontiguousarray((step - step.max(axis=0)).T)
 
-    def worst(self, weights: Floats, first: Potentials) -> float:
-        """Return the least <r, v> / <1, v> by Dinkelbach's iteration."""
-        shift, potentials = 0.0, first
-        scale = float(np.abs(weights).max()) or 1.0
-        for _ in range(30):
+    def worst(self, weights: Floats, first: Potentials) -> tuple[float, Potentials]:
+        """Return the least <r, v> / <1, v> by Dinkelbach's iteration, and the last rays it went through.
+
+        One pass compares columns by their value at the root, so a slight fault at a distant answer can hide
+        a larger one nearby; the iteration removes one after the other until none is left, rounding included.
+        """
+        shift, step, potentials, last = 0.0, 0.0, first, first
+        least_step = 3 * NOISE * (float(np.abs(weights).max()) or 1.0)
+        for turn in range(80):
             v = values(potentials, self.epsilon)
-            least = float((((weights - shift) * v).sum(axis=1) / v.sum(axis=1)).min())
-            if least >= -1e-15 * scale:
+            worth = ((weights - shift) * v).sum(axis=1)
+            if not (worth < 0).any():
                 break
-            shift += least
+            last = potentials
+            ratio = -float((worth / v.sum(axis=1)).min())
+            step = max(ratio, least_step, 2 * step if turn > 3 else 0.0)
+            shift -= step
             # Rows that cost nothing at this shift cost nothing at a larger one.
-            weights = weights[((weights - shift + least) * v).sum(axis=1) < 0]
+            weights = weights[worth < 0]
             potentials = self.rays(weights - shift)
-        return shift
+        return shift, last
 
 
 class LinearPricer:
@@ -101,15 +113,17 @@ class LinearPricer:
         self._apart = np.array([[self._size if d is None else d for d in row] for row in apart])
         self._flows: list[dict[tuple[int, int], float]] = []
         self._least = np.zeros(0)
-        grow = exp(epsilon)
+        self._shrink = exp(-epsilon)
         model: Any = highspy.Highs()
         model.setOptionValue("output_flag", False)
+        model.setOptionValue("small_matrix_value", 1e-12)
         model.setOptionValue("primal_feasibility_tolerance", 1e-10)
         model.setOptionValue("dual_feasibility_tolerance", 1e-10)
         for _ in range(self._size):
             model.addVar(0.0, highspy.kHighsInf)
         for i, j in self._pairs:
-            model.addRow(-highspy.kHighsInf, 0.0, 2, np.array([i, j], np.int32), np.array([1.0, -grow]))
+            entries = np.array([self._shrink, -1.0])
+            model.addRow(-highspy.kHighsInf, 0.0, 2, np.array([i, j], np.int32), entries)
         every = np.arange(self._size, dtype=np.int32)
         model.addRow(1.0, 1.0, self._size, every, np.ones(self._size))
         self._model = model
@@ -128,15 +142,16 @@ class LinearPricer:
             found.append((raw[:, None] - self._apart).max(axis=0))
             least.append(float(row @ np.array(solution.col_value)))
             duals = np.array(solution.row_dual)[:-1]
-            flows.append({pair: -d for pair, d in zip(self._pairs, duals, strict=True) if d < 0})
+            flows.append(
+                {pair: -d * self._shrink for pair, d in zip(self._pairs, duals, strict=True) if d < 0}
+            )
         self._least, self._flows = np.array(least), flows
         return np.array(found)
 
-    def worst(self, weights: Floats, first: Potentials) -> float:
-        """Return the least <r, v> / <1, v>, which is what the linear program minimised."""
-        return min(0.0, float(self._least.min()))
+    def worst(self, weights: Floats, first: Potentials) -> tuple[float, Potentials]:
+        """Return the least <r, v> / <1, v>, which is what the linear program minimised, and its rays."""
+        return min(0.0, float(self._least.min())), first
 
-    def flows(self, weights: Floats) -> list[dict[tuple[int, int], float]]:
-        """Return for each row of weights the flow that proves its least value."""
-        self.rays(weights)
-        return self._flows
+    def flows(self, weights: Floats) -> tuple[Potentials, list[dict[tuple[int, int], float]]]:
+        """Return for each row of weights its best ray and the flow that proves its least value."""
+        return self.rays(weights), self._flows

@@ -13,7 +13,7 @@ Dual.  Lowering a dual solution keeps it feasible, so it is rounded down; on gra
 recomputed exactly from the rounded flows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import ceil, log2
 
@@ -22,7 +22,8 @@ from flint import fmpq, fmpq_mat
 
 from discreet.mechanisms.table import Table
 from discreet.utility.certificate import Flow
-from discreet.utility.pricing import Floats
+from discreet.utility.graph import Graph
+from discreet.utility.pricing import Floats, Potentials
 from discreet.utility.problem import Problem
 from discreet.utility.search import Basis, Found
 
@@ -33,6 +34,7 @@ PRECISION = 90
 WEIGHT_BITS = 140
 REFINEMENTS = 4
 DUAL_BITS = 100
+FLOW_BITS = 240
 
 
 def repaired_channel(
@@ -146,26 +148,108 @@ def rounded_dual(dual: Floats, lowered: float) -> tuple[Fraction, ...]:
     return tuple(_down(Fraction(float(entry)) - Fraction(lowered)) for entry in dual)
 
 
-def rounded_flows(
-    problem: Problem, flows: Sequence[dict[tuple[int, int], float]], largest: Fraction
-) -> tuple[tuple[Flow, ...], tuple[Fraction, ...]]:
-    """Return rational flows and the largest dual that they support exactly."""
+def supported_dual(problem: Problem, flows: Sequence[Flow], largest: Fraction) -> tuple[Fraction, ...]:
+    """Return the largest dual that one flow per guess supports exactly, rounded down."""
     costs, unit = problem.costs()
-    rational_flows = []
-    dual: list[Fraction] | None = None
-    for row, flow in zip(costs, flows, strict=True):
-        exact = tuple((i, j, _down(Fraction(float(amount)))) for (i, j), amount in sorted(flow.items()))
-        room = [Fraction(cost, unit) for cost in row]
-        for i, j, amount in exact:
-            room[i] += amount
-            room[j] -= largest * amount
-        rational_flows.append(exact)
-        dual = room if dual is None else [min(a, b) for a, b in zip(dual, room, strict=True)]
-    return tuple(rational_flows), tuple(_down(entry) for entry in dual or [])
+    rooms = [
+        _left([Fraction(cost, unit) for cost in row], flow, largest)
+        for row, flow in zip(costs, flows, strict=True)
+    ]
+    return tuple(_down(min(column)) for column in zip(*rooms, strict=True))
 
 
-def _down(value: Fraction) -> Fraction:
-    return Fraction((value.numerator << DUAL_BITS) // value.denominator, 1 << DUAL_BITS)
+def rounded_flow(flow: Mapping[tuple[int, int], float]) -> Flow:
+    """Return a flow in rationals."""
+    return tuple((i, j, Fraction(float(amount))) for (i, j), amount in sorted(flow.items()) if amount > 0)
+
+
+def best_flows(
+    problem: Problem,
+    potentials: Potentials,
+    hints: Sequence[Mapping[tuple[int, int], float]],
+    dual: Floats,
+    largest: Fraction,
+) -> tuple[Flow, ...]:
+    """Return for each guess the flow that comes closest to supporting a proposed dual.
+
+    Candidates are no flow at all, the proposed flow, and the flow along the spanning tree that the proposed
+    one suggests.
+    """
+    costs, unit = problem.costs()
+    target = [Fraction(float(entry)) for entry in dual]
+    chosen = []
+    for row, ray, hint in zip(costs, potentials.tolist(), hints, strict=True):
+        need = [Fraction(cost, unit) - d for cost, d in zip(row, target, strict=True)]
+        along = _tree_flow(_spanning_tree(problem.graph, ray, hint), need, largest)
+        chosen.append(max(((), rounded_flow(hint), along), key=lambda flow: min(_left(need, flow, largest))))
+    return tuple(chosen)
+
+
+def _left(need: Sequence[Fraction], flow: Flow, largest: Fraction) -> list[Fraction]:
+    left = list(need)
+    for start, end, amount in flow:
+        left[start] += amount
+        left[end] -= largest * amount
+    return left
+
+
+def _tree_flow(tree: Sequence[tuple[int, int | None]], need: Sequence[Fraction], largest: Fraction) -> Flow:
+    """Return the flow along a tree that settles every answer but the root exactly.
+
+    An optimal flow runs on the tight edges of the best ray, which span the graph.  Leaf by leaf, what an
+    answer lacks it takes from its parent, and what it has left it hands on.
+    """
+    left, along = list(need), []
+    for place, parent in reversed(tree):
+        if parent is None or left[place] == 0:
+            continue
+        if left[place] < 0:
+            amount = -_down(left[place], FLOW_BITS)
+            along.append((place, parent, amount))
+            left[parent] -= largest * amount
+        else:
+            amount = _down(left[place] / largest, FLOW_BITS)
+            along.append((parent, place, amount))
+            left[parent] += amount
+    return tuple(along)
+
+
+def _spanning_tree(
+    graph: Graph, ray: Sequence[int], hint: Mapping[tuple[int, int], float]
+) -> list[tuple[int, int | None]]:
+    """Return positions with their parents, root first, along the edges that carry most of the flow."""
+
+    def worth(edge: tuple[int, int]) -> tuple[bool, float]:
+        i, j = edge
+        flow = max(hint.get((i, j), 0.0), hint.get((j, i), 0.0))
+        return abs(ray[i] - ray[j]) == 1, flow
+
+    group = list(range(len(graph)))
+
+    def leader(place: int) -> int:
+        while group[place] != place:
+            place = group[place]
+        return place
+
+    kept = []
+    for i, j in sorted(graph.edges, key=worth, reverse=True):
+        if leader(i) != leader(j):
+            group[leader(i)] = leader(j)
+            kept.append((i, j))
+    around: dict[int, list[int]] = {}
+    for i, j in kept:
+        around.setdefault(i, []).append(j)
+        around.setdefault(j, []).append(i)
+    # Rooted where the ray is largest, what is missing at the root is not magnified.
+    start = max(range(len(graph)), key=lambda place: ray[place])
+    order: list[tuple[int, int | None]] = [(start, None)]
+    for place, parent in order:
+        order.extend((far, place) for far in around.get(place, ()) if far != parent)
+    return order
+
+
+def _down(value: Fraction, bits: int = DUAL_BITS) -> Fraction:
+    return Fraction((value.numerator << bits) // value.denominator, 1 << bits)
 
 
 def _fmpq(value: Fraction) -> fmpq:

@@ -122,9 +122,11 @@ def search(
                 at, believed = mix * centre[0] + (1 - mix) * dual, mix * centre[1] + (1 - mix) * belief
             weights = believed * cost - at
             potentials = pricer.rays(weights)
-            worst = pricer.worst(weights, potentials)
+            worst, closest = pricer.worst(weights, potentials)
             if at.sum() + len(graph) * worst > best:
                 best, centre = float(at.sum() + len(graph) * worst), (at + worst, believed)
+            if closest is not potentials:
+                potentials = np.vstack([potentials, closest])
             added = master.add(potentials, epsilon, dual, belief)
             if added or not mix:
                 break
