@@ -14,8 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from shutil import rmtree
+from tempfile import mkdtemp
 from typing import Any
+from weakref import finalize
 
 from discreet.engines.duckdb import DuckDB, open_tables
 from discreet.engines.exact import Request as Statement
@@ -50,7 +52,7 @@ class Session:
     ledger: Ledger
     analyst: str = "analyst"
     project: str = "project"
-    _scratch: TemporaryDirectory[str] | None = None
+    _scratch: finalize[..., Any] | None = None
 
     def quote(
         self,
@@ -150,7 +152,7 @@ class Session:
         self.engine.close()
         self.ledger.close()
         if self._scratch is not None:
-            self._scratch.cleanup()
+            self._scratch()
 
     def __enter__(self) -> "Session":
         return self
@@ -205,19 +207,19 @@ def _opened(
 ) -> Session:
     budget = declared_budget(catalog)
     engine = open_tables(origins(catalog, frames), folder=catalog.folder, timeout=timeout)
-    scratch = None
+    scratch = mkdtemp(prefix="discreet-") if home is None else None
     try:
-        if home is None:
-            scratch = TemporaryDirectory(prefix="discreet-")
-            home = Path(scratch.name) / "session.ledger"
-        book = open_ledger(home)
+        book = open_ledger(home if scratch is None else Path(scratch) / "session.ledger")
         _agree(book, catalog.name, budget)
     except BaseException:
         engine.close()
         if scratch is not None:
-            scratch.cleanup()
+            rmtree(scratch, ignore_errors=True)
         raise
-    return Session(catalog, engine, book, analyst, project, scratch)
+    session = Session(catalog, engine, book, analyst, project)
+    if scratch is not None:
+        session._scratch = finalize(session, rmtree, scratch, ignore_errors=True)
+    return session
 
 
 def _agree(book: Ledger, dataset: str, budget: Budget) -> None:
