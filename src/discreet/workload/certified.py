@@ -105,12 +105,13 @@ def _refine(logs: Floats, size: int) -> Floats:
 
 
 def _climb(gram: Floats, start: Floats, tolerance: float, steps: int) -> _Best:
+    """Return the best point on the way up: big steps while they pay, then a quasi-Newton method."""
     from scipy.optimize import minimize
 
     symmetric = gram.shape[0] % 2 == 0 and bool(np.array_equal(gram, gram[::-1, ::-1]))
     best = _Best(start)
 
-    def descend(logs: Floats) -> tuple[float, Floats]:
+    def look(logs: Floats) -> tuple[float, Floats, Floats, float]:
         if symmetric:
             logs = (logs + logs[::-1]) / 2
         v = np.exp(logs - logs.max())
@@ -121,11 +122,22 @@ def _climb(gram: Floats, start: Floats, tolerance: float, steps: int) -> _Best:
             best.upper, best.logs = upper, logs
         if best.upper <= best.lower * (1 + tolerance):
             raise _CloseEnoughError
+        return upper / best.lower - 1, v, diagonal, trace
+
+    def descend(logs: Floats) -> tuple[float, Floats]:
+        _, v, diagonal, trace = look(logs)
         return float(np.log(v.sum()) - 2 * np.log(trace)), v / v.sum() - diagonal / trace
 
     options = {"maxiter": steps, "maxcor": 20, "ftol": 1e-15, "gtol": 1e-13}
     with suppress(_CloseEnoughError):
-        minimize(descend, start, jac=True, method="L-BFGS-B", options=options)
+        logs, gap = start, np.inf
+        for _ in range(steps):
+            now, v, diagonal, _ = look(logs)
+            if now > gap / 2:
+                break
+            # Where M is diagonal this lands on the optimum, v_i = R_ii**2 / v_i.
+            logs, gap = 2 * np.log(np.maximum(diagonal, _FLOOR)) - np.log(v), now
+        minimize(descend, best.logs, jac=True, method="L-BFGS-B", options=options)
     return best
 
 

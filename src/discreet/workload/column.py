@@ -41,6 +41,9 @@ EXACT_PAIRS = 4096
 EXACT_VECTOR = 1 << 24
 """Up to this many cells the column sums of a union are written out; beyond, the parts' maxima are added."""
 
+WRITTEN_OUT = 1 << 22
+"""Up to this many entries a Kronecker product is written out to compare its columns."""
+
 _EXACT_FLOAT = 2**53
 _PAIR_WORK = 1 << 32
 
@@ -102,7 +105,7 @@ def kronecker_sensitivity(factors: list[Integers], adjacency: Adjacency) -> Sens
         case Adjacency.REPLACE:
             cells, rows = prod(f.shape[1] for f in factors), prod(f.shape[0] for f in factors)
             fits = 4 * alone.l2_squared < _EXACT_FLOAT and rows * alone.linf**2 < 2**63
-            if cells * rows <= 1 << 22 and fits:
+            if cells * rows <= WRITTEN_OUT and fits:
                 whole = factors[0]
                 for factor in factors[1:]:
                     whole = np.kron(whole, factor)

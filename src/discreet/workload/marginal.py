@@ -158,10 +158,11 @@ def _residuals(
     scale = sum(sqrt(value[a] * price[a]) for a in sets) / (2 * float(rho))
     rough = {a: round_up(Fraction(scale * sqrt(price[a] / value[a])), _SHARE_BITS) for a in sets}
     # The rounded variances cost a little more or less than rho; one exact factor makes it rho.
-    factor = round_up(_spent(sizes, rough, adjacency) / rho, 2 * _SHARE_BITS)
+    spent = _spent(sizes, rough, adjacency)
+    factor = round_up(spent / rho, 2 * _SHARE_BITS)
     variance = {a: s * factor for a, s in rough.items()}
     tables = tuple(Table(a, True, Gaussian(variance[a] * workload.table_cells(a) ** 2)) for a in sets)
-    return tables, _spent(sizes, variance, adjacency)
+    return tables, spent / factor
 
 
 def _spent(sizes: tuple[int, ...], variance: Mapping[Attributes, Fraction], adjacency: Adjacency) -> Fraction:

@@ -22,7 +22,7 @@ from discreet.workload.strategy import Dense, Kronecker, identity, information, 
 
 _ROUNDS = 4
 _CELLS_PER_SUM = (16, 8, 4)
-_SMALL = 256
+_SMALL = 128
 _LARGE = 2048
 _PRODUCT_BITS = 24
 _FEWEST_BITS = 4

@@ -208,7 +208,7 @@ def adjoint(strategy: Strategy, measured: Array) -> Floats:
     answers = np.asarray(measured, dtype=np.float64)
     match strategy:
         case Dense(rows=rows):
-            return np.asarray(rows.T @ answers, dtype=np.float64)
+            return np.asarray(np.tensordot(rows.T.astype(np.float64), answers, 1))
         case Hierarchy() | Wavelet():
             out = np.zeros((strategy.cells, *answers.shape[1:]))
             place = 0

@@ -1,0 +1,395 @@
+"""Workloads: every error forecast, measured and compared with the baselines, in one run.
+
+Run with `python -m benchmarks.workload [section ...]`: table, ranges, marginals, streams, real, large.
+Timings are processor seconds; with OPENBLAS_NUM_THREADS=1 they are what an idle core needs.
+"""
+
+import os
+import sys
+from fractions import Fraction
+from math import sqrt
+from pathlib import Path
+from time import process_time
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.guarantee import Concentrated, Pure
+from discreet.workload.certified import lower_bound
+from discreet.workload.dummy import EachItem, EachPrefix
+from discreet.workload.forecast import error, unit_error
+from discreet.workload.linear import AllRange, Marginals, Prefix
+from discreet.workload.marginal import plan_marginals
+from discreet.workload.optimise import certified_optimum, optimised
+from discreet.workload.pidentity import error_and_gradient
+from discreet.workload.plan import plan
+from discreet.workload.root import (
+    Block,
+    coefficients,
+    column_weights,
+    longest_column,
+    merged,
+    middle,
+)
+from discreet.workload.strategy import Hierarchy, Wavelet, identity, rounded, sensitivity
+from discreet.workload.table import answer_marginals, measure_marginals, tabulate
+from discreet.workload.tree import TreeCounter
+
+UNIT = Concentrated(Fraction(1, 2))
+PURE = Pure(Fraction(1))
+DATA = Path(os.environ.get("DISCREET_BENCHMARK_DATA", "data"))
+ADULT_SIZES = (100, 100, 100, 99, 85, 42, 16, 15, 9, 7, 6, 5, 2, 2)
+console = Console(width=150)
+
+
+def _show(title: str, heads: list[str], rows: list[list[str]]) -> None:
+    table = Table(title=title, title_justify="left")
+    for k, head in enumerate(heads):
+        table.add_column(head, justify="left" if k == 0 else "right")
+    for row in rows:
+        table.add_row(*row)
+    console.print(table)
+
+
+def _laplace(workload, strategy) -> float:
+    """Mean squared error with continuous Laplace noise at epsilon 1, as the papers report it."""
+    return (
+        2
+        * float(sensitivity(strategy, Adjacency.ADD_REMOVE).l1) ** 2
+        * unit_error(workload, strategy)
+        / workload.queries
+    )
+
+
+def _random_start(workload, extra: int, steps: int = 250) -> float:
+    """The same template descended from a random start, as the reference implementation does."""
+    from scipy.optimize import minimize
+
+    cells = workload.cells
+    diagonal = np.diagonal(workload.gram()).copy()
+
+    def descend(flat):
+        value, slope = error_and_gradient(flat.reshape(extra, cells), workload.gram_apply, diagonal)
+        return value, slope.reshape(-1)
+
+    start = np.random.default_rng(0).random(extra * cells)
+    bounds = [(0, None)] * start.size
+    found = minimize(descend, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": steps})
+    return 2 * found.fun / workload.queries
+
+
+def ranges() -> None:
+    """One ordered domain: pure at epsilon 1, and Gaussian at unit l2."""
+    rows = []
+    for cells in (256, 1024):
+        for workload in (AllRange(cells), Prefix(cells)):
+            label = f"{type(workload).__name__} {cells}"
+            for strategy in (
+                identity(cells),
+                Hierarchy(cells, 2),
+                Hierarchy(cells, 4),
+                Hierarchy(cells, 16),
+                Wavelet(cells),
+            ):
+                pure, bell = error(workload, strategy, PURE).mean, error(workload, strategy, UNIT).mean
+                rows.append(
+                    [
+                        label,
+                        strategy.name,
+                        f"{_laplace(workload, strategy):.1f}",
+                        f"{pure:.2f}",
+                        f"{bell:.4f}",
+                        "",
+                    ]
+                )
+            began = process_time()
+            baseline = _random_start(workload, cells // 16)
+            rows.append(
+                [
+                    label,
+                    "HDMM template, random start",
+                    f"{baseline:.2f}",
+                    "",
+                    "",
+                    f"{process_time() - began:.1f}",
+                ]
+            )
+            began = process_time()
+            found = optimised(workload, PURE)
+            took = process_time() - began
+            rows.append(
+                [
+                    label,
+                    "[bold]optimised, integers",
+                    f"{_laplace(workload, found):.2f}",
+                    f"{error(workload, found, PURE).mean:.2f}",
+                    "",
+                    f"{took:.1f}",
+                ]
+            )
+            began = process_time()
+            best = certified_optimum(workload)
+            took = process_time() - began
+            real = error(workload, rounded("certified", best.matrix), UNIT).mean
+            rows.append([label, "[bold]certified optimum, integers", "", "", f"{real:.5f}", f"{took:.1f}"])
+            inside = f"[{best.lower / workload.queries:.5f}, {best.upper / workload.queries:.5f}]"
+            rows.append([label, "  certificate: optimum within", "", "", inside.replace("[", "\\["), ""])
+            bound = lower_bound(workload.gram()) / workload.queries
+            rows.append([label, "  singular-value bound", f"{2 * bound:.1f}", "", f"{bound:.3f}", ""])
+    _show(
+        "mean squared error per query",
+        ["workload", "strategy", "Laplace eps=1", "geometric eps=1", "Gaussian unit l2", "s"],
+        rows,
+    )
+
+
+def large() -> None:
+    """All ranges over 4096 cells, planned from nothing."""
+    rows = []
+    for guarantee in (UNIT, PURE):
+        began = process_time()
+        made = plan(AllRange(4096), guarantee, progress=lambda what: console.print(f"  {what}", style="dim"))
+        took = process_time() - began
+        lower = "" if made.lower is None else f"{made.lower / made.workload.queries:.3f}"
+        names = "; ".join(f"{c.name} {c.error.mean:.3f}" for c in made.candidates)
+        rows.append([type(guarantee).__name__, f"{made.error.mean:.3f}", lower, f"{took:.1f}", names])
+    _show("all ranges over 4096 cells", ["guarantee", "mse", "lower bound", "s", "candidates"], rows)
+
+
+def marginals() -> None:
+    """Adult, all marginals up to order three: 21 million cells."""
+    workload = Marginals.of_order(ADULT_SIZES, 0, 1, 2, 3)
+    rows = []
+    for guarantee in (UNIT, PURE):
+        for adjacency in Adjacency:
+            began = process_time()
+            made = plan_marginals(workload, guarantee, adjacency)
+            took = process_time() - began
+            split = made.candidates[1][1].root
+            rows.append(
+                [type(guarantee).__name__, adjacency, f"{made.error.root:.4f}", f"{split:.4f}", f"{took:.3f}"]
+            )
+    title = f"marginals up to order 3 of 14 attributes, {workload.queries} cells"
+    _show(title, ["guarantee", "adjacency", "root mse", "equal split", "s"], rows)
+    records = _adult()
+    began = process_time()
+    made = plan_marginals(workload, UNIT)
+    exact = tabulate(records, ADULT_SIZES, made.needs)
+    counted = process_time()
+    with console.status("measuring") as status:
+        measured = measure_marginals(
+            made, exact, progress=lambda i, n: status.update(f"measuring table {i} of {n}")
+        )
+    drawn = process_time()
+    answers = answer_marginals(measured)
+    square = sum(float(np.square(answers.table(a) - exact[a]).sum()) for a in made.needs)
+    expected = sum(made.variance(a) * exact[a].size for a in made.needs)
+    done = process_time()
+    console.print(
+        f"tabulate {counted - began:.1f} s, measure {drawn - counted:.1f} s, reconcile {done - drawn:.1f} s; "
+        f"realised over predicted squared error {square / expected:.5f}"
+    )
+
+
+def _adult() -> np.ndarray:
+    file = DATA / "adult.csv"
+    if not file.exists():
+        return np.column_stack([np.random.default_rng(0).integers(0, n, 48842) for n in ADULT_SIZES])
+    columns = np.loadtxt(file, delimiter=",", skiprows=1, dtype=np.int64)
+    order = np.argsort(-columns.max(axis=0), kind="stable")
+    return columns[:, order]
+
+
+def streams() -> None:
+    """Continual counting: exact means, and the long stream simulated against a known control."""
+    rows = []
+    for power in (8, 10):
+        length = 2**power
+        mean, largest = _root_exactly(length)
+        plain = _plain_root(length)
+        rows.append([f"2^{power}", f"{plain:.3f}", f"{mean:.3f}", f"{largest:.3f}", _pure_row(length)])
+    for power in (16, 20):
+        length = 2**power
+        rows.append([f"2^{power}", f"{_plain_root(length):.3f}", "", "", _pure_row(length)])
+    _show(
+        "continual counting: mean squared error",
+        [
+            "steps",
+            "square root",
+            "ours, Gaussian",
+            "largest",
+            "pure eps=1: ours / balanced binary / textbook binary / each item",
+        ],
+        rows,
+    )
+    for power, replicas in ((10, 512), (16, 128), (20, 64)):
+        began = process_time()
+        ours, control, known, spread = _root_simulated(2**power, replicas)
+        estimate = known * ours / control
+        console.print(
+            f"2^{power} steps, {replicas} streams: Gaussian mse {estimate:.3f} +- {3 * spread * known:.3f} "
+            f"(3 sigma; the plain square root: {known:.3f} exactly), {process_time() - began:.0f} s"
+        )
+    began = process_time()
+    counter = TreeCounter.calibrate(2**20, PURE)
+    state = counter.start()
+    square = 0
+    for step in range(1, 2**20 + 1):
+        state, answer = counter.step(state, 1)
+        square += (answer - step) ** 2
+    took = process_time() - began
+    console.print(
+        f"2^20 steps of one pure stream, one by one: {took / 2**20 * 1e6:.1f} us each, realised mse "
+        f"{square / 2**20:.0f}, predicted {counter.mean_squared_error():.0f} (one stream, correlated errors)"
+    )
+
+
+def _pure_row(length: int) -> str:
+    ours = TreeCounter.calibrate(length, PURE).mean_squared_error()
+    binary = TreeCounter.calibrate(length, PURE, radix=2).mean_squared_error()
+    height = length.bit_length()
+    textbook = (height - 1) / 2 * 2 * height**2  # half the bits set, Laplace noise, equal shares
+    item = EachItem.calibrate(length, PURE).mean_squared_error()
+    prefix = EachPrefix.calibrate(length, PURE).mean_squared_error()
+    return f"{ours:.1f} / {binary:.0f} / {textbook:.0f} / {item:.0f} / each prefix {prefix:.2g}"
+
+
+def _plain_root(length: int) -> float:
+    series = coefficients(length) / coefficients(length)[0]
+    squares = np.cumsum(np.square(series))
+    return float(squares[-1] * squares.mean())
+
+
+def _root_exactly(length: int) -> tuple[float, float]:
+    from scipy.linalg import solve_triangular
+
+    matrix = np.zeros((length, length))
+    blocks: tuple[Block, ...] = ()
+    table = coefficients(length)
+    for step in range(1, length + 1):
+        blocks = merged(blocks, step)
+        for block in blocks:
+            matrix[step - 1, block.first - 1 : block.last] = table[middle(block.level, step - block.last)]
+        matrix[step - 1, step - 1] = table[0]
+        blocks = (*blocks, Block(0, step, 0, 0.0))
+    matrix = matrix * column_weights(length)
+    back = solve_triangular(matrix.T, np.tril(np.ones((length, length))).T, lower=False).T
+    each = np.square(back).sum(axis=1) * longest_column(length)
+    return float(each.mean()), float(each.max())
+
+
+def _root_simulated(length: int, replicas: int) -> tuple[float, float, float, float]:
+    """Return realised squared errors of our form and of the plain one on the same signs, and its mean.
+
+    With random signs for noise the expectation is the exact mean squared error; the ratio of the two varies
+    little because their errors nearly coincide.
+    """
+    from scipy.signal import fftconvolve
+
+    signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(length, replicas)).astype(np.float32)
+    table = coefficients(length).astype(np.float64)
+    weights = column_weights(length).astype(np.float64)
+    series = table / table[0]
+    squares = np.cumsum(np.square(series))
+    plain = fftconvolve(signs, series[:, None].astype(np.float64), axes=0)[:length]
+    control = np.square(plain).mean(axis=0) * squares[-1]
+    del plain
+    width = 512
+    sums, levels, lasts = np.zeros((width, replicas)), np.zeros(width, np.int64), np.zeros(width, np.int64)
+    used, running, ours = 0, np.zeros(replicas), np.zeros(replicas)
+    blocks: tuple[Block, ...] = ()
+    for step in range(1, length + 1):
+        before = merged(blocks, step)
+        if len(before) != used:
+            starts = np.searchsorted(lasts[:used], [b.first for b in before])
+            sums[: len(before)] = np.add.reduceat(sums[:used], starts, axis=0)
+            used = len(before)
+            levels[:used], lasts[:used] = [b.level for b in before], [b.last for b in before]
+        row = table[(step - lasts[:used]) + ((1 << levels[:used]) >> 1)]
+        guess = (signs[step - 1] - row @ sums[:used]) / table[0]
+        running += guess / weights[step - 1]
+        ours += running**2
+        sums[used], levels[used], lasts[used] = guess, 0, step
+        used += 1
+        blocks = (*before, Block(0, step, 0, 0.0))
+    ours = ours / length * longest_column(length)
+    ratio = ours / control
+    spread = float(ratio.std() / sqrt(replicas))
+    return float(ours.mean()), float(control.mean()), float(squares[-1] * squares.mean()), spread
+
+
+def table() -> None:
+    """Ten records of three bits: eight cumulative counts one by one, and together."""
+    records = ["000", "101", "010", "101", "000", "001", "110", "000", "010", "101"]
+    counts = np.bincount([int(r, 2) for r in records], minlength=8)
+    together = plan(Prefix(8), PURE, Adjacency.REPLACE)
+    rows = [["histogram", " ".join(map(str, counts))], ["cumulative", " ".join(map(str, np.cumsum(counts)))]]
+    rows.append(["eight separate releases, Laplace, total eps 1", f"{2 * 8**2 / 100:.2f}"])
+    rows.append(["seven separate releases (the eighth is public)", f"{2 * 7**2 / 100:.2f}"])
+    laplace = [0.08 * j * (8 - j) / 8 for j in range(1, 8)]
+    rows.append(["histogram and least squares, Laplace, mean over 7", f"{np.mean(laplace):.4f}"])
+    rows.append(
+        [f"planned together ({together.strategy.name}), mean over 7", f"{together.error.total / 7 / 100:.4f}"]
+    )
+    _show(
+        "the table of ten records: variance of a normalised cumulative value", ["release", "variance"], rows
+    )
+
+
+def real() -> None:
+    """Real histograms: realised error against predicted."""
+    rows = []
+    for name in ("HEPTH", "MEDCOST", "SEARCHLOGS"):
+        file = DATA / "dpbench" / f"{name}.npy"
+        if not file.exists():
+            console.print(f"{name}: not installed (set DISCREET_BENCHMARK_DATA)")
+            continue
+        counts = np.load(file).astype(np.int64)
+        coarse = counts.reshape(512, -1).sum(axis=1)
+        for guarantee in (PURE, UNIT):
+            made = plan(AllRange(512), guarantee)
+            truth = made.workload.apply(coarse)
+            errors, clipped = [], []
+            for _ in range(40):
+                measured = made.measure(coarse)
+                free = made.estimate(measured).answer(made.workload).values
+                errors.append(float(np.square(free - truth).mean()))
+                firm = made.estimate(measured, nonnegative=True).answer(made.workload).values
+                clipped.append(float(np.square(firm - truth).mean()))
+            off = np.std(errors) / sqrt(len(errors))
+            rows.append(
+                [
+                    name,
+                    type(guarantee).__name__,
+                    f"{made.error.mean:.3f}",
+                    f"{np.mean(errors):.3f} +- {off:.3f}",
+                    f"{np.mean(clipped):.3f}",
+                ]
+            )
+    _show(
+        "all ranges over 512 cells of real histograms",
+        ["data", "guarantee", "predicted", "realised", "non-negative"],
+        rows,
+    )
+
+
+SECTIONS = {
+    "table": table,
+    "ranges": ranges,
+    "marginals": marginals,
+    "streams": streams,
+    "real": real,
+    "large": large,
+}
+
+
+def main() -> None:
+    """Run the sections named on the command line, or all."""
+    for name in sys.argv[1:] or SECTIONS:
+        SECTIONS[name]()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,210 @@
+"""Plans: forecasts that come true, promises that are kept, answers that agree with each other."""
+
+from fractions import Fraction
+from math import sqrt
+
+import numpy as np
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.guarantee import Concentrated, Pure
+from discreet.workload import (
+    AllRange,
+    Hierarchy,
+    Identity,
+    Matrix,
+    Measurement,
+    Prefix,
+    Product,
+    Total,
+    Union,
+    Wavelet,
+    error,
+    identity,
+    plan,
+    reconcile,
+)
+from discreet.workload.forecast import covariance, variances
+from discreet.workload.strategy import information, measure_exactly, sensitivity
+
+PURE = Pure(Fraction(1))
+UNIT = Concentrated(Fraction(1, 2))
+WORKLOADS = [
+    Identity(8),
+    Prefix(24),
+    AllRange(12),
+    Total(6),
+    Matrix.of([[1, 1, 0, 0], [0, 1, 1, 0], [1, 1, 1, 1]]),
+    Union((Prefix(9), Total(9))),
+    Product((Prefix(6), AllRange(4))),
+    Union((Product((Prefix(6), Total(4))), Product((Total(6), Identity(4))))),
+]
+ALL = [(w, g, a) for w in WORKLOADS for g in (PURE, UNIT) for a in Adjacency]
+IDS = [f"{type(w).__name__}{w.cells}-{type(g).__name__}-{a}" for w, g, a in ALL]
+
+
+@pytest.fixture(scope="module", params=ALL, ids=IDS)
+def made(request):
+    return plan(*request.param), request.param
+
+
+def test_a_plan_never_promises_less_than_was_asked(made):
+    chosen, (_, asked, _) = made
+    match chosen.guarantee, asked:
+        case Pure(cost), Pure(limit):
+            assert limit * Fraction(999, 1000) <= cost <= limit
+        case Concentrated(rho), Concentrated(limit):
+            assert limit * Fraction(999, 1000) <= rho <= limit
+        case _:
+            pytest.fail("the kind of promise changed")
+
+
+def test_a_plan_is_the_best_of_its_candidates_and_no_better_than_its_bound(made):
+    chosen, _ = made
+    assert chosen.error.total == min(candidate.error.total for candidate in chosen.candidates)
+    assert chosen.gain >= 1 - 1e-12
+    if chosen.lower is not None:
+        assert chosen.error.total >= chosen.lower * (1 - 1e-9)
+
+
+def test_realised_error_is_the_forecast_within_sampling_error(made):
+    """Each mean of squared errors has about `runs` degrees of freedom or more; 5.5 sigma is below 1e-7."""
+    chosen, (workload, _, _) = made
+    counts = np.random.default_rng(0).integers(0, 40, workload.cells)
+    truth = workload.apply(counts)
+    runs = 200
+    answers = [chosen.answer(counts) for _ in range(runs)]
+    forecast = answers[0].variances
+    assert forecast.sum() == pytest.approx(chosen.error.total, rel=1e-6, abs=1e-6)
+    errors = np.array([a.values - truth for a in answers])
+    totals = np.square(errors).sum(axis=1)
+    # Squared errors of heavy-tailed noise vary by at most sqrt(5) times their mean (one Laplace variable).
+    slack = 5.5 * sqrt(5 / runs)
+    assert totals.mean() == pytest.approx(chosen.error.total, rel=slack, abs=1e-9)
+    bias = errors.mean(axis=0)
+    assert np.all(np.abs(bias) <= 6.5 * np.sqrt(forecast / runs) + 1e-6)
+
+
+def test_answers_agree_with_each_other():
+    counts = np.random.default_rng(1).integers(0, 9, 12)
+    chosen = plan(Prefix(12), PURE)
+    estimate = chosen.estimate(chosen.measure(counts))
+    running = estimate.answer(Prefix(12)).values
+    ranges = estimate.answer(AllRange(12)).values
+    first, last = np.triu_indices(12)
+    assert np.allclose(ranges, running[last] - np.where(first > 0, running[first - 1], 0))
+
+
+def test_under_replace_the_public_total_is_reproduced_and_must_be_given():
+    counts = np.array([5, 0, 3, 9])
+    chosen = plan(Prefix(4), PURE, Adjacency.REPLACE)
+    answers = chosen.answer(counts)
+    assert answers.values[-1] == pytest.approx(17)
+    assert answers.variances[-1] == pytest.approx(0, abs=1e-9)
+    with pytest.raises(ParameterError, match="total"):
+        chosen.estimate(chosen.measure(counts))
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("guarantee", [PURE, UNIT], ids=["pure", "concentrated"])
+def test_non_negative_answers_are_never_farther_in_the_metric_of_the_measurement(guarantee, known):
+    counts = np.array([0, 0, 30, 0, 0, 2, 0, 0, 0, 50, 0, 0])
+    total = int(counts.sum()) if known else None
+    chosen = plan(AllRange(12), guarantee)
+    metric = information(chosen.strategy)
+    for _ in range(5):
+        measured = chosen.measure(counts)
+        free = chosen.estimate(measured, total=total).cells - counts
+        firm_cells = chosen.estimate(measured, total=total, nonnegative=True).cells
+        firm = firm_cells - counts
+        assert firm_cells.min() >= 0
+        assert firm @ metric @ firm <= free @ metric @ free * (1 + 1e-6) + 1e-6
+        if known:
+            assert firm_cells.sum() == pytest.approx(total)
+
+
+def test_non_negative_products_work_too():
+    chosen = plan(Product((Prefix(4), Identity(3))), UNIT)
+    counts = np.zeros(12, dtype=np.int64)
+    estimate = chosen.estimate(chosen.measure(counts), total=0, nonnegative=True)
+    assert np.allclose(estimate.cells, 0, atol=1e-9)
+
+
+def test_two_measurements_of_one_histogram_are_pooled_by_their_precision():
+    noises = Gaussian(Fraction(1)), Gaussian(Fraction(4))
+    strategies = identity(3), Hierarchy(3, 2)
+    measured = [
+        Measurement(s, n, n.sample(measure_exactly(s, np.array([4, 5, 6]))))
+        for s, n in zip(strategies, noises, strict=True)
+    ]
+    both = reconcile(measured)
+    precision = sum(information(s) / float(n.sigma_squared) for s, n in zip(strategies, noises, strict=True))
+    assert np.allclose(both.inverses[0], np.linalg.inv(precision))
+    alone = reconcile(measured[:1])
+    assert np.all(both.answer(Identity(3)).variances < alone.answer(Identity(3)).variances)
+
+
+def test_every_single_variance_is_that_of_its_question():
+    for workload in (
+        Prefix(6),
+        AllRange(6),
+        Total(6),
+        Matrix.of([[1, 0, 1, 0, 1, 0]]),
+        Product((Prefix(2), AllRange(3))),
+    ):
+        for known_total in (False, True):
+            inverse = covariance(Wavelet(6), known_total=known_total)
+            rows = workload.apply(np.eye(6))
+            assert np.allclose(variances(workload, inverse), np.diagonal(rows @ inverse @ rows.T))
+
+
+def test_the_error_of_plain_noise_is_the_textbook_one():
+    # Identity and geometric noise at epsilon 1: variance 2a / (1 - a)**2 per cell, a = exp(-1).
+    assert error(Identity(5), identity(5), PURE).mean == pytest.approx(1.841347, rel=1e-6)
+    assert error(Prefix(5), identity(5), UNIT).mean == pytest.approx(3.0)
+    assert error(Prefix(4), identity(4), UNIT, Adjacency.REPLACE).mean == pytest.approx(
+        2 * np.mean([j * (4 - j) / 4 for j in range(1, 5)])
+    )
+
+
+def test_a_forecast_that_ignores_the_sensitivity_is_caught_by_the_realised_error():
+    strategy = Hierarchy(16, 2)
+    broken = error(AllRange(16), identity(16), UNIT).total / error(AllRange(16), strategy, UNIT).total
+    unit = float(sensitivity(strategy, Adjacency.ADD_REMOVE).l2_squared)
+    assert unit == 5
+    assert broken != pytest.approx(1, rel=0.2)
+
+
+def test_radii_cover_what_they_promise():
+    """Of 400 intervals at 95 %, fewer than 345 are covered with probability below 1e-7."""
+    counts = np.random.default_rng(2).integers(0, 100, 16)
+    for guarantee in (PURE, UNIT):
+        chosen = plan(AllRange(16), guarantee)
+        place = 37
+        hits = 0
+        for _ in range(400):
+            answers = chosen.answer(counts)
+            truth = chosen.workload.apply(counts)[place]
+            hits += abs(answers.values[place] - truth) <= answers.radius("0.05")[place]
+        assert hits >= 345
+
+
+def test_progress_is_reported_and_too_large_attributes_are_refused():
+    seen = []
+    plan(Prefix(8), PURE, progress=seen.append)
+    assert any("optimising" in message for message in seen)
+    with pytest.raises(ParameterError, match="coarser"):
+        plan(Identity(5000), PURE)
+
+
+def test_strategies_that_cannot_answer_are_refused():
+    with pytest.raises(ParameterError, match="does not determine"):
+        error(Identity(4), Hierarchy_without_cells(), UNIT)
+
+
+def Hierarchy_without_cells():
+    from discreet.workload import Dense
+
+    return Dense("pairs", np.array([[1, 1, 0, 0], [0, 0, 1, 1]]))

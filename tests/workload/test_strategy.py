@@ -1,0 +1,63 @@
+"""Strategies as integer matrices: implicit forms, rounding, exact measurement."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from discreet.errors import ParameterError
+from discreet.workload import Dense, Hierarchy, Kronecker, Wavelet, rounded
+from discreet.workload.strategy import adjoint, information, matrix_of, measure_exactly, measured_rows
+
+LEVELLED = st.one_of(
+    st.builds(Hierarchy, st.integers(1, 20), st.integers(2, 5)), st.builds(Wavelet, st.integers(1, 20))
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(LEVELLED, st.integers(0, 2**32))
+def test_levelled_strategies_measure_their_matrix(strategy, seed):
+    rng = np.random.default_rng(seed)
+    matrix = matrix_of(strategy)
+    x, y = rng.integers(0, 100, strategy.cells), rng.normal(size=measured_rows(strategy))
+    assert matrix.shape == (measured_rows(strategy), strategy.cells)
+    assert np.array_equal(measure_exactly(strategy, x), matrix @ x)
+    assert np.allclose(adjoint(strategy, y), matrix.T @ y)
+    assert np.array_equal(information(strategy), matrix.T @ matrix)
+    assert np.linalg.matrix_rank(matrix) == strategy.cells
+
+
+def test_the_wavelet_of_four_cells_is_haars():
+    assert matrix_of(Wavelet(4)).tolist() == [[1, -1, 0, 0], [0, 0, 1, -1], [1, 1, -1, -1], [1, 1, 1, 1]]
+
+
+def test_kronecker_strategies_measure_the_product():
+    rng = np.random.default_rng(0)
+    factors = (Hierarchy(3, 2), Dense("any", rng.integers(-5, 5, (2, 4))), Wavelet(2))
+    strategy = Kronecker(factors)
+    whole = np.kron(np.kron(matrix_of(factors[0]), factors[1].rows), matrix_of(factors[2]))
+    x, y = rng.integers(0, 100, 24), rng.normal(size=whole.shape[0])
+    assert np.array_equal(measure_exactly(strategy, x), whole @ x)
+    assert np.allclose(adjoint(strategy, y), whole.T @ y)
+
+
+def test_rounding_keeps_the_strategy_to_the_bits_asked_for():
+    matrix = np.random.default_rng(1).normal(size=(5, 4))
+    strategy = rounded("real", matrix, bits=16)
+    assert np.abs(strategy.rows / strategy.scale - matrix).max() <= 0.5 / strategy.scale
+    assert np.abs(strategy.rows).max() == 2**16
+
+
+def test_measuring_refuses_floats_the_wrong_size_and_overflow():
+    with pytest.raises(ParameterError, match="integer counts"):
+        measure_exactly(Wavelet(2), np.array([0.5, 1.0]))
+    with pytest.raises(ParameterError, match="2 cells"):
+        measure_exactly(Wavelet(2), np.array([1, 2, 3]))
+    with pytest.raises(ParameterError, match="64 bits"):
+        measure_exactly(Dense("big", np.array([[2**30]])), np.array([2**40]))
+
+
+def test_a_strategy_cannot_be_changed_after_its_sensitivity_was_computed():
+    strategy = Dense("fixed", np.ones((2, 2), dtype=np.int64))
+    with pytest.raises(ValueError, match="read-only"):
+        strategy.rows[0, 0] = 7
