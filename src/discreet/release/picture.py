@@ -35,9 +35,10 @@ def picture(release: "Release") -> Any:
         }
         for row in release.rows
     ]
-    words = {
+    sure = f"{float(release.quote.confidence):.0%}"
+    words: dict[str, Any] = {
         "title": f"{name.replace('_', ' ')}, {release.dataset}",
-        "subtitle": f"{price(release.quote.cost)}; intervals at {float(release.quote.confidence):.0%} confidence",
+        "subtitle": f"{price(release.quote.cost)}; intervals at {sure} confidence",
         "x_title": keys or None,
     }
     if ordered and len(data) > 1:

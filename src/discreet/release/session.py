@@ -52,7 +52,7 @@ class Session:
     ledger: Ledger
     analyst: str = "analyst"
     project: str = "project"
-    _scratch: finalize[..., Any] | None = None
+    _scratch: "finalize[..., Any] | None" = None
 
     def quote(
         self,
@@ -209,7 +209,7 @@ def _opened(
     engine = open_tables(origins(catalog, frames), folder=catalog.folder, timeout=timeout)
     scratch = mkdtemp(prefix="discreet-") if home is None else None
     try:
-        book = open_ledger(home if scratch is None else Path(scratch) / "session.ledger")
+        book = open_ledger(home or Path(scratch or "") / "session.ledger")
         _agree(book, catalog.name, budget)
     except BaseException:
         engine.close()
