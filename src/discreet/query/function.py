@@ -32,7 +32,7 @@ from discreet.query.kind import (
     hull,
     word,
 )
-from discreet.query.plan import Call, Literal, Scalar, constant
+from discreet.query.plan import Call, Column, Literal, Scalar, constant
 
 Rule = Callable[[str, Sequence[Typed]], Typed]
 
@@ -76,11 +76,11 @@ def agree(clause: str, typed: Sequence[Typed]) -> tuple[list[Typed], Kind]:
     for part in settled:
         joint = hull(kind, part.kind)
         if joint is None:
-            raise QueryError(
-                clause,
-                f"mixes {word(kind)} and {word(part.kind)}",
-                f"cast one side, for example CAST(x AS {word(kind).upper()})",
+            opaque = isinstance(kind, Opaque) or isinstance(part.kind, Opaque)
+            advice = (
+                "declare the column's type" if opaque else f"cast one side: CAST(x AS {word(kind).upper()})"
             )
+            raise QueryError(clause, f"mixes {word(kind)} and {word(part.kind)}", advice)
         kind = joint
     held = all(part.held for part in settled)
     return [replace(_convert(part, kind), held=held) for part in settled], kind
@@ -316,6 +316,8 @@ def _on_grid(low: Fraction, high: Fraction, step: Fraction | None) -> bool:
 
 
 def _comparison(name: str, arguments: Sequence[Typed]) -> Typed:
+    if name == "eq" and _identifiers(arguments):
+        return Typed(Call("eq", tuple(Call("to_text", (part.scalar,)) for part in arguments)), Truth())
     parts, kind = agree(_SIGNS[name], arguments)
     if isinstance(kind, Opaque):
         if name not in ("eq", "ne"):
@@ -327,6 +329,13 @@ def _comparison(name: str, arguments: Sequence[Typed]) -> Typed:
     if name in ("lt", "le", "gt", "ge") and isinstance(kind, Truth):
         raise QueryError(_SIGNS[name], "booleans have no order", "compare them with = or use them directly")
     return Typed(Call(name, tuple(part.scalar for part in parts)), Truth())
+
+
+def _identifiers(arguments: Sequence[Typed]) -> bool:
+    """Whether two columns are compared of which one is an identifier of undeclared type."""
+    columns = all(isinstance(part.scalar, Column) for part in arguments)
+    kinds = {type(part.kind) for part in arguments}
+    return columns and Opaque in kinds and kinds <= {Opaque, Whole, Text}
 
 
 _SIGNS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "distinct": "IS DISTINCT FROM"}

@@ -1,0 +1,89 @@
+-- Without a unit every row is its own person, so nothing has to be bounded.
+SELECT COUNT(*) FROM votes
+-- becomes
+SELECT count(*) AS "m0"
+FROM (SELECT 1 AS "one"
+FROM "votes" AS "t0") AS "r"
+
+
+-- Declared keys: rows of other parties are dropped after grouping; absent groups are filled with zero later.
+SELECT party, COUNT(*) FROM votes GROUP BY party
+-- becomes
+SELECT "r"."k0" AS "k0", count(*) AS "m0"
+FROM (SELECT "t0"."party" AS "k0"
+FROM "votes" AS "t0") AS "r"
+GROUP BY "r"."k0"
+HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('x', 'y'))
+
+
+-- A sum clamps the aggregate's argument, not the column somewhere before it.
+SELECT SUM(age) FROM votes
+-- becomes
+SELECT sum("r"."a0") AS "m0"
+FROM (SELECT CAST(CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END AS INTEGER) AS "a0"
+FROM "votes" AS "t0") AS "r"
+
+
+-- An average sums distances from the middle of the interval: half the sensitivity.
+SELECT party, AVG(age) FROM votes GROUP BY party
+-- becomes
+SELECT "r"."k0" AS "k0", sum(("r"."a0" - 58::BIGINT)) AS "m0", count("r"."a1") AS "m1"
+FROM (SELECT "t0"."party" AS "k0", CAST(CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END AS INTEGER) AS "a0", "t0"."age" AS "a1"
+FROM "votes" AS "t0") AS "r"
+GROUP BY "r"."k0"
+HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('x', 'y'))
+
+
+-- A question that asks for the sum anyway shares it with the average.
+SELECT SUM(age), AVG(age), COUNT(*) FROM votes
+-- becomes
+SELECT sum("r"."a0") AS "m0", count("r"."a1") AS "m1", count(*) AS "m2"
+FROM (SELECT CAST(CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END AS INTEGER) AS "a0", "t0"."age" AS "a1"
+FROM "votes" AS "t0") AS "r"
+
+
+-- A variance needs a count, a centred sum and a centred sum of squares.
+SELECT VARIANCE(age) FROM votes
+-- becomes
+SELECT sum(("r"."a0" - 58::BIGINT)) AS "m0", sum(((("r"."a1" - 58::BIGINT) * ("r"."a1" - 58::BIGINT)) - 840::BIGINT)) AS "m1", count("r"."a2") AS "m2"
+FROM (SELECT CAST(CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END AS INTEGER) AS "a0", CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END AS "a1", "t0"."age" AS "a2"
+FROM "votes" AS "t0") AS "r"
+
+
+-- A median counts the rows at each value; the choice is made privately afterwards.
+SELECT party, MEDIAN(age) FROM votes GROUP BY party
+-- becomes
+SELECT "r"."k0" AS "k0", "r"."x" AS "x", count(*) AS "m0"
+FROM (SELECT "t0"."party" AS "k0", (CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END - 18::BIGINT) AS "x"
+FROM "votes" AS "t0"
+WHERE ("t0"."party" IN ('x', 'y'))) AS "r"
+WHERE (NOT ("r"."x" IS NULL))
+GROUP BY "r"."k0", "r"."x"
+
+
+-- The most common value is chosen among the declared ones.
+SELECT MODE(party) FROM votes
+-- becomes
+SELECT "r"."x" AS "x", count(*) AS "m0"
+FROM (SELECT "t0"."party" AS "x"
+FROM "votes" AS "t0") AS "r"
+WHERE ("r"."x" IN ('x', 'y'))
+GROUP BY "r"."x"
+
+
+-- A range of whole numbers is a set of declared keys.
+SELECT age, COUNT(*) FROM votes GROUP BY age
+-- becomes
+SELECT "r"."k0" AS "k0", count(*) AS "m0"
+FROM (SELECT "t0"."age" AS "k0"
+FROM "votes" AS "t0"
+WHERE (("t0"."age" >= 18) AND ("t0"."age" <= 99))) AS "r"
+GROUP BY "r"."k0"
+
+
+-- Distinct values: one row can add at most one.
+SELECT COUNT(DISTINCT age) FROM votes
+-- becomes
+SELECT count(DISTINCT "r"."x") AS "m0"
+FROM (SELECT "t0"."age" AS "x"
+FROM "votes" AS "t0") AS "r"
