@@ -536,7 +536,8 @@ def held(typed: Typed) -> Typed:
 
 def _bare(scalar: Scalar) -> Scalar:
     match scalar:
-        case Call("to_text" | "to_real", (inner,)):
+        # Text keeps identifiers apart; a conversion to floating point could make two people one.
+        case Call("to_text", (inner,)):
             return inner
         case _:
             return scalar
