@@ -24,7 +24,7 @@ _LATER = {
 }
 _HOME = {name: home for home, names in _LATER.items() for name in names}
 
-__all__ = [*_HOME, "format_number", "html", "png", "save", "svg"]  # noqa: RUF022
+__all__ = [*_HOME, "format_number", "html", "png", "save", "svg"]
 
 
 def __getattr__(name: str) -> Any:
