@@ -36,7 +36,7 @@ def rational(value: Real, name: str = "value") -> Fraction:
         case Decimal() if value.is_finite():
             return Fraction(value)
         case float() if isfinite(value):
-            return Fraction(repr(value))
+            return Fraction(float.__repr__(value))
         case str():
             try:
                 return Fraction(value.strip())
