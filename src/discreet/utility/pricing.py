@@ -13,7 +13,6 @@ cone is found
 This is search: floats propose, and nothing here is trusted.
 """
 
-from dataclasses import dataclass
 from math import exp
 from typing import Any, Protocol
 
@@ -50,30 +49,36 @@ def values(potentials: Potentials, epsilon: float) -> Floats:
     return rays
 
 
-@dataclass(frozen=True, slots=True)
 class ForestPricer:
     """Pricing on a forest by one pass, for all guesses at once."""
 
-    graph: Graph
-    epsilon: float
+    def __init__(self, graph: Graph, epsilon: float) -> None:
+        self.epsilon = epsilon
+        self._outward = [(place, parent) for place, parent in graph.outward() if parent is not None]
+        self._line = graph.is_path
+        self._may_overflow = epsilon * len(graph) > 500
 
     def rays(self, weights: Floats) -> Potentials:
         """Return, for each row of weights, the potentials (at most 0, some 0) of a best ray."""
-        outward = list(self.graph.outward())
-        f = np.ascontiguousarray(weights.T)
-        step = np.zeros(f.shape, dtype=np.int64)
+        f = weights.T.copy()
+        taken = np.zeros(f.shape, dtype=bool)
         # A value that is negative by rounding alone would be magnified by E at every step and hide the rest.
-        noise = NOISE * np.abs(f).max(axis=0)
+        noise = -NOISE * np.abs(f).max(axis=0)
         grow, shrink = exp(self.epsilon), exp(-self.epsilon)
-        for place, parent in reversed(outward):
-            if parent is None:
-                continue
-            taken = f[place] < -noise
-            step[place] = np.where(taken, 1, -1)
-            f[parent] += f[place] * np.where(taken, grow, shrink)
-            np.clip(f[parent], -HUGE, HUGE, out=f[parent])
-        for place, parent in outward:
-            if parent is not None:
+        for place, parent in reversed(self._outward):
+            value, chosen = f[place], taken[place]
+            np.less(value, noise, out=chosen)
+            f[parent] += value * np.where(chosen, grow, shrink)
+            if self._may_overflow:
+                np.clip(f[parent], -HUGE, HUGE, out=f[parent])
+        step = 2 * taken.astype(np.int64) - 1
+        if self._line:
+            step[0] = 0
+            np.cumsum(step, axis=0, out=step)
+        else:
+            roots = sorted(set(range(len(f))) - {place for place, _ in self._outward})
+            step[roots] = 0
+            for place, parent in self._outward:
                 step[place] += step[parent]
         return np.ascontiguousarray((step - step.max(axis=0)).T)
 

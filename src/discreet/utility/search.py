@@ -38,6 +38,14 @@ COST_SCALE = 1e3
 
 CUT = 1e-13
 
+RESCUES: tuple[tuple[str, str | int], ...] = (
+    ("presolve", "on"),
+    ("simplex_strategy", 4),
+    ("presolve", "off"),
+    ("solver", "ipm"),
+)
+"""What is tried, in this order, when the solver ends without an optimum."""
+
 
 @dataclass(frozen=True)
 class Found:
@@ -215,12 +223,8 @@ class _Master:
 
     def solve(self) -> tuple[float, Floats, Floats] | None:
         """Return the value, the prices and the belief of the current master; None if the solver gives up."""
-        self._model.run()
-        if self._model.getModelStatus() != self._optimal:
-            self._model.clearSolver()
-            self._model.run()
-            if self._model.getModelStatus() != self._optimal:
-                return None
+        if not self._run():
+            return None
         size = len(self._basis.target)
         multipliers = np.array(self._model.getSolution().row_dual)
         belief = self._prior
@@ -229,6 +233,19 @@ class _Master:
             belief = raw / raw.sum()
         value = float(self._model.getInfo().objective_function_value)
         return value, self._basis.apply(multipliers[:size]), belief
+
+    def _run(self) -> bool:
+        """Solve from the last basis; if the solver loses its way, start afresh with one method after another."""
+        self._model.run()
+        for option, value in RESCUES:
+            if self._model.getModelStatus() == self._optimal:
+                return True
+            before = self._model.getOptionValue(option)[1]
+            self._model.clearSolver()
+            self._model.setOptionValue(option, value)
+            self._model.run()
+            self._model.setOptionValue(option, before)
+        return bool(self._model.getModelStatus() == self._optimal)
 
     def support(self) -> tuple[Potentials, Floats, Positions]:
         """Return the rays of the final basis, their weights and their guesses."""
