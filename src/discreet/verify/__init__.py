@@ -1,6 +1,37 @@
 """Programs and their privacy: read them, run them, prove them private, or refute them with a witness."""
 
+from discreet.verify.certificate import Certificate
 from discreet.verify.check import Checked, parse
+from discreet.verify.checker import Accepted, check_certificate
+from discreet.verify.coupling import Coupling, NoCoupling, couple, lifted_delta
+from discreet.verify.equal import Different, Equal, Undecided, same_law
+from discreet.verify.finite import epsilon_distance, is_private, worst_ratio
 from discreet.verify.run import run
+from discreet.verify.verdict import Proved, Refuted, Unknown, Verdict, verify
+from discreet.verify.witness import Witness
 
-__all__ = ["Checked", "parse", "run"]
+__all__ = [
+    "Accepted",
+    "Certificate",
+    "Checked",
+    "Coupling",
+    "Different",
+    "Equal",
+    "NoCoupling",
+    "Proved",
+    "Refuted",
+    "Undecided",
+    "Unknown",
+    "Verdict",
+    "Witness",
+    "check_certificate",
+    "couple",
+    "epsilon_distance",
+    "is_private",
+    "lifted_delta",
+    "parse",
+    "run",
+    "same_law",
+    "verify",
+    "worst_ratio",
+]

@@ -112,6 +112,9 @@ class Inputs:
         """Return a public constant."""
         if name in self.instance.constants:
             return number(self.instance.constants[name])
+        parameter = self.checked.program.parameter(name)
+        if parameter is None or parameter.private:
+            raise UnsupportedError(f"{name} is not a public constant")
         kind = self.checked.types[name]
         return symbol(name, kind.kind if isinstance(kind, Scalar) else "real")
 

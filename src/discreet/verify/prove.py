@@ -27,7 +27,6 @@ from discreet.verify.syntax import (
     Expr,
     Name,
     Number,
-    Position,
     Query,
     Rho,
     Sample,
@@ -57,7 +56,8 @@ class NoProof:
     """Why no proof was found."""
 
     reason: str
-    at: Position | None = None
+    exhausted: bool = True
+    """Whether more time would not help."""
 
 
 @dataclass(slots=True)
@@ -105,9 +105,9 @@ def _direction(search: Search) -> Proof | NoProof:
         if invariants is not None:
             return Proof(search.direction, moves, variants, invariants)
         if search.out_of_time():
-            return NoProof("the time limit was reached before a proof was found")
+            return NoProof("the time limit was reached before a proof was found", exhausted=False)
     what = f" (not proved: {', '.join(sorted(search.unproved))})" if search.unproved else ""
-    return NoProof(f"no alignment of the noise was found{what}")
+    return NoProof(f"no alignment of the noise was found{what}", exhausted=not search.out_of_time())
 
 
 def induct(system: System, search: Search) -> Mapping[str, Term] | None:
@@ -137,9 +137,8 @@ def ranking(checked: Checked) -> dict[int, Expr]:
         for part in _conjuncts(statement.condition):
             match part:
                 case Binary("<" | "<=", low, high) | Binary(">" | ">=", high, low):
-                    # Real-valued bounds may shrink without end, so only integers count turns.
                     moved = {n for n in names(low) | names(high) if n in changing}
-                    steady = all(_counts(n, statement) for n in moved)
+                    steady = all(_counts(n, statement, up=n in names(low)) for n in moved)
                     if moved and steady and statement.loop not in found:
                         found[statement.loop] = Binary("-", high, low)
                 case _:
@@ -147,18 +146,19 @@ def ranking(checked: Checked) -> dict[int, Expr]:
     return found
 
 
-def _counts(name: str, loop: While) -> bool:
-    """Return whether a loop changes a variable only by adding or subtracting constants, at its top level."""
+def _counts(name: str, loop: While, *, up: bool) -> bool:
+    """Return whether a loop changes a variable only by adding (or subtracting) numbers, at its top level."""
     top = [s for s in loop.body if isinstance(s, Assign) and s.target == name]
     deep = [s for s in statements(loop.body) if getattr(s, "target", None) == name]
     if len(top) != len(deep) or not top:
         return False
     return all(
         isinstance(s.value, Binary)
-        and s.value.operator in ("+", "-")
+        and s.value.operator == ("+" if up else "-")
         and isinstance(s.value.left, Name)
         and s.value.left.name == name
         and isinstance(s.value.right, Number)
+        and s.value.right.value >= 1
         for s in top
     )
 

@@ -11,7 +11,7 @@ Gaussian h times the discrete Gaussian of variance sigma**2 / h**2, and the unif
 mechanism should be one of the library's discrete mechanisms.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol, assert_never
@@ -96,7 +96,7 @@ class Exact:
                 return coins.bits(self.bits)
             case "Bernoulli":
                 if isinstance(arguments[0], Logistic):
-                    return respond(arguments[0].logit, coins)
+                    return respond(Fraction(arguments[0].logit), coins)
                 return bool(sampler.bernoulli(Fraction(arguments[0]), coins=coins))
             case "Response":
                 return respond(Fraction(arguments[0]), coins)
@@ -114,7 +114,7 @@ class Exact:
 class Logistic:
     """The number exp(l) / (1 + exp(l)), kept symbolic because it is irrational."""
 
-    logit: Fraction
+    logit: Value
 
 
 def one_sided(rate: Fraction, coins: Coins) -> int:
@@ -183,6 +183,7 @@ class Run:
     checked: Checked
     machine: Machine
     values: dict[str, Value]
+    limit: int = LONGEST
     steps: int = 0
 
     def value(self, expression: Expr) -> Value:
@@ -228,7 +229,7 @@ class Run:
             case "*":
                 return first * second
             case "/":
-                if isinstance(first, Logistic) or isinstance(second, _Exp):
+                if isinstance(second, _Exp):
                     return _logistic(first, second)
                 if isinstance(second, int | Fraction) and second == 0:
                     self._fail("division by zero", right)
@@ -254,7 +255,7 @@ class Run:
                 return values[0] if self.machine.compare("<=", *values) else values[1]
             case "max":
                 return values[0] if self.machine.compare(">=", *values) else values[1]
-        return _Exp(Fraction(values[0]))
+        return _Exp(values[0])
 
     def _fail(self, message: str, expression: Expr) -> None:
         raise ProgramError(message, expression.at.line, expression.at.column)
@@ -262,10 +263,7 @@ class Run:
     def block(self, block: Sequence[Statement]) -> tuple[Value, ...]:
         """Execute statements; the result is what a return among them returns."""
         for statement in block:
-            self.steps += 1
-            if self.steps > LONGEST:
-                at = statement.at
-                raise ProgramError(f"the run did not end within {LONGEST} statements", at.line, at.column)
+            self._count(statement)
             match statement:
                 case Assign(target, value):
                     self.values[target] = self.value(value)
@@ -279,24 +277,25 @@ class Run:
                 case While(condition, body):
                     while self.value(condition):
                         self.block(body)
-                        self.steps += 1
-                        if self.steps > LONGEST:
-                            at = statement.at
-                            raise ProgramError(
-                                f"the loop did not end within {LONGEST} statements", at.line, at.column
-                            )
+                        self._count(statement)
                 case Return(values):
                     return tuple(self.value(v) for v in values)
                 case Call(at=at):
                     raise ProgramError("calls must be inlined first", at.line, at.column)
         return ()
 
+    def _count(self, statement: Statement) -> None:
+        self.steps += 1
+        if self.steps > self.limit:
+            at = statement.at
+            raise ProgramError(f"the run did not end within {self.limit} statements", at.line, at.column)
+
 
 @dataclass(frozen=True, slots=True)
 class _Exp:
     """exp(r), with just enough arithmetic to recognise exp(r) / (1 + exp(r))."""
 
-    exponent: Fraction
+    exponent: Value
     plus: int = 0
 
     def __add__(self, other: Value) -> "_Exp":
@@ -353,9 +352,11 @@ def _number(value: Value, kind: Scalar, name: str) -> Value:
     return number
 
 
-def execute(checked: Checked, values: Mapping[str, Value], machine: Machine) -> tuple[Value, ...]:
+def execute(
+    checked: Checked, values: Mapping[str, Value], machine: Machine, limit: int = LONGEST
+) -> tuple[Value, ...]:
     """Run a program on checked inputs; returns the tuple of returned values."""
-    return Run(checked, machine, dict(values)).block(checked.program.body)
+    return Run(checked, machine, dict(values), limit).block(checked.program.body)
 
 
 def run(program: Checked | str, machine: Machine | None = None, **given: Value) -> Value:
@@ -363,6 +364,3 @@ def run(program: Checked | str, machine: Machine | None = None, **given: Value) 
     checked = parse(program) if isinstance(program, str) else program
     result = execute(checked, inputs(checked, given), machine or Exact())
     return result[0] if len(result) == 1 else result
-
-
-Function = Callable[[list[Value]], Value]

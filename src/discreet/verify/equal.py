@@ -1,0 +1,192 @@
+"""Whether two programs have the same law: the perfect coupling of their draws.
+
+Theorem.  Let two programs make the same draws in the same order, each from the same law up to its centre, and
+let both return the same values whenever their noises are equal.  Then they have the same law on every input.
+
+The programs are compared on identical inputs, without loops (finite programs may loop: their laws are
+tabulated and compared as rational functions of exp(eps)).  A different law is reported only where it was
+computed.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import z3
+
+from discreet.verify import finite
+from discreet.verify.check import Checked, parse
+from discreet.verify.discharge import solver
+from discreet.verify.integrate import add, multiply
+from discreet.verify.neighbours import Inputs
+from discreet.verify.syntax import (
+    Assign,
+    Element,
+    Expr,
+    If,
+    Items,
+    Name,
+    Program,
+    Return,
+    Sample,
+    Scalar,
+    Statement,
+)
+from discreet.verify.term import Reader, Term, UnsupportedError, cast, choose, real, symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """The two programs have the same law; `draws` noises were coupled, or the laws were tabulated."""
+
+    draws: int
+
+
+@dataclass(frozen=True, slots=True)
+class Different:
+    """The two programs have different laws: an output whose probabilities differ."""
+
+    output: object
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """Neither equality nor difference was established."""
+
+    reason: str
+
+
+@dataclass(slots=True)
+class _Trace:
+    """The values of one program as functions of inputs and noises."""
+
+    checked: Checked
+    inputs: Inputs
+    values: dict[str, Term]
+    draws: list[tuple[Term, str, tuple[Expr, ...]]]
+
+    def read(self, expression: Expr) -> Term:
+        def name(node: Name) -> Term:
+            if node.name in self.values:
+                return self.values[node.name]
+            if node.name in self.inputs.scalars:
+                return self.inputs.scalars[node.name][0]
+            return self.inputs.public(node.name)
+
+        def element(node: Element, index: Term) -> Term:
+            return self.inputs.element(node.array, index, 1, shared=True)
+
+        def apply(call: Any) -> Term:
+            match call.arguments:
+                case (Name(argument),) if call.function == "size":
+                    return self.inputs.size(argument, 1)
+                case (Name(argument),) if f"GS{call.function}" in self.checked.types:
+                    return self.inputs.query(call.function, argument, 1)
+            raise UnsupportedError(f"{call.function} cannot be compared")
+
+        def no_remainder(kind: str, left: Term, right: Term) -> Term:
+            return left % right
+
+        return Reader(name, element, apply, no_remainder, lambda _: None)(expression)
+
+    def block(self, block: tuple[Statement, ...], condition: Term) -> None:
+        for statement in block:
+            match statement:
+                case Assign(target, value) if not isinstance(value, Items):
+                    self.set(target, self.read(value), condition)
+                case Sample(target, law, arguments):
+                    if not z3.is_true(condition):
+                        raise UnsupportedError("a draw under a condition is not compared")
+                    kind = self.checked.types[target]
+                    if not isinstance(kind, Scalar):
+                        raise UnsupportedError("a list cannot be drawn")
+                    noise = symbol(f"noise {len(self.draws) + 1}", kind.kind)
+                    self.draws.append((noise, law, arguments))
+                    centred = law in ("Laplace", "Geometric", "Gaussian") and len(arguments) == 2
+                    value = self.read(arguments[1]) + noise if centred else noise
+                    self.set(target, value, condition)
+                case If(test, positive, negative):
+                    truth = self.read(test)
+                    self.block(positive, z3.simplify(z3.And(condition, truth)))
+                    self.block(negative, z3.simplify(z3.And(condition, z3.Not(truth))))
+                case _:
+                    raise UnsupportedError("only programs without loops and lists are compared symbolically")
+
+    def set(self, target: str, value: Term, condition: Term) -> None:
+        kind = self.checked.types[target]
+        term = cast(value, kind.kind) if isinstance(kind, Scalar) else value
+        self.values[target] = choose(condition, term, self.values.get(target, term))
+
+
+def same_law(first: str, second: str) -> Equal | Different | Undecided:
+    """Decide whether two programs have the same law on every input, as far as the rules reach."""
+    one, other = parse(first), parse(second)
+    if one.program.parameters != other.program.parameters:
+        return Undecided("the programs have different parameters")
+    tabulated = _tabulated(one, other)
+    if tabulated is not None:
+        return tabulated
+    try:
+        return _coupled(one, other)
+    except UnsupportedError as problem:
+        return Undecided(str(problem))
+
+
+def _tabulated(one: Checked, other: Checked) -> Equal | Different | None:
+    """Compare two finite programs by their tables; None when they are not finite."""
+    try:
+        for values in finite.all_inputs(one):
+            laws = finite.law(one, values), finite.law(other, values)
+            for output in {**laws[0], **laws[1]}:
+                if output not in laws[0] or output not in laws[1]:
+                    return Different(output)
+                a, b = laws[0][output], laws[1][output]
+                if add(multiply(a.numerator, b.denominator), multiply(b.numerator, a.denominator), -1):
+                    return Different(output)
+    except finite.NotFiniteError:
+        return None
+    return Equal(0)
+
+
+def _coupled(one: Checked, other: Checked) -> Equal | Undecided:
+    # The neighbours do not matter here: both programs run on the same input.
+    inputs = Inputs(_without_neighbours(one), "both")
+    traces = [_Trace(c, inputs, {}, []) for c in (one, other)]
+    for trace in traces:
+        trace.block(trace.checked.program.body[:-1], z3.BoolVal(True))
+    left, right = (trace.draws for trace in traces)
+    if [law for _, law, _ in left] != [law for _, law, _ in right]:
+        return Undecided("the programs do not make the same draws in the same order")
+    for (_, law, first), (_, _, second) in zip(left, right, strict=True):
+        centred = law in ("Laplace", "Geometric", "Gaussian")
+        if not _same_parameters(traces, first[:1] if centred else first, second[:1] if centred else second):
+            return Undecided(f"the parameters of a {law} draw were not shown to be equal")
+    returned = [trace.checked.program.body[-1] for trace in traces]
+    values = [
+        [trace.read(v) for v in statement.values] if isinstance(statement, Return) else []
+        for trace, statement in zip(traces, returned, strict=True)
+    ]
+    if len(values[0]) != len(values[1]):
+        return Undecided("the programs return different numbers of values")
+    for a, b in zip(*values, strict=True):
+        if not _valid(inputs, real(a) == real(b) if z3.is_arith(a) else a == b):
+            return Undecided("equal noises do not give equal outputs; another coupling might")
+    return Equal(len(left))
+
+
+def _without_neighbours(checked: Checked) -> Checked:
+    program: Program = checked.program
+    public = tuple(replace(p, private=False) for p in program.parameters)
+    return replace(checked, program=replace(program, parameters=public, neighbours=()))
+
+
+def _same_parameters(traces: list[_Trace], first: tuple[Expr, ...], second: tuple[Expr, ...]) -> bool:
+    for a, b in zip(first, second, strict=True):
+        if a != b and not _valid(traces[0].inputs, real(traces[0].read(a)) == real(traces[1].read(b))):
+            return False
+    return True
+
+
+def _valid(inputs: Inputs, goal: Term) -> bool:
+    query = solver()
+    query.add(*inputs.facts_for([goal]), z3.Not(goal))
+    return bool(query.check() == z3.unsat)

@@ -1,0 +1,211 @@
+"""Verdicts in words that a student can follow."""
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from discreet.verify.certificate import Certificate, Part
+from discreet.verify.check import Checked
+from discreet.verify.law import logistic
+from discreet.verify.parse import parse_formula
+from discreet.verify.syntax import Conditional, Expr, Number, Sample, Unary, show, statements
+from discreet.verify.witness import Witness
+
+DIRECTIONS = {
+    "both": "Let the two inputs be neighbours in either order.",
+    "up": "Let the second input lie above the first.",
+    "down": "Let the second input lie below the first.",
+    "remove": "Let the second input lack one element of the first.",
+    "add": "Let the second input have one element more than the first.",
+}
+
+
+def proof_in_words(checked: Checked, certificate: Certificate) -> str:
+    """Tell a proof: which noise moves by how much, what it costs, and what stays true in each loop."""
+    if certificate.method == "enumeration":
+        return (
+            "All inputs and all draws have finitely many values. For every pair of neighbouring inputs and "
+            "every output the two probabilities were computed as functions of eps, and the claim "
+            f"({certificate.claim}) holds for all of them."
+        )
+    lines = [
+        "Run the program twice, on neighbouring inputs x{1} and x{2}. Whatever noise the first run draws, "
+        "let the second run draw noise moved as follows; then both runs output the same.",
+    ]
+    for part in certificate.parts:
+        lines.append("")
+        lines.append(DIRECTIONS.get(part.direction, part.direction))
+        lines += _moves(checked, part)
+        for name, conjuncts in part.invariants.items():
+            lines.append(f"  Whenever the loop {name.removeprefix('loop@')} comes round:")
+            lines += [f"    {infix(text)}" for text in conjuncts] or ["    (nothing needs to be known)"]
+        for loop, variant in part.variants.items():
+            lines.append(f"  The loop {loop} ends because {variant} decreases at every turn.")
+    lines.append("")
+    lines.append(f"Adding up what the moves cost gives at most the claim: {certificate.claim}.")
+    return "\n".join(lines)
+
+
+def _moves(checked: Checked, part: Part) -> Iterator[str]:
+    for statement in statements(checked.program.body):
+        if isinstance(statement, Sample):
+            text = part.moves.get(statement.site)
+            move = parse_formula(text) if text is not None else Number(Fraction(0))
+            place = f"draw {statement.site}, {statement.target} (line {statement.at.line})"
+            yield f"  {place}: {_move(statement, move)}"
+
+
+def _move(statement: Sample, move: Expr) -> str:
+    argument = show(statement.arguments[0]) if statement.arguments else ""
+    match statement.law:
+        case "Gaussian":
+            return (
+                f"the same value in both runs; the centres are at most {show(move)} apart, "
+                f"which costs rho ({show(move)})^2 / (2 ({argument})^2) each time they differ"
+            )
+        case "ExpMech":
+            return f"the same choice in both runs, which costs {argument} times the change of the scores"
+        case "UniformBits":
+            return f"combined by xor with {show(move)}, which costs nothing"
+        case "Response" | "Bernoulli" if statement.law == "Response" or logistic(statement.arguments[0]):
+            return f"flipped when {show(move)} is not 0, which costs its log-odds"
+        case "Laplace" | "Geometric" | "Exponential":
+            return "; ".join(_cases(move, argument))
+    return "the same value in both runs, which costs nothing"
+
+
+def _cases(move: Expr, scale: str) -> Iterator[str]:
+    match move:
+        case Conditional(condition, positive, negative):
+            yield f"if {condition_in_words(condition)}: {_shift(positive, scale)}"
+            if isinstance(negative, Conditional):
+                yield from _cases(negative, scale)
+            else:
+                yield f"otherwise: {_shift(negative, scale)}"
+        case _:
+            yield _shift(move, scale)
+
+
+def _shift(move: Expr, scale: str) -> str:
+    if isinstance(move, Number) and move.value == 0:
+        return "not moved, free"
+    return f"moved by {show(move)}, at cost |{show(move)}| / ({scale})"
+
+
+def condition_in_words(condition: Expr) -> str:
+    """Return a case of a move as words about the output."""
+    text = show(condition)
+    if text.startswith("tag("):
+        name, _, tag = text[4:].partition(") = ")
+        return f"the next element of {name} will come from append number {tag}"
+    if text.startswith("value("):
+        name, _, value = text[6:].partition(") = ")
+        return f"the next element of {name} will be {'true' if value == '1' else value}"
+    if text.startswith("result("):
+        return f"the returned value will be {text.partition(' = ')[2]}"
+    if isinstance(condition, Unary):
+        return f"it is not the case that {show(condition.operand)}"
+    return text
+
+
+def infix(script: str) -> str:
+    """Return an SMT-LIB formula in the usual notation."""
+    tokens = _tokens(script)
+    return _read(tokens, 0)[0]
+
+
+def _tokens(script: str) -> list[str]:
+    found: list[str] = []
+    word, quoted = "", False
+    for character in script:
+        if character == "|":
+            quoted = not quoted
+        elif quoted:
+            word += character
+        elif character in "() ":
+            if word:
+                found.append(word)
+            word = ""
+            if character != " ":
+                found.append(character)
+        else:
+            word += character
+    if word:
+        found.append(word)
+    return found
+
+
+def _read(tokens: list[str], place: int) -> tuple[str, int]:
+    if tokens[place] != "(":
+        name = tokens[place]
+        name = name.removesuffix(".0") if name[0].isdigit() else name.partition("@")[0]
+        return name, place + 1
+    operator = tokens[place + 1]
+    place += 2
+    parts: list[str] = []
+    while tokens[place] != ")":
+        text, place = _read(tokens, place)
+        parts.append(text)
+    return _join(operator, parts), place + 1
+
+
+def _join(operator: str, parts: list[str]) -> str:
+    match operator, parts:
+        case "to_real", [only]:
+            return only
+        case "not", [only]:
+            return f"not ({only})"
+        case "-", [only]:
+            return f"-{only}"
+        case "ite", [condition, positive, negative]:
+            return f"(if {condition} then {positive} else {negative})"
+        case "=>", [condition, consequence]:
+            return consequence if condition == "true" else f"{condition} implies {consequence}"
+        case "and" | "or", _:
+            return f" {operator} ".join(f"({p})" for p in parts)
+        case "<=" | ">=" | "<" | ">" | "=", [left, right]:
+            return f"{left} {operator} {right}"
+        case "/", [left, right]:
+            return f"{left}/{right}"
+        case "*", _:
+            return " * ".join(f"({p})" if " + " in p or " - " in p else p for p in parts)
+        case "+", _:
+            return " + ".join(parts).replace("+ -", "- ")
+        case "-", [left, right]:
+            return f"{left} - {f'({right})' if ' ' in right else right}"
+    return f"{operator}({', '.join(parts)})"
+
+
+def counterexample_in_words(witness: Witness) -> str:
+    """Tell a counterexample: the inputs, the event, the probabilities and the loss."""
+    first = ", ".join(f"{k} = {_show(v)}" for k, v in witness.first.items() if not callable(v))
+    second = ", ".join(f"{k} = {_show(v)}" for k, v in witness.second.items() if not callable(v))
+    fixed = ", ".join(f"{k} = {_show(v)}" for k, v in witness.constants.items())
+    how = (
+        "computed exactly, with certified sign"
+        if witness.method == "exact"
+        else f"estimated from samples, confidence {float(witness.confidence):.9f}, as executed on a grid"
+    )
+    loss = "infinite" if witness.loss == float("inf") else f"at least {witness.loss:.6f}"
+    return "\n".join(
+        [
+            f"With {fixed}:" if fixed else "",
+            f"  first input   {first}",
+            f"  second input  {second}",
+            f"  event         {witness.event}",
+            f"  probability   {_interval(witness.first_probability)} on the first input",
+            f"                {_interval(witness.second_probability)} on the second ({how})",
+            f"  privacy loss  {loss}, claimed {float(witness.epsilon):g}"
+            + (f" with delta {float(witness.delta):g}" if witness.delta else ""),
+        ]
+    ).lstrip("\n")
+
+
+def _interval(bounds: tuple[Fraction, Fraction]) -> str:
+    low, high = (float(b) for b in bounds)
+    return f"{low:.9g}" if high - low <= 1e-9 * high else f"{low:.6g} .. {high:.6g}"
+
+
+def _show(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(_show(v) for v in value) + "]"
+    return str(value)

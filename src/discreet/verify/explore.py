@@ -1,0 +1,274 @@
+"""Exploring every path of a program on concrete inputs, with its noise left symbolic.
+
+The interpreter is run again and again, each time along the next path: a comparison that depends on noise
+is decided both ways and remembered as a linear inequality; a draw with finitely many outcomes is tried
+with each of them and contributes its weight.  What comes out is the exact law of the program on these
+inputs.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+from discreet.errors import ParameterError, ProgramError
+from discreet.verify.check import Checked
+from discreet.verify.integrate import (
+    UNIT,
+    ZERO,
+    Function,
+    Inequality,
+    Lattice,
+    Number,
+    TooHardError,
+    add,
+    exponential,
+    laplace,
+    multiply,
+    probability,
+    uniform,
+)
+from discreet.verify.run import Logistic, Value, decide, execute
+from discreet.verify.syntax import Sample
+
+MOST_PATHS = 4000
+MOST_STEPS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A linear function of the noises of a path."""
+
+    constant: Fraction
+    coefficients: tuple[tuple[int, Fraction], ...]
+
+    def _combine(self, other: Any, sign: int) -> "Form":
+        if isinstance(other, int | Fraction):
+            return Form(self.constant + sign * other, self.coefficients)
+        if not isinstance(other, Form):
+            raise TooHardError("noise is combined with something that is not a number")
+        slopes = dict(self.coefficients)
+        for noise, slope in other.coefficients:
+            slopes[noise] = slopes.get(noise, Fraction(0)) + sign * slope
+        return form(self.constant + sign * other.constant, slopes)
+
+    def __add__(self, other: Any) -> "Form":
+        return self._combine(other, 1)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> "Form":
+        return self._combine(other, -1)
+
+    def __neg__(self) -> "Form":
+        return self * -1
+
+    def __rsub__(self, other: Any) -> "Form":
+        return (-self)._combine(other, 1)
+
+    def __mul__(self, factor: Any) -> "Form":
+        if not isinstance(factor, int | Fraction):
+            raise TooHardError("noise is multiplied by noise")
+        return form(self.constant * factor, {n: s * factor for n, s in self.coefficients})
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, divisor: Any) -> "Form":
+        if not isinstance(divisor, int | Fraction):
+            raise TooHardError("noise is divided by noise")
+        return self * (1 / Fraction(divisor))
+
+    def __rtruediv__(self, other: Any) -> "Form":
+        raise TooHardError("something is divided by noise")
+
+    def __mod__(self, other: Any) -> "Form":
+        raise TooHardError("a remainder of noise is taken")
+
+
+def form(constant: Fraction, slopes: Mapping[int, Fraction]) -> Form:
+    """Return a linear function without vanishing terms."""
+    return Form(Fraction(constant), tuple(sorted((n, s) for n, s in slopes.items() if s)))
+
+
+@dataclass(frozen=True, slots=True)
+class Path:
+    """One path: what it returns, which noises it drew, what they must satisfy, and its weight."""
+
+    output: tuple[Value, ...]
+    densities: Mapping[int, Function | Lattice]
+    conditions: tuple[Inequality, ...]
+    weight: Number
+    divisor: Number
+
+
+@dataclass(slots=True)
+class _Walker:
+    """A machine that follows given decisions first, then always takes the first choice."""
+
+    script: list[int]
+    sizes: list[int] = field(default_factory=list)
+    densities: dict[int, Function | Lattice] = field(default_factory=dict)
+    conditions: list[Inequality] = field(default_factory=list)
+    weight: Number = field(default_factory=lambda: UNIT)
+    divisor: Number = field(default_factory=lambda: UNIT)
+
+    def choose(self, size: int) -> int:
+        place = len(self.sizes)
+        self.sizes.append(size)
+        if place == len(self.script):
+            self.script.append(0)
+        return self.script[place]
+
+    def draw(self, statement: Sample, arguments: tuple[Value, ...]) -> Value:
+        law = statement.law
+        match law:
+            case "Laplace" | "Exponential" | "Geometric":
+                if isinstance(arguments[0], Form):
+                    raise TooHardError("a scale depends on noise")
+                scale = Fraction(arguments[0])
+                if scale <= 0:
+                    raise ProgramError("the scale must be positive", statement.at.line, statement.at.column)
+                centre = arguments[1] if len(arguments) > 1 else 0
+                makers: dict[str, Any] = {
+                    "Laplace": laplace,
+                    "Exponential": exponential,
+                    "Geometric": Lattice,
+                }
+                return centre + self.noise(makers[law](scale))
+            case "Uniform":
+                low, high = Fraction(arguments[0]), Fraction(arguments[1])
+                return self.noise(uniform(low, high))
+            case "UniformInt":
+                low, high = arguments
+                pick = self.choose(int(high - low) + 1)
+                self.weigh({Fraction(0): Fraction(1, int(high - low) + 1)}, UNIT)
+                return int(low) + pick
+            case "Bernoulli" if not isinstance(arguments[0], Logistic):
+                p = Fraction(arguments[0])
+                truth = self.choose(2) == 0
+                self.weigh({Fraction(0): p if truth else 1 - p} if (p if truth else 1 - p) else ZERO, UNIT)
+                return truth
+            case "Bernoulli" | "Response":
+                given = arguments[0]
+                logit = _exponent(given.logit if isinstance(given, Logistic) else given)
+                truth = self.choose(2) == 0
+                one: Number = {Fraction(0): Fraction(1)}
+                odds: Number = {logit: Fraction(1)}
+                self.weigh(odds if truth else one, add(one, odds))
+                return truth
+            case "ExpMech":
+                rate, scores = arguments
+                pick = self.choose(len(scores))
+                weights = [_exponent(rate * s) for s in scores]
+                whole: Number = ZERO
+                for weight in weights:
+                    whole = add(whole, {weight: Fraction(1)})
+                self.weigh({weights[pick]: Fraction(1)}, whole)
+                return pick
+        raise TooHardError(f"{law} noise cannot be integrated exactly")
+
+    def noise(self, density: Function | Lattice) -> Form:
+        number = len(self.densities)
+        self.densities[number] = density
+        return Form(Fraction(0), ((number, Fraction(1)),))
+
+    def weigh(self, weight: Number, divisor: Number) -> None:
+        self.weight = multiply(self.weight, weight)
+        self.divisor = multiply(self.divisor, divisor)
+
+    def compare(self, operator: str, left: Value, right: Value) -> bool:
+        difference = left - right
+        if not isinstance(difference, Form) or not difference.coefficients:
+            value = difference.constant if isinstance(difference, Form) else difference
+            return decide(operator, value, 0)
+        if operator in ("=", "!="):
+            if any(isinstance(self.densities[n], Lattice) for n, _ in difference.coefficients):
+                raise TooHardError("an integer noise is compared for equality")
+            return operator == "!="  # a continuous noise hits a point with probability zero
+        truth = self.choose(2) == 0
+        upward = (operator in (">", ">=")) == truth
+        strict = (operator in (">", "<")) == truth
+        side = difference if upward else -difference
+        self.conditions.append(Inequality(side.constant, side.coefficients, strict))
+        return truth
+
+
+def _exponent(value: Value) -> Fraction:
+    """Return the exponent of a weight; a multiple of an unknown eps counts in units of eps."""
+    if isinstance(value, Form):
+        raise TooHardError("a parameter depends on noise")
+    multiple = getattr(value, "multiple", None)
+    return Fraction(value) if multiple is None else Fraction(multiple)
+
+
+def paths(checked: Checked, values: Mapping[str, Value]) -> Iterator[Path]:
+    """Yield every path of a program on concrete inputs; raises TooHardError where noise is not linear."""
+    script: list[int] = []
+    for _ in range(MOST_PATHS):
+        walker = _Walker(script)
+        try:
+            output = execute(checked, values, walker, MOST_STEPS)
+        except (ParameterError, TypeError) as problem:
+            raise TooHardError(str(problem)) from problem
+        frozen = tuple(tuple(v) if isinstance(v, list) else v for v in output)
+        yield Path(frozen, walker.densities, tuple(walker.conditions), walker.weight, walker.divisor)
+        script = walker.script[: len(walker.sizes)]
+        while script and script[-1] + 1 >= walker.sizes[len(script) - 1]:
+            script.pop()
+        if not script:
+            return
+        script[-1] += 1
+    raise TooHardError(f"the program has more than {MOST_PATHS} paths on these inputs")
+
+
+@dataclass(frozen=True, slots=True)
+class Quotient:
+    """A probability: numerator / denominator, both sums of exponentials, the denominator positive."""
+
+    numerator: Number
+    denominator: Number
+
+
+def path_probability(path: Path, event: tuple[Inequality, ...]) -> Quotient:
+    """Return the probability that a path is taken and an event on its noises occurs."""
+    if not path.weight:
+        return Quotient(ZERO, UNIT)
+    continuous: list[Inequality] = []
+    bounds: dict[int, tuple[int | None, int | None]] = {}
+    for item in (*path.conditions, *event):
+        integers = [n for n, _ in item.coefficients if isinstance(path.densities[n], Lattice)]
+        if not integers:
+            continuous.append(item)
+            continue
+        if len(item.coefficients) > 1:
+            raise TooHardError("integer noises are compared with each other")
+        least, most = bounds.get(integers[0], (None, None))
+        low, high = item.integer_bound()
+        least = low if least is None else least if low is None else max(least, low)
+        most = high if most is None else most if high is None else min(most, high)
+        bounds[integers[0]] = least, most
+    densities = {n: d for n, d in path.densities.items() if isinstance(d, Function)}
+    weight = multiply(path.weight, probability(densities, continuous))
+    divisor = path.divisor
+    for noise, (least, most) in bounds.items():
+        law = path.densities[noise]
+        if isinstance(law, Lattice):
+            weight = multiply(weight, law.between(least, most))
+            divisor = multiply(divisor, law.normaliser())
+    return Quotient(weight, divisor)
+
+
+def sum_quotients(parts: list[Quotient]) -> Quotient:
+    """Return the sum, over a common denominator."""
+    total = Quotient(ZERO, UNIT)
+    for part in parts:
+        if not part.numerator:
+            continue
+        if part.denominator == total.denominator:
+            total = Quotient(add(total.numerator, part.numerator), total.denominator)
+        else:
+            top = add(
+                multiply(total.numerator, part.denominator), multiply(part.numerator, total.denominator)
+            )
+            total = Quotient(top, multiply(total.denominator, part.denominator))
+    return total

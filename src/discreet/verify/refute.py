@@ -1,0 +1,259 @@
+"""Refuting a claim: concrete neighbours, an event, and probabilities computed exactly.
+
+Candidates are short lists in telling arrangements (one query up and the rest down, halves against halves,
+a leader and a follower), small public constants, and events on the output: equality for discrete parts,
+half-lines for continuous ones.  For each, both probabilities are integrated exactly and the inequality
+
+    Pr[M(D1) in E] > exp(epsilon) Pr[M(D2) in E] + delta
+
+is decided with a certified sign.  A search that finds nothing proves nothing.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import islice
+from itertools import product as cartesian
+
+from flint import ctx
+
+from discreet.errors import ProgramError
+from discreet.exact.number import enclose, float_down, log_down
+from discreet.verify.candidate import Pair, pairs
+from discreet.verify.check import Checked
+from discreet.verify.explore import Form, Path, Quotient, path_probability, paths, sum_quotients
+from discreet.verify.integrate import Inequality, TooHardError, add, enclosure, multiply, shifted, sign
+from discreet.verify.run import Exact, Run, Value
+from discreet.verify.syntax import Epsilon, Expr, Rho, Secret
+from discreet.verify.syntax import Number as Literal
+from discreet.verify.witness import Witness
+
+FAR = 8
+"""How far into a tail the farthest half-lines reach."""
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A predicate on one number of the output."""
+
+    relation: str
+    value: Value = 0
+
+    def holds_for(self, entry: Value) -> tuple[Inequality, ...] | None:
+        """Return the condition on the noise under which an entry satisfies the test, or None if never."""
+        if self.relation == "any":
+            return ()
+        if not isinstance(entry, Form) or not entry.coefficients:
+            plain = entry.constant if isinstance(entry, Form) else entry
+            truth = {"=": plain == self.value, ">=": plain >= self.value, "<=": plain <= self.value}
+            return () if truth[self.relation] else None
+        if self.relation == "=":
+            return None
+        side = entry - self.value if self.relation == ">=" else self.value - entry
+        return (Inequality(side.constant, side.coefficients),)
+
+    def words(self, name: str) -> str:
+        """Return the test as text."""
+        return f"{name} {self.relation} {self.value}" if self.relation != "any" else ""
+
+
+Shape = tuple[int | None, ...]
+"""For each returned value: the length of a list, or None for a single value."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Outputs of one shape whose entries pass the tests."""
+
+    shape: Shape
+    tests: tuple[Test, ...]
+
+    def words(self) -> str:
+        """Return the event as text."""
+        parts: list[str] = []
+        tests = iter(self.tests)
+        for place, length in enumerate(self.shape, start=1):
+            name = "output" if len(self.shape) == 1 else f"output {place}"
+            if length is None:
+                parts.append(next(tests).words(name))
+            else:
+                parts += [next(tests).words(f"{name}[{i}]") for i in range(length)]
+                parts.append(f"{name} has {length} entries")
+        return ", ".join(p for p in parts if p) or "anything"
+
+
+def entries(output: tuple[Value, ...]) -> tuple[Shape, tuple[Value, ...]]:
+    """Return the shape of an output and its numbers in order."""
+    shape: list[int | None] = []
+    flat: list[Value] = []
+    for value in output:
+        if isinstance(value, tuple):
+            shape.append(len(value))
+            flat += value
+        else:
+            shape.append(None)
+            flat.append(value)
+    return tuple(shape), tuple(flat)
+
+
+def mass(law: list[Path], event: Event) -> Quotient:
+    """Return the exact probability of an event."""
+    parts: list[Quotient] = []
+    for path in law:
+        shape, flat = entries(path.output)
+        if shape != event.shape:
+            continue
+        conditions: list[Inequality] = []
+        for test, entry in zip(event.tests, flat, strict=True):
+            needed = test.holds_for(entry)
+            if needed is None:
+                break
+            conditions += needed
+        else:
+            parts.append(path_probability(path, tuple(conditions)))
+    return sum_quotients(parts)
+
+
+def events(first: list[Path], second: list[Path]) -> Iterator[Event]:
+    """Yield telling events: for each discrete outcome, half-lines that separate the two laws."""
+    seen: set[Event] = set()
+    partners: dict[object, tuple[Value, ...]] = {}
+    for path in second:
+        shape, flat = entries(path.output)
+        partners.setdefault(_signature(shape, flat), flat)
+    for path in first:
+        shape, flat = entries(path.output)
+        other = partners.get(_signature(shape, flat), flat)
+        options = [_options(a, b) for a, b in zip(flat, other, strict=True)]
+        for tests in islice(_combinations(options), 60):
+            event = Event(shape, tests)
+            if event not in seen:
+                seen.add(event)
+                yield event
+
+
+def _signature(shape: Shape, flat: tuple[Value, ...]) -> object:
+    return shape, tuple("noise" if isinstance(v, Form) and v.coefficients else v for v in flat)
+
+
+def _options(first: Value, second: Value) -> list[Test]:
+    if not isinstance(first, Form) or not first.coefficients:
+        return [Test("=", first.constant if isinstance(first, Form) else first)]
+    a = first.constant
+    b = second.constant if isinstance(second, Form) else Fraction(second)
+    low, high, middle = min(a, b), max(a, b), (a + b) / 2
+    tail = Test(">=", high) if a > b else Test("<=", low)
+    far = Test(">=", high + FAR) if a > b else Test("<=", low - FAR)
+    centre = Test(">=", middle) if a > b else Test("<=", middle)
+    back = Test("<=", low) if a >= b else Test(">=", high)
+    return [tail, Test("any"), centre, far, back, Test("<=", low - FAR)]
+
+
+def _combinations(options: list[list[Test]]) -> Iterator[tuple[Test, ...]]:
+    """Yield uniform choices first, then single exceptions, then everything."""
+    depth = max((len(o) for o in options), default=1)
+    for choice in range(depth):
+        yield tuple(o[min(choice, len(o) - 1)] for o in options)
+    plain = [next((t for t in o if t.relation in ("any", "=")), o[0]) for o in options]
+    for place, choices in enumerate(options):
+        for exception in choices:
+            yield (*plain[:place], exception, *plain[place + 1 :])
+    yield from cartesian(*options)
+
+
+def claimed(checked: Checked, values: Mapping[str, Value]) -> tuple[Fraction, Fraction] | None:
+    """Return the claimed epsilon and delta on concrete inputs, or None where the claim is of another kind."""
+    match checked.program.claim:
+        case Secret():
+            return Fraction(0), Fraction(0)
+        case Epsilon(epsilon, delta):
+            return evaluate(checked, epsilon, values), evaluate(
+                checked, delta or Literal(Fraction(0)), values
+            )
+        case Rho() | None:
+            return None
+
+
+def evaluate(checked: Checked, expression: Expr, values: Mapping[str, Value]) -> Fraction:
+    """Return the value of an expression of the header."""
+    return Fraction(Run(checked, Exact(), dict(values)).value(expression))
+
+
+def refute(checked: Checked, seconds: float = 10.0) -> Witness | None:
+    """Return a certified counterexample to the program's claim, or None."""
+    deadline = time.monotonic() + seconds
+    for pair in pairs(checked):
+        if time.monotonic() > deadline:
+            return None
+        found = _try(checked, pair, deadline)
+        if found is not None:
+            return found
+    return None
+
+
+def _try(checked: Checked, pair: Pair, deadline: float) -> Witness | None:
+    claim = claimed(checked, pair.first)
+    if claim is None:
+        return None
+    try:
+        laws = [list(paths(checked, values)) for values in (pair.first, pair.second)]
+    except (TooHardError, ProgramError):
+        return None
+    # A claim may mention sizes; the weaker of the two is the one that must be broken.
+    other = claimed(checked, pair.second) or claim
+    epsilon, delta = max(claim[0], other[0]), max(claim[1], other[1])
+    for first, second, swapped in ((laws[0], laws[1], False), (laws[1], laws[0], True)):
+        for event in events(first, second):
+            if time.monotonic() > deadline:
+                return None
+            try:
+                above, below = mass(first, event), mass(second, event)
+            except TooHardError:
+                continue
+            if breaks(above, below, epsilon, delta):
+                return witness(pair, event, above, below, epsilon, delta, swapped=swapped)
+    return None
+
+
+def breaks(above: Quotient, below: Quotient, epsilon: Fraction, delta: Fraction) -> bool:
+    """Decide above > exp(epsilon) below + delta exactly."""
+    left = multiply(above.numerator, below.denominator)
+    right = shifted(multiply(below.numerator, above.denominator), epsilon)
+    right = add(right, multiply(above.denominator, below.denominator), delta)
+    return sign(add(left, right, -1)) > 0
+
+
+def bounds(value: Quotient) -> tuple[Fraction, Fraction]:
+    """Return rationals around a probability."""
+    if not value.numerator:
+        return Fraction(0), Fraction(0)
+    return enclose(lambda: enclosure(value.numerator, ctx.prec) / enclosure(value.denominator, ctx.prec), 64)
+
+
+def witness(
+    pair: Pair,
+    event: Event,
+    above: Quotient,
+    below: Quotient,
+    epsilon: Fraction,
+    delta: Fraction,
+    *,
+    swapped: bool,
+) -> Witness:
+    """Report a counterexample that was decided."""
+    upper, lower = bounds(above), bounds(below)
+    first, second = (pair.second, pair.first) if swapped else (pair.first, pair.second)
+    private = pair.private
+    return Witness(
+        "exact",
+        {k: first[k] for k in private},
+        {k: second[k] for k in private},
+        {k: v for k, v in pair.first.items() if k not in private and not callable(v)},
+        event.words(),
+        upper,
+        lower,
+        epsilon,
+        delta,
+        float("inf") if not below.numerator else float_down(log_down(upper[0] / lower[1])),
+    )
