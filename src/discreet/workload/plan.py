@@ -96,7 +96,7 @@ class Plan:
         """Return the consistent estimate; under replace the public total must be given."""
         if self.known_total and total is None:
             raise ParameterError("under replace the number of people is public: give it as total")
-        return reconcile([measurement], total=total, nonnegative=nonnegative)
+        return reconcile([measurement], total=total, nonnegative=self.workload if nonnegative else None)
 
     def answer(self, histogram: Array, *, nonnegative: bool = False) -> Answers:
         """Measure, reconcile and answer: consistent noisy answers with the variance of each."""

@@ -5,15 +5,16 @@ estimate of x with the smallest variance for every question at once among linear
 computed from one estimate cannot contradict each other.  A public total is an exact linear constraint: the
 estimate moves along u = K^-1 1 until it meets it.
 
-Non-negative counts.  The estimate may then be replaced by the nearest non-negative vector (with the same
-total, if that is known) in the metric of K = A' A / v.  The truth is itself such a vector, and projecting
-onto a convex set never increases the distance to its points: the error measured by K can only shrink.
-Single answers may become biased; the reported variances are those of the unconstrained estimate.
+Non-negative counts.  The estimate may then be replaced by the non-negative vector (with the same total, if
+that is known) whose answers to a workload W are nearest to the estimated ones.  The truth is itself such a
+vector, and projecting onto a convex set never increases the distance to its points: whatever the noise was,
+the total squared error of the answers to W can only shrink.  Single answers may become biased; the reported
+variances are those of the unconstrained estimate.
 
 All of this is post-processing of integers that are already private; it may and does use floats.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log, prod, sqrt
 from statistics import NormalDist
@@ -109,11 +110,12 @@ class Estimate:
 
 
 def reconcile(
-    measurements: Sequence[Measurement], *, total: int | None = None, nonnegative: bool = False
+    measurements: Sequence[Measurement], *, total: int | None = None, nonnegative: Workload | None = None
 ) -> Estimate:
     """Return the weighted least-squares estimate of the histogram from measurements of it.
 
-    Several measurements must be of one attribute; a product of attributes is reconciled from one.
+    Several measurements must be of one attribute; a product of attributes is reconciled from one.  With a
+    workload as `nonnegative`, no cell is negative and its answers stay as near as that allows.
     """
     if not measurements:
         raise ParameterError("there is nothing to reconcile")
@@ -121,11 +123,9 @@ def reconcile(
     first = measurements[0]
     match first.strategy:
         case Kronecker(factors) if len(measurements) == 1:
-            factors_information = [information(factor) for factor in factors]
             weight = spread(first.noise)
-            inverses = [inverse_information(matrix) for matrix in factors_information]
+            inverses = [inverse_information(information(factor)) for factor in factors]
             inverses[0] = inverses[0] * weight
-            factors_information[0] = factors_information[0] / weight
             target = adjoint(first.strategy, first.noisy) / weight
         case Kronecker():
             raise ParameterError(
@@ -137,21 +137,20 @@ def reconcile(
                 # Measuring the known total adds nothing, but lets strategies leave it out.
                 weight = float(np.trace(matrix)) / matrix.shape[0]
                 matrix, target = matrix + weight, target + weight * total
-            factors_information, inverses = [matrix], [inverse_information(matrix)]
+            inverses = [inverse_information(matrix)]
     cells = _along(inverses, target)
     if total is not None:
         shares = kron([inverse.sum(axis=1) for inverse in inverses])
         cells = cells + shares * ((total - cells.sum()) / shares.sum())
-    if nonnegative:
-        top = prod(float(np.linalg.eigvalsh(matrix)[-1]) for matrix in factors_information)
-        cells = nearest_nonnegative(cells, lambda x: _along(factors_information, x), top, total)
+    if nonnegative is not None:
+        cells = nearest_nonnegative(cells, nonnegative, total)
     return Estimate(cells, tuple(inverses), total is not None, bell)
 
 
-def nearest_nonnegative(
-    cells: Floats, metric: Callable[[Floats], Floats], top: float, total: int | None
-) -> Floats:
-    """Return the non-negative vector (of this total) nearest in a metric, by projected descent."""
+def nearest_nonnegative(cells: Floats, workload: Workload, total: int | None) -> Floats:
+    """Return the non-negative vector (of this total) whose answers are nearest, by projected descent."""
+    # The Gram matrix has no negative entry, so its largest row sum bounds its largest eigenvalue.
+    top = float(workload.gram_apply(np.ones(cells.size)).max())
 
     def project(x: Floats) -> Floats:
         return np.maximum(x, 0) if total is None else _onto_simplex(x, float(total))
@@ -159,7 +158,7 @@ def nearest_nonnegative(
     point = ahead = project(cells)
     momentum = 1.0
     for _ in range(_PROJECTION_STEPS):
-        after = project(ahead - metric(ahead - cells) / top)
+        after = project(ahead - workload.gram_apply(ahead - cells) / top)
         step = after - point
         if float(np.abs(step).max()) <= _PROJECTION_TOLERANCE * max(1.0, float(np.abs(after).max())):
             return after
