@@ -8,6 +8,7 @@ constant error that carries neither data nor the engine's own message.
 """
 
 import contextlib
+import os
 import re
 import threading
 from collections.abc import Mapping, Sequence
@@ -156,6 +157,33 @@ def open_tables(
         engine.close()
         raise CatalogError("the tables could not be opened by the engine; check their format") from None
     return engine
+
+
+def prepare(name: str, origin: Origin, sql: str, choice: int, target: Path, *, folder: Path = Path()) -> None:
+    """Run a preparing statement over one table and keep its rows as a table of the same name in a file.
+
+    The file appears complete or not at all.
+    """
+    import duckdb
+
+    partial = target.with_name(target.name + ".partial")
+    for leftover in (partial, partial.with_name(partial.name + ".wal")):
+        leftover.unlink(missing_ok=True)
+    engine = DuckDB(duckdb.connect(":memory:", config={"memory_limit": MEMORY}))
+    try:
+        raw = _attach(engine, "__source", name, origin, folder)
+        _expose(engine, name, raw, origin)
+        engine.connection.execute(f"ATTACH {_string(str(partial))} AS __prepared")
+        engine.connection.execute(f"CREATE TABLE __prepared.{_name(name)} AS {sql}", {"choice": choice})
+        engine.connection.execute("DETACH __prepared")
+        os.replace(partial, target)
+    except CatalogError:
+        raise
+    except Exception:
+        raise EngineError(FAILED) from None
+    finally:
+        engine.close()
+        partial.unlink(missing_ok=True)
 
 
 def _allow(engine: DuckDB, tables: Mapping[str, Origin], folder: Path) -> None:

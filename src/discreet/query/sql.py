@@ -8,9 +8,6 @@ further than this module.
 
 import unicodedata
 from collections.abc import Mapping
-from contextlib import suppress
-from datetime import date
-from fractions import Fraction
 from typing import NoReturn
 
 from sqlglot import exp, parse
@@ -50,7 +47,25 @@ def read(text: str) -> Block:
     return _select(tree, {}, 0)
 
 
+def fragment(text: str) -> Scalar:
+    """Return the scalar that one SQL expression means."""
+    tree = _checked_text(text)
+    _small(tree)
+    return expression(tree)
+
+
 def _parse(text: str) -> exp.Select:
+    tree = _checked_text(text)
+    if not isinstance(tree, exp.Select):
+        raise QueryError(
+            type(tree).__name__.upper(),
+            "only SELECT can be asked",
+            "write SELECT aggregates FROM table GROUP BY columns",
+        )
+    return tree
+
+
+def _checked_text(text: str) -> exp.Expr:
     if len(text.encode("utf-8", "replace")) > SIZE_LIMIT:
         raise QueryError("the question", f"is longer than {SIZE_LIMIT} bytes", "shorten it or split it")
     if any(
@@ -67,17 +82,11 @@ def _parse(text: str) -> exp.Select:
         raise QueryError(
             "the question", "is not SQL that can be read", "write one SELECT ... FROM ... statement"
         ) from None
-    if any(token.comments for token in tokens) or ("--" in text.replace("'--'", "") and _commented(text)):
+    if any(token.comments for token in tokens) or _commented(text):
         raise QueryError("a comment", "is not part of a question", "leave comments out")
     if len(trees) != 1 or trees[0] is None or ";" in _outside_strings(text).rstrip().rstrip(";"):
         raise QueryError(";", "one question is one statement", "ask the questions one at a time")
     tree = trees[0]
-    if not isinstance(tree, exp.Select):
-        raise QueryError(
-            type(tree).__name__.upper(),
-            "only SELECT can be asked",
-            "write SELECT aggregates FROM table GROUP BY columns",
-        )
     _round_trip(tree)
     return tree
 
@@ -408,15 +417,3 @@ def _refuse(node: exp.Expr) -> NoReturn:
     from discreet.query.scalar import refuse
 
     refuse(node)
-
-
-def constant_date(text: str) -> date | None:
-    """Return the date that ISO text writes, if it does."""
-    with suppress(ValueError):
-        return date.fromisoformat(text)
-    return None
-
-
-def fraction(text: str) -> Fraction:
-    """Return a number written in SQL."""
-    return Fraction(text)

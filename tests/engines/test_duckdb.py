@@ -1,0 +1,241 @@
+"""The engine opens every source the same way, shows nothing of itself, and cannot be talked into more."""
+
+import pickle
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas
+import polars
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from discreet.engines.duckdb import FAILED, DuckDB, Origin, describe, open_tables, prepare
+from discreet.engines.exact import Request
+from discreet.errors import CatalogError, EngineError
+from discreet.query.catalog import Table, declare
+from discreet.query.prepare import preparation
+
+COLUMNS = (
+    ("id", "identifier"),
+    ("age", "integer"),
+    ("cost", "decimal"),
+    ("ward", "text"),
+    ("day", "date"),
+    ("ok", "boolean"),
+)
+FRAME = pyarrow.table(
+    {
+        "id": [1, 1, 2, None],
+        "age": [30, None, 50, 7],
+        "cost": [1.5, float("nan"), float("inf"), 2.25],
+        "ward": ["A", "B", None, "it's"],
+        "day": [date(2024, 1, 1), None, date(2024, 2, 29), date(1, 1, 1)],
+        "ok": [True, False, None, True],
+    }
+)
+QUESTION = Request(
+    'SELECT "ward" AS "k0", count(*) AS "m0", sum("age") AS "m1", count("cost") AS "m2" FROM "people" GROUP BY "ward"',
+    1,
+    ("m0", "m1", "m2"),
+)
+EXPECTED = {
+    "m0": {("A",): 1, ("B",): 1, (None,): 1, ("it's",): 1},
+    "m1": {("A",): 30, ("B",): 0, (None,): 50, ("it's",): 7},
+    "m2": {("A",): 1, ("B",): 0, (None,): 0, ("it's",): 1},
+}
+
+
+def sources(folder: Path) -> dict[str, Any]:
+    pyarrow.parquet.write_table(FRAME, folder / "people.parquet")
+    with duckdb.connect(str(folder / "people.duckdb")) as connection:
+        connection.register("frame", FRAME)
+        connection.execute("CREATE TABLE people AS SELECT * FROM frame")
+        connection.execute("COPY people TO '" + str(folder / "people.csv") + "' (HEADER)")
+    return {
+        "arrow": FRAME,
+        "pandas": FRAME.to_pandas(),
+        "polars": polars.from_arrow(FRAME),
+        "lazy polars": polars.from_arrow(FRAME).lazy(),  # type: ignore[union-attr]
+        "parquet": "people.parquet",
+        "csv": "people.csv",
+        "duckdb": "people.duckdb",
+        "duckdb table": "people.duckdb#main.people",
+    }
+
+
+@pytest.mark.parametrize(
+    "kind", ["arrow", "pandas", "polars", "lazy polars", "parquet", "csv", "duckdb", "duckdb table"]
+)
+def test_every_source_gives_the_same_integers(kind: str, tmp_path: Path) -> None:
+    with open_tables({"people": Origin(sources(tmp_path)[kind], COLUMNS)}, folder=tmp_path) as engine:
+        assert engine.run([QUESTION], 1)._totals == EXPECTED
+
+
+def test_columns_that_are_not_declared_do_not_exist(tmp_path: Path) -> None:
+    with open_tables({"people": Origin(FRAME, (("age", "integer"),))}) as engine, pytest.raises(EngineError):
+        engine.run([Request("SELECT count(ward) FROM people", 0, ("m0",))], 1)
+
+
+def test_every_failure_is_the_same_words_and_carries_no_cause() -> None:
+    with open_tables({"people": Origin(FRAME, COLUMNS)}) as engine:
+        for sql in (
+            "SELECT CAST(ward AS INTEGER) FROM people",
+            "SELECT error('secret ' || ward) FROM people",
+            "SELECT 1 / nothing FROM people",
+            "not sql",
+            "SELECT 'text' AS m0",
+        ):
+            with pytest.raises(EngineError) as failure:
+                engine.run([Request(sql, 0, ("m0",))], 1)
+            assert str(failure.value) == FAILED
+            assert failure.value.__cause__ is None
+            assert failure.value.__suppress_context__
+        assert engine.run([QUESTION], 1)._totals == EXPECTED
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT count(*) FROM read_csv('/etc/passwd')",
+        "SELECT count(*) FROM read_text('/etc/hostname')",
+        "COPY people TO '/tmp/leak.csv'",
+        "ATTACH '/tmp/leak.db'",
+        "SET threads = 1",
+        "SET enable_external_access = true",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "CREATE TABLE leak AS SELECT * FROM people",
+        "DROP VIEW people",
+        "EXPORT DATABASE '/tmp/leak'",
+    ],
+)
+def test_a_locked_connection_does_nothing_but_read_its_tables(sql: str) -> None:
+    with open_tables({"people": Origin(FRAME, COLUMNS)}) as engine:
+        with pytest.raises(EngineError):
+            engine.run([Request(sql, 0, ("m0",))], 1)
+        assert engine.run([QUESTION], 1)._totals == EXPECTED
+
+
+def test_files_beside_the_declared_ones_are_out_of_reach(tmp_path: Path) -> None:
+    sources(tmp_path)
+    with open_tables({"people": Origin("people.parquet", COLUMNS)}, folder=tmp_path) as engine:
+        with pytest.raises(EngineError):
+            engine.run([Request(f"SELECT count(*) FROM read_csv('{tmp_path}/people.csv')", 0, ("m0",))], 1)
+
+
+def test_exact_integers_do_not_print_copy_or_compare() -> None:
+    with open_tables({"people": Origin(FRAME, COLUMNS)}) as engine:
+        exact = engine.run([QUESTION], 1)
+    assert "30" not in repr(exact)
+    assert "30" not in str(exact)
+    with pytest.raises(EngineError):
+        pickle.dumps(exact)
+    assert exact.integers("m1", [("A",), ("absent",)]) == [30, 0]
+    assert exact.groups("m0") == [(None,), ("A",), ("B",), ("it's",)]
+
+
+def test_keys_come_sorted_whatever_the_insertion_order() -> None:
+    seen = set()
+    for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
+        with open_tables({"people": Origin(FRAME.take(order), COLUMNS)}) as engine:
+            seen.add(tuple(engine.run([QUESTION], 1).groups("m0")))
+    assert len(seen) == 1
+
+
+def test_malformed_cells_become_null_and_never_stop_the_reader(tmp_path: Path) -> None:
+    (tmp_path / "people.csv").write_text(
+        'id,age,cost,ward,day,ok\n1,30,1.5,A,2024-01-01,true\n2,old,secret-7,B,32.13.2024,maybe\n3,1e99,-inf,"A\n'
+        "4,,,,,\n5,7,nan,A,infinity,f\n",
+        encoding="utf-8",
+    )
+    with open_tables({"people": Origin("people.csv", COLUMNS)}, folder=tmp_path) as engine:
+        request = Request(
+            "SELECT count(age) AS m0, count(cost) AS m1, count(day) AS m2 FROM people", 0, ("m0", "m1", "m2")
+        )
+        totals = engine.run([request], 1)._totals
+    assert totals["m1"][()] == 1
+    assert totals["m2"][()] == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("absent.csv", "there is no file"),
+        ("people.xlsx", "must be .csv, .parquet or .duckdb"),
+        ("people.duckdb#absent", "could not be found"),
+        ([1, 2, 3], "pandas, Polars or Arrow"),
+        (pandas.DataFrame({"id": [1, "x"], "age": [[1], 2]}), "mixed types"),
+        (pyarrow.table({"id": [1]}), "has no column 'age'"),
+    ],
+)
+def test_a_source_that_cannot_be_opened_is_named(rows: Any, message: str, tmp_path: Path) -> None:
+    sources(tmp_path)
+    (tmp_path / "people.xlsx").write_bytes(b"")
+    with pytest.raises(CatalogError, match=message):
+        open_tables({"people": Origin(rows, COLUMNS[:2])}, folder=tmp_path)
+
+
+def test_a_question_that_takes_too_long_is_stopped() -> None:
+    with open_tables({"people": Origin(FRAME, COLUMNS)}, timeout=0.3) as engine:
+        slow = "SELECT count(*) AS m0 FROM range(100000000) a, range(100000000) b WHERE a.range + b.range = 7"
+        with pytest.raises(EngineError):
+            engine.run([Request(slow, 0, ("m0",))], 1)
+        assert engine.run([QUESTION], 1)._totals == EXPECTED
+
+
+def prepared_table() -> Table:
+    table = {
+        "unit": "id",
+        "rows_per_unit": 2,
+        "prepared": True,
+        "columns": {"age": "integer", "ward": "text"},
+    }
+    return declare({"tables": {"people": table}}).tables[0]
+
+
+def test_a_prepared_table_keeps_few_rows_of_each_person(tmp_path: Path) -> None:
+    rows = pyarrow.table(
+        {"id": [1] * 50 + [2, None, 3, 3], "age": list(range(50)) + [1, 2, 3, 3], "ward": ["A"] * 54}
+    )
+    table = prepared_table()
+    target = tmp_path / "people.prepared.duckdb"
+    prepare("people", Origin(rows, table.offered), preparation(table), 5, target)
+    assert [path.name for path in tmp_path.iterdir()] == ["people.prepared.duckdb"]
+    with open_tables({"people": Origin(str(target), table.offered)}) as engine:
+        counted = engine.run(
+            [Request('SELECT "id" AS k0, count(*) AS m0 FROM people GROUP BY "id"', 1, ("m0",))], 1
+        )
+    assert dict(counted._totals["m0"]) == {(1,): 2, (2,): 1, (3,): 2}
+
+
+def test_which_rows_are_kept_depends_on_the_key(tmp_path: Path) -> None:
+    rows = pyarrow.table({"id": [1] * 50, "age": list(range(50)), "ward": ["A"] * 50})
+    table, seen = prepared_table(), set()
+    for choice in range(4):
+        prepare("people", Origin(rows, table.offered), preparation(table), choice, tmp_path / "p.duckdb")
+        with open_tables({"people": Origin("p.duckdb", table.offered)}, folder=tmp_path) as engine:
+            seen.add(
+                engine.run([Request("SELECT sum(age) AS m0 FROM people", 0, ("m0",))], 1)._totals["m0"][()]
+            )
+    assert len(seen) > 1
+
+
+def test_describing_a_source_returns_names_and_types_only(tmp_path: Path) -> None:
+    sources(tmp_path)
+    for rows in ("people.csv", "people.parquet", "people.duckdb"):
+        described = describe(rows, tmp_path)
+        assert [name for name, _ in described] == FRAME.column_names
+    with pytest.raises(CatalogError, match="no file"):
+        describe("absent.csv", tmp_path)
+
+
+def test_closing_twice_is_harmless() -> None:
+    engine = open_tables({"people": Origin(FRAME, COLUMNS)})
+    assert isinstance(engine, DuckDB)
+    engine.close()
+    engine.close()
+    with pytest.raises(EngineError):
+        engine.run([QUESTION], 1)
