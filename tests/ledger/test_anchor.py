@@ -61,12 +61,35 @@ def test_a_torn_line_is_dropped_and_written_over(tmp_path: Path):
     whole = anchor.path.read_bytes()
     anchor.advance("me", "clinic", Mark(2, "bb"))
     longer = anchor.path.read_bytes()
-    for size in range(len(whole), len(longer)):
+    for size in range(len(whole), len(longer) - 1):
         anchor.path.write_bytes(longer[:size])
         assert anchor.read().heads["clinic"] == Mark(1, "aa")
         anchor.advance("me", "clinic", Mark(3, "c"))
         assert anchor.read().heads["clinic"] == Mark(3, "c")
         assert len(anchor.path.read_bytes().splitlines()) == 3
+
+
+def test_a_line_that_only_lacks_its_end_counts_and_is_synced_by_whoever_meets_it(tmp_path: Path, monkeypatch):
+    import discreet.ledger.anchor as module
+
+    anchor = FileAnchor(tmp_path / "anchor")
+    anchor.start("me")
+    anchor.advance("me", "clinic", Mark(5, "aa"))
+    unfinished = anchor.path.read_bytes()[:-1]
+    synced = []
+    monkeypatch.setattr(module.os, "fdatasync", synced.append)
+    for dataset, mark in (("clinic", Mark(5, "aa")), ("clinic", Mark(4, "zz")), ("school", Mark(1, "bb"))):
+        anchor.path.write_bytes(unfinished)
+        synced.clear()
+        assert anchor.read().heads == {"clinic": Mark(5, "aa")}
+        anchor.advance("me", dataset, mark)
+        assert len(synced) == (2 if dataset == "school" else 1)
+        assert anchor.read().heads["clinic"] == Mark(5, "aa")
+        assert anchor.path.read_bytes().startswith(unfinished + b"\n")
+        anchor.advance("me", dataset, mark)
+        assert len(synced) == (2 if dataset == "school" else 1), (
+            "what is known to be synced is not synced again"
+        )
 
 
 def test_a_long_anchor_is_rewritten_and_stays_short(tmp_path: Path):

@@ -112,8 +112,8 @@ class Place:
 class Server:
     """A PostgreSQL server of our own, started from a wheel; it dies with this process."""
 
-    def __init__(self) -> None:
-        self.home = scratch()
+    def __init__(self, home: Path | None = None) -> None:
+        self.home = home or scratch()
         self.home.chmod(0o755)
         self.socket, self.data = self.home / "socket", self.home / "data"
         as_root = os.geteuid() == 0

@@ -44,6 +44,10 @@ class Marks:
     ledger: str
     heads: Mapping[str, Mark]
 
+    def reach(self, dataset: str, mark: Mark) -> bool:
+        """Return whether a dataset is anchored at this mark or further on."""
+        return dataset in self.heads and self.heads[dataset].number >= mark.number
+
 
 class Anchor(Protocol):
     """A place outside the store that remembers how far it had come."""
@@ -61,8 +65,9 @@ class Anchor(Protocol):
 class FileAnchor:
     """An anchor in one small file, best on another volume than the store.
 
-    The file is a list of marks, one per line, that is appended to and synced; when it has grown long it is
-    rewritten, atomically.  A last line without its end was torn by a crash before anybody relied on it.
+    The file is a list of marks, one per line.  A mark is appended, synced, and only then given its line
+    end; so a line that has its end is on the disk, and a last line without one is synced by whoever meets it
+    next, or dropped if a crash tore it.  A file that has grown long is rewritten, atomically.
     """
 
     def __init__(self, path: Path) -> None:
@@ -74,7 +79,7 @@ class FileAnchor:
     def read(self) -> Marks | None:
         """Return what is anchored, or None if there is no file."""
         found = self._lines()
-        return None if found is None else _marks(found[0], self.path)
+        return None if found is None else _marks([*found.synced, *found.last], self.path)
 
     def start(self, ledger: str) -> Marks:
         """Write an anchor without marks, unless there is one."""
@@ -86,21 +91,24 @@ class FileAnchor:
             return marks
 
     def advance(self, ledger: str, dataset: str, mark: Mark) -> None:
-        """Move the mark forward; whoever comes second in a crowd finds the work done."""
+        """Move the mark forward; whoever comes second in a crowd finds the work done and syncs nothing."""
         with self._turn():
             found = self._lines()
-            marks = None if found is None else _marks(found[0], self.path)
-            if found is None or marks is None or marks.ledger != ledger:
+            if found is None or (marks := _marks(found.synced, self.path)).ledger != ledger:
                 raise LedgerError(
                     f"the anchor {self.path} disappeared or was exchanged while the ledger was open"
                 )
-            present = marks.heads.get(dataset)
-            if present is not None and present.number >= mark.number:
-                self._sync()  # whoever wrote it may have died before the sync; on a clean file this is free
-            elif len(found[0]) > LINES + len(marks.heads):
-                self._rewrite(Marks(ledger, {**marks.heads, dataset: mark}))
-            else:
-                self._append(_line(dataset, mark), found[1])
+            if marks.reach(dataset, mark):
+                return
+            pending = [*found.last]
+            if not _marks([*found.synced, *pending], self.path).reach(dataset, mark):
+                pending.append(_line(dataset, mark))
+            if len(found.synced) > LINES + len(marks.heads):
+                self._rewrite(_marks([*found.synced, *pending], self.path))
+                return
+            end = found.end
+            for line in pending:
+                end = self._append(line, end)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -114,8 +122,7 @@ class FileAnchor:
         finally:
             os.close(descriptor)
 
-    def _lines(self) -> tuple[list[bytes], int] | None:
-        """Return the whole lines and where they end."""
+    def _lines(self) -> "_Lines | None":
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -123,44 +130,35 @@ class FileAnchor:
         except OSError as error:
             raise LedgerError(f"the anchor {self.path} cannot be read: {error.strerror}") from None
         end = data.rfind(b"\n") + 1
-        return data[:end].splitlines(), end
+        return _Lines(data[:end].splitlines(), [data[end:]] if _whole(data[end:]) else [], end)
 
-    def _append(self, line: bytes, end: int) -> None:
+    def _append(self, line: bytes, end: int) -> int:
+        """Add a line at `end`, cutting off whatever is there, and return where it ends."""
         try:
             descriptor = os.open(self.path, os.O_WRONLY)
             try:
                 os.ftruncate(descriptor, end)
                 _write(descriptor, line, end)
                 os.fdatasync(descriptor)
+                _write(descriptor, b"\n", end + len(line))
             except OSError:
-                with suppress(
-                    OSError
-                ):  # a mark that may not be on the disk must not be taken for one that is
+                with suppress(OSError):
                     os.ftruncate(descriptor, end)
                 raise
             finally:
                 os.close(descriptor)
         except OSError as error:
             raise self._unwritable(error) from None
-
-    def _sync(self) -> None:
-        try:
-            descriptor = os.open(self.path, os.O_WRONLY)
-            try:
-                os.fdatasync(descriptor)
-            finally:
-                os.close(descriptor)
-        except OSError as error:
-            raise self._unwritable(error) from None
+        return end + len(line) + 1
 
     def _rewrite(self, marks: Marks) -> None:
         draft = Path(f"{self.path}.new")
-        lines = [canonical({"ledger": marks.ledger}).encode() + b"\n"]
+        lines = [canonical({"ledger": marks.ledger}).encode()]
         lines += [_line(dataset, mark) for dataset, mark in marks.heads.items()]
         try:
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             try:
-                _write(descriptor, b"".join(lines), 0)
+                _write(descriptor, b"".join(line + b"\n" for line in lines), 0)
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
@@ -171,6 +169,15 @@ class FileAnchor:
 
     def _unwritable(self, error: OSError) -> LedgerError:
         return LedgerError(f"the anchor {self.path} cannot be written: {error.strerror}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """A file anchor's lines: those known to be on the disk, the last one if it has no end yet, and where."""
+
+    synced: list[bytes]
+    last: list[bytes]
+    end: int
 
 
 class Unanchored:
@@ -197,7 +204,12 @@ def _write(descriptor: int, data: bytes, at: int) -> None:
 
 
 def _line(dataset: str, mark: Mark) -> bytes:
-    return canonical([dataset, mark.number, mark.mac]).encode() + b"\n"
+    return canonical([dataset, mark.number, mark.mac]).encode()
+
+
+def _whole(line: bytes) -> bool:
+    """Return whether a last line without its end is a mark, and not the torn beginning of one."""
+    return line.startswith(b"[") and line.endswith(b"]")
 
 
 def _marks(lines: list[bytes], path: Path) -> Marks:

@@ -8,6 +8,7 @@ answers have left.  The file must be on a local disk: network file systems break
 import fcntl
 import os
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,8 +28,9 @@ from discreet.ledger.store import (
     typed,
 )
 
-PATIENCE = 30.0
-"""Seconds that a writer waits for its turn before it gives up; only a refusal depends on it."""
+PATIENCE, PAUSE = 30.0, 0.002
+TRIES = round(PATIENCE / PAUSE)
+"""How long, and how often, a writer waits for its turn before it gives up; only a refusal depends on it."""
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -225,7 +227,7 @@ class SqliteStore:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._refuse_exchange()
-        self._all("BEGIN IMMEDIATE")
+        self._begin()
         try:
             yield
         except BaseException:
@@ -238,6 +240,23 @@ class SqliteStore:
             self._roll_back()
             self._database.close()
             raise
+
+    def _begin(self) -> None:
+        """Queue for the writer's place, trying often: SQLite's own waiting grows coarse and starves some."""
+        self._all("PRAGMA busy_timeout = 0")
+        try:
+            for _ in range(TRIES):
+                try:
+                    self._database.execute("BEGIN IMMEDIATE")
+                    return
+                except sqlite3.Error as error:
+                    if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
+                        raise _refusal(self.path, error) from None
+                time.sleep(PAUSE)
+            raise LedgerError(f"the ledger {self.path} is busy: another process keeps writing")
+        finally:
+            with suppress(LedgerError):
+                self._all(f"PRAGMA busy_timeout = {int(1000 * PATIENCE)}")
 
     def _refuse_exchange(self) -> None:
         try:
