@@ -276,6 +276,28 @@ def test_undeclared_keys_are_found_privately_with_a_delta():
     assert answer.quote.cost.delta > 0
 
 
+def test_a_released_count_is_read_with_a_prior_for_free(session):
+    text = "SELECT COUNT(DISTINCT person) AS n FROM visits WHERE age < 20"
+    answer = session.query(text, epsilon="0.3")
+    spent = session.budget.limits[0].spent
+    belief = answer.believe([Fraction(1, 401)] * 401)
+    assert sum(belief.posterior) == 1
+    assert abs(int(belief.guess) - int(answer.value)) <= 1
+    assert session.budget.limits[0].spent == spent
+    with pytest.raises(ParameterError, match="one whole number"):
+        session.query("SELECT AVG(age) AS a FROM visits", epsilon="0.3").believe([1])
+
+
+def test_advice_names_the_best_mechanism_for_one_s_own_loss(session):
+    text = "SELECT COUNT(DISTINCT person) AS n FROM visits"
+    found = session.advise(text, epsilon=1, prior=[Fraction(1, 9)] * 9, loss="absolute")
+    # A single count: the geometric mechanism with the best remap attains the optimum.
+    assert found.winner.name.endswith("geometric")
+    assert float(found.excess.low) == 0
+    with pytest.raises(ParameterError, match="zero-one"):
+        session.advise(text, epsilon=1, prior=[1], loss="cubic")
+
+
 public = st.one_of(
     st.none(),
     st.booleans(),

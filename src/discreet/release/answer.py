@@ -97,6 +97,12 @@ class Release:
 
         return polars.from_arrow(self.to_arrow(intervals=intervals))
 
+    def believe(self, prior: Any, loss: Any = "absolute") -> Any:
+        """Return what to believe after a released count, given a prior over 0, 1, ...; this is free."""
+        from discreet.release.belief import believe
+
+        return believe(self, prior, loss)
+
     def card(self) -> str:
         """Return a statement for publication: who is protected, how strongly, with which noise."""
         return card(self)

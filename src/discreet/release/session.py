@@ -79,6 +79,14 @@ class Session:
             delta=own,
         )
 
+    def advise(
+        self, question: str | Block, *, epsilon: Real, prior: Any, loss: Any, limits: Limits | None = None
+    ) -> Any:
+        """Compare, free of charge, the mechanisms that could answer a count on one's own loss and prior."""
+        from discreet.release.belief import advice
+
+        return advice(self.quote(question, epsilon=epsilon, limits=limits), prior, loss)
+
     def query(
         self,
         question: str | Block,
