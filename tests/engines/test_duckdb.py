@@ -37,7 +37,8 @@ FRAME = pyarrow.table(
     }
 )
 QUESTION = Request(
-    'SELECT "ward" AS "k0", count(*) AS "m0", sum("age") AS "m1", count("cost") AS "m2" FROM "people" GROUP BY "ward"',
+    'SELECT "ward" AS "k0", count(*) AS "m0", sum("age") AS "m1", count("cost") AS "m2" '
+    'FROM "people" GROUP BY "ward"',
     1,
     ("m0", "m1", "m2"),
 )
@@ -121,9 +122,11 @@ def test_a_locked_connection_does_nothing_but_read_its_tables(sql: str) -> None:
 
 def test_files_beside_the_declared_ones_are_out_of_reach(tmp_path: Path) -> None:
     sources(tmp_path)
-    with open_tables({"people": Origin("people.parquet", COLUMNS)}, folder=tmp_path) as engine:
-        with pytest.raises(EngineError):
-            engine.run([Request(f"SELECT count(*) FROM read_csv('{tmp_path}/people.csv')", 0, ("m0",))], 1)
+    with (
+        open_tables({"people": Origin("people.parquet", COLUMNS)}, folder=tmp_path) as engine,
+        pytest.raises(EngineError),
+    ):
+        engine.run([Request(f"SELECT count(*) FROM read_csv('{tmp_path}/people.csv')", 0, ("m0",))], 1)
 
 
 def test_exact_integers_do_not_print_copy_or_compare() -> None:
@@ -198,7 +201,7 @@ def prepared_table() -> Table:
 
 def test_a_prepared_table_keeps_few_rows_of_each_person(tmp_path: Path) -> None:
     rows = pyarrow.table(
-        {"id": [1] * 50 + [2, None, 3, 3], "age": list(range(50)) + [1, 2, 3, 3], "ward": ["A"] * 54}
+        {"id": [1] * 50 + [2, None, 3, 3], "age": [*range(50), 1, 2, 3, 3], "ward": ["A"] * 54}
     )
     table = prepared_table()
     target = tmp_path / "people.prepared.duckdb"
