@@ -103,7 +103,7 @@ BUILDERS = {
     "truncated-geometric": ("truncated_geometric", "TruncatedGeometric", "epsilon sensitivity low high"),
     "truncated-laplace": ("truncated_laplace", "TruncatedLaplace", "epsilon sensitivity low high step"),
 }
-"""Where each mechanism lives and which options calibrate it; a question mark means that one may be left out."""
+"""Where each mechanism lives and which options calibrate it; those with a question mark may be left out."""
 
 
 def _build(name: str, options: Options) -> Any:
@@ -160,7 +160,9 @@ def _show_truncated(console: "Console", noise: Any, options: Options) -> Callabl
     _table(console, "accuracy", ("true answer", "mean |error|"), errors)
     radii = [(_percent(beta), f"± {_number(noise.radius(beta))}") for beta in LEVELS]
     _table(console, "", ("with probability", "error within, whatever the answer"), radii)
-    return lambda: _portrait(noise, (middle, min(middle + move, high)), options)
+    # Near an end, where truncation shows.
+    near = min(low + max(1, round(Fraction(noise.noise.radius("0.2")) / move)) * move, high)
+    return lambda: _portrait(noise, (near, min(near + move, high)), options)
 
 
 def _show_choice(console: "Console", choice: Any, options: Options) -> Callable[[], Any]:
@@ -339,7 +341,8 @@ def _portrait(mechanism: Any, answers: Sequence[Fraction], options: Options) -> 
 
 
 def _title(mechanism: Any, options: Options) -> str:
-    return f"{type(mechanism).__name__}, ε = {options.epsilon}"
+    slack = "" if options.delta is None else f", δ = {options.delta}"
+    return f"{type(mechanism).__name__}, ε = {options.epsilon}{slack}"
 
 
 def _table(console: "Console", title: str, heads: Iterable[str], rows: Iterable[Sequence[str]]) -> None:

@@ -86,7 +86,7 @@ def laws(
         base.mark_line(interpolate=shape, strokeWidth=2).encode(x=across, y=up, color=colour),
     ]
     if atoms:
-        drawn += _stems(atoms, width, height)
+        drawn += _stems(atoms, max(row["p"] for row in (*body, *atoms)), width, height)
     return finish(alt.layer(*drawn), title, subtitle)
 
 
@@ -215,7 +215,7 @@ def support(mechanism: Additive, answers: Sequence[int | Fraction]) -> list[floa
         case TruncatedGeometric(_, bottom, top):
             return _spaced(bottom, top, whole=True)
         case TruncatedLaplace(_, _, bottom, top):
-            return _spaced(float(bottom), float(top), whole=False)
+            return sorted({*_spaced(float(bottom), float(top), whole=False), low, high})
         case Laplace():
             reach = float(mechanism.scale) * 4.5
             return sorted({*_spaced(low - reach, high + reach, whole=False), low, high})
@@ -226,9 +226,8 @@ def support(mechanism: Additive, answers: Sequence[int | Fraction]) -> list[floa
             assert_never(mechanism)
 
 
-def _stems(atoms: list[dict[str, Any]], width: int, height: int) -> list[alt.Chart]:
+def _stems(atoms: list[dict[str, Any]], tallest: float, width: int, height: int) -> list[alt.Chart]:
     """Return the atoms as stems side by side, with their probabilities where there is room for words."""
-    tallest = max(atom["p"] for atom in atoms)
     left = min(atom["x"] for atom in atoms)
     names = list(dict.fromkeys(atom["series"] for atom in atoms))
     drawn = []
