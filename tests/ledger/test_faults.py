@@ -39,7 +39,7 @@ class FailingConnection:
         return getattr(self._connection, name)
 
     def execute(self, statement, *values):
-        if statement in ("COMMIT", b"COMMIT"):
+        if statement[:6] in ("COMMIT", b"COMMIT"):
             self._connection.execute("COMMIT" if self._kept else "ROLLBACK")
             raise self._error
         return self._connection.execute(statement, *values)

@@ -162,7 +162,7 @@ def test_a_twin_whose_totals_are_not_under_the_seal_is_overspent(place: Place, m
     fill(place, 10)
     with place.open() as ledger, pytest.raises(BudgetError):
         ledger.reserve(ask("b"))
-    monkeypatch.setattr(turn_module, "trusted_head", lambda seals, head, row, dataset, last: seals.open(row))
+    monkeypatch.setattr(turn_module, "trusted_head", lambda seals, head, dataset: seals.open(head.row))
     lower_totals(place)
     with place.open() as ledger:
         assert isinstance(ledger.reserve(ask("b")), Granted)

@@ -182,7 +182,7 @@ class Ledger:
         with self._alone():
             marks = read_marks(self._anchor, self.identity)
             for dataset in sorted({*self._store.datasets(), *marks.heads}):
-                head = exclusively(self._store, dataset, partial(self._store.head, dataset))
+                head = partial(exclusively, self._store, dataset, partial(self._store.head, dataset))
                 findings.append(
                     check.verify_dataset(self._store, self._seals, dataset, head, marks, progress)
                 )

@@ -84,32 +84,30 @@ def linked(seals: Seals, rows: Iterator[Row], dataset: str, first: int, last: in
         )
 
 
-def hold(store: Store, dataset: str, number: int, mark: Mark | None) -> None:
-    """Raise LedgerError unless the store, whose newest entry is `number`, contains what was anchored."""
+def hold(store: Store, dataset: str, head: Head, mark: Mark | None) -> None:
+    """Raise LedgerError unless the store, whose history ends at `head`, contains what was anchored."""
     if mark is None:
         return
-    if mark.number > number:
+    if mark.number > head.number:
         raise LedgerError(
             f"dataset {dataset} was rolled back: its anchor knows entry {mark.number}, the ledger ends at "
-            "entry "
-            f"{number}.  Restore the newer ledger; if it is lost, what was spent since is unknown, so close "
-            "the "
-            "dataset and do not reuse its budget"
+            f"entry {head.number}.  Restore the newer ledger; if it is lost, what was spent since is unknown, so "
+            "close the dataset and do not reuse its budget"
         )
-    row = store.row(dataset, mark.number)
+    row = head.row if mark.number == head.number else store.row(dataset, mark.number)
     if row is None or row.mac.hex() != mark.mac:
         raise LedgerError(
             f"dataset {dataset} does not contain its anchored entry {mark.number}: it was exchanged"
         )
 
 
-def trusted_head(seals: Seals, head: Head, row: Row | None, dataset: str, last: int) -> Entry:
+def trusted_head(seals: Seals, head: Head, dataset: str) -> Entry:
     """Return the newest entry, if nothing stands above it and the stored account is its own."""
-    if row is None or last != head.number:
+    if head.row is None or head.last != head.number:
         raise LedgerError(
-            f"dataset {dataset} is damaged: its head says entry {head.number}, its entries end at {last}"
+            f"dataset {dataset} is damaged: its head says entry {head.number}, its entries end at {head.last}"
         )
-    entry = seals.open(row)
+    entry = seals.open(head.row)
     if digest(head.state.encode()) != entry.state:
         raise LedgerError(
             f"the running totals of dataset {dataset} were edited: they do not match the sealed digest"
@@ -151,18 +149,18 @@ def verify_dataset(
     store: Store,
     seals: Seals,
     dataset: str,
-    head: Head | None,
+    find_head: Callable[[], Head],
     marks: Marks,
     progress: Callable[[int, int], None],
 ) -> Finding:
-    """Replay one dataset from its first entry to `head`."""
+    """Replay one dataset from its first entry to its head."""
     mark = marks.heads.get(dataset)
-    number = head.number if head else 0
-    anchored = mark.number if mark else 0
+    number, anchored = 0, mark.number if mark else 0
     try:
-        hold(store, dataset, number, mark)
-        if head is None:
-            raise LedgerError(f"dataset {dataset} has entries but no head")
+        head = find_head()
+        number = head.number
+        hold(store, dataset, head, mark)
+        trusted_head(seals, head, dataset)
         account = None
         reserved: dict[int, str] = {}
         for entry, account in replay(linked(seals, store.rows(dataset, 1, number), dataset, 1, number)):

@@ -20,10 +20,10 @@ from discreet.ledger.store import (
     Head,
     Identity,
     Row,
+    checked_head,
     checked_row,
     refuse_schema,
     stored_values,
-    typed,
 )
 
 PATIENCE = "lock_timeout = '30s'"
@@ -129,27 +129,34 @@ class PostgresStore:
     def writing(self, dataset: str) -> Iterator[None]:
         """Hold the dataset's lock and row, in one serialisable transaction."""
         turn = self._lock_number("turn", dataset)
-        self._all("SELECT pg_advisory_lock(%s)", (turn,))
+        self._all(f"SELECT pg_advisory_lock({turn})")
         try:
             self._all("BEGIN ISOLATION LEVEL SERIALIZABLE")
             try:
                 yield
             except BaseException:
-                with suppress(self._root, LedgerError):
+                with suppress(LedgerError, Again):
                     self._all("ROLLBACK")
                 raise
-            self._commit()
-        finally:
-            with suppress(self._root, LedgerError):
-                self._all("SELECT pg_advisory_unlock(%s)", (turn,))
+            self._commit(turn)
+        except BaseException:
+            with suppress(LedgerError, Again):
+                self._all(f"SELECT pg_advisory_unlock({turn})")
+            raise
 
-    def head(self, dataset: str) -> Head | None:
-        """Return the newest entry's number and the account's text, locking the row inside `writing`."""
-        lock = " FOR UPDATE" if self._writing() else ""
-        found = self._all(f"SELECT number, state FROM discreet_head WHERE dataset = %s{lock}", (dataset,))
+    def head(self, dataset: str) -> Head:
+        """Return where a dataset's history ends, locking its head inside `writing`."""
+        lock = "FOR UPDATE OF h" if self._writing() else ""
+        columns = ", ".join(f"e.{column}" for column in COLUMNS.split(", "))
+        last = "SELECT coalesce(max(number), 0) FROM discreet_entry WHERE dataset = %s"
+        found = self._all(
+            f"SELECT ({last}), h.number, h.state, {columns} FROM discreet_head h LEFT JOIN discreet_entry e "
+            f"ON e.dataset = h.dataset AND e.number = h.number WHERE h.dataset = %s {lock}",
+            (dataset, dataset),
+        )
         if not found:
-            return None
-        return Head(typed(found[0][0], int, self.name), typed(found[0][1], str, self.name))
+            return checked_head([], self._all(last, (dataset,))[0][0], self.name)
+        return checked_head([found[0][1:]], found[0][0], self.name)
 
     def datasets(self) -> list[str]:
         """Return the names of all datasets that have a head or an entry."""
@@ -161,11 +168,6 @@ class PostgresStore:
     def row(self, dataset: str, number: int) -> Row | None:
         """Return one entry."""
         return self._row("dataset = %s AND number = %s", dataset, number)
-
-    def last(self, dataset: str) -> int:
-        """Return the largest number stored for a dataset, 0 for none."""
-        statement = "SELECT coalesce(max(number), 0) FROM discreet_entry WHERE dataset = %s"
-        return typed(self._all(statement, (dataset,))[0][0], int, self.name)
 
     def reservation(self, dataset: str, request: str) -> Row | None:
         """Return the entry that reserved this request."""
@@ -197,18 +199,14 @@ class PostgresStore:
             first = batch[-1][1] + 1
 
     def append(self, row: Row, state: str) -> None:
-        """Add an entry and move the head to it."""
-        self._all(
-            f"INSERT INTO discreet_entry ({COLUMNS}) VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)",
-            stored_values(row),
-        )
+        """Add an entry and move the head to it, in one statement."""
+        values = ", ".join(["%s"] * 10)
+        entry = f"WITH added AS (INSERT INTO discreet_entry ({COLUMNS}) VALUES ({values})) "
         if row.number == 1:
-            self._all("INSERT INTO discreet_head VALUES (%s, 1, %s)", (row.dataset, state))
+            move = "INSERT INTO discreet_head (number, state, dataset) VALUES (%s, %s, %s)"
         else:
-            self._all(
-                "UPDATE discreet_head SET number = %s, state = %s WHERE dataset = %s",
-                (row.number, state, row.dataset),
-            )
+            move = "UPDATE discreet_head SET number = %s, state = %s WHERE dataset = %s"
+        self._all(entry + move, (*stored_values(row), row.number, state, row.dataset))
 
     def lease(self, key: str) -> bool:
         """Take an advisory lock that the server frees when this connection ends."""
@@ -239,9 +237,9 @@ class PostgresStore:
     def _writing(self) -> bool:
         return self._database.info.transaction_status != 0
 
-    def _commit(self) -> None:
+    def _commit(self, turn: int) -> None:
         try:
-            self._database.execute("COMMIT")
+            self._database.execute(f"COMMIT; SELECT pg_advisory_unlock({turn})".encode())
         except self._races:
             raise Again from None
         except self._root as error:

@@ -22,6 +22,7 @@ from discreet.ledger.store import (
     Head,
     Identity,
     Row,
+    checked_head,
     checked_row,
     refuse_schema,
     stored_values,
@@ -114,12 +115,16 @@ class SqliteStore:
         with self._transaction():
             yield
 
-    def head(self, dataset: str) -> Head | None:
-        """Return the newest entry's number and the account's text."""
-        found = self._all("SELECT number, state FROM head WHERE dataset = ?", (dataset,))
-        if not found:
-            return None
-        return Head(typed(found[0][0], int, self.name), typed(found[0][1], str, self.name))
+    def head(self, dataset: str) -> Head:
+        """Return where a dataset's history ends."""
+        columns = ", ".join(f"e.{column}" for column in COLUMNS.split(", "))
+        found = self._all(
+            f"SELECT h.number, h.state, {columns} FROM head h LEFT JOIN entry e "
+            "ON e.dataset = h.dataset AND e.number = h.number WHERE h.dataset = ?",
+            (dataset,),
+        )
+        last = self._all("SELECT coalesce(max(number), 0) FROM entry WHERE dataset = ?", (dataset,))
+        return checked_head(found, last[0][0], self.name)
 
     def datasets(self) -> list[str]:
         """Return the names of all datasets that have a head or an entry."""
@@ -129,11 +134,6 @@ class SqliteStore:
     def row(self, dataset: str, number: int) -> Row | None:
         """Return one entry."""
         return self._row("dataset = ? AND number = ?", dataset, number)
-
-    def last(self, dataset: str) -> int:
-        """Return the largest number stored for a dataset, 0 for none."""
-        found = self._all("SELECT coalesce(max(number), 0) FROM entry WHERE dataset = ?", (dataset,))
-        return typed(found[0][0], int, self.name)
 
     def reservation(self, dataset: str, request: str) -> Row | None:
         """Return the entry that reserved this request."""

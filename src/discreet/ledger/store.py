@@ -26,14 +26,6 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """The newest entry of a dataset and the account after it, as text."""
-
-    number: int
-    state: str
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
     """An entry as it is stored; `request`, `asked` and `refers` repeat the body for look-up only."""
 
@@ -47,6 +39,16 @@ class Row:
     previous: bytes
     mac: bytes
     payload: bytes | None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """Where a history ends: the head's number (0: none), the account and entry there, the last number."""
+
+    number: int
+    state: str
+    row: Row | None
+    last: int
 
 
 COLUMNS = "dataset, number, kind, request, asked, refers, body, previous, mac, payload"
@@ -73,17 +75,14 @@ class Store(Protocol):
     def writing(self, dataset: str) -> AbstractContextManager[None]:
         """Hold the dataset's account alone; commit durably at the end, or roll back when an error leaves."""
 
-    def head(self, dataset: str) -> Head | None:
-        """Return the newest entry's number and the account's text."""
+    def head(self, dataset: str) -> Head:
+        """Return where a dataset's history ends, in one look; inside `writing` it stays there."""
 
     def datasets(self) -> list[str]:
         """Return the names of all datasets."""
 
     def row(self, dataset: str, number: int) -> Row | None:
         """Return one entry."""
-
-    def last(self, dataset: str) -> int:
-        """Return the largest number stored for a dataset, 0 for none."""
 
     def reservation(self, dataset: str, request: str) -> Row | None:
         """Return the entry that reserved this request."""
@@ -140,6 +139,15 @@ def typed(value: object, kind: type[Value], name: str) -> Value:
     if not isinstance(value, kind):
         raise LedgerError(f"the ledger {name} is damaged: a value has the wrong type")
     return value
+
+
+def checked_head(found: list[tuple[object, ...]], last: object, name: str) -> Head:
+    """Return where a history ends from its number, state and entry's columns, refusing wrong types."""
+    if not found:
+        return Head(0, "", None, typed(last, int, name))
+    number, state, *columns = found[0]
+    row = None if columns[0] is None else checked_row(tuple(columns), name)
+    return Head(typed(number, int, name), typed(state, str, name), row, typed(last, int, name))
 
 
 def checked_row(values: tuple[object, ...], name: str) -> Row:

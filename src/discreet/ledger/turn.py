@@ -134,12 +134,9 @@ def read_marks(anchor: Anchor, ledger: str) -> Marks:
 
 def stand(store: Store, seals: Seals, dataset: str, marks: Marks) -> Position:
     """Return where a dataset stands, or raise LedgerError if its head, totals or anchor do not hold."""
-    head, last = store.head(dataset), store.last(dataset)
-    number = 0 if head is None else head.number
-    hold(store, dataset, number, marks.heads.get(dataset))
-    if head is None:
-        if last:
-            raise LedgerError(f"dataset {dataset} is damaged: it has entries but no head")
+    head = store.head(dataset)
+    hold(store, dataset, head, marks.heads.get(dataset))
+    if head.number == head.last == 0:
         return Position(0, FIRST, None)
-    entry = trusted_head(seals, head, store.row(dataset, number), dataset, last)
-    return Position(number, entry.mac, read_account(head.state))
+    entry = trusted_head(seals, head, dataset)
+    return Position(head.number, entry.mac, read_account(head.state))
