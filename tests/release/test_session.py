@@ -298,6 +298,49 @@ def test_advice_names_the_best_mechanism_for_one_s_own_loss(session):
         session.advise(text, epsilon=1, prior=[1], loss="cubic")
 
 
+def test_a_question_built_in_python_is_the_same_question(session):
+    sql = session.query("SELECT ward, COUNT(*) AS count FROM visits WHERE age >= 18 GROUP BY ward", epsilon=1)
+    built = session.query(session.table("visits").where("age >= 18").group("ward").count(), epsilon=1)
+    assert built.free
+    assert built.noisy == sql.noisy
+    with pytest.raises(CatalogError, match="visits"):
+        session.table("nothing")
+
+
+def test_bounds_are_found_privately_once_and_used_from_then_on():
+    with open_session(
+        visits=frame(), unit="person", epsilon=20, rows_per_unit=3, columns={"age": {"bounds": "auto"}}
+    ) as opened:
+        with pytest.raises(QueryError, match="find_bounds"):
+            opened.quote("SELECT AVG(age) AS a FROM visits", epsilon=1)
+        low, high = opened.find_bounds("visits", "age")
+        spent = opened.budget.limits[0].spent.epsilon
+        assert spent == 1
+        assert low <= 5
+        assert 64 <= high <= 256
+        opened.find_bounds("visits", "age")
+        assert opened.budget.limits[0].spent.epsilon == spent
+        answer = opened.query("SELECT AVG(age) AS a FROM visits", epsilon=5)
+        assert abs(float(answer.value) - frame().age.mean()) < 5
+
+
+def test_a_prepared_table_is_bounded_once_on_disk(tmp_path):
+    data = pd.concat(
+        [frame(), pd.DataFrame({"person": [7] * 500, "age": [1] * 500, "ward": "A", "cost": 1.0})]
+    )
+    data.to_parquet(tmp_path / "visits.parquet")
+    (tmp_path / "m.toml").write_text(
+        '[dataset]\nname = "clinic"\n[budget]\nepsilon = 100\n'
+        '[tables.visits]\nsource = "visits.parquet"\nunit = "person"\nrows_per_unit = 3\nprepared = true\n'
+        "[tables.visits.columns]\nage = { type = 'integer', low = 0, high = 100 }\n"
+    )
+    for _ in range(2):
+        with open_session(tmp_path / "m.toml") as opened:
+            answer = opened.query("SELECT COUNT(*) AS n FROM visits", epsilon=50)
+            assert abs(int(answer.value) - 1200) <= 3
+    assert len(list(tmp_path.glob("*.prepared.duckdb"))) == 1
+
+
 public = st.one_of(
     st.none(),
     st.booleans(),

@@ -232,7 +232,7 @@ def _ranged(price: Price) -> Fraction:
 
 def _offset(choice: QuantileChoice, mechanism: Exponential) -> int:
     """Return how far inside the data an extreme should aim: about ln(size) / ln(1/alpha) weight units."""
-    if choice.level not in (0, 1):
+    if choice.level not in (0, 1) and not choice.inward:
         return 0
     # For alpha close to 1, ln(1 / alpha) is at least 1 - alpha, which keeps its digits.
     return ceil(log(choice.size + 1) / float(1 - mechanism.alpha))

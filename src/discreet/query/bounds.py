@@ -96,6 +96,7 @@ def question(catalog: Catalog, table: str, column: str) -> Checked:
             ),
             scale=weight,
             argument=Call("add", (argument, Literal(reach))),
+            inward=True,
         )
         for name, level in zip(("low", "high"), levels, strict=True)
     )

@@ -91,7 +91,8 @@ class QuantileChoice:
     """A quantile of each group, chosen from the grid of integers low, ..., low + size - 1 (`units` make 1).
 
     The engine returns the weight of every occupied position of the grid; a row weighs `scale`.  `level` is
-    0 for a minimum and 1 for a maximum, which need a target some way inside the data.  `sensitivity`
+    0 for a minimum and 1 for a maximum, which need a target some way inside the data, as does a level near an
+    end that says `inward`.  `sensitivity`
     bounds the sum over all groups of the largest change of any candidate's score (in the units of
     `discreet.mechanisms.quantile`), so mechanisms whose loss is proportional to that change compose over
     the groups of a question at no further cost.
@@ -105,6 +106,7 @@ class QuantileChoice:
     sensitivity: Sensitivity
     scale: int
     argument: Scalar
+    inward: bool = False
 
     monotone: ClassVar[bool] = False
 
@@ -121,7 +123,7 @@ class QuantileChoice:
         """Return the quantile that the mechanism selects, aiming `offset` weight units inside the data."""
         positions = sorted(position for position in weights if isinstance(position, int))
         counts = [weights[position] for position in positions]
-        target = Quantile(self.level, Fraction(offset if self.level == 0 else -offset))
+        target = Quantile(self.level, Fraction(offset if self.level < Fraction(1, 2) else -offset))
         return self.value(mechanism.sample(target.levels(positions, counts, self.size)))
 
 

@@ -23,14 +23,18 @@ from discreet.engines.duckdb import DuckDB, open_tables
 from discreet.engines.exact import Request as Statement
 from discreet.errors import CatalogError, EngineError
 from discreet.exact.coins import source
-from discreet.exact.number import Real, positive, rational
+from discreet.exact.number import Real as Number
+from discreet.exact.number import positive, rational
 from discreet.ledger import BudgetView, Granted, Ledger, Request, Stored, open_ledger
 from discreet.mechanisms.codec import encode as encode_mechanism
 from discreet.privacy.adjacency import Unit
 from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
+from discreet.query import bounds
 from discreet.query.allocate import Quote, quote
 from discreet.query.catalog import Catalog, load
 from discreet.query.check import Limits, check
+from discreet.query.frame import Frame, table
+from discreet.query.kind import Real, Whole
 from discreet.query.measure import Checked, Private
 from discreet.query.plan import Block
 from discreet.query.rewrite import statements
@@ -38,6 +42,9 @@ from discreet.query.sql import read
 from discreet.release.answer import Release
 from discreet.release.noisy import decode, draw, encode
 from discreet.release.sources import declared, origins
+
+BOUNDS_SHARE = Fraction(1, 20)
+"""What finding the bounds of one column costs, as a share of the whole budget, unless told otherwise."""
 
 KEY_QUESTIONS = 100
 """A question that finds its own group keys may use this part of the budget's slack unless told otherwise."""
@@ -58,14 +65,23 @@ class Session:
         self,
         question: str | Block,
         *,
-        epsilon: Real | None = None,
-        within: Real | None = None,
-        confidence: Real = "0.95",
-        delta: Real | None = None,
+        epsilon: Number | None = None,
+        within: Number | None = None,
+        confidence: Number = "0.95",
+        delta: Number | None = None,
         limits: Limits | None = None,
     ) -> Quote:
         """Return, free of charge, what a question would cost and how wrong its answer may be."""
-        checked = self._check(question, limits)
+        return self._quote(self._check(question, limits), epsilon, within, confidence, delta)
+
+    def _quote(
+        self,
+        checked: Checked,
+        epsilon: Number | None,
+        within: Number | None = None,
+        confidence: Number = "0.95",
+        delta: Number | None = None,
+    ) -> Quote:
         budget = self._budget()
         own = Fraction(0)
         if isinstance(checked.keys, Private):
@@ -80,7 +96,7 @@ class Session:
         )
 
     def advise(
-        self, question: str | Block, *, epsilon: Real, prior: Any, loss: Any, limits: Limits | None = None
+        self, question: str | Block, *, epsilon: Number, prior: Any, loss: Any, limits: Limits | None = None
     ) -> Any:
         """Compare, free of charge, the mechanisms that could answer a count on one's own loss and prior."""
         from discreet.release.belief import advice
@@ -91,10 +107,10 @@ class Session:
         self,
         question: str | Block,
         *,
-        epsilon: Real | None = None,
-        within: Real | None = None,
-        confidence: Real = "0.95",
-        delta: Real | None = None,
+        epsilon: Number | None = None,
+        within: Number | None = None,
+        confidence: Number = "0.95",
+        delta: Number | None = None,
         limits: Limits | None = None,
         request_id: str | None = None,
     ) -> Release:
@@ -102,6 +118,32 @@ class Session:
         priced = self.quote(
             question, epsilon=epsilon, within=within, confidence=confidence, delta=delta, limits=limits
         )
+        text = question if isinstance(question, str) else priced.checked.canonical
+        return self._answer(text, priced, request_id)
+
+    def table(self, name: str) -> Frame:
+        """Return a declared table to ask about in Python: data.table("visits").group("ward").count()."""
+        if self.catalog.table(name) is None:
+            known = ", ".join(table.name for table in self.catalog.tables)
+            raise CatalogError(f"there is no table {name!r}; declared: {known}")
+        return table(name)
+
+    def find_bounds(
+        self, table: str, column: str, *, epsilon: Number | None = None
+    ) -> tuple[Fraction, Fraction]:
+        """Find the bounds of a column declared with bounds = "auto", privately, and use them from here on.
+
+        Unless told otherwise this costs a twentieth of the whole budget, once: asked again, in this session
+        or another, the same bounds come from the ledger.  They are public then and can go into the manifest.
+        """
+        price = self._budget().epsilon * BOUNDS_SHARE if epsilon is None else epsilon
+        priced = self._quote(bounds.question(self.catalog, table, column), price)
+        (row,) = self._answer(f"bounds of {table}.{column}", priced, None).rows
+        low, high = (Fraction(cell) for cell in row.cells)  # type: ignore[arg-type]
+        self.catalog = bounds.found(self.catalog, table, column, low, high)
+        return declared_bounds(self.catalog, table, column)
+
+    def _answer(self, text: str, priced: Quote, request_id: str | None) -> Release:
         request = Request(
             request_id=request_id or secrets.token_hex(16),
             dataset=self.catalog.name,
@@ -114,9 +156,9 @@ class Session:
         )
         match self.ledger.reserve(request):
             case Stored() as stored:
-                return self._release(question, priced, stored, free=True)
+                return self._release(text, priced, stored, free=True)
             case Granted() as granted:
-                return self._release(question, priced, self._run(priced, granted), free=False)
+                return self._release(text, priced, self._run(priced, granted), free=False)
 
     def _run(self, priced: Quote, granted: Granted) -> Stored:
         try:
@@ -126,8 +168,7 @@ class Session:
             raise
         return self.ledger.answer(granted, encode(draw(priced, exact)))
 
-    def _release(self, question: str | Block, priced: Quote, stored: Stored, *, free: bool) -> Release:
-        text = question if isinstance(question, str) else priced.checked.canonical
+    def _release(self, text: str, priced: Quote, stored: Stored, *, free: bool) -> Release:
         return Release(
             text,
             self.catalog.name,
@@ -172,8 +213,8 @@ class Session:
 def open(  # noqa: A001 - reads as dp.open
     data: str | Path | None = None,
     *,
-    epsilon: Real | None = None,
-    delta: Real = 0,
+    epsilon: Number | None = None,
+    delta: Number = 0,
     ledger: str | Path | None = None,
     analyst: str = "analyst",
     project: str = "project",
@@ -258,6 +299,16 @@ def declared_budget(catalog: Catalog) -> Budget:
     if catalog.budget.delta:
         return ApproximateBudget(catalog.budget.epsilon, catalog.budget.delta)
     return PureBudget(catalog.budget.epsilon)
+
+
+def declared_bounds(catalog: Catalog, table: str, column: str) -> tuple[Fraction, Fraction]:
+    """Return the bounds of a numeric column."""
+    found = catalog.table(table)
+    target = None if found is None else found.column(column)
+    match None if target is None else target.kind:
+        case Whole(int() as low, int() as high) | Real(Fraction() as low, Fraction() as high):
+            return Fraction(low), Fraction(high)
+    raise CatalogError(f"tables.{table}.columns.{column} has no bounds")
 
 
 def _own_delta(budget: Budget) -> Fraction:

@@ -8,10 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from discreet.engines.duckdb import Origin, describe
+from discreet.engines.duckdb import Origin, describe, prepare
 from discreet.errors import CatalogError
-from discreet.query.catalog import Catalog, declare
-from discreet.query.kind import word
+from discreet.exact.coins import source
+from discreet.query.catalog import Catalog, Table, declare
+from discreet.query.prepare import preparation
 
 SECTION = ("unit", "neighbours", "rows_per_unit", "groups_per_unit", "rows_per_group", "public", "columns")
 
@@ -74,11 +75,22 @@ def _section(rows: Any, section: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def origins(catalog: Catalog, frames: Mapping[str, Any]) -> dict[str, Origin]:
-    """Return what the engine needs to open each declared table."""
+    """Return what the engine needs to open each declared table, bounding prepared ones once, on disk."""
     found: dict[str, Origin] = {}
     for table in catalog.tables:
-        columns = [(column.name, word(column.kind)) for column in table.columns]
-        if table.unit is not None and table.column(table.unit) is None:
-            columns.append((table.unit, "identifier"))
-        found[table.name] = Origin(frames.get(table.name, table.source), tuple(columns))
+        origin = Origin(frames.get(table.name, table.source), table.offered)
+        found[table.name] = _prepared(catalog, table, origin) if table.prepared else origin
     return found
+
+
+def _prepared(catalog: Catalog, table: Table, origin: Origin) -> Origin:
+    """Return the bounded copy of a table, made when this version of the data is first opened."""
+    if not isinstance(origin.rows, str | Path):
+        raise CatalogError(
+            f"tables.{table.name}.prepared is for files; bound a frame with rows_per_unit alone"
+        )
+    stem = f"{catalog.name}-{table.name}-{catalog.version}-{table.rows_per_unit}"
+    target = (catalog.folder / f"{stem}.prepared.duckdb").resolve()
+    if not target.exists():
+        prepare(table.name, origin, preparation(table), source().bits(63), target, folder=catalog.folder)
+    return Origin(f"{target}#{table.name}", origin.columns)
