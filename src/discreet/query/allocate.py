@@ -231,11 +231,11 @@ def _ranged(price: Price) -> Fraction:
 
 
 def _offset(choice: QuantileChoice, mechanism: Exponential) -> int:
-    """Return how far inside the data an extreme should aim: about ln(size) / ln(1/alpha) weight units."""
+    """Return how far inside the data an extreme should aim: about ln(size) / ln(1/alpha) score units."""
     if choice.level not in (0, 1) and not choice.inward:
         return 0
     # For alpha close to 1, ln(1 / alpha) is at least 1 - alpha, which keeps its digits.
-    return ceil(log(choice.size + 1) / float(1 - mechanism.alpha))
+    return ceil(log(choice.size + 1) / float(1 - mechanism.alpha) / choice.level.denominator)
 
 
 def _charge(shares: tuple[Share, ...], price: Price, delta: Fraction) -> Cost:
