@@ -26,12 +26,13 @@ from discreet.workload.optimise import certified_optimum, optimised
 from discreet.workload.pidentity import error_and_gradient
 from discreet.workload.plan import plan
 from discreet.workload.root import (
+    BLOCKS_PER_SIZE,
     Block,
     coefficients,
     column_weights,
+    line,
     longest_column,
     merged,
-    middle,
 )
 from discreet.workload.strategy import Hierarchy, Wavelet, identity, rounded, sensitivity
 from discreet.workload.table import answer_marginals, measure_marginals, tabulate
@@ -226,10 +227,9 @@ def streams() -> None:
     )
     for power, replicas in ((10, 512), (16, 128), (20, 64)):
         began = process_time()
-        ours, control, known, spread = _root_simulated(2**power, replicas)
-        estimate = known * ours / control
+        estimate, off, known = _root_simulated(2**power, replicas)
         console.print(
-            f"2^{power} steps, {replicas} streams: Gaussian mse {estimate:.3f} +- {3 * spread * known:.3f} "
+            f"2^{power} steps, {replicas} streams: Gaussian mse {estimate:.3f} +- {3 * off:.3f} "
             f"(3 sigma; the plain square root: {known:.3f} exactly), {process_time() - began:.0f} s"
         )
     began = process_time()
@@ -257,7 +257,7 @@ def _pure_row(length: int) -> str:
 
 
 def _plain_root(length: int) -> float:
-    series = coefficients(length) / coefficients(length)[0]
+    series = coefficients(length)[:length] / float(coefficients(length)[0])
     squares = np.cumsum(np.square(series))
     return float(squares[-1] * squares.mean())
 
@@ -267,57 +267,77 @@ def _root_exactly(length: int) -> tuple[float, float]:
 
     matrix = np.zeros((length, length))
     blocks: tuple[Block, ...] = ()
-    table = coefficients(length)
     for step in range(1, length + 1):
         blocks = merged(blocks, step)
         for block in blocks:
-            matrix[step - 1, block.first - 1 : block.last] = table[middle(block.level, step - block.last)]
-        matrix[step - 1, step - 1] = table[0]
-        blocks = (*blocks, Block(0, step, 0, 0.0))
+            value, slope = line(length, block.level, step - block.last)
+            inside = np.arange(block.first, block.last + 1)
+            matrix[step - 1, block.first - 1 : block.last] = value + slope * (inside - block.last)
+        matrix[step - 1, step - 1] = line(length, 0, 0)[0]
+        blocks = (*blocks, Block(0, step, 0, 0, 0.0, 0.0))
     matrix = matrix * column_weights(length)
     back = solve_triangular(matrix.T, np.tril(np.ones((length, length))).T, lower=False).T
     each = np.square(back).sum(axis=1) * longest_column(length)
     return float(each.mean()), float(each.max())
 
 
-def _root_simulated(length: int, replicas: int) -> tuple[float, float, float, float]:
-    """Return realised squared errors of our form and of the plain one on the same signs, and its mean.
+def _root_simulated(length: int, replicas: int, bins: int = 64) -> tuple[float, float, float]:
+    """Return the mean squared error by simulation, its standard error, and the plain square root's exact one.
 
-    With random signs for noise the expectation is the exact mean squared error; the ratio of the two varies
-    little because their errors nearly coincide.
+    With random signs for noise the expectation is exact.  The plain square root runs on the same signs; its
+    exact variance at every time is known, so in each stretch of time its deviation is regressed out.
     """
     from scipy.signal import fftconvolve
 
     signs = np.random.default_rng(1).choice([-1.0, 1.0], size=(length, replicas)).astype(np.float32)
-    table = coefficients(length).astype(np.float64)
+    table = coefficients(length)
     weights = column_weights(length).astype(np.float64)
-    series = table / table[0]
-    squares = np.cumsum(np.square(series))
-    plain = fftconvolve(signs, series[:, None].astype(np.float64), axes=0)[:length]
-    control = np.square(plain).mean(axis=0) * squares[-1]
-    del plain
+    series = table[:length] / float(table[0])
+    known = np.cumsum(np.square(series))
+    stretch = np.arange(length) * bins // length
+    starts = np.searchsorted(stretch, np.arange(bins))
+    control = np.empty((bins, replicas))
+    for k in range(replicas):
+        plain = fftconvolve(signs[:, k].astype(np.float64), series)[:length]
+        control[:, k] = np.add.reduceat(np.square(plain) - known, starts) * known[-1] / length
     width = 512
-    sums, levels, lasts = np.zeros((width, replicas)), np.zeros(width, np.int64), np.zeros(width, np.int64)
-    used, running, ours = 0, np.zeros(replicas), np.zeros(replicas)
-    blocks: tuple[Block, ...] = ()
+    sums, moments = np.zeros((width, replicas)), np.zeros((width, replicas))
+    levels, lasts = np.zeros(width, np.int64), np.zeros(width, np.int64)
+    used, running, ours = 0, np.zeros(replicas), np.zeros((bins, replicas))
+    front = float(table[0])
     for step in range(1, length + 1):
-        before = merged(blocks, step)
-        if len(before) != used:
-            starts = np.searchsorted(lasts[:used], [b.first for b in before])
-            sums[: len(before)] = np.add.reduceat(sums[:used], starts, axis=0)
-            used = len(before)
-            levels[:used], lasts[:used] = [b.level for b in before], [b.last for b in before]
-        row = table[(step - lasts[:used]) + ((1 << levels[:used]) >> 1)]
-        guess = (signs[step - 1] - row @ sums[:used]) / table[0]
+        while (places := _joining(levels, lasts, used, step)).size:
+            i = int(places[0])
+            shift = 1 << int(levels[i])
+            moments[i] += moments[i + 1] - shift * sums[i]
+            sums[i] += sums[i + 1]
+            levels[i], lasts[i] = levels[i] + 1, lasts[i + 1]
+            for array in (sums, moments, levels, lasts):
+                array[i + 1 : used - 1] = array[i + 2 : used]
+            used -= 1
+        half = (1 << levels[:used]) >> 1
+        lag = step - lasts[:used] + half
+        slope = np.where(half > 0, (table[np.maximum(lag - 1, 0)] - table[lag + 1]) // 2, 0)
+        value = table[lag] + slope * half
+        past = value.astype(np.float64) @ sums[:used] + slope.astype(np.float64) @ moments[:used]
+        guess = (signs[step - 1] - past) / front
         running += guess / weights[step - 1]
-        ours += running**2
-        sums[used], levels[used], lasts[used] = guess, 0, step
+        ours[stretch[step - 1]] += running**2
+        sums[used], moments[used], levels[used], lasts[used] = guess, 0, 0, step
         used += 1
-        blocks = (*before, Block(0, step, 0, 0.0))
-    ours = ours / length * longest_column(length)
-    ratio = ours / control
-    spread = float(ratio.std() / sqrt(replicas))
-    return float(ours.mean()), float(control.mean()), float(squares[-1] * squares.mean()), spread
+    ours *= longest_column(length) / length
+    centred = control - control.mean(axis=1, keepdims=True)
+    slopes = (centred * ours).sum(axis=1) / np.square(centred).sum(axis=1)
+    each = (ours - slopes[:, None] * control).sum(axis=0)
+    return float(each.mean()), float(each.std() / sqrt(replicas)), float(known[-1] * known.mean())
+
+
+def _joining(levels: np.ndarray, lasts: np.ndarray, used: int, step: int) -> np.ndarray:
+    """Return where two neighbours are the halves of one aligned block that is old enough to be one."""
+    left, right = levels[: used - 1], levels[1:used]
+    first = lasts[: used - 1] - (1 << left)
+    old = step - lasts[1:used] >= BLOCKS_PER_SIZE * (2 << right)
+    return np.flatnonzero((left == right) & (first % (2 << left) == 0) & old) if used > 1 else np.zeros(0)
 
 
 def table() -> None:

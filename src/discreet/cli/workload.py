@@ -205,7 +205,7 @@ def _demonstrate(console: "Console", made: "MarginalPlan | Plan", file: Path) ->
         save(draw_marginal(answers, chosen), file)
     else:
         place = np.arange(made.workload.cells)
-        counts = np.minimum(place + 1, made.workload.cells - place) * 4
+        counts = np.minimum(place + 1, made.workload.cells - place) * 32 // made.workload.cells
         total = int(counts.sum()) if made.known_total else None
         estimate = made.estimate(made.measure(counts), total=total, nonnegative=True)
         if len(estimate.inverses) > 1:

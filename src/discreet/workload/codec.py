@@ -83,7 +83,9 @@ def encode_state(state: State) -> Json:
             kept = [[level.settled, list(level.pending)] for level in levels]
             return {"name": "tree-state/1", "step": step, "count": count, "levels": kept}
         case RootState(step, released, blocks):
-            rows = [[block.level, block.first, block.exact, block.estimate] for block in blocks]
+            rows = [
+                [b.level, b.first, b.exact, b.exact_moment, b.estimate, b.estimate_moment] for b in blocks
+            ]
             return {"name": "root-state/1", "step": step, "released": released, "blocks": rows}
         case RunningState(step, count, noise):
             return {"name": "running-state/1", "step": step, "count": count, "noise": noise}
@@ -97,14 +99,17 @@ def decode_state(stored: Json) -> State:
         case {"name": "tree-state/1", "step": int(step), "count": int(count), "levels": list(levels)}:
             return TreeState(step, count, tuple(LevelState(s, tuple(p)) for s, p in levels))
         case {"name": "root-state/1", "step": int(step), "released": released, "blocks": list(blocks)}:
-            return RootState(
-                step, float(released), tuple(Block(j, first, e, float(g)) for j, first, e, g in blocks)
-            )
+            return RootState(step, float(released), tuple(_block(row) for row in blocks))
         case {"name": "running-state/1", "step": int(step), "count": int(count), "noise": int(noise)}:
             return RunningState(step, count, noise)
     raise LedgerError(
         "a stored stream has a form this version does not know; nothing may be released from it"
     )
+
+
+def _block(row: list[Any]) -> Block:
+    level, first, exact, exact_moment, estimate, estimate_moment = row
+    return Block(level, first, exact, exact_moment, float(estimate), float(estimate_moment))
 
 
 def _encode_plain(name: str, length: int, noise: Noise, adjacency: Adjacency) -> Json:
