@@ -1,0 +1,33 @@
+"""Attacks: what happens to people in answers without privacy, and where a budget stops it."""
+
+from collections.abc import Callable
+
+from discreet.audit.attack.average import average
+from discreet.audit.attack.difference import difference
+from discreet.audit.attack.floating import floating
+from discreet.audit.attack.reconstruction import reconstruction
+from discreet.audit.attack.report import Figure, Report, page
+from discreet.audit.attack.timing import timing
+from discreet.audit.attack.trace import trace
+
+ATTACKS: dict[str, Callable[[], Report]] = {
+    "reconstruction": reconstruction,
+    "difference": difference,
+    "average": average,
+    "trace": trace,
+    "float": floating,
+    "timing": timing,
+}
+
+__all__ = [
+    "ATTACKS",
+    "Figure",
+    "Report",
+    "average",
+    "difference",
+    "floating",
+    "page",
+    "reconstruction",
+    "timing",
+    "trace",
+]
