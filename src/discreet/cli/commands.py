@@ -5,12 +5,20 @@ from typing import Any
 
 from discreet.cli.budget import budget
 from discreet.cli.demo import demo
+from discreet.cli.init import init
+from discreet.cli.mechanism import mechanism
 from discreet.cli.optimal import optimal
 from discreet.cli.query import query
+from discreet.cli.verify import verify
+from discreet.cli.workload import workload
 
 COMMANDS: dict[str, Callable[..., Any]] = {
     "budget": budget,
     "demo": demo,
+    "init": init,
+    "mechanism": mechanism,
     "optimal": optimal,
     "query": query,
+    "verify": verify,
+    "workload": workload,
 }

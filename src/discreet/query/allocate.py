@@ -40,6 +40,8 @@ Noise: TypeAlias = Geometric | Staircase | Gaussian
 Choice: TypeAlias = Exponential | PermuteAndFlip
 FLIP_LIMIT = 1_000
 SEARCH = 40
+OUTSIDE = 50
+"""An extreme aims so far inside the data that an empty candidate beyond it is this many times less likely."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,11 +233,11 @@ def _ranged(price: Price) -> Fraction:
 
 
 def _offset(choice: QuantileChoice, mechanism: Exponential) -> int:
-    """Return how far inside the data an extreme should aim: about ln(size) / ln(1/alpha) score units."""
+    """Return how far inside the data an extreme aims, so that all candidates beyond it weigh 1 / OUTSIDE."""
     if choice.level not in (0, 1) and not choice.inward:
         return 0
     # For alpha close to 1, ln(1 / alpha) is at least 1 - alpha, which keeps its digits.
-    return ceil(log(choice.size + 1) / float(1 - mechanism.alpha) / choice.level.denominator)
+    return ceil(log((choice.size + 1) * OUTSIDE) / float(1 - mechanism.alpha) / choice.level.denominator)
 
 
 def _charge(shares: tuple[Share, ...], price: Price, delta: Fraction) -> Cost:
