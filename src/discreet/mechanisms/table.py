@@ -68,7 +68,7 @@ class Table:
         for label, row in zip(self.inputs, self.rows, strict=True):
             if len(row) != len(self.outputs):
                 raise ParameterError(f"row {label!r} needs {len(self.outputs)} entries, got {len(row)}")
-            if min(row) < 0:
+            if any(entry.numerator < 0 for entry in row):
                 raise ParameterError(f"row {label!r} holds a negative probability")
             if exact_sum(row) != 1:
                 raise ParameterError(f"row {label!r} must sum to 1 exactly, it sums to {float(sum(row))!r}")
@@ -264,13 +264,11 @@ class Table:
         change = step.__getitem__ if isinstance(step, Mapping) else step
         images = [change(answer) for answer in self.outputs]
         kept = tuple(dict.fromkeys(images))
-        place = {image: index for index, image in enumerate(kept)}
-        merged = []
-        for row in self.rows:
-            sums = [Fraction(0)] * len(kept)
-            for image, p in zip(images, row, strict=True):
-                sums[place[image]] += p
-            merged.append(tuple(sums))
+        sources = {image: [z for z, other in enumerate(images) if other == image] for image in kept}
+        merged = [
+            tuple(row[z[0]] if len(z) == 1 else exact_sum([row[k] for k in z]) for z in sources.values())
+            for row in self.rows
+        ]
         return Table(self.inputs, kept, tuple(merged), self.neighbours)
 
     def to_json(self) -> str:
@@ -341,16 +339,27 @@ def positions(labels: Sequence[Label], pairs: Iterable[tuple[Label, Label]]) -> 
 
 def integer_weights(row: Sequence[Fraction]) -> list[int]:
     """Return the integers proportional to a row of rationals."""
-    scale = lcm(*(entry.denominator for entry in row))
-    return [entry.numerator * (scale // entry.denominator) for entry in row]
+    factor = _factors(row)
+    return [entry.numerator * factor[entry.denominator] for entry in row]
 
 
 def exact_sum(terms: Sequence[Fraction]) -> Fraction:
     """Return the sum over one common denominator, which is faster than adding fraction by fraction."""
     if not terms:
         return Fraction(0)
-    scale = lcm(*(term.denominator for term in terms))
-    return Fraction(sum(term.numerator * (scale // term.denominator) for term in terms), scale)
+    factor = _factors(terms)
+    scale = terms[0].denominator * factor[terms[0].denominator]
+    return Fraction(sum(term.numerator * factor[term.denominator] for term in terms), scale)
+
+
+def _factors(terms: Sequence[Fraction]) -> dict[int, int]:
+    """Return by what each denominator must be multiplied to reach the least common one."""
+    denominators = {term.denominator for term in terms}
+    scale = max(denominators)
+    # Powers of one base, as mechanisms have, divide the largest of them: no search is needed.
+    if any(scale % one for one in denominators):
+        scale = lcm(*denominators)
+    return {one: scale // one for one in denominators}
 
 
 def _position(labels: Sequence[Label], label: Label, kind: str) -> int:

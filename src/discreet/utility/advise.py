@@ -20,22 +20,20 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.table import IntegerNoise
 from discreet.privacy.bounds import Bounds
-from discreet.utility.enclosure import Enclosure, rounded
+from discreet.utility.enclosure import Enclosure, flip_enclosure, rounded
 from discreet.utility.graph import Graph
 from discreet.utility.loss import Loss
 from discreet.utility.optimal import Optimal, optimal
 from discreet.utility.prior import Prior
-from discreet.utility.problem import Epsilon, Problem, ratio_bounds
+from discreet.utility.problem import Epsilon, Problem
 from discreet.utility.remap import bayes_risk, scores
 from discreet.utility.universal import band_width
 
 LARGEST = 128
-LARGEST_FLIP = 64
-"""Exact laws of permute-and-flip are written out up to this many candidates."""
-
 LAPLACE_STEP = Fraction(1, 4)
 
 
@@ -209,9 +207,8 @@ def _makers(graph: Graph, delta: Fraction | None) -> list[tuple[str, Callable[[E
         ]
         if delta is not None:
             makers.append(("gaussian", lambda level: _gaussian(graph, level, delta, width)))
-    makers.append(("exponential", lambda level: _selected(graph, width, _exponential(level, width))))
-    if len(graph) <= LARGEST_FLIP:
-        makers.append(("permute-and-flip", lambda level: _selected(graph, width, _flip(level, width))))
+    makers.append(("exponential", lambda level: _exponential(graph, width, level)))
+    makers.append(("permute-and-flip", lambda level: _flipped(graph, width, level)))
     makers.append(("randomized response", lambda level: _response(graph, level)))
     return makers
 
@@ -256,31 +253,32 @@ def _gaussian(graph: Graph, level: Epsilon, delta: Fraction, width: int) -> Encl
     return Enclosure(graph.nodes, graph.nodes, low, high)
 
 
-def _exponential(level: Epsilon, width: int | None) -> Callable[[list[int]], tuple[Fraction, ...]]:
-    return Exponential.calibrate(epsilon=level.value, sensitivity=width or 1).pmf
-
-
-def _flip(level: Epsilon, width: int | None) -> Callable[[list[int]], tuple[Fraction, ...]]:
-    return PermuteAndFlip.calibrate(epsilon=level.value, sensitivity=width or 1).pmf
-
-
-def _selected(graph: Graph, width: int | None, law: Callable[[list[int]], tuple[Fraction, ...]]) -> Enclosure:
-    """Select by closeness to the truth: |z - y| for numbers, steps along the graph otherwise."""
-    size = len(graph)
-    rows = []
-    for y in range(size):
-        steps = [abs(z - y) for z in range(size)] if width is not None else graph.distances(y)
-        if None in steps:
-            raise ParameterError(
-                "mechanisms are compared on connected graphs; compare each component by itself"
-            )
-        rows.append(law([-(step or 0) for step in steps]))
+def _exponential(graph: Graph, width: int | None, level: Epsilon) -> Enclosure:
+    selection = Exponential.calibrate(epsilon=level.value, sensitivity=width or 1)
+    rows = (selection.pmf([-step for step in steps]) for steps in _steps(graph, width))
     return rounded(rows, graph.nodes, graph.nodes)
 
 
-def _response(graph: Graph, level: Epsilon) -> Enclosure:
-    ratio = ratio_bounds(level)[0]
+def _flipped(graph: Graph, width: int | None, level: Epsilon) -> Enclosure:
+    selection = PermuteAndFlip.calibrate(epsilon=level.value, sensitivity=width or 1)
+    law = flip_enclosure(_steps(graph, width), selection.alpha)
+    return Enclosure(graph.nodes, graph.nodes, law.low, law.high)
+
+
+def _steps(graph: Graph, width: int | None) -> list[list[int]]:
+    """Return how far each answer is from each truth: |z - y| for numbers, steps along the graph otherwise."""
     size = len(graph)
-    other = 1 / (ratio + size - 1)
-    rows = ([ratio * other if y == z else other for z in range(size)] for y in range(size))
+    if width is not None:
+        return [[abs(z - y) for z in range(size)] for y in range(size)]
+    rows = [graph.distances(y) for y in range(size)]
+    if any(step is None for row in rows for step in row):
+        raise ParameterError("mechanisms are compared on connected graphs; compare each component by itself")
+    return [[step or 0 for step in row] for row in rows]
+
+
+def _response(graph: Graph, level: Epsilon) -> Enclosure:
+    size = len(graph)
+    if size == 1:
+        return rounded([[Fraction(1)]], graph.nodes, graph.nodes)
+    rows = RandomizedResponse.calibrate(epsilon=level.value, categories=size).channel()
     return rounded(rows, graph.nodes, graph.nodes)

@@ -81,3 +81,33 @@ def exponential_enclosure(distances: Sequence[Sequence[int]], epsilon: Real, fac
     return enclosed(
         lambda y, z: power[distances[int(y)][int(z)]] / total[int(y)], range(size), range(len(distances[0]))
     )
+
+
+def flip_enclosure(distances: Sequence[Sequence[int]], alpha: Fraction) -> Enclosure:
+    """Return permute-and-flip for a distance d, where alpha**d is the chance that a candidate is accepted.
+
+    The law is p(i) = a(i) * integral over t in [0, 1] of the product over j != i of (1 - a(j) t); each of
+    these products is the product over all candidates divided by one factor, by synthetic division.
+    """
+    low, high = [], []
+    size = len(distances[0])
+    # Coefficients reach 2**size while their alternating sum stays below 1, so that many digits cancel.
+    with ctx.workprec(BITS + 4 * size):
+        power = {d: ball(alpha) ** d for row in distances for d in row}
+        for row in distances:
+            product = [arb(1)]
+            for d in row:
+                shifted = [arb(0), *(power[d] * c for c in product)]
+                product = [c - s for c, s in zip([*product, arb(0)], shifted, strict=True)]
+            law = {d: _flip_chance(product, power[d]) for d in set(row)}
+            low.append(tuple(max(Fraction(0), from_exact(law[d].lower())) for d in row))
+            high.append(tuple(from_exact(law[d].upper()) for d in row))
+    return Enclosure(tuple(range(len(distances))), tuple(range(size)), tuple(low), tuple(high))
+
+
+def _flip_chance(product: Sequence[arb], accepted: arb) -> arb:
+    quotient, total = arb(0), arb(0)
+    for k, coefficient in enumerate(product[:-1]):
+        quotient = coefficient + accepted * quotient
+        total += quotient / (k + 1)
+    return accepted * total

@@ -235,7 +235,7 @@ class _Master:
         return value, self._basis.apply(multipliers[:size]), belief
 
     def _run(self) -> bool:
-        """Solve from the last basis; if the solver loses its way, start afresh with one method after another."""
+        """Solve from the last basis; if the solver loses its way, afresh, with one method after another."""
         self._model.run()
         for option, value in RESCUES:
             if self._model.getModelStatus() == self._optimal:
