@@ -55,10 +55,10 @@ SELECT party, MEDIAN(age) FROM votes GROUP BY party
 -- becomes
 SELECT "r"."k0" AS "k0", "r"."x" AS "x", count(*) AS "m0"
 FROM (SELECT "t0"."party" AS "k0", (CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END - 18::BIGINT) AS "x"
-FROM "votes" AS "t0"
-WHERE ("t0"."party" IN ('x', 'y'))) AS "r"
+FROM "votes" AS "t0") AS "r"
 WHERE (NOT ("r"."x" IS NULL))
 GROUP BY "r"."k0", "r"."x"
+HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('x', 'y'))
 
 
 -- The most common value is chosen among the declared ones.

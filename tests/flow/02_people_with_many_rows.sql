@@ -21,16 +21,18 @@ SELECT ward, COUNT(*) FROM visits WHERE age >= 18 GROUP BY ward
 WITH "person_rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
 FROM "visits" AS "t0"
-WHERE (("t0"."age" >= 18) AND (NOT ("t0"."patient_id" IS NULL)) AND ("t0"."ward" IN ('A', 'B', 'C')))
+WHERE (("t0"."age" >= 18) AND (NOT ("t0"."patient_id" IS NULL)))
 ),
 "people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "person_rows" AS "r"
+WHERE ("r"."k0" IN ('A', 'B', 'C'))
 GROUP BY "r"."u"
 )
 SELECT "r"."k0" AS "k0", sum("p"."w") AS "m0"
 FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
 GROUP BY "r"."k0"
+HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
 
 
 -- Sums carry the same weights.
@@ -39,16 +41,18 @@ SELECT ward, SUM(cost) FROM visits GROUP BY ward
 WITH "person_rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0", CAST(CASE WHEN isfinite("t0"."cost") THEN CAST(least(greatest(floor("t0"."cost" * 100.0e0 + 0.5e0), 0.0e0), 500000.0e0) AS BIGINT) END AS INTEGER) AS "a0"
 FROM "visits" AS "t0"
-WHERE ((NOT ("t0"."patient_id" IS NULL)) AND ("t0"."ward" IN ('A', 'B', 'C')))
+WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
 "people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "person_rows" AS "r"
+WHERE ("r"."k0" IN ('A', 'B', 'C'))
 GROUP BY "r"."u"
 )
 SELECT "r"."k0" AS "k0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m0"
 FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
 GROUP BY "r"."k0"
+HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
 
 
 -- So do averages, and numerator and denominator agree.

@@ -203,23 +203,32 @@ def _weighed(checked: Checked, weighed: Sequence[tuple[int, Measurement]]) -> St
     keys = _keys(checked.keys.columns)
     if checked.rows.rows is None:
         source: Source = Inner(_person_rows(checked, named, unit=False, admit=False), "r")
-        # Comparing each group's key is much cheaper than comparing each row's, as the engine would
-        # if it could see that the condition is about the key alone.
-        shown = conjunction(
-            tuple(
-                part
-                for name, column in zip(keys, checked.keys.columns, strict=True)
-                for part in _admitted(column, Call("grouped", (Column("r", name),)), checked)
-                if isinstance(part, Among)
-            )
-        )
         sums = [_plain(slot, column) for slot, column in zip(slots, columns, strict=True)]
         items = (*zip(keys, _of("r", keys), strict=True), *zip(outputs, sums, strict=True))
-        return Statement((), Query(items, source, None, _of("r", keys), shown), len(keys), outputs)
+        return Statement((), Query(items, source, None, _of("r", keys), _shown(checked)), len(keys), outputs)
     parts, source, weight = _weights(checked, named)
     sums = [_weighted(slot, column, weight) for slot, column in zip(slots, columns, strict=True)]
     items = (*zip(keys, _of("r", keys), strict=True), *zip(outputs, sums, strict=True))
-    return Statement(parts, Query(items, source, None, _of("r", keys)), len(keys), outputs)
+    return Statement(parts, Query(items, source, None, _of("r", keys), _shown(checked)), len(keys), outputs)
+
+
+def _listed(checked: Checked, wrap: str | None) -> Scalar | None:
+    """Return the condition that keys are among their declared values, on the columns of the rows."""
+    parts: list[Scalar] = []
+    for name, column in zip(_keys(checked.keys.columns), checked.keys.columns, strict=True):
+        own: Scalar = Column("r", name)
+        tested = own if wrap is None else Call(wrap, (own,))
+        parts += [part for part in _admitted(column, tested, checked) if isinstance(part, Among)]
+    return conjunction(tuple(parts))
+
+
+def _shown(checked: Checked) -> Scalar | None:
+    """Return the condition on a group to be shown.
+
+    Comparing each group's key is much cheaper than comparing each row's, as the engine would if it could see
+    that the condition is about the key alone.
+    """
+    return _listed(checked, "grouped")
 
 
 def _plain(slot: _Slot, column: str | None) -> Scalar:
@@ -236,12 +245,12 @@ def _weights(
     """Return the rows joined with their people's weights, and a row's weight."""
     limit = given(checked.contribution).total
     one = weight_of(checked)
-    rows = _person_rows(checked, named, unit=True)
+    rows = _person_rows(checked, named, unit=True, admit=False)
     per_row = Call("least", (Literal(one), Call("quotient", (Literal(one * limit), Call("count_rows", ())))))
     people = Query(
         (("u", Column("r", "u")), ("w", Call("narrow", (per_row,)))),
         Named(ROWS, "r"),
-        None,
+        _listed(checked, None),
         (Column("r", "u"),),
     )
     source = Joined(Named(ROWS, "r"), Named(PEOPLE, "p"), Call("eq", (Column("r", "u"), Column("p", "u"))))
@@ -402,15 +411,14 @@ def _selection(checked: Checked, position: int, selection: Selection) -> Stateme
         seen = Among(Column("r", "x"), tuple(Literal(value) for value in selection.values))
     if weight_of(checked) == 1:
         parts: tuple[tuple[str, Query], ...] = ()
-        source: Source = Inner(_person_rows(checked, named, unit=False), "r")
+        source: Source = Inner(_person_rows(checked, named, unit=False, admit=False), "r")
         total: Scalar = Call("count_rows", ())
     else:
         parts, source, weight = _weights(checked, named)
         total = Call("sum", (weight,))
     items = (*zip(columns, _of("r", columns), strict=True), (output, total))
-    return Statement(
-        parts, Query(items, source, seen, _of("r", columns)), len(columns), (output,), cells=True
-    )
+    body = Query(items, source, seen, _of("r", columns), _shown(checked))
+    return Statement(parts, body, len(columns), (output,), cells=True)
 
 
 def needs_choice(checked: Checked) -> bool:
