@@ -225,3 +225,21 @@ def test_the_profile_lies_above_every_pair_of_neighbours(steps):
                         sum(max(0.0, float(a) - x * float(b)) for a, b in zip(p, q, strict=True))
                         <= claimed + 1e-12
                     )
+
+
+@given(alphas, score_lists)
+def test_enclosures_hold_the_exact_law(alpha, scores):
+    choice = Exponential(alpha)
+    for exact, around in zip(choice.pmf(scores), choice.chances(scores), strict=True):
+        assert around.low <= exact <= around.high <= around.low * (1 + Fraction(1, 2**60))
+
+
+def test_scores_too_far_apart_for_fractions_still_have_enclosures():
+    choice = Exponential.calibrate(epsilon=1)
+    with pytest.raises(ParameterError, match="use chances"):
+        choice.pmf([10**9, 0])
+    likely, unlikely = choice.chances([10**5, 0])
+    assert likely.low > 1 - Fraction(1, 10**9)
+    assert 0 < unlikely.low <= unlikely.high < Fraction(1, 10**20_000)
+    levels = Levels.of([0, -3000], [1, 2**4000])
+    assert sum(around.high for around in choice.chances(levels)) >= 1

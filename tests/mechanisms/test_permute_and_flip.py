@@ -151,3 +151,20 @@ def test_bad_scores_are_refused(scores):
 def test_bad_ratios_are_refused(alpha):
     with pytest.raises(ParameterError, match="alpha"):
         PermuteAndFlip(Fraction(alpha))
+
+
+@given(alphas, score_lists)
+def test_enclosures_hold_the_exact_law(alpha, scores):
+    choice = PermuteAndFlip(alpha)
+    for exact, around in zip(choice.pmf(scores), choice.chances(scores), strict=True):
+        assert around.low <= exact <= around.high <= around.low * (1 + Fraction(1, 2**60))
+
+
+def test_hundreds_of_candidates_far_apart_have_enclosures():
+    choice = PermuteAndFlip.calibrate(epsilon="0.01")
+    scores = [37 * place % 1000 for place in range(300)]
+    with pytest.raises(ParameterError, match="use chances"):
+        choice.pmf(scores)
+    around = choice.chances(scores)
+    assert sum(each.low for each in around) <= 1 <= sum(each.high for each in around)
+    assert max(range(300), key=lambda place: around[place].low) == scores.index(max(scores))

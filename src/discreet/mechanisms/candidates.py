@@ -5,20 +5,25 @@ that every probability is rational; rational scores become integers when they an
 multiplied by a common denominator, which changes neither the selection nor its privacy.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, positive, probability
+from discreet.exact.number import Real, from_exact, positive, probability
+from discreet.privacy.bounds import Bounds
 from discreet.privacy.sensitivity import Sensitivity
 
 Scores = Sequence[int] | NDArray[Any]
 
 SAFE = 2**62
+
+LONGEST = 2**24
+"""Bits of the largest power that an exact law may need; beyond, only enclosures are computed."""
 
 
 def gaps(scores: Scores) -> NDArray[Any]:
@@ -38,6 +43,26 @@ def gaps(scores: Scores) -> NDArray[Any]:
         return np.asarray(best - array.astype(np.int64))
     exact: NDArray[Any] = best - array.astype(object)
     return exact.astype(np.int64) if best - worst < SAFE else exact
+
+
+def expandable(alpha: Fraction, furthest: int) -> None:
+    """Refuse to write out a law whose exact fractions would have millions of digits."""
+    if furthest * alpha.denominator.bit_length() > LONGEST:
+        raise ParameterError(
+            "these scores are so far apart that exact fractions would have millions of digits; use chances"
+        )
+
+
+def enclosed(law: Callable[[], Sequence[arb]], bits: int = 64) -> tuple[Bounds, ...]:
+    """Return rationals around each probability, agreeing to `bits`, raising the precision until they do."""
+    precision = 2 * bits
+    while True:
+        with ctx.workprec(precision):
+            values = law()
+            if all(value.rel_accuracy_bits() >= bits for value in values):
+                ends = [(from_exact(value.lower()), from_exact(value.upper())) for value in values]
+                return tuple(Bounds(max(low, Fraction(0)), min(high, Fraction(1))) for low, high in ends)
+        precision *= 2
 
 
 def reach(sensitivity: Sensitivity | Real, *, monotone: bool) -> Fraction:

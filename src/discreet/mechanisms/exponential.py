@@ -33,13 +33,25 @@ from math import ceil, log
 from typing import Any
 
 import numpy as np
+from flint import arb
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, at_most, ball, enclose, least_integer, log_up, probability
 from discreet.exact.sample import choose_powers, uniform_below
-from discreet.mechanisms.candidates import Scores, gaps, mean_gap, one_of, quantile_of_gap, reach, several
+from discreet.mechanisms.candidates import (
+    Scores,
+    enclosed,
+    expandable,
+    gaps,
+    mean_gap,
+    one_of,
+    quantile_of_gap,
+    reach,
+    several,
+)
 from discreet.mechanisms.geometric import log_ratio, ratio
+from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.loss import BoundedRangeLoss
 from discreet.privacy.sensitivity import Sensitivity
@@ -94,10 +106,26 @@ class Exponential:
         distance = gaps(scores.scores if isinstance(scores, Levels) else scores)
         sizes = [1] * len(distance) if levels is None else [int(size) for size in levels.sizes]
         over, under, furthest = self.alpha.numerator, self.alpha.denominator, int(distance.max())
+        expandable(self.alpha, furthest)
         power = {int(g): over ** int(g) * under ** (furthest - int(g)) for g in set(distance.tolist())}
         weights = [size * power[int(g)] for g, size in zip(distance, sizes, strict=True)]
         whole = sum(weights)
         return tuple(Fraction(weight, whole) for weight in weights)
+
+    def chances(self, scores: Scores | Levels) -> tuple[Bounds, ...]:
+        """Return rationals around each probability; unlike `pmf`, for scores however far apart."""
+        levels = scores if isinstance(scores, Levels) else None
+        distance = [int(gap) for gap in gaps(scores.scores if isinstance(scores, Levels) else scores)]
+        sizes = [1] * len(distance) if levels is None else [int(size) for size in levels.sizes]
+
+        def law() -> list[arb]:
+            slope = ball(self.alpha).log()
+            power = {gap: (slope * gap).exp() for gap in set(distance)}
+            weights = [power[gap] * size for gap, size in zip(distance, sizes, strict=True)]
+            whole = sum(weights, arb(0))
+            return [weight / whole for weight in weights]
+
+        return enclosed(law)
 
     def sample(self, scores: Scores | Levels) -> int:
         """Return the position of one candidate; for levels, the integer that was selected."""

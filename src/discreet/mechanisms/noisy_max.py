@@ -29,9 +29,19 @@ import numpy as np
 from discreet.exact.number import Real, least_integer, log_up, probability
 from discreet.exact.perturb import add
 from discreet.exact.sample import geometric, two_sided_geometric, uniform_below
-from discreet.mechanisms.candidates import Scores, gaps, mean_gap, one_of, quantile_of_gap, reach, several
+from discreet.mechanisms.candidates import (
+    Scores,
+    expandable,
+    gaps,
+    mean_gap,
+    one_of,
+    quantile_of_gap,
+    reach,
+    several,
+)
 from discreet.mechanisms.geometric import ratio
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip, flip_law
+from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity
 
@@ -63,7 +73,14 @@ class NoisyMax:
         distances = [int(gap) for gap in gaps(scores)]
         if not self.two_sided:
             return flip_law(self.alpha, distances)
+        expandable(self.alpha, sum(distances) * len(distances))
         return _two_sided_law(self.alpha, distances)
+
+    def chances(self, scores: Scores) -> tuple[Bounds, ...]:
+        """Return rationals around each probability; for one-sided noise, however far apart the scores."""
+        if not self.two_sided:
+            return PermuteAndFlip(self.alpha).chances(scores)
+        return tuple(Bounds.exactly(p) for p in self.pmf(scores))
 
     def sample(self, scores: Scores) -> int:
         """Return the position of one candidate."""

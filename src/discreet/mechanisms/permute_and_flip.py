@@ -29,15 +29,29 @@ References.  McKenna, Sheldon, NeurIPS 2020.  Noise form: Ding, Kifer, Steinke, 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from math import ceil, lcm, log, prod
+from operator import mul
 from typing import Any
 
 import numpy as np
+from flint import arb, arb_poly
 
 from discreet.exact.number import Real, at_most, ball, enclose, least_integer, log_up, probability
 from discreet.exact.sample import geometric, uniform_below
-from discreet.mechanisms.candidates import Scores, gaps, mean_gap, one_of, quantile_of_gap, reach, several
+from discreet.mechanisms.candidates import (
+    Scores,
+    enclosed,
+    expandable,
+    gaps,
+    mean_gap,
+    one_of,
+    quantile_of_gap,
+    reach,
+    several,
+)
 from discreet.mechanisms.geometric import log_ratio, ratio
+from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity
 
@@ -61,6 +75,30 @@ class PermuteAndFlip:
     def pmf(self, scores: Scores) -> tuple[Fraction, ...]:
         """Return the probability of each candidate."""
         return flip_law(self.alpha, [int(gap) for gap in gaps(scores)])
+
+    def chances(self, scores: Scores) -> tuple[Bounds, ...]:
+        """Return rationals around each probability; unlike `pmf`, for thousands of candidates far apart."""
+        distances = [int(gap) for gap in gaps(scores)]
+        different = sorted(set(distances))
+
+        def law() -> list[arb]:
+            slope = ball(self.alpha).log()
+            weight = {gap: (slope * gap).exp() for gap in different}
+            factors = [arb_poly([1, -weight[gap]]) ** (distances.count(gap) - 1) for gap in different]
+            single = [arb_poly([1, -weight[gap]]) for gap in different]
+            # All but one: what comes before it times what comes after it.
+            before = list(
+                accumulate((f * s for f, s in zip(factors, single, strict=True)), mul, initial=arb_poly([1]))
+            )
+            after = arb_poly([1])
+            chance = {}
+            for place in reversed(range(len(different))):
+                others = before[place] * after * factors[place]
+                chance[different[place]] = weight[different[place]] * others.integral()(arb(1))
+                after = after * factors[place] * single[place]
+            return [chance[gap] for gap in distances]
+
+        return enclosed(law)
 
     def sample(self, scores: Scores) -> int:
         """Return the position of one candidate."""
@@ -112,6 +150,7 @@ class PermuteAndFlip:
 def flip_law(alpha: Fraction, distances: Sequence[int]) -> tuple[Fraction, ...]:
     """Return the probability of each candidate, from their gaps."""
     over, under = alpha.numerator, alpha.denominator
+    expandable(alpha, sum(distances) * len(distances))
     # With the integer factors f_j(t) = under**g_j - over**g_j t, all arithmetic is on integers.
     factors = {gap: (under**gap, -(over**gap)) for gap in set(distances)}
     product = [1]
