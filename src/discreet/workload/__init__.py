@@ -23,7 +23,9 @@ from discreet.workload.linear import (
 from discreet.workload.marginal import MarginalPlan, plan_marginals
 from discreet.workload.optimise import certified_optimum
 from discreet.workload.plan import Candidate, Plan, plan
+from discreet.workload.quantile import Quantile, quantiles
 from discreet.workload.reconcile import Answers, Estimate, Measurement, reconcile
+from discreet.workload.record import describe
 from discreet.workload.strategy import (
     Dense,
     Hierarchy,
@@ -35,6 +37,7 @@ from discreet.workload.strategy import (
     rounded,
 )
 from discreet.workload.stream import Count, Stream, counter_for
+from discreet.workload.synthetic import Synthetic, synthesise
 from discreet.workload.table import (
     MarginalAnswers,
     MeasuredMarginals,
@@ -63,8 +66,10 @@ __all__ = [
     "Plan",
     "Prefix",
     "Product",
+    "Quantile",
     "Strategy",
     "Stream",
+    "Synthetic",
     "Total",
     "Union",
     "Wavelet",
@@ -72,14 +77,17 @@ __all__ = [
     "answer_marginals",
     "certified_optimum",
     "counter_for",
+    "describe",
     "error",
     "identity",
     "itself",
     "measure_marginals",
     "plan",
     "plan_marginals",
+    "quantiles",
     "reconcile",
     "rounded",
+    "synthesise",
     "tabulate",
     "workload_sensitivity",
 ]

@@ -1,0 +1,65 @@
+"""Quantiles read off one released histogram, with intervals that hold for each of them.
+
+For a level q the question is where the running count P_j first reaches q T, T the total.  P_j - q T is a
+linear question about the released estimate, so its variance is known; its sign at every cell bounds where the
+quantile of the data lies.  All levels come from one measurement, at no further cost.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from discreet.errors import ParameterError
+from discreet.exact.number import Real, rational
+from discreet.workload.linear import Floats, Prefix
+from discreet.workload.reconcile import Answers, Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Quantile:
+    """The cell that holds a quantile, and the cells between which it lies with the stated confidence."""
+
+    level: float
+    cell: int
+    low: int
+    high: int
+
+
+def quantiles(estimate: Estimate, levels: Sequence[Real], *, beta: Real = "0.05") -> tuple[Quantile, ...]:
+    """Return quantiles of the estimated histogram; each interval fails with probability about beta."""
+    if len(estimate.inverses) != 1:
+        raise ParameterError("quantiles are read off one ordered attribute")
+    covariance = _running_covariance(estimate)
+    running = np.maximum.accumulate(np.cumsum(estimate.cells))
+    raw = Prefix(estimate.cells.size).apply(estimate.cells)
+    out = []
+    for given in levels:
+        q = float(rational(given, "level"))
+        if not 0 <= q <= 1:
+            raise ParameterError(f"the level of a quantile must lie between 0 and 1, got {given}")
+        own, cross, whole = np.diagonal(covariance), covariance[:, -1], covariance[-1, -1]
+        spread = np.maximum(own - 2 * q * cross + q * q * whole, 0)
+        radius = Answers(raw, spread, estimate.bell).radius(beta)
+        ahead = raw - q * raw[-1]
+        cell = _first(running - q * running[-1] >= -1e-9 * max(1.0, abs(float(running[-1]))))
+        low, high = _first(ahead + radius >= 0), _last_negative(ahead - radius) + 1
+        out.append(Quantile(q, cell, min(low, cell), max(min(high, raw.size - 1), cell)))
+    return tuple(out)
+
+
+def _running_covariance(estimate: Estimate) -> Floats:
+    inverse = estimate.inverses[0]
+    if estimate.known_total:
+        share = inverse.sum(axis=1)
+        inverse = inverse - np.outer(share, share) / float(share.sum())
+    return np.cumsum(np.cumsum(inverse, axis=0), axis=1)
+
+
+def _first(hits: "np.ndarray[tuple[int], np.dtype[np.bool_]]") -> int:
+    return int(np.argmax(hits)) if bool(hits.any()) else hits.size - 1
+
+
+def _last_negative(values: Floats) -> int:
+    below = np.flatnonzero(values < 0)
+    return int(below[-1]) if below.size else -1
