@@ -107,6 +107,9 @@ def optimal(
     if prior is None:
         prior = Prior.uniform(len(graph))
     problem = Problem(graph, prior if isinstance(prior, Prior) else Prior.of(prior), loss)
+    constant = _constant(problem, level, slack, aim)
+    if constant is not None:
+        return Optimal(constant, check(constant), "a constant guess")
     if graph.is_path and aim is Aim.AVERAGE and not slack:
         counted = _counted(problem, level)
         if counted is not None and counted.gap <= Fraction(tolerance) * loss.span:
@@ -130,9 +133,6 @@ def _counted(problem: Problem, level: Level) -> Optimal | None:
 def _solve(
     problem: Problem, level: Level, delta: Fraction, aim: Aim, tolerance: float
 ) -> tuple[Certificate, str]:
-    trivial = _constant(problem, level, delta, aim)
-    if trivial is not None:
-        return trivial, "a constant guess"
     if delta:
         return approximate_certificate(problem, level, delta), "direct linear program"
     parts = _parts(problem)
