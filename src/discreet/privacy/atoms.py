@@ -116,6 +116,19 @@ class AtomsLoss:
         return AtomsLoss(tuple(_pair_of(curve)))
 
 
+def multiplied(laws: Iterable[tuple[AtomsLoss, int]], effort: int) -> AtomsLoss | None:
+    """Return the exact law of independent releases, or None if that takes more than `effort` products."""
+    atoms: tuple[Atom, ...] = ((Fraction(1), Fraction(1)),)
+    for law, n in laws:
+        for _ in range(n):
+            effort -= len(atoms) * len(law.atoms)
+            if effort < 0:
+                return None
+            # An outcome impossible under both laws of the pair drops out by itself.
+            atoms = _merged((p * a, q * b) for p, q in atoms for a, b in law.atoms)
+    return AtomsLoss(atoms)
+
+
 def _merged(pairs: Iterable[Atom]) -> tuple[Atom, ...]:
     """Return the atoms with equal ratios added up, in falling order of ratio."""
     table: dict[Fraction | None, list[Fraction]] = {}

@@ -22,6 +22,7 @@ from flint import arb
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, ball, enclose, non_negative
+from discreet.privacy.atoms import AtomsLoss, multiplied
 from discreet.privacy.bounds import FULLY, Bounds
 from discreet.privacy.filter import Cost
 from discreet.privacy.guarantee import (
@@ -47,6 +48,9 @@ from discreet.privacy.route import (
     tight_delta,
     tight_epsilon,
 )
+
+_EFFORT = 20_000
+"""Finite laws are multiplied out exactly while this many products of atoms are enough."""
 
 
 @runtime_checkable
@@ -95,8 +99,9 @@ class Composition:
     def epsilon(self, delta: Real = 0) -> Bounds:
         """Return the smallest epsilon that the whole promises at this delta."""
         at = small_delta(delta)
-        if len(self) == 1:
-            return self.parts[0][0].epsilon(at)
+        alone = self._alone()
+        if alone is not None:
+            return alone.epsilon(at)
         slack_low, slack_high = self.slack
         if at < slack_high:
             return Bounds(Fraction(0), None, "no epsilon is enough: the slacks alone exceed this delta")
@@ -114,8 +119,9 @@ class Composition:
     def delta(self, epsilon: Real) -> Bounds:
         """Return the smallest delta that the whole promises at this epsilon."""
         at = non_negative(epsilon, "epsilon")
-        if len(self) == 1:
-            return self.parts[0][0].delta(at)
+        alone = self._alone()
+        if alone is not None:
+            return alone.delta(at)
         slack_low, slack_high = self.slack
         releases = self.releases()
         route, high = _best([(route, route.delta(releases, at)) for route in _wanted(releases)])
@@ -149,6 +155,15 @@ class Composition:
     def __len__(self) -> int:
         """Return the number of releases."""
         return sum(n for _, n in self.parts)
+
+    def _alone(self) -> Guarantee | None:
+        """Return the single guarantee that the whole amounts to exactly, where there is one."""
+        if len(self) == 1:
+            return self.parts[0][0]
+        finite = [(part.law, n) for part, n in self.parts if isinstance(part, Profile)]
+        atoms = [(law, n) for law, n in finite if isinstance(law, AtomsLoss)]
+        product = multiplied(atoms, _EFFORT) if len(atoms) == len(self.parts) else None
+        return None if product is None else Profile(product)
 
     @staticmethod
     def _line(route: Route, releases: Releases, delta: Fraction, slack: Fraction) -> Fraction | None:

@@ -40,6 +40,7 @@ summation in option pricing: Abate and Whitt, Queueing Systems 10, 1992.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import ceil, exp, inf, log, pi, sqrt
 
 import numpy as np
@@ -88,6 +89,31 @@ def _folds(total: LossSum, theta: float, smoothing: float) -> Folds:
     return Folds(left, log_moment(theta - left), right, log_moment(theta + right))
 
 
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Terms of a sum before they are turned by exp(i t x), with what bounds the error of the turned sum."""
+
+    real: Reals
+    imag: Reals
+    error: float
+    error_per_turn: float
+
+    @classmethod
+    def of(cls, values: Complexes, errors: Reals, t: Reals) -> "Row":
+        """Return the row of these terms, each known up to its error."""
+        sizes = np.abs(values)
+        fixed = float(errors.sum()) + 96 * UNIT * float(sizes.sum())
+        per_turn = 8 * UNIT * float((t * sizes).sum())
+        return cls(values.real.copy(), values.imag.copy(), fixed, per_turn)
+
+    def turned(self, t: Reals, x: float, window: float) -> tuple[float, float]:
+        """Return the sum of all terms, those at negative t by symmetry, and a bound on its error."""
+        angle = t * x
+        total = float((self.real * np.cos(angle) - self.imag * np.sin(angle)).sum())
+        slip = 2 * (self.error + abs(x) * self.error_per_turn) * (1 + 1e-9)
+        return (2 * total - float(self.real[0])) / window, slip / window
+
+
 @dataclass(frozen=True)
 class Samples:
     """The characteristic function of the tilted sum at multiples of 2 pi / window, from 0 on."""
@@ -108,20 +134,40 @@ class Samples:
     """Bounds on what lies beyond the last sample: of the curve, and of the density."""
     folds: Folds
 
+    @cached_property
+    def payoff(self) -> Row:
+        """Return the terms of the curve for losses not on a lattice."""
+        s = float(self.theta) + 1j * self.t
+        weight = np.asarray(1 / (s * (1 + s)), dtype=np.complex128)
+        return self.row(weight, 8 * UNIT * np.abs(weight))
+
+    @cached_property
+    def density(self) -> Row:
+        """Return the terms of the density."""
+        return Row.of(self.phi, self.error, self.t)
+
+    def row(self, weight: Complexes, weight_error: Reals) -> Row:
+        """Return the terms with weights known up to an error."""
+        return Row.of(
+            self.phi * weight, self.error * np.abs(weight) + np.abs(self.phi) * weight_error, self.t
+        )
+
     def folded(self, at: float) -> float:
         """Return a bound on what sampling adds at epsilon = at."""
         slack = 2 * self.log_scale_error + 1e-9
         return self.folds.bound(float(self.theta), at, self.window, self.log_scale, slack)
 
 
-def sample(total: LossSum, theta: float, epsilon: Fraction, widen: float = 1.0) -> Samples:
-    """Return the samples that serve epsilons near the given one."""
+def sample(
+    total: LossSum, theta: float, epsilon: Fraction, *, widen: float = 1.0, coarse: bool = False
+) -> Samples:
+    """Return the samples that serve epsilons near the given one; coarse ones are few and smoothed more."""
     tilt = Fraction(float(np.float32(theta)))
     theta, at = float(tilt), float(epsilon)
     spread = _spread(total, theta)
     small = _TOLERANCE / ((1 + theta) * (1 + theta * spread))
     window = widen * _window(total, theta, at, spread, small)
-    most = min(max(_MOST_WORK // total.work, _FEWEST_SAMPLES), _MOST_SAMPLES)
+    most = min(max(_MOST_WORK // total.work, _FEWEST_SAMPLES), _FEWEST_SAMPLES if coarse else _MOST_SAMPLES)
     grid = total.common_lattice
     if grid is not None and window / float(grid[1]) <= most:
         count = max(ceil(window / float(grid[1])) | 1, 3)
@@ -228,37 +274,24 @@ class Enclosed:
 
 def curve(samples: Samples, epsilon: Fraction) -> Enclosed:
     """Return D(epsilon), enclosed."""
-    t = samples.t
-    turn = t * float(samples.centre - epsilon)
-    integrand = samples.phi * (np.cos(turn) + 1j * np.sin(turn))
-    error = samples.error + np.abs(samples.phi) * UNIT * (16 + 8 * np.abs(turn))
-    weight, weight_error = _weights(samples, epsilon)
-    value, slip = _total(
-        samples, integrand * weight, error * np.abs(weight) + np.abs(integrand) * weight_error
-    )
+    turn = float(samples.centre - epsilon)
+    row = samples.payoff if samples.lattice is None else samples.row(*_lattice_weights(samples, epsilon))
+    value, slip = row.turned(samples.t, turn, samples.window)
     high = value + slip + samples.missing[0]
     low = value - slip - samples.missing[0] - samples.folded(float(epsilon))
     if samples.smoothing:
-        density, density_slip = _total(samples, integrand, error)
+        density, density_slip = samples.density.turned(samples.t, turn, samples.window)
         bump = samples.smoothing * exp(samples.smoothing / 8)
         low -= bump * (density + density_slip + samples.missing[1]) * (1 + 1e-12)
     log_scale = Fraction(samples.log_scale) - samples.theta * epsilon
     return Enclosed(log_scale, samples.log_scale_error, low, high)
 
 
-def _total(samples: Samples, values: Complexes, errors: Reals) -> tuple[float, float]:
-    """Return the sum over all samples, the negative ones by symmetry, and a bound on its error."""
-    step = 1 / samples.window
-    value = step * (2 * float(values.real.sum()) - float(values[0].real))
-    size = float(np.abs(values).sum())
-    return value, step * 2 * (float(errors.sum()) + 64 * UNIT * size) * (1 + 1e-9)
-
-
-def _weights(samples: Samples, epsilon: Fraction) -> tuple[Complexes, Reals]:
-    s = float(samples.theta) + 1j * samples.t
+def _lattice_weights(samples: Samples, epsilon: Fraction) -> tuple[Complexes, Reals]:
+    """Return step * G(s) and a bound on its error."""
     if samples.lattice is None:
-        weight = np.asarray(1 / (s * (1 + s)), dtype=np.complex128)
-        return weight, 8 * UNIT * np.abs(weight)
+        raise AssertionError("lattice weights need a lattice")
+    s = float(samples.theta) + 1j * samples.t
     point, step = samples.lattice
     first = (point - epsilon) % step
     h, x = float(step), float(first if first else step)

@@ -1,11 +1,11 @@
 """The curve of a sum of losses and its inverse, as rationals on both sides of the truth."""
 
 from fractions import Fraction
-from math import inf, isfinite
+from math import inf, isfinite, log
 
 from discreet.exact.number import exp_bounds, log_bounds
 from discreet.privacy.fourier import Enclosed, Samples, curve, sample
-from discreet.privacy.total import LossSum, chernoff, saddle
+from discreet.privacy.total import LossSum, chernoff, least_tilt, saddle
 
 Enclosure = tuple[Fraction, Fraction]
 
@@ -27,26 +27,29 @@ def epsilon_at(total: LossSum, delta: Fraction) -> Enclosure:
     most = inf if total.ceiling is None else float(total.ceiling) * (1 - 2.0**-44)
     goal = float(log_bounds(delta)[0])
     start = min(max(reach, 0.0), most)
-    samples, _ = _sampled_curve(total, theta, Fraction(start))
-    guess = min(_root(samples, start, goal), most)
+    rough = sample(total, max(theta, least_tilt(total)), Fraction(start), coarse=True)
+    guess = min(_root(rough, start, goal), most)
     if guess <= 0:
         if delta_at(total, Fraction(0))[1] <= delta:
             return Fraction(0), Fraction(0)
         guess = 0.0
-    samples, there = _sampled_curve(total, saddle(total, Fraction(guess)), Fraction(guess))
+    samples, _ = _sampled_curve(total, saddle(total, Fraction(guess)), Fraction(guess))
+    guess = min(max(_root(samples, guess, goal), 0.0), most)
+    there = curve(samples, Fraction(guess))
     low, high = there.logs()
     centre, step = guess, 2.0**-44 * guess + 2.0**-200
     if isfinite(low):
         centre += ((low + high) / 2 - goal) / float(samples.theta)
         step = 2.0**-50 * guess + (high - low + 4 * there.error) / float(samples.theta)
-    return _below(samples, centre, step, delta), _above(samples, centre, step, delta)
+    low_end = _below(samples, centre, step, delta)
+    return low_end, max(low_end, _above(samples, centre, step, delta, Fraction(max(reach, 0.0))))
 
 
 def _sampled_curve(total: LossSum, theta: float, epsilon: Fraction) -> tuple[Samples, Enclosed]:
     """Return samples wide enough for this epsilon, and the curve there."""
     widen = 1.0
     while True:
-        samples = sample(total, theta, epsilon, widen)
+        samples = sample(total, theta, epsilon, widen=widen)
         there = curve(samples, epsilon)
         if widen > 4 or samples.smoothing or there.high - there.low <= _ALIASING_GOAL * there.high:
             return samples, there
@@ -56,7 +59,7 @@ def _sampled_curve(total: LossSum, theta: float, epsilon: Fraction) -> tuple[Sam
 def _root(samples: Samples, start: float, goal: float) -> float:
     """Return about where ln D meets the goal, by the secant method; at or below 0 the search ends."""
     slope = float(samples.theta)
-    x, y = start, curve(samples, Fraction(start)).logs()[1]
+    x, y = start, _middle(samples, start)
     for _ in range(40):
         move = (y - goal) / slope
         if not isfinite(move) or abs(move) <= 2.0**-40 * abs(x):
@@ -64,20 +67,28 @@ def _root(samples: Samples, start: float, goal: float) -> float:
         following = x + move
         if following <= 0:
             return following
-        level = curve(samples, Fraction(following)).logs()[1]
+        level = _middle(samples, following)
         if isfinite(level) and level != y:
             slope = max((level - y) / (x - following), 1e-3 * slope)
         x, y = following, level
     return x
 
 
-def _above(samples: Samples, centre: float, step: float, delta: Fraction) -> Fraction:
-    """Return an epsilon at or above the root, proved so; the largest possible loss always is one."""
+def _middle(samples: Samples, at: float) -> float:
+    """Return ln of about the middle of the enclosure."""
+    there = curve(samples, Fraction(at))
+    height = (max(there.low, there.high / 2) + there.high) / 2
+    return log(height) + float(there.log_scale) if height > 0 else -inf
+
+
+def _above(samples: Samples, centre: float, step: float, delta: Fraction, last: Fraction) -> Fraction:
+    """Return an epsilon at or above the root, proved so; the largest loss and Chernoff's bound always are."""
     ceiling = samples.total.ceiling
+    limit = last if ceiling is None else min(last, ceiling)
     while True:
         epsilon = Fraction(max(centre + step, 0.0))
-        if ceiling is not None and epsilon >= ceiling:
-            return ceiling
+        if epsilon >= limit:
+            return limit
         if _enclosed(samples, epsilon, step)[1] <= delta:
             return epsilon
         step *= 2

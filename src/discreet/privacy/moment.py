@@ -71,8 +71,7 @@ def log_moment(law: Law, theta: Reals) -> Reals:
             smooth = float(Fraction(shift**2) / variance) * theta * (theta + 1) / 2
             if variance >= _SMOOTH:
                 return np.asarray(smooth, dtype=np.float64)
-            ripple = np.array([_ripple(law, Fraction(float(x))) for x in theta])
-            return np.asarray(smooth + np.log(ripple), dtype=np.float64)
+            return np.asarray(smooth + np.log(_ripple(law, theta)), dtype=np.float64)
         case ResponseLoss() | GeometricLoss() | LaplaceLoss() | BoundedRangeLoss() | AtomsLoss():
             inner = _below_top(law, theta.astype(np.complex128)).real
             return np.asarray(theta * float(top(law)) + np.log(inner), dtype=np.float64)
@@ -282,18 +281,16 @@ def _loss_at(law: DiscreteGaussianLoss, k: int) -> Fraction:
     return Fraction(law.shift**2 - 2 * k * law.shift) / (2 * law.variance)
 
 
-@lru_cache(maxsize=65536)
-def _ripple(law: DiscreteGaussianLoss, theta: Fraction) -> float:
+def _ripple(law: DiscreteGaussianLoss, theta: Reals) -> Reals:
     """Return the ratio of the discrete moment to the continuous one: theta(theta * shift) / theta(0)."""
-    v = float(law.variance)
+    v, part = float(law.variance), np.mod(theta * law.shift, 1.0)[:, None]
     if law.variance < _POISSON:
-        at = float(theta * law.shift - floor(theta * law.shift))
         steps = np.arange(-12, 13)
-        return float(np.exp(-((steps + at) ** 2) / (2 * v)).sum() / np.exp(-(steps**2) / (2 * v)).sum())
+        whole = np.exp(-(steps**2) / (2 * v)).sum()
+        return np.asarray(np.exp(-((steps + part) ** 2) / (2 * v)).sum(axis=1) / whole)
     m = np.arange(-_REACH, _REACH + 1)
-    turn = float((theta * law.shift) % 1)
     weights = np.exp(-2 * pi**2 * v * m * m)
-    return float((weights * np.cos(2 * pi * m * turn)).sum() / weights.sum())
+    return np.asarray((weights * np.cos(2 * pi * m * part)).sum(axis=1) / weights.sum())
 
 
 def _ripples(law: DiscreteGaussianLoss, theta: Fraction, t: Reals) -> Complexes:

@@ -75,7 +75,9 @@ class Responses:
                 total += excess if above else arb(0, abs(excess).upper())
             return total
 
-        return enclose(curve) if self._compare(self.total, epsilon) else (Fraction(0), Fraction(0))
+        if self._compare(self.total, epsilon) is False:
+            return Fraction(0), Fraction(0)
+        return enclose(curve)
 
     def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction]:
         """Return rationals around the smallest epsilon >= 0 at this delta > 0."""

@@ -227,6 +227,7 @@ def loss_sum(laws: Laws) -> LossSum:
     return LossSum(laws)
 
 
+@lru_cache(maxsize=512)
 def tight_epsilon(laws: Laws, left: Fraction) -> tuple[Fraction, Fraction | None]:
     """Return rationals around the epsilon of the product of the laws at left > 0."""
     if not laws:
@@ -235,6 +236,7 @@ def tight_epsilon(laws: Laws, left: Fraction) -> tuple[Fraction, Fraction | None
     return whole.epsilon(left) if whole is not None else epsilon_at(loss_sum(laws), left)
 
 
+@lru_cache(maxsize=512)
 def tight_delta(laws: Laws, epsilon: Fraction) -> Enclosure:
     """Return rationals around the delta of the product of the laws."""
     if not laws:

@@ -161,13 +161,14 @@ def _common_step(left: Fraction, right: Fraction) -> Fraction:
 
 
 def chernoff(total: LossSum, delta: Fraction) -> tuple[float, float]:
-    """Return a tilt and the epsilon it bounds, near the best: the Renyi bound of order 1 + tilt."""
+    """Return a tilt and the epsilon it bounds, rounded up: the best Renyi bound, of order 1 + tilt."""
     target = float(log_bounds(delta)[0])
 
     def bound(tilts: Reals) -> Reals:
         return np.asarray((total.log_moment(tilts) + chernoff_constant(tilts) - target) / tilts)
 
-    return lowest(bound)
+    theta, value = lowest(bound)
+    return theta, value + (total.log_moment_error(theta) + 2.0**-40 * abs(target) + 2.0**-40) / theta
 
 
 def saddle(total: LossSum, epsilon: Fraction) -> float:
@@ -178,6 +179,14 @@ def saddle(total: LossSum, epsilon: Fraction) -> float:
         return np.asarray(total.log_moment(tilts) - tilts * at - np.log(tilts) - np.log1p(tilts))
 
     return lowest(height)[0]
+
+
+def least_tilt(total: LossSum) -> float:
+    """Return a tilt below which nothing is gained: the inverse of where the untilted sum ends."""
+    step = _TILTS[np.searchsorted(np.abs(total.log_moment(_TILTS)), 1e-3)]
+    one, two = total.log_moment(np.array([step, 2 * step]))
+    mean, variance = (4 * one - two) / (2 * step), max((two - 2 * one) / step**2, 0.0)
+    return float(1 / (abs(mean) + 3 * variance**0.5 + step / 1e9))
 
 
 def lowest(function: Callable[[Reals], Reals]) -> tuple[float, float]:
