@@ -98,9 +98,8 @@ def test_a_long_anchor_is_rewritten_and_stays_short(tmp_path: Path):
     for number in range(1, 301):
         anchor.advance("me", f"d{number % 3}", Mark(number, "a" * 64))
         assert len(anchor.path.read_bytes().splitlines()) <= LINES + 5
-    assert anchor.read() == Marks(
-        "me", {"d0": Mark(999, "a" * 64), "d1": Mark(1000, "a" * 64), "d2": Mark(998, "a" * 64)}
-    )
+    newest = {name: mark.number for name, mark in anchor.read().heads.items()}
+    assert newest == {"d0": 300, "d1": 298, "d2": 299}
 
 
 def test_an_anchor_in_an_impossible_place_says_so(tmp_path: Path):

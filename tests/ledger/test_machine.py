@@ -263,7 +263,7 @@ class LedgerMachine(RuleBasedStateMachine):
             self.ledger.add_analyst("clinic", analyst, reason="came")
         self.model.analysts ^= {analyst}
 
-    @precondition(lambda self: len(self.model.charged) > 5)
+    @precondition(lambda self: len(self.model.charged) > 3)
     @rule()
     def close_dataset(self) -> None:
         self.ledger.close_dataset("clinic", reason="enough")
