@@ -1,0 +1,186 @@
+"""Private answers over ten million rows: how much slower than plain DuckDB, and than other libraries.
+
+One million people, fifty groups, COUNT, SUM and AVG by group.  Every case runs in a process of its own, so
+that its memory can be told; times are medians of five runs of the question alone (opening is shown apart).
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+from benchmarks.peer import ask
+
+ROWS, PEOPLE, GROUPS = 10_000_000, 1_000_000, 50
+QUESTION = "SELECT k, COUNT(*) AS n, SUM(x) AS s, AVG(x) AS a FROM v GROUP BY k"
+HEADS = "SELECT k, COUNT(DISTINCT u) AS p FROM v GROUP BY k"
+COLUMNS = {"k": {"type": "text"}, "x": {"type": "integer", "low": 0, "high": 5000, "nullable": False}}
+KEYS = {**COLUMNS, "k": {"type": "text", "values": [f"g{number:02d}" for number in range(GROUPS)]}}
+LIMITS = {"unit": "u", "rows_per_unit": 8}
+
+CASES: dict[str, tuple[str, dict[str, Any], str]] = {
+    "rows are people": ("row", {"columns": KEYS}, QUESTION),
+    "rows_per_unit": ("person", {"columns": KEYS, **LIMITS}, QUESTION),
+    "rows_per_unit, groups_per_unit": ("person", {"columns": KEYS, **LIMITS, "groups_per_unit": 4}, QUESTION),
+    "  ... people per group": ("person", {"columns": KEYS, **LIMITS, "groups_per_unit": 4}, HEADS),
+    "  ... rows_per_group": (
+        "person",
+        {"columns": KEYS, **LIMITS, "groups_per_unit": 4, "rows_per_group": 2},
+        QUESTION,
+    ),
+    "  ... keys found in the data": (
+        "person",
+        {"columns": COLUMNS, **LIMITS, "groups_per_unit": 4},
+        QUESTION,
+    ),
+    "prepared": ("prepared", {"columns": KEYS, **LIMITS, "prepared": True}, QUESTION),
+}
+
+
+def generate(path: Path) -> None:
+    """Write the table: people and groups are scattered over the rows."""
+    import duckdb
+
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            f"CREATE TABLE v AS SELECT CAST(hash(range * 7 + 1) % {PEOPLE} AS BIGINT) AS u, "
+            f"'g' || lpad(CAST((hash(range) // 1000) % {GROUPS} AS VARCHAR), 2, '0') AS k, "
+            f"CAST((hash(range * 3) // 77) % 5000 AS BIGINT) AS x FROM range({ROWS})"
+        )
+
+
+def timed(run: Callable[[], object], repeats: int = 5) -> float:
+    """Return the median seconds of a run, after one to warm up."""
+    run()
+    seconds = []
+    for _ in range(repeats):
+        start = perf_counter()
+        run()
+        seconds.append(perf_counter() - start)
+    return median(seconds)
+
+
+def memory() -> float:
+    """Return the peak memory of this process in gigabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def plain(path: Path) -> dict[str, float]:
+    import duckdb
+
+    with duckdb.connect(str(path), read_only=True, config={"threads": 2}) as connection:
+        seconds = timed(lambda: connection.execute(QUESTION).fetchall())
+    return {"seconds": seconds, "memory": memory()}
+
+
+def private(path: Path, name: str) -> dict[str, float]:
+    """Time the exact integers, the noise and the post-processing of one question."""
+    from discreet.engines.duckdb import Origin, open_tables, prepare
+    from discreet.engines.exact import Request
+    from discreet.query.allocate import quote
+    from discreet.query.catalog import declare
+    from discreet.query.check import check
+    from discreet.query.prepare import preparation
+    from discreet.query.render import render
+    from discreet.query.rewrite import statements
+    from discreet.query.sql import read
+    from discreet.release.noisy import draw
+
+    kind, table, question = CASES[name]
+    catalog = declare({"tables": {"v": table}})
+    offered = catalog.tables[0].offered
+    opening = perf_counter()
+    source = f"{path}#v"
+    if kind == "prepared":
+        target = path.with_suffix(".prepared.duckdb")
+        prepare("v", Origin(source, offered), preparation(catalog.tables[0]), 7, target)
+        source = f"{target}#v"
+    with open_tables({"v": Origin(source, offered)}, threads=2) as engine:
+        opened = perf_counter() - opening
+
+        def run() -> object:
+            checked = check(read(question), catalog)
+            priced = quote(checked, epsilon=1, delta="1e-6")
+            requests = [Request(render(s), s.keys, s.outputs, s.cells) for s in statements(checked)]
+            return draw(priced, engine.run(requests, 11))
+
+        seconds = timed(run, 3 if kind == "person" else 5)
+    return {"seconds": seconds, "opening": opened, "memory": memory()}
+
+
+def small() -> float:
+    """Return the seconds of a whole private answer on a thousand rows."""
+    import pandas
+
+    import discreet as dp
+
+    frame = pandas.DataFrame(
+        {"u": [n % 200 for n in range(1000)], "k": [f"g{n % 5:02d}" for n in range(1000)], "x": range(1000)}
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        data = dp.open(v=frame, columns=KEYS, **LIMITS, epsilon=1000, ledger=str(Path(folder) / "v.ledger"))
+        turns = iter(range(1, 1000))
+        return timed(
+            lambda: data.query(
+                f"SELECT k, COUNT(*) FROM v WHERE x < {next(turns)} GROUP BY k", epsilon="0.1"
+            ),
+            20,
+        )
+
+
+def apart(*arguments: str) -> dict[str, float]:
+    """Run one case in a process of its own."""
+    command = [sys.executable, "-m", "benchmarks.query", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+
+
+def main() -> None:
+    if len(sys.argv) > 2 and sys.argv[1] == "--case":
+        path, name = Path(sys.argv[2]), sys.argv[3]
+        print(json.dumps(plain(path) if name == "plain" else private(path, name)))
+        return
+    console = Console()
+    grid = Grid(title=f"{ROWS:,} rows, {PEOPLE:,} people, {GROUPS} groups: COUNT, SUM, AVG by group")
+    for heading in ("", "seconds", "x plain", "peak GB", "open s"):
+        grid.add_column(heading, justify="left" if not heading else "right")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "big.duckdb"
+        generate(path)
+        base = apart("--case", str(path), "plain")
+        grid.add_row("plain DuckDB", f"{base['seconds']:.3f}", "1.0", f"{base['memory']:.2f}", "")
+        for name in CASES:
+            found = apart("--case", str(path), name)
+            ratio = found["seconds"] / base["seconds"]
+            opened = f"{found['opening']:.2f}"
+            grid.add_row(
+                f"discreet, {name}",
+                f"{found['seconds']:.3f}",
+                f"{ratio:.1f}",
+                f"{found['memory']:.2f}",
+                opened,
+            )
+        for peer in ("opendp_query", "smartnoise_query"):
+            answers = ask(peer, str(path), str(GROUPS), timeout=1800)
+            if not answers:
+                grid.add_row(peer.removesuffix("_query"), "not installed", "", "", "")
+            for label, found in answers.items():
+                seconds = f"{found['seconds']:.3f}"
+                grid.add_row(
+                    label, seconds, f"{found['seconds'] / base['seconds']:.1f}", f"{found['memory']:.2f}", ""
+                )
+    console.print(grid)
+    console.print(f"a whole answer on 1,000 rows, ledger included: {small() * 1000:.1f} ms")
+
+
+if __name__ == "__main__":
+    main()
