@@ -282,7 +282,15 @@ def test_with_one_possible_truth_nothing_is_lost():
 
 def test_on_a_category_randomised_response_is_optimal_for_the_uniform_prior():
     best = optimal(complete("abcde"), Prior.uniform(5), Loss.zero_one("abcde"), ratio=3)
-    assert abs(best.loss - (1 - Fraction(3, 7))) < Fraction(1, 10**12)
+    assert best.loss == best.bound == 1 - Fraction(3, 7)
+
+
+def test_sums_and_cycles_are_solved_exactly_when_the_level_is_rational():
+    for graph, loss in ((band(12, 4), Loss.absolute(range(13))), (cycle(9), Loss.circular(9))):
+        best = optimal(graph, Prior.proportional(range(1, len(graph) + 1)), loss, ratio=3)
+        assert best.gap == 0
+        assert best.channel.ratio() == 3
+        assert bayes_risk(best.channel, best.prior, loss).high == best.loss
 
 
 def test_large_random_problems_that_stall_plain_column_generation_converge():

@@ -32,7 +32,7 @@ from discreet.utility.check import check
 from discreet.utility.count import count_certificate, remapped_table
 from discreet.utility.graph import Graph
 from discreet.utility.loss import Loss
-from discreet.utility.pricing import Floats, LinearPricer
+from discreet.utility.pricing import Floats, ForestPricer, LinearPricer
 from discreet.utility.prior import Prior
 from discreet.utility.problem import Epsilon, Level, Problem, Ratio, level_of, ratio_bounds
 from discreet.utility.repair import best_flows, exact_basis, repaired_channel, rounded_dual, supported_dual
@@ -245,10 +245,11 @@ def _solve_part(part: _Part, level: Level, aim: Aim, tolerance: float) -> _Solve
     pricer = pricer_for(problem.graph, epsilon, forest=part.forest)
     found = search(problem.graph, loss, prior, epsilon, tolerance=tolerance, pricer=pricer)
     exact = None
-    if average and smallest == largest and len(problem.graph) <= EXACT_SIZE and part.forest:
+    if average and smallest == largest and len(problem.graph) <= EXACT_SIZE:
         exact = exact_basis(problem, found, smallest)
-        if exact is not None and _holds(ChannelCertificate(problem, level, *exact)):
-            return _Solved(part, *exact, None)
+        solved = None if exact is None else _exactly(part, level, *exact, pricer, loss, found.prior)
+        if solved is not None:
+            return solved
     default = int((loss @ found.prior).argmin() if average else loss.max(axis=1).argmin())
     # A degenerate basis may be exactly optimal although its own dual is not feasible.
     channel = exact[0] if exact is not None else repaired_channel(problem, found, smallest, epsilon, default)
@@ -259,10 +260,30 @@ def _solve_part(part: _Part, level: Level, aim: Aim, tolerance: float) -> _Solve
         part = replace(part, problem=problem)
     if isinstance(pricer, LinearPricer):
         rays, hints = pricer.flows(found.prior * loss - found.dual)
-        flows = best_flows(problem, rays, hints, found.dual, largest)
+        target = [Fraction(float(entry)) for entry in found.dual]
+        flows = best_flows(problem, rays, hints, target, largest)
         return _Solved(part, channel, supported_dual(problem, flows, largest), flows)
     draft = ChannelCertificate(problem, level, channel, (), aim=aim)
     return _Solved(part, channel, _feasible_dual(draft, found.dual), None)
+
+
+def _exactly(
+    part: _Part,
+    level: Level,
+    channel: Table,
+    dual: tuple[Fraction, ...],
+    pricer: ForestPricer | LinearPricer,
+    loss: Floats,
+    prior: Floats,
+) -> _Solved | None:
+    """Return the exact solution of a basis, or None when its dual is not feasible."""
+    flows = None
+    if isinstance(pricer, LinearPricer):
+        rays, hints = pricer.flows(prior * loss - np.array([float(entry) for entry in dual]))
+        flows = best_flows(part.problem, rays, hints, dual, ratio_bounds(level)[1], exact=True)
+    if _holds(ChannelCertificate(part.problem, level, channel, dual, flows)):
+        return _Solved(part, channel, dual, flows)
+    return None
 
 
 def _worst_part(problem: Problem, solved: Sequence[_Solved]) -> tuple[Problem, list[_Solved]]:

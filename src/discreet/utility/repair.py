@@ -167,20 +167,21 @@ def best_flows(
     problem: Problem,
     potentials: Potentials,
     hints: Sequence[Mapping[tuple[int, int], float]],
-    dual: Floats,
+    target: Sequence[Fraction],
     largest: Fraction,
+    *,
+    exact: bool = False,
 ) -> tuple[Flow, ...]:
     """Return for each guess the flow that comes closest to supporting a proposed dual.
 
     Candidates are no flow at all, the proposed flow, and the flow along the spanning tree that the proposed
-    one suggests.
+    one suggests; its amounts are rounded unless it is to be exact.
     """
     costs, unit = problem.costs()
-    target = [Fraction(float(entry)) for entry in dual]
     chosen = []
     for row, ray, hint in zip(costs, potentials.tolist(), hints, strict=True):
         need = [Fraction(cost, unit) - d for cost, d in zip(row, target, strict=True)]
-        along = _tree_flow(_spanning_tree(problem.graph, ray, hint), need, largest)
+        along = _tree_flow(_spanning_tree(problem.graph, ray, hint), need, largest, exact=exact)
         chosen.append(max(((), rounded_flow(hint), along), key=lambda flow: min(_left(need, flow, largest))))
     return tuple(chosen)
 
@@ -193,7 +194,9 @@ def _left(need: Sequence[Fraction], flow: Flow, largest: Fraction) -> list[Fract
     return left
 
 
-def _tree_flow(tree: Sequence[tuple[int, int | None]], need: Sequence[Fraction], largest: Fraction) -> Flow:
+def _tree_flow(
+    tree: Sequence[tuple[int, int | None]], need: Sequence[Fraction], largest: Fraction, *, exact: bool
+) -> Flow:
     """Return the flow along a tree that settles every answer but the root exactly.
 
     An optimal flow runs on the tight edges of the best ray, which span the graph.  Leaf by leaf, what an
@@ -204,11 +207,12 @@ def _tree_flow(tree: Sequence[tuple[int, int | None]], need: Sequence[Fraction],
         if parent is None or left[place] == 0:
             continue
         if left[place] < 0:
-            amount = -_down(left[place], FLOW_BITS)
+            amount = -left[place] if exact else -_down(left[place], FLOW_BITS)
             along.append((place, parent, amount))
             left[parent] -= largest * amount
         else:
-            amount = _down(left[place] / largest, FLOW_BITS)
+            share = left[place] / largest
+            amount = share if exact else _down(share, FLOW_BITS)
             along.append((parent, place, amount))
             left[parent] += amount
     return tuple(along)
