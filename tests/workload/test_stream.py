@@ -164,6 +164,7 @@ def test_two_openings_of_one_stream_are_refused(tmp_path):
         Stream.open(path)
     with pytest.raises(LedgerError, match="exists already"):
         Stream.create(20, PURE, path=path)
+    Stream.open(path).close()  # the refusal above let go of the lock
 
 
 def test_damaged_and_unknown_files_are_refused(tmp_path):
@@ -211,5 +212,7 @@ def test_counts_carry_their_deviation_and_the_whole_stream_one_guarantee():
     assert [c.step for c in counts] == list(range(1, 101))
     assert all(c.deviation > 0 for c in counts)
     assert opened.guarantee.cost <= 1
+    assert opened.extend([]) == ()
+    assert opened.last == counts
     with pytest.raises(ParameterError, match="100 steps"):
         opened.add(1)

@@ -19,7 +19,6 @@ A stream is locked while it is open, so that two processes cannot take the same 
 """
 
 import contextlib
-import fcntl
 import json
 import os
 from collections.abc import Iterable, Iterator
@@ -111,9 +110,11 @@ class Stream:
         if path is None:
             return cls(counter)
         file = Path(path)
-        if file.exists():
-            raise LedgerError("the file of a new stream exists already; open it, or choose another name")
         stream = cls(counter, path=file)
+        # Only under the lock is "not there yet" still true when the file is written.
+        if file.exists():
+            stream.close()
+            raise LedgerError("the file of a new stream exists already; open it, or choose another name")
         _replace(file, stream._document(stream._state, ()))
         return stream
 
@@ -179,6 +180,8 @@ class Stream:
         for increment in increments:
             state, value = advance(self.counter, state, increment)
             counts.append(Count(state.step, value, sqrt(self.counter.variance(state.step))))
+        if not counts:
+            return ()
         if self._path is not None:
             try:
                 _replace(self._path, self._document(state, tuple(counts)))
@@ -254,6 +257,10 @@ def _directory(path: Path) -> Iterator[int]:
 
 def _locked(path: Path) -> Any:
     """Return an open, exclusively locked file beside the stream; closing it, or dying, lets go."""
+    try:
+        import fcntl
+    except ImportError as problem:
+        raise LedgerError("durable streams need a system with file locks; this one has none") from problem
     lock = open(path.with_name(path.name + ".lock"), "a", encoding="ascii")  # noqa: SIM115
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
