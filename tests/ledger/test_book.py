@@ -85,6 +85,18 @@ def test_a_request_that_broke_off_runs_again_free_but_at_most_three_times(place:
         assert ledger.verify().trusted
 
 
+def test_an_abandoned_request_stays_spent_and_runs_again_at_once(place: Place):
+    with place.open() as ledger:
+        ledger.create_dataset("clinic", PureBudget(1), reason="opened")
+        ledger.abandon(ledger.reserve(ask("a")))
+        assert spent(ledger) == Fraction(1, 10)
+        again = ledger.reserve(ask("a"))
+        assert again.attempt == 2
+        ledger.answer(again, b"1")
+        ledger.abandon(again)
+        assert isinstance(ledger.reserve(ask("a")), Stored)
+
+
 def test_the_first_answer_wins_over_a_slower_attempt(place: Place):
     with place.open() as slow:
         slow.create_dataset("clinic", PureBudget(1), reason="opened")

@@ -9,11 +9,12 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
-from tests.ledger.world import NOBODY, Place, ask
+from tests.ledger.world import NOBODY, Place, ask, server_place
 
 import discreet.ledger.anchor as anchor_module
 from discreet.errors import LedgerError
@@ -108,6 +109,17 @@ def test_an_anchor_that_cannot_be_written_lets_nothing_leave(place: Place, call:
             ):  # stored, but it may not leave above an old anchor
                 ledger.reserve(ask("a"))
         assert ledger.reserve(ask("a")).payload == b"not yet"
+        assert ledger.verify().trusted
+
+
+def test_a_commit_that_postgresql_turns_into_a_rollback_is_noticed(server):
+    def swallow_an_error(ledger: Ledger) -> None:
+        with ledger._store.writing("clinic"), suppress(LedgerError):
+            ledger._store._all("SELECT * FROM no_such_table")
+
+    with server_place(server) as place, opened(place) as ledger:
+        with pytest.raises(LedgerError, match="did not commit"):
+            swallow_an_error(ledger)
         assert ledger.verify().trusted
 
 

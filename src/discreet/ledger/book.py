@@ -116,6 +116,10 @@ class Ledger:
         finally:
             self._let_go(self._lease(granted.request))
 
+    def abandon(self, granted: Granted) -> None:
+        """Give up running a request without an outcome: it stays spent, and may be asked again, free."""
+        self._let_go(self._lease(granted.request))
+
     def create_dataset(
         self, dataset: str, budget: Budget, *, analysts: Iterable[str] | None = None, reason: str
     ) -> None:

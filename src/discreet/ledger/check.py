@@ -91,7 +91,7 @@ def hold(store: Store, dataset: str, head: Head, mark: Mark | None) -> None:
     if mark.number > head.number:
         raise LedgerError(
             f"dataset {dataset} was rolled back: its anchor knows entry {mark.number}, the ledger ends at "
-            f"entry {head.number}.  Restore the newer ledger; if it is lost, what was spent since is unknown: "
+            f"entry {head.number}.  Restore the newer ledger; if it is lost, what was spent is unknown: "
             "close the dataset and do not reuse its budget"
         )
     row = head.row if mark.number == head.number else store.row(dataset, mark.number)

@@ -239,7 +239,7 @@ class PostgresStore:
 
     def _commit(self, turn: int) -> None:
         try:
-            self._database.execute(f"COMMIT; SELECT pg_advisory_unlock({turn})".encode())
+            ended = self._database.execute(f"COMMIT; SELECT pg_advisory_unlock({turn})".encode())
         except self._races:
             raise Again from None
         except self._root as error:
@@ -248,6 +248,10 @@ class PostgresStore:
             raise LedgerError(
                 f"the ledger {self.name} broke off during a commit: {_first_line(error)}"
             ) from None
+        if (
+            ended.statusmessage != "COMMIT"
+        ):  # PostgreSQL answers ROLLBACK to the COMMIT of a broken transaction
+            raise LedgerError(f"the ledger {self.name} did not commit: a statement before had failed")
 
     def _lock_number(self, purpose: str, name: str) -> int:
         text = canonical(["discreet ledger", self._schema, purpose, name])
