@@ -34,11 +34,13 @@ from discreet.exact.number import (
     positive,
     probability,
     round_up,
+    whole,
 )
 from discreet.exact.perturb import perturb
 from discreet.exact.sample import discrete_gaussian
 from discreet.privacy.bounds import Bounds
-from discreet.privacy.guarantee import Concentrated
+from discreet.privacy.guarantee import Concentrated, Profile
+from discreet.privacy.loss import DiscreteGaussianLoss
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.privacy.zcdp import largest_rho
 
@@ -100,6 +102,13 @@ class Gaussian:
     def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Concentrated:
         """Return the privacy of one release: rho = l2_squared / (2 sigma_squared)."""
         return Concentrated(Sensitivity.of(sensitivity).l2_squared / (2 * self.sigma_squared))
+
+    def profile(self, sensitivity: Sensitivity | Real = 1) -> Profile:
+        """Return the whole loss law of a single integer, for composition; vectors compose by `guarantee`."""
+        change = Sensitivity.of(sensitivity)
+        if not change.scalar:
+            raise ParameterError("the exact law is for a single integer; vectors compose by their guarantee")
+        return Profile(DiscreteGaussianLoss(self.sigma_squared, whole(change.l1, "sensitivity")))
 
     def radius(self, beta: Real = "0.05") -> int:
         """Return the smallest r certified to have Pr[|Z| > r] <= beta."""

@@ -22,10 +22,21 @@ from math import ceil, log
 from typing import Any
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, at_most, ball, exp_up, least_integer, log_up, positive, probability
+from discreet.exact.number import (
+    Real,
+    at_most,
+    ball,
+    exp_up,
+    least_integer,
+    log_up,
+    positive,
+    probability,
+    whole,
+)
 from discreet.exact.perturb import perturb
 from discreet.exact.sample import two_sided_geometric
-from discreet.privacy.guarantee import Pure
+from discreet.privacy.guarantee import Profile, Pure
+from discreet.privacy.loss import GeometricLoss
 from discreet.privacy.sensitivity import Sensitivity
 
 
@@ -70,6 +81,10 @@ class Geometric:
     def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Pure:
         """Return the privacy of one release: epsilon = -l1 ln(alpha), rounded up."""
         return Pure(log_up(1 / self.alpha) * Sensitivity.of(sensitivity).l1)
+
+    def profile(self, sensitivity: Sensitivity | Real = 1) -> Profile:
+        """Return the whole loss law, for composition; vectors of integers are covered by their l1 norm."""
+        return Profile(GeometricLoss(self.alpha, whole(Sensitivity.of(sensitivity).l1, "sensitivity")))
 
     def radius(self, beta: Real = "0.05") -> int:
         """Return the smallest r with Pr[|Z| > r] <= beta."""

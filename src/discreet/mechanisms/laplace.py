@@ -29,7 +29,7 @@ from discreet.exact.number import Real, ball, certain, log_down, positive, proba
 from discreet.exact.sample import TwoSided
 from discreet.mechanisms.geometric import Geometric
 from discreet.privacy.bounds import Bounds
-from discreet.privacy.guarantee import Pure
+from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.sensitivity import Sensitivity
 
 FINENESS = 2**20
@@ -129,6 +129,10 @@ class Laplace:
     def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Pure:
         """Return the privacy of one release, rounding to the grid included."""
         return self.noise.guarantee(_on_grid(Sensitivity.of(sensitivity), self.step))
+
+    def profile(self, sensitivity: Sensitivity | Real = 1) -> Profile:
+        """Return the whole loss law, for composition, rounding to the grid included."""
+        return self.noise.profile(_on_grid(Sensitivity.of(sensitivity), self.step))
 
     def radius(self, beta: Real = "0.05") -> Fraction:
         """Return the smallest multiple r of the step with Pr[|Z| > r] <= beta; rounding adds half a step."""

@@ -23,7 +23,7 @@ from discreet.errors import ParameterError
 from discreet.exact.number import Real, at_most, ball, least_integer, probability, whole
 from discreet.exact.perturb import integers
 from discreet.mechanisms.geometric import Geometric
-from discreet.privacy.guarantee import Pure
+from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.sensitivity import Sensitivity
 
 
@@ -81,6 +81,10 @@ class TruncatedGeometric:
     def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Pure:
         """Return the privacy of one release, that of the noise before truncation."""
         return self.noise.guarantee(sensitivity)
+
+    def profile(self, sensitivity: Sensitivity | Real = 1) -> Profile:
+        """Return the whole loss law, for composition; that of the noise before truncation."""
+        return self.noise.profile(sensitivity)
 
     def radius(self, beta: Real = "0.05") -> int:
         """Return the smallest r with Pr[|report - y| > r] <= beta for every true answer y.

@@ -17,7 +17,7 @@ from discreet.exact.number import Real, ball, certain, rational
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.truncated_geometric import TruncatedGeometric
 from discreet.privacy.bounds import Bounds
-from discreet.privacy.guarantee import Pure
+from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.sensitivity import Sensitivity
 
 
@@ -94,6 +94,10 @@ class TruncatedLaplace:
     def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Pure:
         """Return the privacy of one release, that of the noise before truncation."""
         return self.noise.guarantee(sensitivity)
+
+    def profile(self, sensitivity: Sensitivity | Real = 1) -> Profile:
+        """Return the whole loss law, for composition; that of the noise before truncation."""
+        return self.noise.profile(sensitivity)
 
     def radius(self, beta: Real = "0.05") -> Fraction:
         """Return the smallest multiple r of the step with Pr[|report - y| > r] <= beta for every y."""

@@ -54,6 +54,14 @@ _EFFORT = 20_000
 
 
 @runtime_checkable
+class Profiled(Protocol):
+    """A mechanism that knows its whole loss law, at sensitivity 1 unless told otherwise."""
+
+    def profile(self) -> Profile:
+        """Return the loss law of one release."""
+
+
+@runtime_checkable
 class Mechanism(Protocol):
     """Anything that states its guarantee for a sensitivity."""
 
@@ -243,6 +251,8 @@ def _parts_of(source: object) -> tuple[tuple[Guarantee, int], ...]:
         return source.parts
     if isinstance(source, Pure | Approximate | Concentrated | Profile):
         return ((source, 1),)
+    if isinstance(source, Profiled):
+        return _parts_of(source.profile())
     if isinstance(source, Mechanism):
         return _parts_of(source.guarantee(1))
     raise ParameterError(
