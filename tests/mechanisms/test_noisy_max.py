@@ -78,6 +78,13 @@ def test_privacy_holds_with_ties_and_is_nearly_attained(two_sided):
     assert log(monotone) > 0.85 * choice.guarantee(1, monotone=True).cost
 
 
+@pytest.mark.parametrize("two_sided", [False, True])
+def test_a_slightly_smaller_epsilon_is_refused_by_a_hopeless_candidate(two_sided):
+    choice = NoisyMax.calibrate(epsilon=1, two_sided=two_sided)
+    p, q = choice.pmf([0, 12, 12])[0], choice.pmf([-1, 13, 13])[0]
+    assert 1 - 0.01 < log(p / q) < 1 + 1e-12
+
+
 def test_too_little_noise_is_caught_by_the_same_check():
     moves = list(product((-1, 0, 1), repeat=3))
     assert extreme(NoisyMax(Fraction(2, 5)).pmf, moves) > 4

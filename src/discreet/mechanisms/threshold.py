@@ -157,7 +157,7 @@ class NoisyThreshold:
         return Approximate(log_up(1 / self.alpha) * number, 1 - (1 - self.keep(1)) ** number)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _keep(odds: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
     # The grid is far finer than delta, so that rounding down never stops the recursion from rising.
     bits = 128 + (delta.denominator // delta.numerator).bit_length()
