@@ -24,6 +24,9 @@ def workload(
     ],
     epsilon: Annotated[str | None, typer.Option(help="Plan for pure privacy at this level.")] = None,
     rho: Annotated[str | None, typer.Option(help="Plan for concentrated privacy at this level.")] = None,
+    delta: Annotated[
+        str | None, typer.Option(help="With epsilon: choose between geometric and Gaussian noise.")
+    ] = None,
     neighbours: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
     order: Annotated[str, typer.Option(help="For marginals: the orders to ask for, such as 1,2,3.")] = "1,2",
     plot: Annotated[
@@ -37,10 +40,12 @@ def workload(
     from rich.console import Console
 
     from discreet.privacy.adjacency import Adjacency
-    from discreet.workload import plan, plan_marginals
+    from discreet.workload import plan, plan_marginals, routes
 
     console = Console()
     promise = _promise(epsilon, rho)
+    if delta is not None and (epsilon is None or rho is not None):
+        raise ParameterError("--delta goes with --epsilon")
     try:
         relation = Adjacency(neighbours)
     except ValueError:
@@ -51,11 +56,20 @@ def workload(
         return
     made: MarginalPlan | Plan
     with console.status("planning") as status:
-        if kind == "marginals":
+        if delta is not None and epsilon is not None:
+            asked = _marginals(questions, order) if kind == "marginals" else _product(questions)
+            both = routes(asked, epsilon, delta, relation)
+            made = both.best
+            console.print(f"{_noise(made)} noise has {both.gain:.2f} times the accuracy of the other kind")
+        elif kind == "marginals":
             made = plan_marginals(_marginals(questions, order), promise, relation)
         else:
-            asked = _product(questions)
-            made = plan(asked, promise, relation, progress=lambda what: status.update(f"planning: {what}"))
+            made = plan(
+                _product(questions),
+                promise,
+                relation,
+                progress=lambda what: status.update(f"planning: {what}"),
+            )
     _report(console, made)
     if plot is not None:
         from discreet.show.save import save
@@ -80,6 +94,12 @@ def _promise(epsilon: str | None, rho: str | None) -> "Promise":
             return Concentrated(positive(level, "rho"))
         case _:
             raise ParameterError("give either --epsilon or --rho, not both")
+
+
+def _noise(made: "MarginalPlan | Plan") -> str:
+    from discreet.privacy.guarantee import Pure
+
+    return "geometric" if isinstance(made.guarantee, Pure) else "Gaussian"
 
 
 def _product(questions: list[str]) -> "Workload":

@@ -26,6 +26,7 @@ from discreet.workload.plan import Candidate, Plan, plan
 from discreet.workload.quantile import Quantile, quantiles
 from discreet.workload.reconcile import Answers, Estimate, Measurement, reconcile
 from discreet.workload.record import describe
+from discreet.workload.route import Routes, routes
 from discreet.workload.strategy import (
     Dense,
     Hierarchy,
@@ -67,6 +68,7 @@ __all__ = [
     "Prefix",
     "Product",
     "Quantile",
+    "Routes",
     "Strategy",
     "Stream",
     "Synthetic",
@@ -87,6 +89,7 @@ __all__ = [
     "quantiles",
     "reconcile",
     "rounded",
+    "routes",
     "synthesise",
     "tabulate",
     "workload_sensitivity",
