@@ -119,6 +119,7 @@ class LinearPricer:
         self._flows: list[dict[tuple[int, int], float]] = []
         self._least = np.zeros(0)
         self._shrink = exp(-epsilon)
+        self._optimal = highspy.HighsModelStatus.kOptimal
         model: Any = highspy.Highs()
         model.setOptionValue("output_flag", False)
         model.setOptionValue("small_matrix_value", 1e-12)
@@ -133,19 +134,27 @@ class LinearPricer:
         model.addRow(1.0, 1.0, self._size, every, np.ones(self._size))
         self._model = model
 
+    def _run(self) -> bool:
+        self._model.run()
+        if self._model.getModelStatus() != self._optimal:
+            self._model.clearSolver()
+            self._model.run()
+        return bool(self._model.getModelStatus() == self._optimal)
+
     def rays(self, weights: Floats) -> Potentials:
         """Return, for each row of weights, the potentials (at most 0, some 0) of a best ray."""
         every = np.arange(self._size, dtype=np.int32)
         found, least, flows = [], [], []
         for row in weights:
             self._model.changeColsCost(self._size, every, row)
-            self._model.run()
+            solved = self._run()
             solution = self._model.getSolution()
             v = np.maximum(np.array(solution.col_value), 1e-300)
             raw = np.rint(np.log(v / v.max()) / self._epsilon).astype(np.int64)
             # The smallest potentials above the rounded ones that change by at most 1 along an edge.
             found.append((raw[:, None] - self._apart).max(axis=0))
-            least.append(float(row @ np.array(solution.col_value)))
+            # Without an optimum the row proves nothing, and the round gives no bound.
+            least.append(float(row @ np.array(solution.col_value)) if solved else -np.inf)
             duals = np.array(solution.row_dual)[:-1]
             flows.append(
                 {pair: -d * self._shrink for pair, d in zip(self._pairs, duals, strict=True) if d < 0}

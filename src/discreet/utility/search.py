@@ -113,14 +113,17 @@ def search(
     master.add(np.vstack([np.zeros((1, len(graph)), dtype=np.int64), -ends]), epsilon)
     ceiling = _baseline(cost, prior)
     believed = np.full(len(graph), 1 / len(graph)) if prior is None else prior
-    centre = ((believed * cost).min(axis=0), believed)
-    best, rounds = float(centre[0].sum()), 0
+    start = ((believed * cost).min(axis=0), believed)
+    centre, best, rounds = start, float(start[0].sum()), 0
     while rounds < ROUNDS:
         rounds += 1
         solved = master.solve()
         if solved is None:
             break
         value, dual, belief = solved
+        if best > value + 1e-7 * ceiling:
+            # No bound can exceed the value of a feasible master: rounding deceived a round, so start over.
+            centre, best = start, float(start[0].sum())
         if value - best <= tolerance * ceiling:
             break
         mix = SMOOTHING if rounds > 1 else 0.0
