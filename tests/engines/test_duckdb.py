@@ -93,7 +93,7 @@ def test_every_failure_is_the_same_words_and_carries_no_cause() -> None:
                 engine.run([Request(sql, 0, ("m0",))], 1)
             assert str(failure.value) == FAILED
             assert failure.value.__cause__ is None
-            assert failure.value.__suppress_context__
+            assert failure.value.__context__ is None
         assert engine.run([QUESTION], 1)._totals == EXPECTED
 
 

@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -73,20 +73,24 @@ class DuckDB:
 
         `choice` is the fresh 64-bit key of the random choice of groups.
         """
-        timer: threading.Timer | None = None
+        # Registered frames belong to this one connection, so questions take turns on it.
+        with self._turn, self._deadline(), contextlib.suppress(Exception):
+            return collect(requests, self._tables(requests, choice))
+        # Raised here and not while handling the engine's own error, so that nothing holds on to its message.
+        raise EngineError(FAILED)
+
+    @contextlib.contextmanager
+    def _deadline(self) -> Iterator[None]:
+        if self.timeout is None:
+            yield
+            return
+        timer = threading.Timer(self.timeout, self.connection.interrupt)
+        timer.daemon = True
+        timer.start()
         try:
-            # Registered frames belong to this one connection, so questions take turns on it.
-            with self._turn:
-                if self.timeout is not None:
-                    timer = threading.Timer(self.timeout, self.connection.interrupt)
-                    timer.daemon = True
-                    timer.start()
-                return collect(requests, self._tables(requests, choice))
-        except Exception:
-            raise EngineError(FAILED) from None
+            yield
         finally:
-            if timer is not None:
-                timer.cancel()
+            timer.cancel()
 
     def _tables(self, requests: Sequence[Request], choice: int) -> list[list[tuple[object, ...]]]:
         self.connection.execute("BEGIN TRANSACTION READ ONLY")

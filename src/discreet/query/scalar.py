@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from datetime import date, datetime
+from difflib import get_close_matches
 from fractions import Fraction
 from typing import Any, NoReturn
 
@@ -90,6 +91,28 @@ _UNITS = {
 }
 
 
+SUPPORTED = (
+    *("COUNT", "SUM", "AVG", "VARIANCE", "STDDEV", "MEDIAN", "QUANTILE", "MIN", "MAX", "MODE"),
+    *(
+        "ABS",
+        "CEIL",
+        "CLAMP",
+        "COALESCE",
+        "EXP",
+        "FLOOR",
+        "GREATEST",
+        "LEAST",
+        "LN",
+        "NULLIF",
+        "POWER",
+        "ROUND",
+    ),
+    *("SIGN", "SQRT", "LEFT", "LENGTH", "LOWER", "RIGHT", "STARTS_WITH", "SUBSTRING", "TRIM", "UPPER"),
+    *("DATE_DIFF", "DATE_TRUNC", "EXTRACT", "CAST", "CASE", "BETWEEN", "IN", "LIKE", "ILIKE"),
+)
+"""The functions a question can use, as they are written in SQL."""
+
+
 def fields(node: exp.Expr, *known: str) -> dict[str, Any]:
     """Return the set attributes of a node, refusing any that is not expected."""
     present = {key: value for key, value in node.args.items() if value not in (None, False, [], "")}
@@ -108,11 +131,10 @@ def refuse(node: object) -> NoReturn:
     for kinds, reason, instead in _ADVICE:
         if isinstance(node, kinds):
             raise QueryError(_words(node), reason, instead)
-    raise QueryError(
-        _words(node),
-        "is not one of the functions and clauses that can be made private",
-        "see the list of supported SQL",
-    )
+    words = _words(node)
+    near = get_close_matches(words.upper(), SUPPORTED, 1, 0.7)
+    advice = f"did you mean {near[0]}?" if near else f"functions you can use: {', '.join(SUPPORTED)}"
+    raise QueryError(words, "is not one of the functions and clauses that can be made private", advice)
 
 
 _ADVICE: tuple[tuple[tuple[type, ...], str, str], ...] = (
