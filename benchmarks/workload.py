@@ -92,6 +92,7 @@ def ranges() -> None:
                 Hierarchy(cells, 2),
                 Hierarchy(cells, 4),
                 Hierarchy(cells, 16),
+                Hierarchy(cells, 16, rooted=False),
                 Wavelet(cells),
             ):
                 pure, bell = error(workload, strategy, PURE).mean, error(workload, strategy, UNIT).mean

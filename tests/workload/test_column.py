@@ -79,6 +79,9 @@ RNG = np.random.default_rng(3)
 STRATEGIES = [
     Hierarchy(5, 2),
     Hierarchy(6, 3),
+    Hierarchy(6, 3, rooted=False),
+    Hierarchy(7, 2, rooted=False),
+    Hierarchy(1, 2, rooted=False),
     Hierarchy(1, 2),
     Wavelet(4),
     Wavelet(6),

@@ -10,7 +10,8 @@ from discreet.workload import Dense, Hierarchy, Kronecker, Wavelet, rounded
 from discreet.workload.strategy import adjoint, information, matrix_of, measure_exactly, measured_rows
 
 LEVELLED = st.one_of(
-    st.builds(Hierarchy, st.integers(1, 20), st.integers(2, 5)), st.builds(Wavelet, st.integers(1, 20))
+    st.builds(Hierarchy, st.integers(1, 20), st.integers(2, 5), st.booleans()),
+    st.builds(Wavelet, st.integers(1, 20)),
 )
 
 

@@ -154,7 +154,7 @@ def _strategies(
         )
     known: list[Strategy] = [identity(cells)]
     branchings = _BRANCHINGS if cells <= _MANY_CELLS else _BRANCHINGS[-1:]
-    known += [Hierarchy(cells, b) for b in branchings if cells > b]
+    known += [Hierarchy(cells, b, rooted) for b in branchings if cells > b for rooted in (True, False)]
     if 1 < cells <= _MANY_CELLS:
         known.append(Wavelet(cells))
     if workload.queries <= 2 * cells:

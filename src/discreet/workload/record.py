@@ -78,8 +78,8 @@ def _workload(workload: Workload) -> Json:
 
 def _strategy(strategy: Strategy) -> Json:
     match strategy:
-        case Hierarchy(cells, branching):
-            return {"kind": "Hierarchy", "cells": cells, "branching": branching}
+        case Hierarchy(cells, branching, rooted):
+            return {"kind": "Hierarchy", "cells": cells, "branching": branching, "rooted": rooted}
         case Wavelet(cells):
             return {"kind": "Wavelet", "cells": cells}
         case Dense(name=name, rows=rows):

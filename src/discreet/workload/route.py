@@ -55,6 +55,6 @@ def routes(
             return plan_marginals(workload, guarantee, adjacency)
         return plan(workload, guarantee, adjacency, progress=progress)
 
-    # Converting back searches the order afresh and may land a hair higher; the shaving is wider than that hair.
+    # Converting back searches the order afresh and may land a hair higher; the shaving is wider than it.
     rho = largest_rho(cost, slack) * (1 - _SHAVING)
     return Routes(planned(Pure(cost)), planned(Concentrated(rho)))

@@ -47,10 +47,11 @@ class Level:
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """Counts of blocks of 1, b, b**2, ... cells up to the whole domain."""
+    """Counts of blocks of 1, b, b**2, ... cells, up to the whole domain or (without its root) just below."""
 
     cells: int
     branching: int
+    rooted: bool = True
 
     def __post_init__(self) -> None:
         if self.cells < 1 or self.branching < 2:
@@ -59,16 +60,18 @@ class Hierarchy:
     @property
     def name(self) -> str:
         """What to call it in a table."""
-        return f"hierarchy of {self.branching}"
+        return f"hierarchy of {self.branching}" + ("" if self.rooted else ", no root")
 
     def levels(self) -> Iterator[Level]:
-        """Yield the levels from single cells to the whole domain."""
+        """Yield the levels from single cells upwards."""
         width = 1
         while True:
             yield Level(np.arange(0, self.cells, width), np.ones(self.cells, dtype=np.int64))
             if width >= self.cells:
                 return
             width *= self.branching
+            if width >= self.cells and not self.rooted:
+                return
 
 
 @dataclass(frozen=True, slots=True)
