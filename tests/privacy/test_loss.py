@@ -85,7 +85,7 @@ def test_discrete_gaussian_noise_has_the_curve_of_its_own_probabilities(variance
 def test_long_lattice_sums_agree_with_short_ones_where_both_are_possible():
     from flint import ctx
 
-    from discreet.privacy.lattice import _direct_tail, _euler_maclaurin_tail
+    from discreet.exact.lattice_gaussian import _direct_tail, _euler_maclaurin_tail
 
     with ctx.workprec(160):
         for start, variance in product((1, 40, 900, 3000), (Fraction(10**5), Fraction(3 * 10**5, 7))):

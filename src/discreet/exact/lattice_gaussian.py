@@ -1,96 +1,135 @@
-"""Certified sums of exp(-j**2 / (2 s)) over integers: the discrete Gaussian's probabilities.
+"""Sums of the Gaussian function over the integers, enclosed.
 
-The whole sum, by Poisson summation, is sqrt(2 pi s) times the sum over integers m of
-exp(-2 pi**2 s m**2), of which a few terms suffice as soon as s >= 1.
+The probability that a discrete Gaussian is at most m is a sum of exp(-k**2 / (2 v)).  Two exact ways:
 
-A tail, the sum over j >= n with n >= 1, is added term by term while the standard deviation is small.
-For a large one Euler and Maclaurin's formula is used: with f(x) = exp(-x**2 / (2 s)),
+ - directly, outwards from the largest term, each term being the last times a factor that itself shrinks
+   by the constant exp(-1/v); what is cut off is less than a geometric series;
+ - by Euler and Maclaurin, where v is large and m / v small: with f(x) = exp(-x**2 / (2 v)) and s = sqrt(v),
 
-    sum = integral over [n, oo) of f  +  f(n)/2  -  f1(n)/12  +  f3(n)/720  -  f5(n)/30240  +  R,
-    |R| <= 2 zeta(6) / (2 pi)**6 * (integral over [n, oo) of |f6|),
+       sum over k <= m of f(k) = integral up to m + f(m)/2 + sum over j of B_2j / (2j)! f^(2j-1)(m) + R,
 
-where f1, f3, f5, f6 are derivatives: Hermite polynomials in z = x / sqrt(s) times powers of 1 / sqrt(s)
-and f.  The last integral is at most that of z**6 + 15 z**4 + 45 z**2 + 15 times f, which is closed.
-The result is a ball around the true sum either way.
+   where |R| <= 2 zeta(p) / (2 pi)**p times the integral of |f^(p)| up to m, p = 2 J.  Derivatives are
+   Hermite polynomials times f over powers of s, and the integral is bounded by taking their coefficients
+   positive.
+
+References.  Canonne, Kamath, Steinke, NeurIPS 2020.  Euler-Maclaurin with remainder: Olver, 1974, section
+8.1.
 """
 
 from fractions import Fraction
 from functools import lru_cache
+from math import factorial, isqrt
 
-from flint import arb, ctx
+from flint import arb, ctx, fmpq
 
 from discreet.exact.number import ball
 
-LARGE = 2**13
-"""Variances above this use Euler and Maclaurin's formula, whose error is then below 2**-30 relative."""
+_MOST_TERMS = 4096
+"""Sums of at most this many terms are taken directly."""
+
+_WIDE = 2**13
+"""From this variance on, the mean absolute value is taken from Euler and Maclaurin's formula."""
 
 
-def total(variance: Fraction) -> arb:
-    """Return a ball around the sum over all integers."""
-    return _total(variance, ctx.prec)
+def gaussian_mass(m: int, variance: Fraction) -> arb:
+    """Return a ball around Pr[Z <= m] for the discrete Gaussian of this variance parameter."""
+    total = gaussian_total(variance)
+    if m >= 0:
+        return 1 - gaussian_tail(m + 1, variance) / total
+    return gaussian_tail(-m, variance) / total
 
 
-@lru_cache(maxsize=256)
-def _total(variance: Fraction, precision: int) -> arb:
-    with ctx.workprec(precision + 32):
-        s = ball(variance)
-        if variance < 1:
-            return 1 + 2 * _term_by_term(s, 1, precision)
-        decay = (-2 * arb.pi() ** 2 * s).exp()
-        # The terms decay**(m*m), m >= 3, sum to less than twice the first of them.
-        rest = decay**9
-        series = 1 + 2 * (decay + decay**4) + arb(0).union(4 * rest)
-        return (2 * arb.pi() * s).sqrt() * series
+def gaussian_total(variance: Fraction) -> arb:
+    """Return a ball around the sum of exp(-k**2 / (2 v)) over all integers, by the shorter series."""
+    v = ball(variance)
+    if variance < 1:
+        return _theta((-1 / (2 * v)).exp())
+    return (2 * arb.pi() * v).sqrt() * _theta((-2 * arb.pi() ** 2 * v).exp())
 
 
-def tail(variance: Fraction, n: int) -> arb:
-    """Return a ball around the sum over j >= n, for n >= 1."""
-    return _tail(variance, n, ctx.prec)
+def _theta(q: arb) -> arb:
+    """Return 1 + 2 sum q**(k*k), k >= 1, for a small q; the tail is below twice its first term."""
+    total, k = arb(1), 1
+    limit = arb(2) ** (-ctx.prec - 8)
+    while True:
+        term = 2 * q ** (k * k)
+        total += term
+        k += 1
+        if term < limit:
+            return total + arb(0, (4 * term).upper())
 
 
-@lru_cache(maxsize=4096)
-def _tail(variance: Fraction, n: int, precision: int) -> arb:
-    with ctx.workprec(precision + 32):
-        s = ball(variance)
-        return _term_by_term(s, n, precision) if variance <= LARGE else _euler_maclaurin(s, n)
+def gaussian_tail(start: int, variance: Fraction) -> arb:
+    """Return a ball around the sum of exp(-k**2 / (2 v)) over k >= start, for start >= 1."""
+    # Terms fall at least like exp(-j start / v) and like exp(-j**2 / (2 v)); either must pass 2**-prec.
+    terms = min(isqrt(int(2 * variance * ctx.prec)), int(ctx.prec * variance / start)) + 2
+    if terms <= _MOST_TERMS:
+        return _direct_tail(start, variance, terms)
+    return _euler_maclaurin_tail(start, variance)
 
 
-def _term_by_term(s: arb, n: int, precision: int) -> arb:
-    first = (-(arb(n) ** 2) / (2 * s)).exp()
-    # term(j+1) / term(j) = exp(-(2j+1) / (2s)), itself shrinking by exp(-1/s) at each step.
-    ratio, shrink = (-arb(2 * n + 1) / (2 * s)).exp(), (-1 / s).exp()
-    term, partial = arb(1), arb(1)
-    negligible = arb(2) ** (-precision - 16)
-    while not (term < negligible and ratio < 0.5):
-        term *= ratio
-        ratio *= shrink
-        partial += term
-    # From here on each ratio is below one half, so what is left is less than the last term.
-    return first * (partial + arb(0).union(term))
+def _direct_tail(start: int, variance: Fraction, terms: int) -> arb:
+    v = ball(variance)
+    shrink = (-1 / v).exp()
+    term = total = (-(arb(start) ** 2) / (2 * v)).exp()
+    factor = (-(arb(2 * start) + 1) / (2 * v)).exp()
+    for _ in range(terms):
+        term *= factor
+        factor *= shrink
+        total += term
+    # What is left falls faster than a geometric series with the current factor.
+    return total + arb(0, (term * factor / (1 - factor)).upper())
 
 
-def _euler_maclaurin(s: arb, n: int) -> arb:
-    sigma = s.sqrt()
-    z = arb(n) / sigma
-    value = (-z * z / 2).exp()
-    mass = (arb.pi() / 2).sqrt() * (z / arb(2).sqrt()).erfc()
-    first = -z * value / sigma
-    third = -(z**3 - 3 * z) * value / sigma**3
-    fifth = -(z**5 - 10 * z**3 + 15 * z) * value / sigma**5
-    # Moments of exp(-z*z/2) over [z, oo), by parts.
-    second = z * value + mass
-    fourth = z**3 * value + 3 * second
-    sixth = z**5 * value + 5 * fourth
-    bound = (sixth + 15 * fourth + 45 * second + 15 * mass) / sigma**5
-    remainder = 2 * arb(6).zeta() / (2 * arb.pi()) ** 6 * bound
-    return sigma * mass + value / 2 - first / 12 + third / 720 - fifth / 30240 + (-remainder).union(remainder)
+def _euler_maclaurin_tail(start: int, variance: Fraction) -> arb:
+    sigma = ball(variance).sqrt()
+    y = arb(start) / sigma
+    gauss = (-y * y / 2).exp()
+    integral = sigma * (arb.pi() / 2).sqrt() * (y / arb(2).sqrt()).erfc()
+    total = integral + gauss / 2
+    corrections = ctx.prec // 12
+    hermite = _hermite_coefficients(2 * corrections)
+    for j in range(1, corrections + 1):
+        # Corrections over k >= start are -B_2j / (2j)! f^(2j-1), and f^(n) = (-1)^n He_n(y) f / sigma^n.
+        derivative = -_evaluate(hermite[2 * j - 1], y) * gauss / sigma ** (2 * j - 1)
+        total -= ball(_bernoulli(2 * j) / factorial(2 * j)) * derivative
+    order = 2 * corrections
+    size = sum((abs(c) * _moment(n, y) for n, c in enumerate(hermite[order]) if c), arb(0))
+    remainder = 2 * arb(order).zeta() / (2 * arb.pi()) ** order * size / sigma ** (order - 1)
+    return total + arb(0, remainder.upper())
 
 
-def cumulative(variance: Fraction, k: int) -> arb:
-    """Return a ball around Pr[Z <= k] for the discrete Gaussian Z."""
-    if k < 0:
-        return tail(variance, -k) / total(variance)
-    return 1 - tail(variance, k + 1) / total(variance)
+def _moment(n: int, y: arb) -> arb:
+    """Return the integral of x**n exp(-x**2 / 2) over x >= y, by parts, for even n."""
+    gauss = (-y * y / 2).exp()
+    value = (arb.pi() / 2).sqrt() * (y / arb(2).sqrt()).erfc()
+    for k in range(2, n + 1, 2):
+        value = y ** (k - 1) * gauss + (k - 1) * value
+    return value
+
+
+@lru_cache(maxsize=8)
+def _hermite_coefficients(order: int) -> list[list[int]]:
+    """Return the coefficients of He_0 ... He_order, lowest power first."""
+    table = [[1], [0, 1]]
+    for n in range(1, order):
+        up = [0, *table[n]]
+        for power, c in enumerate(table[n - 1]):
+            up[power] -= n * c
+        table.append(up)
+    return table
+
+
+def _evaluate(coefficients: list[int], y: arb) -> arb:
+    value = arb(0)
+    for c in reversed(coefficients):
+        value = value * y + c
+    return value
+
+
+def _bernoulli(n: int) -> Fraction:
+    number = fmpq.bernoulli(n)
+    return Fraction(int(number.p), int(number.q))
 
 
 def absolute_moment(variance: Fraction) -> arb:
@@ -100,19 +139,19 @@ def absolute_moment(variance: Fraction) -> arb:
     |R| <= 2 zeta(4) / (2 pi)**4 * 43 / s.
     """
     s = ball(variance)
-    if variance > LARGE:
+    if variance > _WIDE:
         remainder = 2 * arb(4).zeta() / (2 * arb.pi()) ** 4 * 43 / s
         half = s - arb(1) / 12 - 1 / (240 * s) + (-remainder).union(remainder)
     else:
         half = _weighted_sum(s, 1)
-    return 2 * half / total(variance)
+    return 2 * half / gaussian_total(variance)
 
 
 def second_moment(variance: Fraction) -> arb:
     """Return a ball around Var Z, by differentiating Poisson's formula when the variance is not small."""
     s = ball(variance)
     if variance < 1:
-        return 2 * _weighted_sum(s, 2) / total(variance)
+        return 2 * _weighted_sum(s, 2) / gaussian_total(variance)
     decay = (-2 * arb.pi() ** 2 * s).exp()
     # The terms m*m decay**(m*m), m >= 3, sum to less than 10 decay**9.
     dual = 2 * (decay + 4 * decay**4) + arb(0).union(20 * decay**9)

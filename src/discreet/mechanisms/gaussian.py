@@ -24,7 +24,13 @@ from typing import Any
 from flint import arb
 
 from discreet.errors import ParameterError
-from discreet.exact.lattice_gaussian import absolute_moment, cumulative, second_moment, tail, total
+from discreet.exact.lattice_gaussian import (
+    absolute_moment,
+    gaussian_mass,
+    gaussian_tail,
+    gaussian_total,
+    second_moment,
+)
 from discreet.exact.number import (
     Real,
     at_most,
@@ -89,11 +95,11 @@ class Gaussian:
     def pmf(self, k: int) -> Bounds:
         """Return Pr[Z = k]."""
         v = self.sigma_squared
-        return _bounds(lambda: (-ball(Fraction(k * k)) / (2 * ball(v))).exp() / total(v))
+        return _bounds(lambda: (-ball(Fraction(k * k)) / (2 * ball(v))).exp() / gaussian_total(v))
 
     def cdf(self, k: int) -> Bounds:
         """Return Pr[Z <= k]."""
-        return _bounds(lambda: cumulative(self.sigma_squared, k))
+        return _bounds(lambda: gaussian_mass(k, self.sigma_squared))
 
     def sample(self, values: Any) -> Any:
         """Return values + Z: an int for an int, an array with independent noise for an array of integers."""
@@ -114,7 +120,9 @@ class Gaussian:
         """Return the smallest r certified to have Pr[|Z| > r] <= beta."""
         v, bound = self.sigma_squared, probability(beta, "beta")
         guess = ceil(sqrt(float(v)) * sqrt(2 * log(2 / bound)))
-        return least_integer(lambda r: at_most(lambda: 2 * tail(v, r + 1) / total(v), bound, 512), guess)
+        return least_integer(
+            lambda r: at_most(lambda: 2 * gaussian_tail(r + 1, v) / gaussian_total(v), bound, 512), guess
+        )
 
     @property
     def mean_error(self) -> Bounds:
@@ -143,7 +151,7 @@ def _least_variance(change: Sensitivity, epsilon: Fraction, delta: Fraction) -> 
 def exact_delta(variance: Fraction, epsilon: Fraction, shift: int) -> arb:
     """Return a ball around the delta at this epsilon of one integer that moves by `shift`."""
     last = ceil(Fraction(shift, 2) - epsilon * variance / shift) - 1
-    return cumulative(variance, last) - ball(epsilon).exp() * cumulative(variance, last - shift)
+    return gaussian_mass(last, variance) - ball(epsilon).exp() * gaussian_mass(last - shift, variance)
 
 
 def _bounds(value: Callable[[], arb]) -> Bounds:

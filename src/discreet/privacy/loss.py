@@ -48,9 +48,9 @@ from functools import partial
 from flint import arb, ctx
 
 from discreet.errors import ParameterError
+from discreet.exact.lattice_gaussian import gaussian_mass
 from discreet.exact.number import ball, enclose, from_exact, log_bounds
 from discreet.privacy.atoms import AtomsLoss
-from discreet.privacy.lattice import gaussian_mass
 from discreet.privacy.zcdp import epsilon_of_rho, pure_rho
 
 Enclosure = tuple[Fraction, Fraction]
