@@ -132,6 +132,8 @@ def test_losses_fall_as_epsilon_grows():
 def test_comparisons_refuse_what_they_cannot_write_out():
     with pytest.raises(ParameterError, match="at most"):
         advise(path(500), 1, Loss.absolute(range(501)), Prior.uniform(501))
+    with pytest.raises(ParameterError, match="at most"):
+        curve(path(500), Prior.uniform(501), Loss.absolute(range(501)), [1], ["geometric"])
     with pytest.raises(ParameterError, match="connected"):
         advise(Graph((0, 1, 2), ((0, 1),)), 1, Loss.zero_one(range(3)), Prior.uniform(3))
 

@@ -100,6 +100,7 @@ def candidate_loss(
     makers = dict(_makers(graph, None if delta is None else probability(delta, "delta")))
     if name not in makers:
         raise ParameterError(f"mechanism must be one of {', '.join(['optimal', *makers])}, got {name!r}")
+    _small_enough(graph)
     return bayes_risk(makers[name](Epsilon(positive(epsilon, "epsilon"))), prior, loss)
 
 
@@ -182,9 +183,13 @@ def _face_value(channel: Enclosure, problem: Problem) -> Bounds:
     return Bounds(ends[0], ends[1], "certified interval")
 
 
-def _channels(graph: Graph, level: Epsilon, delta: Fraction | None) -> Iterator[tuple[str, Enclosure]]:
+def _small_enough(graph: Graph) -> None:
     if len(graph) > LARGEST:
         raise ParameterError(f"mechanisms are compared on at most {LARGEST} answers, got {len(graph)}")
+
+
+def _channels(graph: Graph, level: Epsilon, delta: Fraction | None) -> Iterator[tuple[str, Enclosure]]:
+    _small_enough(graph)
     for name, make in _makers(graph, delta):
         yield name, make(level)
 

@@ -21,7 +21,7 @@ from typing import Literal, Protocol
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, probability
 from discreet.mechanisms.geometric import Geometric
-from discreet.mechanisms.table import Label, Table, exact_sum
+from discreet.mechanisms.table import Label, Table, exact_sum, integer_weights
 from discreet.mechanisms.truncated_geometric import TruncatedGeometric
 from discreet.privacy.bounds import Bounds
 from discreet.utility.loss import Loss
@@ -120,10 +120,16 @@ def _powers(alpha: Fraction, distances: list[int]) -> list[Fraction]:
 
 
 def _normalised(weights: list[Fraction]) -> tuple[Fraction, ...]:
-    total = exact_sum(weights)
+    scaled = integer_weights(weights)
+    total = sum(scaled)
     if total == 0:
         raise ParameterError("this release is impossible under the prior, so there is no posterior")
-    return tuple(weight / total for weight in weights)
+    if len(scaled) <= EXACT_RANGE:
+        return tuple(Fraction(weight, total) for weight in scaled)
+    shares = [(weight << GUARD) // total for weight in scaled]
+    # What rounding down left over, less than one unit per truth, goes to the likeliest one.
+    shares[shares.index(max(shares))] += (1 << GUARD) - sum(shares)
+    return tuple(Fraction(share, 1 << GUARD) for share in shares)
 
 
 def _best_guess(
