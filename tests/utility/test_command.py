@@ -1,6 +1,7 @@
 """`discreet optimal` and its pictures."""
 
 import json
+from fractions import Fraction
 
 import pytest
 import typer
@@ -9,8 +10,9 @@ from typer.testing import CliRunner
 from discreet.cli.optimal import optimal
 from discreet.errors import ParameterError
 from discreet.mechanisms.table import Table
-from discreet.utility import Loss, Prior, bayes_risk
+from discreet.utility import Loss, Prior, bayes_risk, check
 from discreet.utility.picture import channel_picture
+from discreet.utility.proof import from_json
 
 
 @pytest.fixture
@@ -40,6 +42,12 @@ def test_the_mechanism_is_reported_compared_saved_and_usable_again(run, tmp_path
     exact = bayes_risk(table, Prior.uniform(7), Loss.absolute(range(7))).high
     assert abs(float(exact) - shown) < 1e-6
     assert table.sample(3) in table.outputs
+
+
+def test_the_proof_is_written_for_anyone_to_check(run, tmp_path):
+    stored = tmp_path / "proof.json"
+    assert run(8, "--epsilon", "0.3", "--no-compare", "--proof", stored).exit_code == 0
+    assert 0 <= check(from_json(stored.read_text())).gap < Fraction(1, 10**9)
 
 
 def test_the_channel_and_the_curves_are_drawn(run, tmp_path):

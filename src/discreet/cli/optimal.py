@@ -41,6 +41,9 @@ def optimal(
     ] = None,
     compare: Annotated[bool, typer.Option(help="Compare with the known mechanisms.")] = True,
     save: Annotated[Path | None, typer.Option(help="Write the mechanism as a JSON table.")] = None,
+    proof: Annotated[
+        Path | None, typer.Option(help="Write the proof of optimality as JSON, for anyone to check.")
+    ] = None,
     plot: Annotated[Path | None, typer.Option(help="Draw the channel (svg, png, html).")] = None,
     curves: Annotated[Path | None, typer.Option(help="Draw loss against epsilon (svg, png, html).")] = None,
 ) -> None:
@@ -69,6 +72,11 @@ def optimal(
     if save is not None:
         save.write_text(best.channel.to_json(), encoding="utf-8")
         console.print(f"mechanism written to {save}")
+    if proof is not None:
+        from discreet.utility.proof import to_json
+
+        proof.write_text(to_json(best.certificate), encoding="utf-8")
+        console.print(f"proof written to {proof}")
     if plot is not None:
         _draw_channel(best, plot)
         console.print(f"channel drawn in {plot}")

@@ -276,8 +276,8 @@ class Table:
         return json.dumps(
             {
                 "mechanism": "table",
-                "inputs": [_dump(label) for label in self.inputs],
-                "outputs": [_dump(label) for label in self.outputs],
+                "inputs": [dump_label(label) for label in self.inputs],
+                "outputs": [dump_label(label) for label in self.outputs],
                 "neighbours": None if self.neighbours is None else [list(pair) for pair in self.neighbours],
                 "rows": [[str(entry) for entry in row] for row in self.rows],
             }
@@ -292,8 +292,8 @@ class Table:
                 raise KeyError
             pairs = data["neighbours"]
             return cls(
-                tuple(_load(label) for label in data["inputs"]),
-                tuple(_load(label) for label in data["outputs"]),
+                tuple(load_label(label) for label in data["inputs"]),
+                tuple(load_label(label) for label in data["outputs"]),
                 tuple(tuple(Fraction(entry) for entry in row) for row in data["rows"]),
                 None if pairs is None else tuple((int(i), int(j)) for i, j in pairs),
             )
@@ -369,11 +369,13 @@ def _position(labels: Sequence[Label], label: Label, kind: str) -> int:
         raise ParameterError(f"{label!r} is not an {kind} of this table") from None
 
 
-def _dump(label: Label) -> int | str | dict[str, str]:
+def dump_label(label: Label) -> int | str | dict[str, str]:
+    """Return a label as JSON can hold it."""
     return {"rational": str(label)} if isinstance(label, Fraction) else label
 
 
-def _load(label: int | str | dict[str, str]) -> Label:
+def load_label(label: int | str | dict[str, str]) -> Label:
+    """Return the label that JSON held."""
     if isinstance(label, dict):
         return Fraction(label["rational"])
     if isinstance(label, bool) or not isinstance(label, int | str):
