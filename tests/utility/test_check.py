@@ -146,6 +146,20 @@ def test_a_dual_of_the_wrong_length_is_refused(searched):
     refused(replace(searched, dual=searched.dual[1:]), "one number per true answer")
 
 
+def test_a_prior_that_is_not_a_law_is_refused(searched):
+    """Inflating the hardest prior would inflate every bound on the worst case."""
+    forged = object.__new__(Prior)
+    object.__setattr__(forged, "weights", tuple(2 * weight for weight in searched.problem.prior.weights))
+    problem = object.__new__(Problem)
+    for name, value in (
+        ("graph", searched.problem.graph),
+        ("prior", forged),
+        ("loss", searched.problem.loss),
+    ):
+        object.__setattr__(problem, name, value)
+    refused(replace(searched, problem=problem), "prior is not a law")
+
+
 def test_forged_flows_are_refused(flowing):
     flows = list(flowing.flows)
     busy = next(w for w, flow in enumerate(flows) if flow)

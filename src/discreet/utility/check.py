@@ -98,6 +98,8 @@ def _consistent(verdict: Verdict) -> Verdict:
 
 
 def _check_dual(problem: Problem, dual: Sequence[Fraction]) -> None:
+    if min(problem.prior.weights) < 0 or exact_sum(problem.prior.weights) != 1:
+        raise CertificateError("the prior is not a law: its entries must not be negative and must sum to 1")
     if len(dual) != len(problem.graph):
         raise CertificateError("the dual needs one number per true answer")
 
