@@ -135,6 +135,14 @@ def test_limits_per_group_hold() -> None:
     assert not honest(question, EVERYWHERE, rows=None, groups=2, per_group=2, sql=broken)
 
 
+def test_weights_may_spread_over_more_groups_than_rows_and_the_claim_says_so() -> None:
+    question = "SELECT score, COUNT(*) FROM visits GROUP BY score"
+    spread = [visit("eve", score=score) for score in range(-7, 6)]
+    ((measurement, l1, _),) = moved(question, spread, rows=3, groups=None, per_group=1)
+    assert 0 < l1 <= measurement.sensitivity.l1
+    assert measurement.sensitivity.l0 == 13
+
+
 @pytest.mark.parametrize(
     "source",
     [
