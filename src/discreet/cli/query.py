@@ -52,14 +52,17 @@ def query(
     request: Annotated[str | None, typer.Option(help="A request id, to retry safely.")] = None,
 ) -> None:
     """Ask a question and get a private answer; the same question again is free."""
+    from rich.console import Console
+
     with _open(data, unit, rows_per_unit, budget, analyst, project) as session:
         if dry_run:
             priced = session.quote(sql, epsilon=epsilon, within=within, confidence=confidence, delta=delta)
             show_quote(priced)
             return
-        answer = session.query(
-            sql, epsilon=epsilon, within=within, confidence=confidence, delta=delta, request_id=request
-        )
+        with Console(stderr=True).status("asking ..."):
+            answer = session.query(
+                sql, epsilon=epsilon, within=within, confidence=confidence, delta=delta, request_id=request
+            )
         _print(answer, output)
         if output is Format.TABLE:
             show_price(answer, session)
