@@ -104,6 +104,7 @@ def check(program: Program, text: str) -> Checked:
     types.header()
     types.infer()
     types.block(program.body, {p.name for p in program.parameters}, top=True)
+    types.lists_start_once()
     returned = program.body[-1] if program.body else None
     if not isinstance(returned, Return):
         raise ProgramError("the last statement must be a return", program.at.line, program.at.column)
@@ -330,6 +331,17 @@ class _Types:
     def is_private_list(self, expression: Expr) -> bool:
         parameter = self.program.parameter(expression.name) if isinstance(expression, Name) else None
         return parameter is not None and parameter.private and isinstance(parameter.type, Array)
+
+    def lists_start_once(self) -> None:
+        """Require every list to start empty once and for all, so that its k-th element means one thing."""
+        top = [s.target for s in self.program.body if isinstance(s, Assign) and isinstance(s.value, Items)]
+        seen: set[str] = set()
+        for statement in statements(self.program.body):
+            if isinstance(statement, Assign) and isinstance(statement.value, Items):
+                name = statement.target
+                if name in seen or name not in top:
+                    self.fail(f"the list {name} must start once, outside of loops and branches", statement.at)
+                seen.add(name)
 
     def block(self, block: tuple[Statement, ...], ready: set[str], *, top: bool = False) -> set[str]:
         """Check a block given the variables that surely have a value; return those ready after it."""

@@ -17,7 +17,7 @@ from discreet.errors import CertificateError, ProgramError
 from discreet.verify import finite
 from discreet.verify.certificate import Certificate, Part, claim_text, neighbours_text
 from discreet.verify.check import Checked, parse
-from discreet.verify.discharge import Failure, failures, script
+from discreet.verify.discharge import Failure, failures, possible, script
 from discreet.verify.neighbours import directions
 from discreet.verify.parse import parse_formula
 from discreet.verify.product import Relation, System, obligations
@@ -77,6 +77,8 @@ def _systems(checked: Checked, given: Certificate) -> list[tuple[System, Mapping
         for direction, part in zip(wanted, given.parts, strict=True):
             moves, variants = _moves(checked, part), _variants(checked, part)
             system = obligations(checked, direction, moves, variants)
+            if not possible(system.inputs):
+                raise CertificateError("no input satisfies the assumptions of the program")
             result.append((system, _invariants(system, part)))
         return result
     except (UnsupportedError, ProgramError, KeyError, z3.Z3Exception) as problem:

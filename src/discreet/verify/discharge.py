@@ -8,10 +8,11 @@ from dataclasses import dataclass
 
 import z3
 
+from discreet.verify.neighbours import Inputs
 from discreet.verify.product import Clause, Relation, System
 from discreet.verify.term import Term
 
-TIMEOUT = 4000
+TIMEOUT = 6000
 """Milliseconds for one obligation."""
 
 
@@ -51,9 +52,11 @@ def solver(timeout: int = TIMEOUT) -> z3.Solver:
     return made
 
 
-def proves(clause: Clause, system: System, invariants: Mapping[str, Term], timeout: int = TIMEOUT) -> bool:
-    """Return whether a clause is certainly valid."""
-    return refutation(clause, system, invariants, timeout) is None
+def possible(inputs: Inputs) -> bool:
+    """Return whether some inputs may satisfy the program's assumptions: a claim about none says nothing."""
+    query = solver()
+    query.add(*inputs.facts)
+    return bool(query.check() != z3.unsat)
 
 
 def refutation(

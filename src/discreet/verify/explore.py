@@ -126,8 +126,7 @@ class _Walker:
                 if isinstance(arguments[0], Form):
                     raise TooHardError("a scale depends on noise")
                 scale = Fraction(arguments[0])
-                if scale <= 0:
-                    raise ProgramError("the scale must be positive", statement.at.line, statement.at.column)
+                _require(scale > 0, "the scale must be positive", statement)
                 centre = arguments[1] if len(arguments) > 1 else 0
                 makers: dict[str, Any] = {
                     "Laplace": laplace,
@@ -137,14 +136,17 @@ class _Walker:
                 return centre + self.noise(makers[law](scale))
             case "Uniform":
                 low, high = Fraction(arguments[0]), Fraction(arguments[1])
+                _require(high > low, "a uniform law needs an interval", statement)
                 return self.noise(uniform(low, high))
             case "UniformInt":
                 low, high = arguments
+                _require(high >= low, "a uniform law needs at least one value", statement)
                 pick = self.choose(int(high - low) + 1)
                 self.weigh({Fraction(0): Fraction(1, int(high - low) + 1)}, UNIT)
                 return int(low) + pick
             case "Bernoulli" if not isinstance(arguments[0], Logistic):
                 p = Fraction(arguments[0])
+                _require(0 <= p <= 1, "a probability must lie between 0 and 1", statement)
                 truth = self.choose(2) == 0
                 self.weigh({Fraction(0): p if truth else 1 - p} if (p if truth else 1 - p) else ZERO, UNIT)
                 return truth
@@ -158,6 +160,7 @@ class _Walker:
                 return truth
             case "ExpMech":
                 rate, scores = arguments
+                _require(bool(scores), "there must be at least one candidate", statement)
                 pick = self.choose(len(scores))
                 weights = [_exponent(rate * s) for s in scores]
                 whole: Number = ZERO
@@ -191,6 +194,11 @@ class _Walker:
         side = difference if upward else -difference
         self.conditions.append(Inequality(side.constant, side.coefficients, strict))
         return truth
+
+
+def _require(condition: bool, message: str, statement: Sample) -> None:
+    if not condition:
+        raise ProgramError(message, statement.at.line, statement.at.column)
 
 
 def _exponent(value: Value) -> Fraction:

@@ -18,7 +18,7 @@ from itertools import product
 from math import lcm, log
 from typing import Any
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, ProgramError
 from discreet.exact.number import exp_bounds
 from discreet.verify.check import Checked
 from discreet.verify.explore import Form, Quotient, paths, sum_quotients
@@ -143,7 +143,7 @@ def law(checked: Checked, values: Mapping[str, Value]) -> Law:
             if path.conditions or any(isinstance(v, Form) for v in path.output):
                 raise NotFiniteError("the output depends on continuous noise")
             found.setdefault(path.output, []).append(Quotient(path.weight, path.divisor))
-    except TooHardError as problem:
+    except (TooHardError, ProgramError) as problem:
         raise NotFiniteError(str(problem)) from problem
     return {output: sum_quotients(parts) for output, parts in found.items()}
 

@@ -199,9 +199,9 @@ class Inputs:
         if kind.element.kind in ("bool", "bits"):
             self._refuse(f"lists of {kind.element.kind} are not supported by the prover", relation.at)
         if relation.kind in ("one", "replace", "add-remove"):
+            # A position beyond the end means that nothing changes, which neighbours may also be.
             position = self.positions[name] = z3.Int(f"position({name})")
-            length = self.size(name, 1 if self.direction == "remove" else 2)
-            self.facts += [position >= 0, position < length]
+            self.facts.append(position >= 0)
         if relation.kind in ("one", "replace"):
             delta = self.deltas[name] = symbol(f"change({name})", kind.element.kind)
             if relation.bound is not None:
@@ -211,6 +211,10 @@ class Inputs:
             if width is not None:
                 self.facts += [real(delta) <= width, real(delta) >= -width]
         if relation.kind == "add-remove":
+            if sum(p.private and not isinstance(p.type, Query) for p in self.checked.program.parameters) > 1:
+                self._refuse("a list that may lose an element must be the only private input", relation.at)
+            length = self.size(name, 1 if self.direction == "remove" else 2)
+            self.facts.append(position < length)
             extra = self.deltas[name] = symbol(f"extra({name})", kind.element.kind)
             self.facts += self._bounds(extra, kind.element, relation)
 

@@ -53,7 +53,6 @@ from discreet.verify.syntax import (
     While,
     assigned,
     expressions,
-    names,
     statements,
     subexpressions,
 )
@@ -597,8 +596,8 @@ class _Walk:
                         f"line {part.at.line}, column {part.at.column}: the size of a list cannot be used "
                         "in a loop over a list that may lose an element"
                     )
-        moved = [s for s in statement.body if isinstance(s, Assign) and s.target == counter]
-        if len(moved) != 1 or moved[0] is not statement.body[-1] or counter not in names(moved[0].value):
+        moved = [s for s in statements(statement.body) if isinstance(s, Assign) and s.target == counter]
+        if len(moved) != 1 or moved[0] is not statement.body[-1]:
             raise UnsupportedError(
                 f"line {at.line}, column {at.column}: the last statement of this loop must advance {counter}"
             )

@@ -16,7 +16,7 @@ from itertools import product as cartesian
 import z3
 
 from discreet.verify.check import Checked
-from discreet.verify.discharge import failures, solver
+from discreet.verify.discharge import failures, possible, solver
 from discreet.verify.invariant import houdini, spacer
 from discreet.verify.neighbours import Direction, Inputs, Instance, directions
 from discreet.verify.product import System, obligations
@@ -71,13 +71,13 @@ class Search:
 
     def out_of_time(self) -> bool:
         """Return whether the search should stop."""
-        return time.monotonic() > self.deadline
+        return time.process_time() > self.deadline
 
 
 def prove(checked: Checked, seconds: float = 30.0) -> tuple[Proof, ...] | NoProof:
     """Return one proof for each direction of the neighbours, or the reason why there is none."""
     found: list[Proof] = []
-    deadline = time.monotonic() + seconds
+    deadline = time.process_time() + seconds
     try:
         for direction in directions(checked):
             result = _direction(Search(checked, direction, deadline))
@@ -90,6 +90,8 @@ def prove(checked: Checked, seconds: float = 30.0) -> tuple[Proof, ...] | NoProo
 
 
 def _direction(search: Search) -> Proof | NoProof:
+    if not possible(Inputs(search.checked, search.direction)):
+        return NoProof("no input satisfies the assumptions of the program")
     variants = ranking(search.checked)
     missing = [
         s for s in statements(search.checked.program.body) if isinstance(s, While) and s.loop not in variants
@@ -188,6 +190,8 @@ def _candidates(search: Search) -> Iterator[dict[int, Expr]]:
         (True, True, 2),
     )
     for rich, guards, width in stages:
+        if search.out_of_time():
+            return
         template = build(checked, rich=rich, guards=guards)
         for moves in _synthesise(search, template, width):
             if moves not in tried:
@@ -244,6 +248,31 @@ def _possible(checked: Checked, instance: Instance) -> bool:
     return bool(query.check() == z3.sat)
 
 
+@dataclass(slots=True)
+class _Cases:
+    """What goes wrong on each bounded instance, as a formula; larger instances are unrolled when needed."""
+
+    search: Search
+    template: Template
+    unknowns: Mapping[str, Term]
+    instances: list[Instance]
+    built: list[Term] = field(default_factory=list)
+
+    def each(self) -> Iterator[Term]:
+        for place, instance in enumerate(self.instances):
+            if place == len(self.built):
+                system = obligations(
+                    self.search.checked,
+                    self.search.direction,
+                    self.template.moves,
+                    unknowns=self.unknowns,
+                    instance=instance,
+                    unroll=max(instance.sizes.values(), default=3) + 1,
+                )
+                self.built.append(_violation(system))
+            yield self.built[place]
+
+
 def _violation(system: System) -> Term:
     broken = []
     for clause in system.clauses:
@@ -258,18 +287,7 @@ def _synthesise(search: Search, template: Template, width: int) -> Iterator[dict
     unknowns: dict[str, Term] = {
         s.name: z3.Bool(s.name) if s.boolean else z3.Int(s.name) for s in template.slots
     }
-    cases = []
-    for instance in _instances(search.checked):
-        turns = max(instance.sizes.values(), default=3) + 1
-        system = obligations(
-            search.checked,
-            search.direction,
-            template.moves,
-            unknowns=unknowns,
-            instance=instance,
-            unroll=turns,
-        )
-        cases.append(_violation(system))
+    cases = _Cases(search, template, unknowns, list(_instances(search.checked)))
     guess = solver(4000)
     for unknown in unknowns.values():
         if z3.is_int(unknown):
@@ -300,10 +318,10 @@ def _number(value: Term) -> int:
     return int(value.as_long()) if z3.is_int_value(value) else int(z3.is_true(value))
 
 
-def _counterexample(cases: list[Term], unknowns: dict[str, Term], values: dict[str, int]) -> Term | None:
+def _counterexample(cases: "_Cases", unknowns: dict[str, Term], values: dict[str, int]) -> Term | None:
     """Return a condition on the coefficients that rules out the given ones, or None if they survive."""
     fixed = [(term, _literal(term, values[name])) for name, term in unknowns.items()]
-    for case in cases:
+    for case in cases.each():
         concrete = z3.simplify(z3.substitute(case, *fixed)) if fixed else case
         if z3.is_false(concrete):
             continue
@@ -329,7 +347,7 @@ def _counterexample(cases: list[Term], unknowns: dict[str, Term], values: dict[s
     return None
 
 
-def _simplest(cases: list[Term], unknowns: dict[str, Term], values: dict[str, int]) -> dict[str, int]:
+def _simplest(cases: "_Cases", unknowns: dict[str, Term], values: dict[str, int]) -> dict[str, int]:
     """Set to zero every coefficient that is not needed."""
     for name in reversed(list(values)):
         if values[name]:

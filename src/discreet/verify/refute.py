@@ -23,7 +23,16 @@ from discreet.exact.number import enclose, float_down, log_down
 from discreet.verify.candidate import Pair, pairs
 from discreet.verify.check import Checked
 from discreet.verify.explore import Form, Path, Quotient, path_probability, paths, sum_quotients
-from discreet.verify.integrate import Inequality, TooHardError, add, enclosure, multiply, shifted, sign
+from discreet.verify.integrate import (
+    Inequality,
+    Lattice,
+    TooHardError,
+    add,
+    enclosure,
+    multiply,
+    shifted,
+    sign,
+)
 from discreet.verify.run import Exact, Run, Value
 from discreet.verify.syntax import Epsilon, Expr, Rho, Secret
 from discreet.verify.syntax import Number as Literal
@@ -34,13 +43,13 @@ FAR = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class Predicate:
     """A predicate on one number of the output."""
 
     relation: str
     value: Value = 0
 
-    def holds_for(self, entry: Value) -> tuple[Inequality, ...] | None:
+    def holds_for(self, entry: Value, path: Path) -> tuple[Inequality, ...] | None:
         """Return the condition on the noise under which an entry satisfies the test, or None if never."""
         if self.relation == "any":
             return ()
@@ -48,10 +57,16 @@ class Test:
             plain = entry.constant if isinstance(entry, Form) else entry
             truth = {"=": plain == self.value, ">=": plain >= self.value, "<=": plain <= self.value}
             return () if truth[self.relation] else None
+        above, below = entry - self.value, self.value - entry
+        sides = (
+            Inequality(above.constant, above.coefficients),
+            Inequality(below.constant, below.coefficients),
+        )
         if self.relation == "=":
-            return None
-        side = entry - self.value if self.relation == ">=" else self.value - entry
-        return (Inequality(side.constant, side.coefficients),)
+            # A continuous noise hits a point with probability zero; an integer noise does not.
+            integers = all(isinstance(path.densities[n], Lattice) for n, _ in entry.coefficients)
+            return sides if integers else None
+        return sides[:1] if self.relation == ">=" else sides[1:]
 
     def words(self, name: str) -> str:
         """Return the test as text."""
@@ -67,7 +82,7 @@ class Event:
     """Outputs of one shape whose entries pass the tests."""
 
     shape: Shape
-    tests: tuple[Test, ...]
+    tests: tuple[Predicate, ...]
 
     def words(self) -> str:
         """Return the event as text."""
@@ -106,7 +121,7 @@ def mass(law: list[Path], event: Event) -> Quotient:
             continue
         conditions: list[Inequality] = []
         for test, entry in zip(event.tests, flat, strict=True):
-            needed = test.holds_for(entry)
+            needed = test.holds_for(entry, path)
             if needed is None:
                 break
             conditions += needed
@@ -137,20 +152,20 @@ def _signature(shape: Shape, flat: tuple[Value, ...]) -> object:
     return shape, tuple("noise" if isinstance(v, Form) and v.coefficients else v for v in flat)
 
 
-def _options(first: Value, second: Value) -> list[Test]:
+def _options(first: Value, second: Value) -> list[Predicate]:
     if not isinstance(first, Form) or not first.coefficients:
-        return [Test("=", first.constant if isinstance(first, Form) else first)]
+        return [Predicate("=", first.constant if isinstance(first, Form) else first)]
     a = first.constant
     b = second.constant if isinstance(second, Form) else Fraction(second)
     low, high, middle = min(a, b), max(a, b), (a + b) / 2
-    tail = Test(">=", high) if a > b else Test("<=", low)
-    far = Test(">=", high + FAR) if a > b else Test("<=", low - FAR)
-    centre = Test(">=", middle) if a > b else Test("<=", middle)
-    back = Test("<=", low) if a >= b else Test(">=", high)
-    return [tail, Test("any"), centre, far, back, Test("<=", low - FAR)]
+    tail = Predicate(">=", high) if a > b else Predicate("<=", low)
+    far = Predicate(">=", high + FAR) if a > b else Predicate("<=", low - FAR)
+    centre = Predicate(">=", middle) if a > b else Predicate("<=", middle)
+    back = Predicate("<=", low) if a >= b else Predicate(">=", high)
+    return [tail, Predicate("any"), centre, far, back, Predicate("<=", low - FAR)]
 
 
-def _combinations(options: list[list[Test]]) -> Iterator[tuple[Test, ...]]:
+def _combinations(options: list[list[Predicate]]) -> Iterator[tuple[Predicate, ...]]:
     """Yield uniform choices first, then single exceptions, then everything."""
     depth = max((len(o) for o in options), default=1)
     for choice in range(depth):
@@ -182,9 +197,9 @@ def evaluate(checked: Checked, expression: Expr, values: Mapping[str, Value]) ->
 
 def refute(checked: Checked, seconds: float = 10.0) -> Witness | None:
     """Return a certified counterexample to the program's claim, or None."""
-    deadline = time.monotonic() + seconds
+    deadline = time.process_time() + seconds
     for pair in pairs(checked):
-        if time.monotonic() > deadline:
+        if time.process_time() > deadline:
             return None
         found = _try(checked, pair, deadline)
         if found is not None:
@@ -205,7 +220,7 @@ def _try(checked: Checked, pair: Pair, deadline: float) -> Witness | None:
     epsilon, delta = max(claim[0], other[0]), max(claim[1], other[1])
     for first, second, swapped in ((laws[0], laws[1], False), (laws[1], laws[0], True)):
         for event in events(first, second):
-            if time.monotonic() > deadline:
+            if time.process_time() > deadline:
                 return None
             try:
                 above, below = mass(first, event), mass(second, event)

@@ -17,7 +17,7 @@ from discreet.verify.check import Checked, parse
 from discreet.verify.checker import check_certificate
 from discreet.verify.explore import paths
 from discreet.verify.prove import NoProof, Proof, prove
-from discreet.verify.refute import Event, Test, breaks, claimed, entries, mass, refute, witness
+from discreet.verify.refute import Event, Predicate, breaks, claimed, entries, mass, refute, witness
 from discreet.verify.sampled import refute_by_sampling
 from discreet.verify.syntax import Query
 from discreet.verify.witness import Witness
@@ -61,8 +61,9 @@ def source(program: str | Path) -> str:
 def verify(program: str | Path, *, seconds: float = 30.0, samples: int = 0) -> Verdict:
     """Prove or refute that a program is as private as it claims.
 
-    `seconds` limits the search for a proof, and half of it the search for a counterexample; with `samples`
-    above zero, a claim that resists both is also tested by that many executions on each of a few inputs.
+    `seconds` of processor time limit the search for a proof, and half of it the search for a
+    counterexample; with `samples` above zero, a claim that resists both is also tested by that many
+    executions on each of a few inputs.
     """
     text = source(program)
     checked = parse(text)
@@ -121,7 +122,7 @@ def _from_enumeration(checked: Checked, found: finite.Counterexample) -> Refuted
     claim = claimed(checked, pair.first)
     epsilon = claim[0] if claim is not None else Fraction(0)
     shape, flat = entries(found.output)  # type: ignore[arg-type]
-    event = Event(shape, tuple(Test("=", v) for v in flat))
+    event = Event(shape, tuple(Predicate("=", v) for v in flat))
     laws = [list(paths(checked, values)) for values in (pair.first, pair.second)]
     above, below = mass(laws[0], event), mass(laws[1], event)
     if not breaks(above, below, epsilon, Fraction(0)):

@@ -1,0 +1,87 @@
+"""The command line: verdict, words, JSON, certificates, scripts, and exit status."""
+
+import json
+from pathlib import Path
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from discreet.cli.verify import verify
+from discreet.errors import CertificateError, ProgramError
+
+FOLDER = Path(__file__).parents[2] / "examples" / "programs"
+app = typer.Typer()
+app.command()(verify)
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, [str(a) for a in arguments])
+
+
+def test_a_proof_is_told_in_words_and_exits_with_zero():
+    result = call(FOLDER / "svt.dp")
+    assert result.exit_code == 0
+    assert "PROVED" in result.output
+    assert "moved by 1" in result.output
+    assert "will come from append number 1" in result.output
+    assert "ends because" in result.output
+
+
+def test_a_counterexample_is_shown_and_exits_with_one(tmp_path):
+    picture = tmp_path / "event.svg"
+    result = call(FOLDER / "bad_partial_sum.dp", "--plot", picture)
+    assert result.exit_code == 1
+    assert "REFUTED" in result.output
+    assert "privacy loss" in result.output
+    assert "█" in result.output
+    assert "<svg" in picture.read_text()
+
+
+def test_unknown_exits_with_two_and_says_why():
+    result = call(FOLDER / "never_ends.dp")
+    assert result.exit_code == 2
+    assert "number of turns" in result.output
+
+
+def test_json_is_plain_data():
+    proved = json.loads(call(FOLDER / "partial_sum.dp", "--json").output)
+    assert proved["verdict"] == "PROVED"
+    assert proved["certificate"]["claim"] == "epsilon eps"
+    refuted = json.loads(call(FOLDER / "mean_without_noise.dp", "--json").output)
+    assert refuted["witness"]["loss at least"] == "infinity"
+
+
+def test_a_certificate_is_written_and_checked_later(tmp_path):
+    certificate, scripts = tmp_path / "proof.json", tmp_path / "obligations"
+    program = FOLDER / "partial_sum.dp"
+    assert call(program, "--certificate", certificate, "--smt2", scripts).exit_code == 0
+    assert "ACCEPTED" in call(program, "--check", certificate).output
+    assert len(list(scripts.glob("*.smt2"))) > 3
+    other = call(FOLDER / "bad_partial_sum.dp", "--check", certificate)
+    assert isinstance(other.exception, CertificateError)
+
+
+def test_two_programs_are_compared():
+    result = call(FOLDER / "lap_added.dp", "--against", FOLDER / "lap_centred.dp")
+    assert result.exit_code == 0
+    assert "EQUAL" in result.output
+    different = call(FOLDER / "randomized_response.dp", "--against", FOLDER / "fair_coin_response.dp")
+    assert different.exit_code == 1
+
+
+def test_a_mistake_in_the_program_is_reported_with_its_place(tmp_path):
+    path = tmp_path / "typo.dp"
+    path.write_text("P (x : private real) : real\n  return x +\n")
+    result = call(path)
+    assert isinstance(result.exception, ProgramError)
+    assert "line 2, column 13" in str(result.exception)
+
+
+@pytest.mark.parametrize(
+    "name", ["noisy_max", "smart_sum", "gaussian_sum", "one_time_pad", "randomized_survey"]
+)
+def test_every_kind_of_proof_has_words(name):
+    result = call(FOLDER / f"{name}.dp")
+    assert result.exit_code == 0
+    assert "draw 1" in result.output
