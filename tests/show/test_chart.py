@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.show import bars, heatmap, lines, save, stacked, steps
+from discreet.show import bars, heatmap, html, lines, save, stacked, steps, svg
 
 ROWS = [
     {"ward": "B", "n": Fraction(241, 2), "low": 110, "high": 130, "year": 2020},
@@ -87,6 +87,8 @@ def test_html_loads_nothing_from_anywhere(tmp_path):
     assert not re.search(r"<script[^>]+src=", text)
     assert not re.search(r"<link\b", text)
     assert not re.search(r"@import|url\(\s*['\"]?http", text)
+    # No menu that would hand the data to an editor elsewhere.
+    assert re.search(r'"embedOptions":\s*\{\s*"actions":\s*false', text)
 
 
 def test_an_unknown_ending_is_refused_before_anything_is_written(tmp_path):
@@ -95,8 +97,16 @@ def test_an_unknown_ending_is_refused_before_anything_is_written(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_text_from_the_data_cannot_become_markup():
-    rows = [{"k": "<script>alert(1)</script>", "v": 1}]
-    from discreet.show.save import svg
-
-    assert "<script" not in svg(bars(rows, x="k", y="v"))
+@pytest.mark.parametrize(
+    "hostile", ["<script>alert(1)</script>", "</script><script>alert(1)</script>", "<!--"]
+)
+def test_text_from_the_data_cannot_become_markup(hostile):
+    chart = bars([{"k": hostile, "v": 1}], x="k", y="v", title=hostile)
+    harmless = html(bars([{"k": "A", "v": 1}], x="k", y="v", title="A"))
+    assert "<script" not in svg(chart)
+    document = html(chart)
+    assert hostile not in document
+    for tag in ("<script", "</script", "<!--"):
+        assert document.count(tag) == harmless.count(tag)
+    # What the reader sees is still the text itself: the escape is JavaScript's for the same character.
+    assert hostile.replace("<", "\\u003c") in document

@@ -12,6 +12,9 @@ from discreet.errors import ParameterError
 FORMATS = (".svg", ".png", ".html", ".json")
 """The file endings that `save` understands."""
 
+STAND_IN = "\ue000"
+"""A character of no meaning that takes the place of "<" until it can be written as a JavaScript escape."""
+
 
 def save(chart: Any, path: str | Path, *, scale: float = 2.0) -> Path:
     """Write a chart in the format that the file's ending names, and return the path."""
@@ -51,7 +54,24 @@ def html(chart: Any) -> str:
     """Return a chart as one HTML document with every script inside it."""
     import vl_convert
 
-    return str(vl_convert.vegalite_to_html(_specification(chart), bundle=True))
+    specification = _specification(chart)
+    # The default menu offers to open the chart, data included, in an editor on somebody else's host.
+    specification["usermeta"] = {"embedOptions": {"actions": False}}
+    document = str(vl_convert.vegalite_to_html(_without_markup(specification), bundle=True))
+    return document.replace(STAND_IN, "\\u003c")
+
+
+def _without_markup(part: Any) -> Any:
+    """Return a specification in which no text can end the script that it is written into."""
+    match part:
+        case dict():
+            return {_without_markup(key): _without_markup(value) for key, value in part.items()}
+        case list():
+            return [_without_markup(value) for value in part]
+        case str():
+            return part.replace("<", STAND_IN)
+        case _:
+            return part
 
 
 def _specification(chart: Any) -> dict[str, Any]:
