@@ -23,7 +23,7 @@ from discreet.exact.number import Real, non_negative, probability
 FEWEST = 100
 """Fewer runs than this cannot both teach and test."""
 
-SCHOOL = 600_000
+SCHOOL = 2_500_000
 """Training runs per input beyond which nothing more is learned."""
 
 

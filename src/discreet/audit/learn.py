@@ -29,13 +29,19 @@ CAUTION = 0.001
 HEARING = 20_000
 """Rows per input on which all scores are compared before the best are compared on all rows."""
 
+CLASS = 400_000
+"""Rows per input from which scores are learned where outputs hardly repeat."""
+
+FEW = 100
+"""Rows per distinct output from which on a table of whole outputs is all that is tried."""
+
 PLAIN = 0.97
 """The share of the best bound at which a single number is preferred to a learned table."""
 
 SHORTLIST = 5
 """Scores that are compared on all rows."""
 
-FINALISTS = 48
+FINALISTS = 12
 """Pairs of thresholds whose exact bound is computed, after ranking by a normal approximation."""
 
 
@@ -66,17 +72,35 @@ def _merit(pair: "tuple[Cut, Score]") -> tuple[float, float]:
 
 def candidates(layout: Layout, left: Matrix, right: Matrix) -> Iterator[Score]:
     """Yield the scores learned from the first part of the training runs."""
+    if layout.columns > 1:
+        tables = Whole.fit(left, right, (1.0, 8.0, 64.0))
+        yield from tables
+        # Where few outputs occur, and often, their table says all there is to say.
+        if tables and FEW * len(tables[0].keys) <= len(left) + len(right):
+            return
+    left, right = left[:CLASS], right[:CLASS]
     known = families(layout, np.concatenate([left, right]))
     for feature in known.all:
         yield Value(feature, 1)
         yield Value(feature, -1)
     single = {feature.name: Binned.fit(feature, left, right) for feature in known.all}
     yield from single.values()
-    if layout.columns == 1:
-        return
-    yield from Whole.fit(left, right, (1.0, 8.0, 64.0))
-    yield from _sums(known, left, right)
-    yield logistic(tuple(single.values()), left, right)
+    if layout.columns > 1:
+        yield from _grids(layout, left, right)
+        yield from _sums(known, left, right)
+        yield logistic(tuple(single.values()), left, right)
+
+
+def _grids(layout: Layout, left: Matrix, right: Matrix) -> Iterator[Score]:
+    """Yield tables of positions together, each cut into a few cells; also of either half, added up."""
+    half = layout.columns // 2
+    for bins in (2, 4, 8):
+        yield from Whole.fit(left, right, (8.0, 64.0), bins=bins)
+        sides = slice(half), slice(half, None)
+        halves = [Whole.fit(left, right, (64.0,), bins=bins, columns=side) for side in sides]
+        if layout.columns >= 4 and all(halves):
+            parts = tuple(table for tables in halves for table in tables)
+            yield Weighted(parts, np.ones(len(parts)), "the sum of log ratios of both halves")
 
 
 def _sums(known: Families, left: Matrix, right: Matrix) -> Iterator[Score]:

@@ -28,6 +28,11 @@ class Binned:
     edges: Column
     ratios: Column
 
+    @property
+    def name(self) -> str:
+        """Return what is looked at."""
+        return self.feature.name
+
     @classmethod
     def fit(
         cls, feature: Feature, left: Matrix, right: Matrix, bins: int = FINE, prior: float = 4.0
@@ -72,46 +77,68 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Whole:
-    """The log ratio of each whole output that occurred in training; unseen ones score 0."""
+    """The log ratio of each whole output, or of each cell of a grid, that occurred; unseen ones score 0.
 
-    keys: NDArray[Any]
+    `edges` holds one array per column in `columns`; without edges, outputs count as they are.
+    """
+
+    columns: slice
+    edges: tuple[Column, ...] | None
+    keys: NDArray[np.uint64]
     ratios: Column
+    examples: Matrix
 
     @classmethod
-    def fit(cls, left: Matrix, right: Matrix, priors: tuple[float, ...]) -> "list[Whole]":
+    def fit(
+        cls,
+        left: Matrix,
+        right: Matrix,
+        priors: tuple[float, ...],
+        *,
+        bins: int | None = None,
+        columns: slice = slice(None),
+    ) -> "list[Whole]":
         """Learn the ratios from training rows, once for each prior; none if outputs hardly repeat."""
-        keys, places = np.unique(_keys(np.concatenate([left, right])), return_inverse=True)
+        both = np.concatenate([left, right])
+        edges = None if bins is None else tuple(_cells(column, bins) for column in both[:, columns].T)
+        keys, first, places = np.unique(
+            _keys(both[:, columns], edges), return_index=True, return_inverse=True
+        )
         if 2 * len(keys) > len(places):
             return []
         lefts, rights = (
             np.bincount(part, minlength=len(keys)) for part in (places[: len(left)], places[len(left) :])
         )
-        return [cls(keys, _ratios(lefts, rights, prior)) for prior in priors]
+        return [cls(columns, edges, keys, _ratios(lefts, rights, prior), both[first]) for prior in priors]
+
+    @property
+    def name(self) -> str:
+        """Return what is looked at."""
+        return "positions together"
 
     def of(self, rows: Matrix) -> Column:
         """Return the score of each row."""
-        wanted = _keys(rows)
+        wanted = _keys(rows[:, self.columns], self.edges)
         places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
         return np.where(self.keys[places] == wanted, self.ratios[places], 0.0)
 
     def text(self, low: float, high: float) -> str:
         """Return in words which outputs are guessed."""
+        what = "the output is" if self.edges is None else "the output is like"
         parts = []
         for side, chosen in (("right", self.ratios >= high), ("left", self.ratios <= low)):
             if chosen.any():
-                shown = ", ".join(_output(key) for key in self.keys[chosen][:4])
+                shown = ", ".join(_output(row) for row in self.examples[chosen][:4])
                 more = int(chosen.sum()) - 4
-                parts.append(
-                    f"{side} when the output is {shown}" + (f" or {more} others" if more > 0 else "")
-                )
+                parts.append(f"{side} when {what} {shown}" + (f" or {more} others" if more > 0 else ""))
         return "; ".join(parts)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighted:
-    """A weighted sum of binned log ratios."""
+    """A weighted sum of log ratios."""
 
-    parts: tuple[Binned, ...]
+    parts: tuple[Binned | Whole, ...]
     weights: Column
     name: str
 
@@ -125,7 +152,7 @@ class Weighted:
     def text(self, low: float, high: float) -> str:
         """Return in words which outputs are guessed."""
         strongest = np.argsort(-np.abs(self.weights) * [np.ptp(part.ratios) for part in self.parts])[:3]
-        names = ", ".join(self.parts[i].feature.name for i in strongest)
+        names = ", ".join(self.parts[i].name for i in strongest)
         parts = [f"right when it is at least {high:.4g}"] if high < np.inf else []
         parts += [f"left when it is at most {low:.4g}"] if low > -np.inf else []
         return f"{self.name} (mostly of {names}): {'; '.join(parts)}"
@@ -197,16 +224,37 @@ def _bin(edges: Column, values: Column) -> NDArray[np.intp]:
     return np.where(np.isnan(values), len(edges) + 1, places)
 
 
-def _keys(rows: Matrix) -> NDArray[Any]:
-    # One opaque key per row; adding zero makes -0.0 and 0.0 the same key, and all NaN are made one.
-    clean = np.ascontiguousarray(np.where(np.isnan(rows), np.nan, rows) + 0.0)
-    return clean.view(np.dtype((np.void, clean.dtype.itemsize * clean.shape[1]))).ravel()
+def _cells(values: Column, bins: int) -> Column:
+    """Return edges that set values occurring often apart and cut the rest into quantiles."""
+    some = np.sort(values[:: max(1, values.size >> 15)])
+    some = some[~np.isnan(some)]
+    if some.size == 0:
+        return np.zeros(1)
+    distinct, counts = np.unique(some, return_counts=True)
+    atoms = distinct[counts * 200 > some.size]
+    rest = np.setdiff1d(some, atoms, assume_unique=False)
+    ranks = np.linspace(0, max(0, rest.size - 1), bins + 1)[1:-1].astype(np.intp)
+    cuts = rest[ranks] if rest.size else rest
+    return np.unique(np.concatenate([atoms, np.nextafter(atoms, np.inf), cuts]))
 
 
-def _output(key: Any) -> str:
-    numbers = np.frombuffer(bytes(key), dtype=np.float64)
-    shown = [f"{x:g}" for x in numbers[:16]] + (["..."] if len(numbers) > 16 else [])
-    return shown[0] if len(numbers) == 1 else f"({', '.join(shown)})"
+def _keys(rows: Matrix, edges: tuple[Column, ...] | None) -> NDArray[np.uint64]:
+    """Return one number per row, equal for equal rows or cells; others collide rarely, and harmlessly."""
+    key = np.zeros(len(rows), dtype=np.uint64)
+    for place, column in enumerate(rows.T):
+        if edges is None:
+            # Adding zero makes -0.0 and 0.0 the same, and all NaN are made one.
+            part = np.ascontiguousarray(np.where(np.isnan(column), np.nan, column) + 0.0).view(np.uint64)
+        else:
+            part = _bin(edges[place], column).astype(np.uint64)
+        key = (key ^ part) * np.uint64(0x9E3779B97F4A7C15)
+        key ^= key >> np.uint64(29)
+    return key
+
+
+def _output(row: Column) -> str:
+    shown = [f"{x:g}" for x in row[:16]] + (["..."] if len(row) > 16 else [])
+    return shown[0] if len(row) == 1 else f"({', '.join(shown)})"
 
 
 def _intervals(edges: Column, chosen: NDArray[np.bool_]) -> str:
