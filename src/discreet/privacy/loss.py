@@ -49,7 +49,7 @@ from flint import arb, ctx
 
 from discreet.errors import ParameterError
 from discreet.exact.lattice_gaussian import gaussian_mass
-from discreet.exact.number import ball, enclose, from_exact, log_bounds
+from discreet.exact.number import LARGEST_EXPONENT, ball, enclose, exp_up, from_exact, log_bounds
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.zcdp import epsilon_of_rho, pure_rho
 
@@ -339,6 +339,8 @@ class GaussianLoss:
         """Return rationals around N(mu/2 - epsilon/mu) - exp(epsilon) N(-mu/2 - epsilon/mu)."""
         if self.mu_squared == 0:
             return ZERO
+        if _vanishes(self.rho, epsilon):
+            return Fraction(0), exp_up(Fraction(-LARGEST_EXPONENT))
 
         def curve() -> arb:
             mu, at = ball(self.mu_squared).sqrt(), ball(epsilon)
@@ -386,6 +388,8 @@ class DiscreteGaussianLoss:
         """Return rationals around Pr[Z <= m] - exp(epsilon) Pr[Z <= m - shift], m the best half-line."""
         if self.shift == 0:
             return ZERO
+        if _vanishes(self.rho, epsilon):
+            return Fraction(0), exp_up(Fraction(-LARGEST_EXPONENT))
         bound = Fraction(self.shift, 2) - epsilon * self.variance / self.shift
         m = -(-bound.numerator // bound.denominator) - 1
         return enclose(
@@ -434,6 +438,11 @@ def inverted(
         else:
             break
     return low, high
+
+
+def _vanishes(rho: Fraction, epsilon: Fraction) -> bool:
+    """Whether the tail bound of zCDP, exp(-(epsilon - rho)**2 / (4 rho)), is beyond computing."""
+    return epsilon > rho and (epsilon - rho) ** 2 > 4 * rho * LARGEST_EXPONENT
 
 
 def _short(x: Fraction, scale: Fraction) -> Fraction:

@@ -15,13 +15,11 @@ al., 2021.
 from fractions import Fraction
 
 import numpy as np
-from flint import arb
 
 from discreet.errors import ParameterError
 from discreet.exact.number import (
     Real,
-    ball,
-    enclose,
+    exp_up,
     float_down,
     float_up,
     log_bounds,
@@ -65,10 +63,8 @@ def delta_of_renyi(order: Real, divergence: Real, epsilon: Real) -> Fraction:
     """Return the delta, rounded up, that a divergence at one order gives at this epsilon."""
     a, r, at = _order(order), non_negative(divergence, "divergence"), non_negative(epsilon, "epsilon")
 
-    def bound() -> arb:
-        return (ball(a - 1) * (ball(r - at) + ball(1 - 1 / a).log()) - ball(a).log()).exp()
-
-    return min(Fraction(1), enclose(bound)[1])
+    exponent = (a - 1) * (r - at + log_bounds(1 - 1 / a)[1]) - log_bounds(a)[0]
+    return exp_up(exponent) if exponent < 0 else Fraction(1)
 
 
 def _order(value: Real) -> Fraction:

@@ -165,7 +165,8 @@ def _renyi_delta(releases: Releases, epsilon: Fraction) -> Fraction | None:
 
     theta = Fraction(float(np.float32(lowest(height)[0])))
     moment = log_moment_up(releases, theta)
-    return min(Fraction(1), enclose(lambda: (ball(moment - theta * epsilon) + _constant(theta)).exp())[1])
+    exponent = enclose(lambda: ball(moment - theta * epsilon) + _constant(theta))[1]
+    return min(Fraction(1), exp_bounds(exponent)[1]) if exponent < 0 else Fraction(1)
 
 
 def _constant(theta: Fraction) -> arb:

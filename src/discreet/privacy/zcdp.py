@@ -32,7 +32,7 @@ from functools import lru_cache
 
 from flint import arb, ctx
 
-from discreet.exact.number import ball, enclose, from_exact
+from discreet.exact.number import ball, enclose, exp_up, from_exact
 
 _SEARCH_BITS = 160
 _LOWEST_EXPONENT, _HIGHEST_EXPONENT = -64, 192
@@ -93,7 +93,8 @@ def delta_of_rho(rho: Fraction, epsilon: Fraction) -> Fraction:
     if rho == 0:
         return Fraction(0)
     order = best_order(lambda a: _log_delta_at(a, rho, epsilon))
-    return min(Fraction(1), enclose(lambda: _log_delta_at(ball(order), rho, epsilon).exp())[1])
+    exponent = enclose(lambda: _log_delta_at(ball(order), rho, epsilon))[1]
+    return exp_up(exponent) if exponent < 0 else Fraction(1)
 
 
 def _rho_at(order: arb, epsilon: Fraction, delta: Fraction) -> arb:

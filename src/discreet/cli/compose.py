@@ -1,0 +1,201 @@
+"""`discreet compose`: what many releases cost together, by every route, with its theorem and its picture."""
+
+import json as jsons
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from discreet.errors import ParameterError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from discreet.privacy.compose import Composition
+    from discreet.privacy.guarantee import Guarantee
+
+KINDS = {
+    "pure": "pure:EPSILON",
+    "approximate": "approximate:EPSILON:DELTA",
+    "zcdp": "zcdp:RHO",
+    "laplace": "laplace:EPSILON",
+    "gaussian": "gaussian:SIGMA",
+    "geometric": "geometric:ALPHA[:SHIFT]",
+    "discrete-gaussian": "discrete-gaussian:VARIANCE[:SHIFT]",
+    "exponential": "exponential:EPSILON",
+}
+
+
+def compose(
+    releases: Annotated[
+        list[str],
+        typer.Argument(help=f"What is released, each as KIND:NUMBER[xCOUNT]: {', '.join(KINDS.values())}."),
+    ],
+    delta: Annotated[str, typer.Option(help="The delta at which epsilon is asked.")] = "1e-6",
+    epsilon: Annotated[str | None, typer.Option(help="Also give the delta at this epsilon.")] = None,
+    group: Annotated[int, typer.Option(help="Protect this many units at once.")] = 1,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw epsilon against delta and its growth (svg, png, html).")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the bounds as JSON.")] = False,
+) -> None:
+    """Bound what many releases cost together, from below and from above, by every known route."""
+    from rich.console import Console
+
+    from discreet.privacy.compose import compose as together
+
+    console = Console()
+    whole = together([read_release(text) for text in releases])
+    whole = whole.group(group) if group != 1 else whole
+    if json:
+        console.print_json(jsons.dumps(_as_data(whole, delta, epsilon)))
+    else:
+        _report(console, whole, delta, epsilon)
+    if plot is not None:
+        from discreet.show import save
+
+        save(draw(whole, delta), plot)
+        if not json:
+            console.print(f"drawn in {plot}")
+
+
+def read_release(text: str) -> tuple["Guarantee", int]:
+    """Return the guarantee and the count that a word such as laplace:0.1x1000 stands for."""
+    from discreet.exact.number import whole
+
+    kind, _, rest = text.strip().lower().partition(":")
+    body, _, times = rest.partition("x")
+    count = whole(times, "the number of releases") if times else 1
+    if kind not in KINDS or not body or count < 1:
+        raise ParameterError(
+            f"cannot read the release {text!r}; write one of {', '.join(KINDS.values())}, then xCOUNT"
+        )
+    return _guarantee(kind, body.split(":"), text), count
+
+
+def _guarantee(kind: str, numbers: list[str], text: str) -> "Guarantee":
+    from discreet.exact.number import non_negative, positive, probability, whole
+    from discreet.privacy.guarantee import Approximate, Concentrated, Profile, Pure
+    from discreet.privacy.loss import (
+        BoundedRangeLoss,
+        DiscreteGaussianLoss,
+        GaussianLoss,
+        GeometricLoss,
+        LaplaceLoss,
+    )
+
+    match kind, numbers:
+        case "pure", [cost]:
+            return Pure(non_negative(cost, "epsilon"))
+        case "approximate", [cost, slack]:
+            return Approximate(non_negative(cost, "epsilon"), non_negative(slack, "delta"))
+        case "zcdp", [rho]:
+            return Concentrated(non_negative(rho, "rho"))
+        case "laplace", [ratio]:
+            return Profile(LaplaceLoss(non_negative(ratio, "epsilon")))
+        case "gaussian", [sigma]:
+            return Profile(GaussianLoss(1 / positive(sigma, "sigma") ** 2))
+        case "geometric", [alpha, *shift] if len(shift) < 2:
+            return Profile(
+                GeometricLoss(probability(alpha, "alpha"), whole(shift[0], "shift") if shift else 1)
+            )
+        case "discrete-gaussian", [variance, *shift] if len(shift) < 2:
+            move = whole(shift[0], "shift") if shift else 1
+            return Profile(DiscreteGaussianLoss(positive(variance, "variance"), move))
+        case "exponential", [cost]:
+            return Profile(BoundedRangeLoss(non_negative(cost, "epsilon")))
+        case _:
+            raise ParameterError(f"cannot read the release {text!r}; write {KINDS[kind]}, then xCOUNT")
+
+
+def _report(console: "Console", whole: "Composition", delta: str, epsilon: str | None) -> None:
+    from rich.table import Table
+
+    explanation = whole.explain(delta)
+    table = Table(title=f"{len(whole)} releases at delta = {delta}", title_justify="left")
+    table.add_column("route")
+    table.add_column("epsilon", justify="right")
+    table.add_column("parameters")
+    table.add_column("theorem")
+    for line in explanation.lines:
+        shown = "-" if line.epsilon is None else f"{float(line.epsilon):.7g}"
+        best = line.route == explanation.bounds.route
+        table.add_row(line.route, shown, line.adaptive, line.theorem, style="bold" if best else None)
+    console.print(table)
+    console.print(f"epsilon at delta = {delta}: {explanation.bounds} ({explanation.bounds.route})")
+    if epsilon is not None:
+        bounds = whole.delta(epsilon)
+        console.print(f"delta at epsilon = {epsilon}: {bounds} ({bounds.route})")
+
+
+def _as_data(whole: "Composition", delta: str, epsilon: str | None) -> dict[str, object]:
+    from discreet.exact.number import float_down, float_up
+
+    explanation = whole.explain(delta)
+    bounds = explanation.bounds
+    data: dict[str, object] = {
+        "releases": len(whole),
+        "delta": delta,
+        "epsilon": {
+            "low": float_down(bounds.low) + 0.0,
+            "high": None if bounds.high is None else float_up(bounds.high),
+            "route": bounds.route,
+            "adaptive": bounds.adaptive,
+        },
+        "routes": {
+            line.route: None if line.epsilon is None else float_up(line.epsilon) for line in explanation.lines
+        },
+    }
+    if epsilon is not None:
+        found = whole.delta(epsilon)
+        data["delta_at"] = {
+            "epsilon": epsilon,
+            "low": float_down(found.low) + 0.0,
+            "high": None if found.high is None else float_up(found.high),
+        }
+    return data
+
+
+def draw(whole: "Composition", delta: str) -> object:
+    """Return a chart of every route's epsilon against delta, and of its growth with the releases."""
+    from discreet.privacy.compose import compose as together
+    from discreet.show import lines, stacked
+
+    curves = []
+    for exponent in range(1, 31):
+        curves += _rows(whole, Fraction(1, 10**exponent), "delta", 10.0**-exponent)
+    growth = []
+    for times in (1, 2, 3, 5, 8, 12, 20, 30, 50):
+        growth += _rows(together([(whole, times)]), Fraction(delta), "releases", float(times * len(whole)))
+    return stacked(
+        [
+            lines(
+                curves,
+                x="delta",
+                y="epsilon",
+                series="route",
+                log_x=True,
+                log_y=True,
+                title="epsilon against delta",
+            ),
+            lines(
+                growth,
+                x="releases",
+                y="epsilon",
+                series="route",
+                log_x=True,
+                log_y=True,
+                title=f"growth with the number of releases, delta = {delta}",
+            ),
+        ],
+        title=f"What {len(whole)} releases cost together",
+    )
+
+
+def _rows(whole: "Composition", delta: Fraction, axis: str, at: float) -> list[dict[str, object]]:
+    return [
+        {axis: at, "epsilon": float(line.epsilon), "route": line.route}
+        for line in whole.explain(delta).lines
+        if line.epsilon is not None and line.epsilon > 0
+    ]
