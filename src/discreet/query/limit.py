@@ -53,7 +53,7 @@ class Bounding:
         """Return the limits of counts of rows, sums and candidate weights."""
         scope, rows = self.scope, self._rows()
         if self.cellwise:
-            # Weights can spread a person thinly over any number of groups, so a limit of rows is none of groups.
+            # Weights can spread a person thinly over any number of groups: rows do not limit groups.
             bound = scope.bound if self.structural else None
             known = [limit for limit in (scope.groups, self.size, bound) if limit is not None]
             groups = min(known) if known else None
