@@ -85,6 +85,35 @@ def test_a_request_that_broke_off_runs_again_free_but_at_most_three_times(place:
         assert ledger.verify().trusted
 
 
+def test_a_question_that_broke_off_is_taken_over_under_a_new_id_at_no_second_cost(place: Place):
+    with place.open() as ledger:
+        ledger.create_dataset("clinic", PureBudget("0.2"), reason="opened")
+        ledger.reserve(ask("a", question="q"))
+    with place.open() as ledger:
+        taken = ledger.reserve(ask("b", question="q", analyst="bob"))
+        assert (taken.number, taken.attempt, taken.request.request_id) == (2, 2, "a")
+        assert spent(ledger) == Fraction(1, 10)
+        with place.open() as other:  # it runs here now, so whoever else asks pays for a run of their own
+            assert other.reserve(ask("c", question="q")).attempt == 1
+            assert spent(other) == Fraction(2, 10)
+        stored = ledger.answer(taken, b"1")
+        for name in ("a", "b", "d"):
+            assert ledger.reserve(ask(name, question="q")) == stored
+        assert spent(ledger) == Fraction(2, 10)
+        assert ledger.verify().trusted
+
+
+def test_a_question_that_broke_off_three_times_is_paid_for_anew(place: Place):
+    with place.open() as ledger:
+        ledger.create_dataset("clinic", PureBudget(1), reason="opened")
+    for name in ("a", "b", "c"):
+        with place.open() as ledger:
+            assert ledger.reserve(ask(name, question="q")).number == 2
+    with place.open() as ledger:
+        assert ledger.reserve(ask("d", question="q")).attempt == 1
+        assert spent(ledger) == Fraction(2, 10)
+
+
 def test_an_abandoned_request_stays_spent_and_runs_again_at_once(place: Place):
     with place.open() as ledger:
         ledger.create_dataset("clinic", PureBudget(1), reason="opened")

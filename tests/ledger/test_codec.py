@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger.account import Account, read_account, write_account
+from discreet.ledger.account import Account, Running, read_account, write_account
 from discreet.ledger.codec import (
     canonical,
     fingerprint,
@@ -120,7 +120,9 @@ def test_budgets_survive_storage_exactly(budget):
     st.none() | st.frozensets(names, max_size=3),
     st.booleans(),
     st.dictionaries(st.tuples(names, names), costs, max_size=4),
-    st.dictionaries(st.integers(1, 10**9), st.integers(1, 3), max_size=4),
+    st.dictionaries(
+        st.integers(1, 10**9), st.builds(Running, st.integers(1, 3), st.text(max_size=4)), max_size=4
+    ),
 )
 def test_accounts_survive_storage_and_have_one_text(limits, analysts, closed, spent, running):
     account = Account("clinic", limits, analysts, closed, spent, running)

@@ -17,6 +17,7 @@ from tests.ledger.world import Place, ask
 
 from discreet.errors import BudgetError
 from discreet.ledger import EVERYBODY, Granted, Ledger, Stored
+from discreet.ledger.account import Running
 from discreet.ledger.entry import Reserved, Retried
 from discreet.ledger.turn import Turn
 from discreet.privacy.filter import Cost, PureBudget
@@ -24,7 +25,7 @@ from discreet.privacy.filter import Cost, PureBudget
 PROCESSES, THREADS, GRANTS = 8, 8, 100
 REPEATS = int(os.environ.get("DISCREET_REPEATS", "50"))
 RETRIES = 1000
-pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"), pytest.mark.timeout(1800)]
 
 
 @contextmanager
@@ -48,7 +49,7 @@ def crowd(work: Callable[[int, int, object], None]) -> Iterator[object]:
     try:
         yield barrier
         for child in children:
-            child.join(60)
+            child.join(300)
         assert [child.exitcode for child in children] == [0] * PROCESSES
     finally:
         for child in children:
@@ -75,15 +76,15 @@ def grants_in_a_crowd(place: Place, repeats: int) -> Iterator[tuple[int, Fractio
         names = (f"{process}.{thread}.{turn}" for turn in count())
         with place.open() as ledger:
             for repeat in range(repeats):
-                barrier.wait(240)
+                barrier.wait(900)
                 grants[process * THREADS + thread] = spend_until_refused(ledger, f"d{repeat}", names)
-                barrier.wait(240)
+                barrier.wait(900)
 
     with crowd(client) as barrier, place.open() as ledger:
         for repeat in range(repeats):
             ledger.create_dataset(f"d{repeat}", PureBudget(Fraction(GRANTS, 100)), reason="opened")
-            barrier.wait(240)
-            barrier.wait(240)
+            barrier.wait(900)
+            barrier.wait(900)
             whole = next(limit for limit in ledger.budget(f"d{repeat}").limits if limit.scope == EVERYBODY)
             yield sum(grants), whole.spent.epsilon
 
@@ -120,7 +121,9 @@ def _spent(account, event, number):
 
     member = event.request.project, event.request.analyst
     total = account.spent.get(member, Cost.zero) + event.request.cost
-    return replace(account, spent={**account.spent, member: total}, running={**account.running, number: 1})
+    return replace(
+        account, spent={**account.spent, member: total}, running={**account.running, number: Running(1, "")}
+    )
 
 
 def test_a_thousand_parallel_retries_of_one_request_are_one_charge_and_one_body(place: Place):
@@ -132,7 +135,7 @@ def test_a_thousand_parallel_retries_of_one_request_are_one_charge_and_one_body(
     def client(process: int, thread: int, barrier) -> None:
         bodies = set()
         with place.open() as ledger:
-            barrier.wait(240)
+            barrier.wait(900)
             for _ in range(each):
                 outcome = ledger.reserve(ask("only"))
                 if isinstance(outcome, Granted):
@@ -143,7 +146,7 @@ def test_a_thousand_parallel_retries_of_one_request_are_one_charge_and_one_body(
 
     bodies = set()
     with crowd(client) as barrier:
-        barrier.wait(240)
+        barrier.wait(900)
         for _ in range(PROCESSES * THREADS):
             bodies |= queue.get()
     assert len(bodies) == 1

@@ -21,7 +21,7 @@ from discreet.errors import LedgerError
 from discreet.ledger import Granted, Ledger, Stored
 from discreet.privacy.filter import PureBudget
 
-pytestmark = pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+pytestmark = [pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"), pytest.mark.timeout(1800)]
 
 
 def opened(place: Place) -> Ledger:
@@ -245,7 +245,7 @@ def traced(tmp_path: Path, *options: str) -> subprocess.CompletedProcess:
     ]
     root = Path(__file__).parents[2]
     environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}{os.pathsep}{root}"}
-    return subprocess.run(command, capture_output=True, env=environment, check=False, timeout=120)
+    return subprocess.run(command, capture_output=True, env=environment, check=False, timeout=600)
 
 
 needs_strace = pytest.mark.skipif(

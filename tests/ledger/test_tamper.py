@@ -38,6 +38,7 @@ def refused(place: Place) -> bool:
         return True
 
 
+pytestmark = pytest.mark.timeout(1800)
 EXHAUSTIVE = "DISCREET_EXHAUSTIVE" in os.environ
 """Whether the slow tests try every single byte of a file and not only those of its newest part."""
 

@@ -25,7 +25,7 @@ from functools import reduce
 from typing import Any, assert_never
 
 from discreet.errors import BudgetError, ConflictError, LedgerError
-from discreet.ledger.codec import canonical, read_budget, read_cost, write_budget, write_cost
+from discreet.ledger.codec import canonical, fingerprint, read_budget, read_cost, write_budget, write_cost
 from discreet.ledger.entry import (
     ATTEMPTS,
     EVERYBODY,
@@ -49,15 +49,23 @@ Member = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
+class Running:
+    """A reservation without an outcome: how often it was run, and the fingerprint of its question."""
+
+    attempts: int
+    question: str
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
-    """Where a dataset stands; `running` maps each unanswered reservation to its number of attempts."""
+    """Where a dataset stands; `running` holds the reservations that have no outcome yet."""
 
     dataset: str
     limits: Mapping[Scope, Budget]
     analysts: frozenset[str] | None
     closed: bool = False
     spent: Mapping[Member, Cost] = field(default_factory=dict)
-    running: Mapping[int, int] = field(default_factory=dict)
+    running: Mapping[int, Running] = field(default_factory=dict)
 
     @classmethod
     def opened(cls, dataset: str, event: Created) -> "Account":
@@ -109,20 +117,24 @@ class Account:
                 self.check(request)
                 member = request.project, request.analyst
                 total = self.spent.get(member, Cost.zero) + request.cost
-                return replace(self, spent={**self.spent, member: total}, running={**self.running, number: 1})
+                run = Running(1, fingerprint(request))
+                return replace(
+                    self, spent={**self.spent, member: total}, running={**self.running, number: run}
+                )
             case Retried(reservation, attempt):
-                if attempt != self._attempts(reservation) + 1 or attempt > ATTEMPTS:
+                run = self._waiting(reservation)
+                if attempt != run.attempts + 1 or attempt > ATTEMPTS:
                     raise ConflictError(f"entry {reservation} of dataset {self.dataset} has no attempts left")
-                return replace(self, running={**self.running, reservation: attempt})
+                return replace(self, running={**self.running, reservation: replace(run, attempts=attempt)})
             case Answered(reservation) | Failed(reservation):
-                self._attempts(reservation)
+                self._waiting(reservation)
                 return replace(
                     self, running={n: tries for n, tries in self.running.items() if n != reservation}
                 )
             case never:
                 assert_never(never)
 
-    def _attempts(self, reservation: int) -> int:
+    def _waiting(self, reservation: int) -> Running:
         if reservation not in self.running:
             raise ConflictError(f"entry {reservation} of dataset {self.dataset} is not waiting for an answer")
         return self.running[reservation]
@@ -148,7 +160,7 @@ def write_account(account: Account) -> str:
             "analysts": None if account.analysts is None else sorted(account.analysts),
             "closed": account.closed,
             "spent": [[*member, write_cost(cost)] for member, cost in sorted(account.spent.items())],
-            "running": sorted(account.running.items()),
+            "running": [[n, run.attempts, run.question] for n, run in sorted(account.running.items())],
         }
     )
 
@@ -163,7 +175,7 @@ def read_account(text: str) -> Account:
             analysts=None if stored["analysts"] is None else frozenset(stored["analysts"]),
             closed=stored["closed"],
             spent={(project, analyst): read_cost(c) for project, analyst, c in stored["spent"]},
-            running=dict(stored["running"]),
+            running={number: Running(*run) for number, *run in stored["running"]},
         )
     except (KeyError, TypeError, ValueError):
         raise LedgerError("the ledger holds an account in a form this version does not know") from None

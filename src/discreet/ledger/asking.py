@@ -6,7 +6,7 @@ payment buy two answers.
 """
 
 from discreet.errors import ConflictError, LedgerError
-from discreet.ledger.codec import digest, fingerprint
+from discreet.ledger.codec import digest, fingerprint, lease_key
 from discreet.ledger.entry import (
     ATTEMPTS,
     Answered,
@@ -22,8 +22,11 @@ from discreet.ledger.store import Row
 from discreet.ledger.turn import Turn
 
 
-def reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
-    """Pay for a request or find its answer; a ConflictError that is returned was also recorded."""
+def reserve(turn: Turn, request: Request, leases: list[str]) -> Granted | Stored | ConflictError:
+    """Pay for a request, or find its answer, or an earlier payment for it that led to nothing.
+
+    A ConflictError that is returned was also recorded.  Leases taken on the way are added to `leases`.
+    """
     turn.account.admit(request.analyst)
     asked = fingerprint(request)
     row = turn.store.reservation(turn.dataset, request.request_id)
@@ -32,6 +35,9 @@ def reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
     repeated = turn.store.answer(turn.dataset, asked)
     if repeated is not None:
         return _stored(turn, repeated, asked)
+    orphan = _orphan(turn, asked, leases)
+    if orphan is not None:
+        return orphan
     row = turn.append(Reserved(request))
     return Granted(turn.dataset, row.number, 1, request)
 
@@ -40,8 +46,7 @@ def answer(turn: Turn, granted: Granted, payload: bytes) -> Stored:
     """Record an answer, unless there is one already; return the one that stands."""
     if granted.number not in turn.account.running:
         return _settled(turn, granted.number, fingerprint(granted.request))
-    row = turn.store.row(turn.dataset, granted.number)
-    if row is None or turn.seals.open(row).event != Reserved(granted.request):
+    if _reserved(turn, granted.number) != granted.request:
         raise LedgerError(
             f"entry {granted.number} of dataset {turn.dataset} is not the request that was granted"
         )
@@ -55,21 +60,46 @@ def fail(turn: Turn, granted: Granted, reason_code: str) -> None:
     turn.append(Failed(granted.number, reason_code))
 
 
+def _orphan(turn: Turn, asked: str, leases: list[str]) -> Granted | None:
+    """Take over an earlier payment for the same question whose run broke off, under whatever id."""
+    for number, run in sorted(turn.account.running.items()):
+        if run.question == asked and run.attempts < ATTEMPTS:
+            earlier = _reserved(turn, number)
+            lease = lease_key(turn.seals.ledger, earlier)
+            if turn.store.lease(lease):
+                leases.append(lease)
+                turn.append(Retried(number, run.attempts + 1))
+                return Granted(turn.dataset, number, run.attempts + 1, earlier)
+    return None
+
+
+def _reserved(turn: Turn, number: int) -> Request:
+    """Return the request that an entry paid for, after checking its seal."""
+    row = turn.store.row(turn.dataset, number)
+    if row is not None:
+        match turn.seals.open(row).event:
+            case Reserved(request):
+                return request
+            case _:
+                pass
+    raise LedgerError(f"entry {number} of dataset {turn.dataset} is not the payment that the account says")
+
+
 def _resume(turn: Turn, request: Request, row: Row) -> Granted | Stored | ConflictError:
     """Go on with a request whose id is known, if it is the same question."""
     asked = fingerprint(request)
     match turn.seals.open(row).event:
         case Reserved(earlier) if earlier.request_id == request.request_id and fingerprint(earlier) == asked:
-            attempts = turn.account.running.get(row.number)
+            run = turn.account.running.get(row.number)
         case _:
             raise ConflictError(
                 f"request id {request.request_id} was used for another question; choose a new id"
             )
-    if attempts is None:
+    if run is None:
         return _settled(turn, row.number, asked)
-    if attempts < ATTEMPTS:
-        turn.append(Retried(row.number, attempts + 1))
-        return Granted(turn.dataset, row.number, attempts + 1, earlier)
+    if run.attempts < ATTEMPTS:
+        turn.append(Retried(row.number, run.attempts + 1))
+        return Granted(turn.dataset, row.number, run.attempts + 1, earlier)
     turn.append(Failed(row.number, "too-many-attempts"))
     return ConflictError(
         f"request {request.request_id} broke off {ATTEMPTS} times without an answer and stays spent; to ask "

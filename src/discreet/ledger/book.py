@@ -7,7 +7,8 @@ Promises, each one tested:
   * Check and spend are one transaction against every limit that covers the request.
   * A request id has one question and one answer, for ever.  Asked again it returns the same bytes, free;
     asked again before it was answered it runs again, free, at most three times in all; asked with another
-    question it is refused.  The same question on the same snapshot is free for whoever may see the dataset.
+    question it is refused.  The same question on the same snapshot is free for whoever may see the dataset,
+    and takes over a run that broke off under another id.
   * No error gives anything back, and no clock decides anything.
   * Edits, forgeries, truncations and restored copies are refused, on opening and on every write.
 
@@ -28,7 +29,7 @@ from typing import TypeVar
 from discreet.errors import ConflictError, LedgerError
 from discreet.ledger import asking, check
 from discreet.ledger.anchor import Anchor
-from discreet.ledger.codec import canonical
+from discreet.ledger.codec import lease_key
 from discreet.ledger.entry import (
     Closed,
     Created,
@@ -89,15 +90,22 @@ class Ledger:
         Raises BudgetError, naming the limit, if one refuses; nothing is then charged.  Raises ConflictError
         if the id was used for another question, or its request failed or is still run by somebody else.
         """
-        lease = self._lease(request)
-        self._wait_for(lease, request)
+        own = self._lease(request)
+        self._wait_for(own, request)
+        others: list[str] = []
+
+        def act(turn: Turn) -> Granted | Stored | ConflictError:
+            self._let_go(*others)  # taken by a transaction that lost a race and is run again
+            others.clear()
+            return asking.reserve(turn, request, others)
+
         try:
-            outcome = self._write(request.dataset, lambda turn: asking.reserve(turn, request))
+            outcome = self._write(request.dataset, act)
         except BaseException:
-            self._let_go(lease)
+            self._let_go(own, *others)
             raise
-        if not isinstance(outcome, Granted):
-            self._let_go(lease)
+        if not isinstance(outcome, Granted) or outcome.request.request_id != request.request_id:
+            self._let_go(own)
         if isinstance(outcome, ConflictError):
             raise outcome
         return outcome
@@ -221,7 +229,7 @@ class Ledger:
             yield
 
     def _lease(self, request: Request) -> str:
-        return canonical([self.identity, request.dataset, request.request_id])
+        return lease_key(self.identity, request)
 
     def _wait_for(self, lease: str, request: Request) -> None:
         pause = 0.001
@@ -235,6 +243,7 @@ class Ledger:
             f"request {request.request_id} is still being run by somebody else; ask again later"
         )
 
-    def _let_go(self, lease: str) -> None:
+    def _let_go(self, *leases: str) -> None:
         with self._alone():
-            self._store.release(lease)
+            for lease in leases:
+                self._store.release(lease)

@@ -44,6 +44,11 @@ def fingerprint(request: Request) -> str:
     return digest(canonical(asked).encode())
 
 
+def lease_key(ledger: str, request: Request) -> str:
+    """Return the name under which only one caller at a time runs a request."""
+    return canonical([ledger, request.dataset, request.request_id])
+
+
 def write_cost(cost: Cost) -> list[str | None]:
     """Return the stored form of a cost."""
     return [None if cost.epsilon is None else str(cost.epsilon), str(cost.rho), str(cost.delta)]
