@@ -162,6 +162,13 @@ def test_neither_the_unit_of_the_loss_nor_an_extreme_epsilon_spoils_the_proof(qu
     assert private(best.channel, graph, Fraction(epsilon))
 
 
+def test_costs_with_thousands_of_digits_are_just_numbers():
+    unit = 1 + Fraction(1, 10**400)
+    loss = Loss.of([[abs(w - y) * unit for y in range(5)] for w in range(5)])
+    best = optimal(path(4), Prior.uniform(5), loss, ratio=2)
+    assert best.loss == unit * optimal(path(4), Prior.uniform(5), Loss.absolute(range(5)), ratio=2).loss
+
+
 def test_a_guess_that_is_always_best_needs_no_answer():
     loss = Loss.of([[3, 1, 2], [3, 0, 1]])
     for graph in (path(2), cycle(3), Graph((0, 1, 2), ())):

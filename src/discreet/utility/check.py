@@ -61,7 +61,7 @@ def _check_channel(certificate: ChannelCertificate) -> Verdict:
     if certificate.flows is None:
         if certificate.delta != 0:
             raise CertificateError("a certificate with a delta needs its flows")
-        _check_forest(problem, certificate.dual, largest)
+        _check_forest(problem.graph, *problem.costs(), certificate.dual, largest)
     else:
         price = _check_flows(problem, certificate.dual, certificate.flows, largest) * certificate.delta
     verdict = Verdict(_channel_loss(certificate), exact_sum(certificate.dual) - price)
@@ -85,8 +85,9 @@ def _check_count(certificate: CountCertificate) -> Verdict:
     ):
         raise CertificateError("the remap must name one guess for each of the outputs 0, ..., n")
     _check_dual(problem, certificate.dual)
-    _check_forest(problem, certificate.dual, largest)
-    return _consistent(Verdict(_count_loss(certificate), exact_sum(certificate.dual)))
+    costs, unit = problem.costs()
+    _check_forest(problem.graph, costs, unit, certificate.dual, largest)
+    return _consistent(Verdict(_count_loss(certificate, costs, unit), exact_sum(certificate.dual)))
 
 
 def _consistent(verdict: Verdict) -> Verdict:
@@ -145,12 +146,13 @@ def _channel_loss(certificate: ChannelCertificate) -> Fraction:
             assert_never(certificate.aim)
 
 
-def _check_forest(problem: Problem, dual: Sequence[Fraction], largest: Fraction) -> None:
+def _check_forest(
+    graph: Graph, costs: Sequence[Sequence[int]], unit: int, dual: Sequence[Fraction], largest: Fraction
+) -> None:
     """Run the pass from the leaves to the roots, rounding down; where that is too coarse, exactly."""
-    if not problem.graph.is_forest:
+    if not graph.is_forest:
         raise CertificateError("this graph has a cycle, so the certificate needs its flows")
-    inward = list(problem.graph.outward())[::-1]
-    costs, unit = problem.costs()
+    inward = list(graph.outward())[::-1]
     up, down = largest.numerator, largest.denominator
     floors = [-((-d.numerator * unit << GUARD) // d.denominator) for d in dual]
     for row in costs:
@@ -159,7 +161,7 @@ def _check_forest(problem: Problem, dual: Sequence[Fraction], largest: Fraction)
             value = f[place]
             if parent is not None:
                 f[parent] += value * up // down if value < 0 else value * down // up
-            elif value < 0 and _exact_root(row, unit, dual, largest, problem.graph) < 0:
+            elif value < 0 and _exact_root(row, unit, dual, largest, graph) < 0:
                 raise CertificateError(
                     "the dual does not hold: some private column would cost less than it says"
                 )
@@ -202,11 +204,9 @@ def _check_flows(
     return exact_sum(list(peak.values()))
 
 
-def _count_loss(certificate: CountCertificate) -> Fraction:
+def _count_loss(certificate: CountCertificate, costs: Sequence[Sequence[int]], unit: int) -> Fraction:
     """Return the expected loss of the remapped truncated geometric, rounded up where powers are rounded."""
-    problem, alpha = certificate.problem, certificate.alpha
-    n = len(problem.graph) - 1
-    costs, unit = problem.costs()
+    alpha, n = certificate.alpha, len(certificate.problem.graph) - 1
     if n == 0:
         return Fraction(costs[certificate.remap[0]][0], unit)
     low, high, scale = _powers(alpha, n)

@@ -25,7 +25,7 @@ from discreet.errors import ParameterError
 from discreet.exact.number import round_up
 from discreet.mechanisms.table import Label, Table
 from discreet.utility.certificate import CountCertificate
-from discreet.utility.pricing import Floats, ForestPricer
+from discreet.utility.pricing import Floats, ForestPricer, float_costs
 from discreet.utility.problem import Epsilon, Level, Problem, Ratio, ratio_bounds
 
 ALPHA_BITS = 64
@@ -49,11 +49,11 @@ def count_certificate(problem: Problem, level: Level) -> CountCertificate | None
     n = len(problem.graph) - 1
     if isinstance(level, Ratio) and n * alpha.denominator.bit_length() <= EXACT_BITS:
         return _exact_certificate(problem, level, alpha)
-    costs, unit = problem.costs()
-    cost = np.array([[entry / unit for entry in row] for row in costs])
+    prior = np.array([float(weight) for weight in problem.prior.weights])
+    cost = float_costs(problem.loss) * prior
     a = float(alpha)
     steps = np.abs(np.subtract.outer(np.arange(n + 1), np.arange(n + 1)))
-    scores = cost @ np.power(a, steps)
+    scores = cost @ (a ** np.arange(n + 1))[steps]
     remap = scores.argmin(axis=0)
     dual = _invert(scores[remap, np.arange(n + 1)], a)
     pricer = ForestPricer(problem.graph, -float(np.log(a)))

@@ -32,7 +32,7 @@ from discreet.utility.check import check
 from discreet.utility.count import count_certificate, remapped_table
 from discreet.utility.graph import Graph
 from discreet.utility.loss import Loss
-from discreet.utility.pricing import Floats, ForestPricer, LinearPricer
+from discreet.utility.pricing import Floats, ForestPricer, LinearPricer, float_costs
 from discreet.utility.prior import Prior
 from discreet.utility.problem import Epsilon, Level, Problem, Ratio, level_of, ratio_bounds
 from discreet.utility.repair import best_flows, exact_basis, repaired_channel, rounded_dual, supported_dual
@@ -172,21 +172,23 @@ def _restored(certificate: Certificate, loss: Loss) -> Certificate:
 def _constant(problem: Problem, level: Level, delta: Fraction, aim: Aim) -> ChannelCertificate | None:
     """Return a certificate when one guess is best whatever the truth, so that no answer is needed."""
     rows, size = problem.loss.numerators, len(problem.graph)
-    least = [min(column) for column in zip(*rows, strict=True)]
     if aim is Aim.WORST_CASE:
         worst = [max(row) for row in rows]
         guess = worst.index(min(worst))
         hardest = rows[guess].index(worst[guess])
-        if least[hardest] < worst[guess]:
+        if any(row[hardest] < worst[guess] for row in rows):
             return None
         belief = Prior(tuple(Fraction(int(y == hardest)) for y in range(size)))
         problem = Problem(problem.graph, belief, problem.loss)
     else:
-        masses = problem.prior.weights
-        good = [all(not m or e == b for m, e, b in zip(masses, row, least, strict=True)) for row in rows]
-        if not any(good):
-            return None
-        guess = good.index(True)
+        good = list(range(len(rows)))
+        for y, mass in enumerate(problem.prior.weights):
+            if mass:
+                least = min(row[y] for row in rows)
+                good = [w for w in good if rows[w][y] == least]
+            if not good:
+                return None
+        guess = good[0]
     dual = tuple(
         mass * Fraction(entry, problem.loss.denominator)
         for mass, entry in zip(problem.prior.weights, rows[guess], strict=True)
@@ -239,7 +241,7 @@ def _parts(problem: Problem) -> list[_Part]:
 def _solve_part(part: _Part, level: Level, aim: Aim, tolerance: float) -> _Solved:
     problem, epsilon = part.problem, float_epsilon(level)
     smallest, largest = ratio_bounds(level)
-    loss = _floats(problem.loss)
+    loss = float_costs(problem.loss)
     average = aim is Aim.AVERAGE
     prior = np.array([float(weight) for weight in problem.prior.weights]) if average else None
     pricer = pricer_for(problem.graph, epsilon, forest=part.forest)
@@ -298,10 +300,6 @@ def _worst_part(problem: Problem, solved: Sequence[_Solved]) -> tuple[Problem, l
         replace(one, part=replace(one.part, share=Fraction(int(k == worst)))) for k, one in enumerate(solved)
     ]
     return Problem(problem.graph, Prior(tuple(hard)), problem.loss), shared
-
-
-def _floats(loss: Loss) -> Floats:
-    return np.array([[entry / loss.denominator for entry in row] for row in loss.numerators])
 
 
 def _feasible_dual(draft: ChannelCertificate, dual: Floats) -> tuple[Fraction, ...]:

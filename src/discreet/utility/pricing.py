@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.utility.graph import Graph
+from discreet.utility.loss import Loss
 
 Floats = NDArray[np.float64]
 Potentials = NDArray[np.int64]
@@ -47,6 +48,14 @@ def values(potentials: Potentials, epsilon: float) -> Floats:
     """Return the rays E**h."""
     rays: Floats = np.exp(epsilon * potentials)
     return rays
+
+
+def float_costs(loss: Loss) -> Floats:
+    """Return the entries of a loss as floats, for searching only."""
+    try:
+        return np.array(loss.numerators, dtype=float) / loss.denominator
+    except OverflowError:  # numerators of more than a thousand bits: divide before converting
+        return np.array([[entry / loss.denominator for entry in row] for row in loss.numerators])
 
 
 class ForestPricer:

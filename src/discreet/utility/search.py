@@ -65,6 +65,7 @@ class Basis:
     def __init__(self, graph: Graph, epsilon: float) -> None:
         size = len(graph)
         self.forest = graph.is_forest
+        self._line = graph.is_path
         if self.forest:
             a = exp(-epsilon)
             degree = np.array([len(near) for near in graph.near], dtype=float)
@@ -85,13 +86,18 @@ class Basis:
         if not self.forest:
             return v
         factor = np.ones(potentials.shape)
+        if self._line:
+            rise = np.diff(potentials, axis=1)
+            flat = np.where(rise == 0, self._flat, 0)
+            factor[:, :-1] -= (rise > 0) + flat
+            factor[:, 1:] -= (rise < 0) + flat
+            return factor * v
         for i, j in self._edges:
             rise = potentials[:, j] - potentials[:, i]
             flat = np.where(rise == 0, self._flat, 0)
             factor[:, i] -= (rise > 0) + flat
             factor[:, j] -= (rise < 0) + flat
-        columns: Floats = factor * v
-        return columns
+        return factor * v
 
     def apply(self, vector: Floats) -> Floats:
         """Return Q times a vector: it turns row sums into the master's rows, and multipliers into prices."""
