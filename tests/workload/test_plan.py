@@ -12,8 +12,10 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.workload import (
     AllRange,
+    Dense,
     Hierarchy,
     Identity,
+    Kronecker,
     Matrix,
     Measurement,
     Prefix,
@@ -37,7 +39,9 @@ WORKLOADS = [
     AllRange(12),
     Total(6),
     Matrix.of([[1, 1, 0, 0], [0, 1, 1, 0], [1, 1, 1, 1]]),
+    Matrix.of([[0, 1, 0], [0, 1, 1]]),
     Union((Prefix(9), Total(9))),
+    Product((Matrix.of([[0, 1]]), Prefix(3))),
     Product((Prefix(6), AllRange(4))),
     Union((Product((Prefix(6), Total(4))), Product((Total(6), Identity(4))))),
 ]
@@ -211,12 +215,25 @@ def test_progress_is_reported_and_too_large_attributes_are_refused():
         plan(Identity(5000), PURE)
 
 
+PAIRS = Dense("pairs", np.array([[1, 1, 0, 0], [0, 0, 1, 1]]))
+
+
 def test_strategies_that_cannot_answer_are_refused():
     with pytest.raises(ParameterError, match="does not determine"):
-        error(Identity(4), Hierarchy_without_cells(), UNIT)
+        error(Identity(4), PAIRS, UNIT)
+    with pytest.raises(ParameterError, match="does not determine"):
+        error(Product((Identity(4), Identity(2))), Kronecker((PAIRS, identity(2))), UNIT)
+    with pytest.raises(ParameterError, match="counts no cell"):
+        plan(Matrix.of([[0, 0]]), UNIT)
 
 
-def Hierarchy_without_cells():
-    from discreet.workload import Dense
-
-    return Dense("pairs", np.array([[1, 1, 0, 0], [0, 0, 1, 1]]))
+def test_questions_about_what_was_not_measured_are_refused_afterwards_too():
+    noise = Gaussian(Fraction(1))
+    flat = reconcile([Measurement(PAIRS, noise, np.array([5, 7]))])
+    assert flat.answer(Total(4)).values[0] == pytest.approx(12)
+    with pytest.raises(ParameterError, match="do not determine"):
+        flat.answer(Identity(4))
+    product = reconcile([Measurement(Kronecker((PAIRS, identity(2))), noise, np.array([5, 7, 1, 2]))])
+    assert product.answer(Product((Total(4), Identity(2)))).values.tolist() == pytest.approx([6, 9])
+    with pytest.raises(ParameterError, match="do not determine"):
+        product.answer(Identity(8))

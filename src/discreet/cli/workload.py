@@ -60,7 +60,9 @@ def workload(
             asked = _marginals(questions, order) if kind == "marginals" else _product(questions)
             both = routes(asked, epsilon, delta, relation)
             made = both.best
-            console.print(f"{_noise(made)} noise has {both.gain:.2f} times the accuracy of the other kind")
+            console.print(
+                f"{_noise(made)} noise: mean squared error {both.gain:.2f} times smaller than with the other"
+            )
         elif kind == "marginals":
             made = plan_marginals(_marginals(questions, order), promise, relation)
         else:

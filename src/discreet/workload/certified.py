@@ -69,6 +69,10 @@ def optimum(
 
     A family lets the climb start from coarser domains; a single matrix is climbed from its diagonal.
     """
+    if not callable(gram_of) and gram_of.shape == (cells, cells):
+        asked = np.diagonal(gram_of) > 0
+        if not asked.all():
+            return _with_unasked(gram_of, asked, tolerance, steps)
     sizes = [cells]
     if callable(gram_of):
         while sizes[-1] // 4 >= _COARSEST:
@@ -81,6 +85,18 @@ def optimum(
         gram = gram_of(size) if callable(gram_of) else gram_of
         best = _climb(gram, _refine(best.logs, size), tolerance, steps)
     return Certified(_strategy(gram, best.logs), best.upper, best.lower)
+
+
+def _with_unasked(
+    gram: Floats, asked: "np.ndarray[tuple[int], np.dtype[np.bool_]]", tolerance: float, steps: int
+) -> Certified:
+    """Return the optimum when some cells are in no question: each is measured by itself, at no cost."""
+    if not asked.any():
+        raise ParameterError("the workload counts no cell at all, so there is nothing to measure")
+    inner = optimum(gram[np.ix_(asked, asked)], int(asked.sum()), tolerance=tolerance, steps=steps)
+    matrix = np.eye(asked.size)
+    matrix[np.ix_(asked, asked)] = inner.matrix
+    return Certified(matrix, inner.upper, inner.lower)
 
 
 def lower_bound(gram: Floats) -> float:

@@ -153,12 +153,16 @@ def _running(inverse: Floats) -> Floats:
 
 
 def _product_error(workload: Workload, factors: tuple[Flat, ...], *, known_total: bool) -> float:
-    inverses = [inverse_information(information(factor)) for factor in factors]
+    pairs = [_inverse(information(factor)) for factor in factors]
+    inverses = [inverse for inverse, _ in pairs]
     shares = [inverse.sum(axis=1) for inverse in inverses]
     whole = prod(float(share.sum()) for share in shares)
     total = 0.0
     for part in as_products(workload, [factor.cells for factor in factors]):
         grams = [factor.gram() for factor in part.factors]
+        for gram, factor, (inverse, complete) in zip(grams, factors, pairs, strict=True):
+            if not complete:
+                _require_support(gram, factor, inverse, known_total=False)
         total += prod(float(np.einsum("ij,ij->", g, c)) for g, c in zip(grams, inverses, strict=True))
         if known_total:
             total -= prod(float(u @ g @ u) for g, u in zip(grams, shares, strict=True)) / whole
@@ -184,9 +188,19 @@ def as_products(workload: Workload, sizes: list[int]) -> list[Product]:
             )
 
 
+def supported(gram: Floats, seen: Floats) -> bool:
+    """Whether a workload asks only about what a measurement sees; `seen` projects onto that."""
+    return float(np.abs(gram - gram @ seen).max()) <= _SUPPORT_TOLERANCE * float(np.abs(gram).max())
+
+
+def inverse_and_sight(matrix: Floats) -> tuple[Floats, Floats | None]:
+    """Return the (pseudo-)inverse of an information matrix, and what it sees as a projection if not all."""
+    inverse, complete = _inverse(matrix)
+    return inverse, None if complete else np.asarray(inverse @ matrix)
+
+
 def _require_support(gram: Floats, strategy: Flat, inverse: Floats, *, known_total: bool) -> None:
-    unseen = gram - gram @ inverse @ _information(strategy, known_total=known_total)
-    if float(np.abs(unseen).max()) > _SUPPORT_TOLERANCE * float(np.abs(gram).max()):
+    if not supported(gram, inverse @ _information(strategy, known_total=known_total)):
         raise ParameterError(
             f"the strategy '{strategy.name}' does not determine every answer of the workload"
         )

@@ -14,6 +14,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.workload.certified import lower_bound
+from discreet.workload.column import workload_sensitivity
 from discreet.workload.forecast import Error, error
 from discreet.workload.linear import Array, Marginals, Product, Union, Workload
 from discreet.workload.noise import Noise, Promise, calibrated, promised, spread
@@ -118,6 +119,8 @@ def plan(
 
     Marginals of domains too large to write out have plans of their own: see `plan_marginals`.
     """
+    if workload_sensitivity(workload, Adjacency.ADD_REMOVE).l1 == 0:
+        raise ParameterError("the workload counts no cell at all, so there is nothing to measure")
     strategies, bound = _strategies(workload, guarantee, progress)
     candidates = []
     for strategy in strategies:

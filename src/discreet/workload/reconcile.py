@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, probability
 from discreet.mechanisms.gaussian import Gaussian
-from discreet.workload.forecast import as_products, inverse_information, variances
+from discreet.workload.forecast import as_products, inverse_and_sight, supported, variances
 from discreet.workload.linear import Floats, Workload, kron
 from discreet.workload.noise import Noise, spread
 from discreet.workload.strategy import Flat, Kronecker, Strategy, adjoint, information, measured_rows
@@ -83,10 +83,22 @@ class Estimate:
     inverses: tuple[Floats, ...]
     known_total: bool
     bell: bool
+    seen: tuple[Floats | None, ...]
 
     def answer(self, workload: Workload) -> Answers:
-        """Return the answers to a workload; any workload over these cells, not only the planned one."""
+        """Return the answers to a workload: the planned one, or any other about what was measured."""
+        self._require_seen(workload)
         return Answers(workload.apply(self.cells), self._variances(workload), self.bell)
+
+    def _require_seen(self, workload: Workload) -> None:
+        if all(seen is None for seen in self.seen):
+            return
+        sizes = [inverse.shape[0] for inverse in self.inverses]
+        parts = [(workload,)] if len(sizes) == 1 else [part.factors for part in as_products(workload, sizes)]
+        for factors in parts:
+            for factor, seen in zip(factors, self.seen, strict=True):
+                if seen is not None and not supported(factor.gram(), seen):
+                    raise ParameterError("the measurements do not determine every answer of this workload")
 
     def _variances(self, workload: Workload) -> Floats:
         if len(self.inverses) == 1:
@@ -124,8 +136,8 @@ def reconcile(
     match first.strategy:
         case Kronecker(factors) if len(measurements) == 1:
             weight = spread(first.noise)
-            inverses = [inverse_information(information(factor)) for factor in factors]
-            inverses[0] = inverses[0] * weight
+            matrices = [information(factor) for factor in factors]
+            matrices[0] = matrices[0] / weight
             target = adjoint(first.strategy, first.noisy) / weight
         case Kronecker():
             raise ParameterError(
@@ -137,14 +149,15 @@ def reconcile(
                 # Measuring the known total adds nothing, but lets strategies leave it out.
                 weight = float(np.trace(matrix)) / matrix.shape[0]
                 matrix, target = matrix + weight, target + weight * total
-            inverses = [inverse_information(matrix)]
+            matrices = [matrix]
+    inverses, seen = zip(*(inverse_and_sight(matrix) for matrix in matrices), strict=True)
     cells = _along(inverses, target)
     if total is not None:
         shares = kron([inverse.sum(axis=1) for inverse in inverses])
         cells = cells + shares * ((total - cells.sum()) / shares.sum())
     if nonnegative is not None:
         cells = nearest_nonnegative(cells, nonnegative, total)
-    return Estimate(cells, tuple(inverses), total is not None, bell)
+    return Estimate(cells, inverses, total is not None, bell, seen)
 
 
 def nearest_nonnegative(cells: Floats, workload: Workload, total: int | None) -> Floats:
