@@ -1,8 +1,8 @@
 """The accountant against Google's dp_accounting and Microsoft's prv_accountant, on the same compositions.
 
-Each row gives epsilon at delta: ours as [low, high], proved; theirs as they report it.  Times are the best of three
-for us (with nothing kept from one run to the next) and one run for the peers, whose grids are at their defaults
-(dp_accounting) or at an error of 0.01 in epsilon (prv_accountant).
+Each row gives epsilon at delta: ours as [low, high], proved; theirs as they report it.  Times are the best
+of three for us (with nothing kept from one run to the next) and one run for the peers, whose grids are at
+their defaults (dp_accounting) or at an error of 0.01 in epsilon (prv_accountant).
 """
 
 import json

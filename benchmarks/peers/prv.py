@@ -1,4 +1,4 @@
-"""prv_accountant on the rows it is given as JSON: its three numbers and its time; runs in the peers' environment."""
+"""prv_accountant on rows given as JSON: its numbers and its time; runs in the peers' environment."""
 
 import json
 import sys

@@ -10,7 +10,7 @@ from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.guarantee import Profile
 from discreet.privacy.loss import GeometricLoss
 
-XS = [Fraction(n, 7) for n in range(60)]
+XS = [Fraction(n, 5) for n in range(0, 40, 2)] + [Fraction(n, 13) for n in range(7, 20)]
 
 
 @st.composite

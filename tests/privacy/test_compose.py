@@ -241,12 +241,21 @@ def test_prices_are_the_sums_that_a_filter_charges():
 class _Noise:
     """A mechanism reduced to what composition needs."""
 
-    def guarantee(self, sensitivity):
+    def guarantee(self, sensitivity=1):
         return Pure(Fraction(sensitivity, 10))
 
 
-def test_mechanisms_compose_at_sensitivity_one():
+class _Smooth(_Noise):
+    """A mechanism that knows its whole law."""
+
+    def profile(self, sensitivity=1):
+        return laplace(Fraction(sensitivity, 10))
+
+
+def test_mechanisms_compose_at_sensitivity_one_and_by_their_law_if_they_know_it():
     assert compose([_Noise(), (_Noise(), 9)]).epsilon().high == 1
+    assert compose([(_Smooth(), 10)]) == compose([(laplace("0.1"), 10)])
+    assert compose([(_Smooth(), 10)]).epsilon(SIX).high < compose([(_Noise(), 10)]).epsilon(SIX).high
 
 
 @pytest.mark.parametrize(

@@ -128,10 +128,12 @@ def test_characteristic_functions_are_those_of_the_densities(law):
     theta = Fraction(3, 4)
     for t in (0.7, 20.0):
         s = mpf("0.75") + 1j * mpf(t)
-        exact = _moment_by_quadrature(law, s) / _moment_by_quadrature(law, mpf("0.75"))
+        with mp.workdps(20):
+            exact = _moment_by_quadrature(law, s) / _moment_by_quadrature(law, mpf("0.75"))
         got = complex(tilted(law, theta, np.array([t]))[0]) * np.exp(1j * t * float(_centre(law, theta)))
         assert abs(got - complex(exact)) < 1e-12
-    log_exact = mp.log(_moment_by_quadrature(law, mpf("0.75")))
+    with mp.workdps(20):
+        log_exact = mp.log(_moment_by_quadrature(law, mpf("0.75")))
     assert float(log_moment(law, np.array([0.75]))[0]) == pytest.approx(
         float(log_exact), rel=1e-12, abs=1e-14
     )
@@ -163,7 +165,8 @@ def test_smoothing_without_its_correction_is_caught():
     epsilon = Fraction(299, 100)
     total = LossSum(((LaplaceLoss(Fraction(1)), 3),))
     # exact: only the atom of three largest losses and what is just below it matter; integrate the rest away.
-    exact_low, exact_high = _laplace_three(epsilon)
+    with mp.workdps(20):
+        exact_low, exact_high = _laplace_three(epsilon)
     samples = sample(total, 3.0, epsilon)
     coarse = replace(
         samples,

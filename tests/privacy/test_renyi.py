@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from mpmath import mp, mpf
 
@@ -38,6 +38,7 @@ def test_geometric_noise_has_the_curve_of_its_atoms(tenths, shift, order):
     assert _mpf(bounds.low) <= mp.log(moment) / (a - 1) <= _mpf(bounds.high)
 
 
+@settings(max_examples=30)
 @given(ORDERS)
 def test_the_discrete_gaussian_is_no_worse_than_the_continuous_one(order):
     discrete = renyi(Profile(DiscreteGaussianLoss(Fraction(3, 4), 1)), order)
@@ -45,6 +46,7 @@ def test_the_discrete_gaussian_is_no_worse_than_the_continuous_one(order):
     assert renyi(Profile(GaussianLoss(Fraction(4, 3))), order).low <= Fraction(2, 3) * order
 
 
+@settings(max_examples=30)
 @given(ORDERS)
 def test_divergences_add_up_under_composition(order):
     parts = [Pure(1), Concentrated("0.25"), Profile(GaussianLoss(Fraction(1, 2)))]

@@ -13,7 +13,7 @@ guarantees themselves to be chosen on the way within their fixed total, which is
 a loss distribution is never used so.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol, assert_never, runtime_checkable
@@ -54,19 +54,22 @@ _EFFORT = 20_000
 
 
 @runtime_checkable
-class Profiled(Protocol):
-    """A mechanism that knows its whole loss law, at sensitivity 1 unless told otherwise."""
+class Mechanism(Protocol):
+    """Anything that states its guarantee, at sensitivity 1 unless it was made for another."""
 
-    def profile(self) -> Profile:
-        """Return the loss law of one release."""
+    @property
+    def guarantee(self) -> Callable[..., Guarantee]:
+        """Return the privacy of one release."""
+        ...
 
 
 @runtime_checkable
-class Mechanism(Protocol):
-    """Anything that states its guarantee for a sensitivity."""
+class Profiled(Protocol):
+    """A mechanism that states its whole loss law, too."""
 
-    def guarantee(self, sensitivity: int) -> Guarantee:
-        """Return the privacy of one release."""
+    @property
+    def profile(self) -> Callable[..., Profile]:
+        """Return the loss law of one release."""
         ...
 
 
@@ -231,8 +234,8 @@ def compose(
 ) -> Composition:
     """Return what the releases promise together.
 
-    Each item is a guarantee, an earlier composition, or a mechanism (taken at sensitivity 1), or a pair of
-    one of these and how many times it is released.
+    Each item is a guarantee, an earlier composition, or a mechanism (with its loss law if it states one, at
+    the sensitivity it was made for, 1 unless it says otherwise), or a pair of one of these and a count.
     """
     counted: dict[Guarantee, int] = {}
     for item in releases:
@@ -254,10 +257,10 @@ def _parts_of(source: object) -> tuple[tuple[Guarantee, int], ...]:
     if isinstance(source, Profiled):
         return _parts_of(source.profile())
     if isinstance(source, Mechanism):
-        return _parts_of(source.guarantee(1))
+        return _parts_of(source.guarantee())
     raise ParameterError(
         f"only guarantees and mechanisms compose, got {type(source).__name__}; "
-        "write m.guarantee(sensitivity) for a mechanism whose sensitivity is not 1"
+        "write m.profile(sensitivity) or m.guarantee(sensitivity) for a mechanism"
     )
 
 
