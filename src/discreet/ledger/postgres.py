@@ -22,8 +22,10 @@ from discreet.ledger.store import (
     Row,
     checked_head,
     checked_row,
+    distinct_datasets,
     refuse_schema,
     stored_values,
+    typed,
 )
 
 PATIENCE = "lock_timeout = '30s'"
@@ -160,10 +162,8 @@ class PostgresStore:
 
     def datasets(self) -> list[str]:
         """Return the names of all datasets that have a head or an entry."""
-        statement = (
-            "SELECT dataset FROM discreet_head UNION SELECT dataset FROM discreet_entry WHERE number = 1"
-        )
-        return sorted(name for (name,) in self._all(statement))
+        found = self._all(f"SELECT dataset FROM discreet_head UNION {distinct_datasets('discreet_entry')}")
+        return sorted(typed(name, str, self.name) for (name,) in found)
 
     def row(self, dataset: str, number: int) -> Row | None:
         """Return one entry."""

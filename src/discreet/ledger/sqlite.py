@@ -24,6 +24,7 @@ from discreet.ledger.store import (
     Row,
     checked_head,
     checked_row,
+    distinct_datasets,
     refuse_schema,
     stored_values,
     typed,
@@ -128,28 +129,27 @@ class SqliteStore:
 
     def datasets(self) -> list[str]:
         """Return the names of all datasets that have a head or an entry."""
-        found = self._all("SELECT dataset FROM head UNION SELECT DISTINCT dataset FROM entry ORDER BY 1")
+        found = self._all(f"SELECT dataset FROM head UNION {distinct_datasets('entry')} ORDER BY 1")
         return [typed(name, str, self.name) for (name,) in found]
 
     def row(self, dataset: str, number: int) -> Row | None:
         """Return one entry."""
-        return self._row("dataset = ? AND number = ?", dataset, number)
+        return self._row("WHERE dataset = ? AND number = ?", dataset, number)
 
     def reservation(self, dataset: str, request: str) -> Row | None:
         """Return the entry that reserved this request."""
-        return self._row("dataset = ? AND request = ? AND kind = 'reserved'", dataset, request)
+        where = "INDEXED BY entry_request WHERE dataset = ? AND request = ? AND kind = 'reserved'"
+        return self._row(where, dataset, request)
 
     def answer(self, dataset: str, asked: str) -> Row | None:
         """Return the earliest answer to this question."""
-        return self._row(
-            "dataset = ? AND asked = ? AND kind = 'answered' ORDER BY number LIMIT 1", dataset, asked
-        )
+        where = "INDEXED BY entry_asked WHERE dataset = ? AND asked = ? AND kind = 'answered'"
+        return self._row(f"{where} ORDER BY number LIMIT 1", dataset, asked)
 
     def outcome(self, dataset: str, reservation: int) -> Row | None:
         """Return the entry that answered or failed this reservation."""
-        return self._row(
-            "dataset = ? AND refers = ? AND kind IN ('answered', 'failed')", dataset, reservation
-        )
+        where = "INDEXED BY entry_outcome WHERE dataset = ? AND refers = ? AND kind IN ('answered', 'failed')"
+        return self._row(where, dataset, reservation)
 
     def rows(self, dataset: str, first: int, last: int) -> Iterator[Row]:
         """Return entries in order, a batch at a time."""
@@ -274,7 +274,8 @@ class SqliteStore:
                 self._database.execute("ROLLBACK")
 
     def _row(self, where: str, *values: object) -> Row | None:
-        found = self._all(f"SELECT {COLUMNS} FROM entry WHERE {where}", values)
+        # Left to itself SQLite may prefer the primary key, and then reads the whole history of a dataset.
+        found = self._all(f"SELECT {COLUMNS} FROM entry {where}", values)
         return checked_row(found[0], self.name) if found else None
 
     def _all(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:

@@ -54,6 +54,14 @@ class Head:
 COLUMNS = "dataset, number, kind, request, asked, refers, body, previous, mac, payload"
 
 
+def distinct_datasets(table: str) -> str:
+    """Return a query for the datasets in a table that leaps from one to the next and reads no history."""
+    following = f"SELECT min(dataset) FROM {table} WHERE dataset > name"
+    leap = f"SELECT min(dataset) FROM {table} UNION ALL SELECT ({following}) FROM leap WHERE name IS NOT NULL"
+    found = f"WITH RECURSIVE leap (name) AS ({leap}) SELECT name FROM leap WHERE name IS NOT NULL"
+    return f"SELECT name FROM ({found}) found"
+
+
 class Again(Exception):  # noqa: N818
     """A transaction lost a race and is to be run again from its beginning."""
 

@@ -1,0 +1,91 @@
+"""A long history costs no more per request than a short one: counted in steps, not in time."""
+
+import pytest
+from tests.ledger.world import Place, ask, server_place
+
+from discreet.ledger import Ledger
+from discreet.ledger.codec import digest, fingerprint
+from discreet.ledger.entry import Answered, Reserved
+from discreet.ledger.sqlite import SqliteStore
+from discreet.ledger.turn import Turn
+from discreet.privacy.filter import Cost, PureBudget
+
+PRICE = Cost.pure("0.001")
+
+
+def lengthen(ledger: Ledger, size: int) -> None:
+    """Continue the history to this many entries."""
+
+    def fill(turn: Turn) -> None:
+        while turn.standing.number < size:
+            request = ask(f"fill {turn.standing.number}", cost=PRICE)
+            row = turn.append(Reserved(request))
+            turn.append(Answered(row.number, fingerprint(request), digest(b""), 0), b"")
+
+    ledger._write("clinic", fill)
+
+
+def steps(ledger: Ledger, name: str) -> int:
+    """Return how many instructions SQLite executes for a release, a retry and a repeated question."""
+    counted = 0
+
+    def count() -> None:
+        nonlocal counted
+        counted += 1
+
+    database = ledger._store._database
+    database.set_progress_handler(count, 1)
+    ledger.answer(ledger.reserve(ask(name, question=name, cost=PRICE)), b"1")
+    ledger.reserve(ask(name, question=name, cost=PRICE))
+    ledger.reserve(ask(f"{name} again", question=name, cost=PRICE))
+    assert ledger.datasets() == ("clinic",)
+    database.set_progress_handler(None, 1)
+    return counted
+
+
+def growth(file: Place) -> float:
+    with file.open() as ledger:
+        ledger.create_dataset("clinic", PureBudget(10**6), reason="opened")
+        lengthen(ledger, 100)
+        short = steps(ledger, "short")
+        lengthen(ledger, 5000)
+        return steps(ledger, "long") / short
+
+
+def test_no_request_reads_through_the_history(file: Place):
+    assert growth(file) < 1.1
+
+
+def test_the_count_catches_a_look_up_without_its_index(file: Place, monkeypatch: pytest.MonkeyPatch):
+    true = SqliteStore._row
+
+    def unguided(self: SqliteStore, where: str, *values: object):
+        return true(self, where.replace("INDEXED BY entry_asked ", ""), *values)
+
+    monkeypatch.setattr(SqliteStore, "_row", unguided)
+    assert growth(file) > 10
+
+
+def explained(store, where: str) -> list[tuple]:
+    return store._all(f"EXPLAIN SELECT * FROM discreet_entry WHERE {where}")
+
+
+def test_postgresql_finds_every_entry_by_an_index(server):
+    with server_place(server) as place, place.open() as ledger:
+        ledger.create_dataset("clinic", PureBudget(10**6), reason="opened")
+        lengthen(ledger, 3000)
+        store = ledger._store
+        store._all("ANALYZE discreet_entry")
+        for where in (
+            "dataset = 'clinic' AND number = 7",
+            "dataset = 'clinic' AND request = 'x' AND kind = 'reserved'",
+            "dataset = 'clinic' AND asked = 'x' AND kind = 'answered' ORDER BY number LIMIT 1",
+            "dataset = 'clinic' AND refers = 7 AND kind IN ('answered', 'failed')",
+        ):
+            plan = "\n".join(
+                line for (line,) in store._all(f"EXPLAIN SELECT * FROM discreet_entry WHERE {where}")
+            )
+            assert "Index Scan" in plan
+            assert "Filter" not in plan, plan
+        (last,) = store._all("EXPLAIN SELECT max(number) FROM discreet_entry WHERE dataset = 'clinic'")[-1]
+        assert "Index Cond" in last
