@@ -32,7 +32,7 @@ HEARING = 20_000
 CLASS = 400_000
 """Rows per input from which scores are learned where outputs hardly repeat."""
 
-FEW = 100
+FEW = 5_000
 """Rows per distinct output from which on a table of whole outputs is all that is tried."""
 
 PLAIN = 0.97
