@@ -107,6 +107,10 @@ def test_floats_for_display_bracket_the_value(x):
     assert Fraction(float_down(x)) <= x <= Fraction(float_up(x))
 
 
+def test_zero_is_shown_without_a_sign():
+    assert str(float_down(Fraction(0))) == "0.0"
+
+
 def test_a_value_too_large_for_a_float_is_shown_as_infinite():
     assert float_up(Fraction(10**400)) == inf
 

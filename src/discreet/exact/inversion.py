@@ -17,7 +17,7 @@ Asau, 1974.  Arb: Johansson, IEEE Trans. Computers 66(8), 2017.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from flint import arb, ctx
@@ -41,6 +41,9 @@ class TabulatedLaw(Law, Protocol):
 
     def cumulatives(self, low: int, high: int) -> list[arb]:
         """Return balls around Pr[X <= k] for every k from low to high."""
+
+    def denominator_bits(self, low: int, high: int) -> int:
+        """Return a number of bits that holds the denominator of every Pr[X <= k], low <= k <= high."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,12 +181,26 @@ class Table:
 
 
 def _certified_floors(law: TabulatedLaw, low: int, high: int, bits: int) -> list[int]:
-    """Return floor(C(k) * 2**bits) for low <= k <= high, raising the precision until all are certain."""
+    """Return floor(C(k) * 2**bits) for low <= k <= high, raising the precision until all are certain.
+
+    A probability may be a multiple of 2**-bits, and then no ball around it has one floor.  But two numbers
+    whose denominators have at most B bits are equal or 2**-B apart, so a smaller ball that holds an integer
+    holds nothing else the probability could be.
+    """
     precision = bits + GUARD
+    apart = arb(2) ** -(law.denominator_bits(low, high) + 2)
     while True:
         with ctx.workprec(precision):
-            scale = arb(2) ** bits
-            floors = [(value * scale).floor().unique_fmpz() for value in law.cumulatives(low, high)]
+            scaled = [value * arb(2) ** bits for value in law.cumulatives(low, high)]
+            floors = [_floor(x, apart) for x in scaled]
         if None not in floors:
             return [int(floor) for floor in floors]
         precision *= 2
+
+
+def _floor(x: arb, apart: arb) -> Any:
+    """Return the floor of x when it is certain; x is an integer if a ball smaller than `apart` holds one."""
+    floor = x.floor().unique_fmpz()
+    if floor is None and x.rad() < apart:
+        return (x + arb(1) / 2).floor().unique_fmpz()
+    return floor

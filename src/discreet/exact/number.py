@@ -195,7 +195,7 @@ def float_up(x: Fraction) -> float:
 
 def float_down(x: Fraction) -> float:
     """Return the largest float at or below x, for display."""
-    return -float_up(-x)
+    return 0.0 - float_up(-x)  # not -float_up, which would show zero as -0
 
 
 def at_most(value: Callable[[], arb], bound: Fraction, limit: int = 1 << 13) -> bool:

@@ -68,6 +68,10 @@ class TwoSided:
         tails = [power / (1 + b[1]) for power in b]
         return [_mirrored(k, tails.__getitem__) for k in range(low, high + 1)]
 
+    def denominator_bits(self, low: int, high: int) -> int:
+        """Return a number of bits that holds the denominator of every Pr[X <= k], low <= k <= high."""
+        return _size(self.alpha) * self.power * (max(-low, high + 1) + 1)
+
 
 @dataclass(frozen=True, slots=True)
 class OneSided:
@@ -84,6 +88,10 @@ class OneSided:
         """Return balls around Pr[X <= k] for every k from low to high."""
         b = _powers(self.alpha, self.power, high + 1)
         return [1 - b[max(k + 1, 0)] for k in range(low, high + 1)]
+
+    def denominator_bits(self, low: int, high: int) -> int:
+        """Return a number of bits that holds the denominator of every Pr[X <= k], low <= k <= high."""
+        return _size(self.alpha) * self.power * (max(high, 0) + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +115,10 @@ class Digit:
         # Certainty is stated, not computed: a quotient of equal balls is only nearly one.
         inner = [(1 - power) / (1 - b[-1]) for power in b[:-1]] + [arb(1)]
         return [inner[min(max(k + 1, 0), self.base)] for k in range(low, high + 1)]
+
+    def denominator_bits(self, low: int, high: int) -> int:
+        """Return a number of bits that holds the denominator of every Pr[X <= k], low <= k <= high."""
+        return _size(self.alpha) * self.power * 2 * self.base
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +147,15 @@ class DigitDifference:
             return (b[n] - b[m] - b[m + 1] + b[2 * m - n + 1]) / whole if n < m else arb(0)
 
         return [_mirrored(k, tail) for k in range(low, high + 1)]
+
+    def denominator_bits(self, low: int, high: int) -> int:
+        """Return a number of bits that holds the denominator of every Pr[X <= k], low <= k <= high."""
+        return _size(self.alpha) * self.power * (4 * self.base + 2)
+
+
+def _size(alpha: Fraction) -> int:
+    """Return a number of bits that holds the numerator, the denominator and their sum."""
+    return (alpha.numerator + alpha.denominator).bit_length()
 
 
 def _mirrored(k: int, tail: Callable[[int], arb]) -> arb:

@@ -39,15 +39,18 @@ from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.loss import GeometricLoss
 from discreet.privacy.sensitivity import Sensitivity
 
+HAIR = Fraction(1, 2**80)
+
 
 def ratio(epsilon: Real, sensitivity: Sensitivity | Real) -> Fraction:
     """Return a rational at or just above exp(-epsilon / l1): never less private than asked."""
     budget, change = positive(epsilon, "epsilon"), Sensitivity.of(sensitivity).l1
     if change <= 0:
         raise ParameterError("sensitivity must be greater than 0; an answer nobody can move needs no noise")
-    # 1 - a is about epsilon / l1: enough bits to keep 64 of *its* digits, however small it is.
+    # 1 - a is about epsilon / l1: enough bits to keep 64 of *its* digits, however small it is.  The hair
+    # taken off epsilon is more than any rounding of the logarithm taken back, so the guarantee fits in it.
     extra = max(0, (change / budget).numerator.bit_length() - (change / budget).denominator.bit_length())
-    return exp_up(-budget / change, 64 + extra)
+    return exp_up(-budget / change * (1 - HAIR), 64 + extra)
 
 
 @dataclass(frozen=True, slots=True)
