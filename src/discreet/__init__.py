@@ -35,6 +35,7 @@ _HOME = {
     "discreet.mechanisms.laplace": ("Laplace",),
     "discreet.mechanisms.noisy_max": ("NoisyMax",),
     "discreet.mechanisms.permute_and_flip": ("PermuteAndFlip",),
+    "discreet.mechanisms.price": ("Revenue",),
     "discreet.mechanisms.quantile": ("Quantile",),
     "discreet.mechanisms.randomized_response": ("RandomizedResponse",),
     "discreet.mechanisms.sparse_vector": ("SparseVector",),
@@ -51,6 +52,7 @@ _HOME = {
     "discreet.privacy.sensitivity": ("Sensitivity",),
     "discreet.release.answer": ("Release",),
     "discreet.release.session": ("Session", "open"),
+    "discreet.utility": ("Gain", "Graph", "Loss", "Prior", "advise", "bayes", "optimal"),
     "discreet.verify": ("verify",),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
