@@ -116,10 +116,14 @@ def test_the_clamp_is_on_the_argument_and_not_before_the_expression() -> None:
     assert l1 > narrow.sensitivity.l1
 
 
-def test_a_person_in_every_group_counts_in_few_of_them() -> None:
+def test_a_person_in_every_group_counts_as_in_few_of_them() -> None:
     question = "SELECT ward, COUNT(DISTINCT person) FROM visits GROUP BY ward"
     assert honest(question, EVERYWHERE, groups=2)
-    assert not honest(question, EVERYWHERE, groups=2, sql=textual('("j"."j" <= 2)', '("j"."j" <= 9)'))
+    weightless = textual("least(65536::BIGINT, (131072 // count(*)))", "65536")
+    assert not honest(question, EVERYWHERE, groups=2, sql=weightless)
+    found = "SELECT city, COUNT(DISTINCT person) FROM visits GROUP BY city"
+    assert honest(found, EVERYWHERE, groups=2)
+    assert not honest(found, EVERYWHERE, groups=2, sql=textual('("j"."j" <= 2)', '("j"."j" <= 9)'))
 
 
 def test_distinct_values_of_one_person_are_few() -> None:
@@ -222,11 +226,11 @@ def test_sixty_four_bit_extremes_are_a_normal_answer() -> None:
 
 def test_the_choice_of_groups_is_keyed() -> None:
     catalog = clinic(groups=1)
-    checked = check(read("SELECT ward, COUNT(DISTINCT person) FROM visits GROUP BY ward"), catalog)
-    with open_world(EVERYWHERE, [], catalog) as engine:
-        chosen = {str(engine.run(requests(checked), choice)._totals["m0"]) for choice in range(40)}
+    checked = check(read("SELECT city, COUNT(DISTINCT person) FROM visits GROUP BY city"), catalog)
+    with open_world(EVERYWHERE[:4], [], catalog) as engine:
+        chosen = {str(engine.run(requests(checked), choice)._totals["m0"]) for choice in range(60)}
         again = {str(engine.run(requests(checked), 5)._totals["m0"]) for _ in range(5)}
-    assert len(chosen) == 3
+    assert len(chosen) == 4
     assert len(again) == 1
 
 

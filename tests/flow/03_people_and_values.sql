@@ -37,23 +37,13 @@ FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (TRY(date_part('month', "t0"."arrived")) >= 1) AND (TRY(date_part('month', "t0"."arrived")) <= 12))) AS "r"
 GROUP BY "r"."u", "r"."k0"
 ),
-"over_groups" AS MATERIALIZED (
-SELECT "c"."u" AS "u"
+"people" AS MATERIALIZED (
+SELECT "c"."u" AS "u", CAST(least(65536::BIGINT, (262144 // count(*))) AS INTEGER) AS "w"
 FROM "cells" AS "c"
 GROUP BY "c"."u"
-HAVING (count(*) > 4)
-),
-"kept" AS MATERIALIZED (
-SELECT "b"."u" AS "u", "b"."k0" AS "k0"
-FROM (SELECT "c"."u" AS "u", "c"."k0" AS "k0"
-FROM "cells" AS "c" LEFT JOIN "over_groups" AS "o" ON ("c"."u" = "o"."u")
-WHERE ("o"."u" IS NULL) UNION ALL SELECT "j"."u" AS "u", "j"."k0" AS "k0"
-FROM (SELECT "c"."u" AS "u", "c"."k0" AS "k0", row_number() OVER (PARTITION BY "c"."u" ORDER BY hash(CAST($choice AS UBIGINT), "c"."u", "c"."k0"), "c"."k0") AS "j"
-FROM "cells" AS "c" JOIN "over_groups" AS "o" ON ("c"."u" = "o"."u")) AS "j"
-WHERE ("j"."j" <= 4)) AS "b"
 )
-SELECT "c"."k0" AS "k0", count(*) AS "m0"
-FROM "kept" AS "c"
+SELECT "c"."k0" AS "k0", sum("p"."w") AS "m0"
+FROM "cells" AS "c" JOIN "people" AS "p" ON ("c"."u" = "p"."u")
 GROUP BY "c"."k0"
 
 

@@ -1,6 +1,7 @@
 """The exact difference that one person makes never exceeds the claim, and reaches it."""
 
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from random import Random
 from typing import Any
@@ -14,7 +15,7 @@ from tests.query.worlds import exact, extreme, open_world, requests, row
 from discreet.engines.exact import Exact
 from discreet.errors import QueryError
 from discreet.mechanisms.quantile import Quantile
-from discreet.privacy.sensitivity import Sensitivity
+from discreet.privacy.sensitivity import Sensitivity, scaled
 from discreet.query.check import check
 from discreet.query.measure import Checked, Declared, Measured, Measurement, QuantileChoice
 from discreet.query.rewrite import needs_choice
@@ -135,6 +136,9 @@ def two_hundred_people(
         assert twin.name == measured.name
         if per_group is not None:  # a limit per group counts a version as a group of its own
             measured = twin
+        if measured.scale != twin.scale:  # the same claim in the units of the larger question
+            claim = scaled(measured.sensitivity, Fraction(twin.scale, measured.scale))
+            measured = replace(measured, scale=twin.scale, sensitivity=claim)
         if isinstance(measured, Measurement):
             found = vectors(checked, integers, position)
             for version in range(1, VERSIONS):

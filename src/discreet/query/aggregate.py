@@ -83,9 +83,9 @@ class Measuring:
         return len(self.found) - 1
 
     def _people(self) -> Measurement:
-        fixed = Fixed(self.bounding.scope.unit, present=True)
-        sensitivity = claim(self.bounding.people(), 0, 1)
-        return Measurement("count(distinct person)", Sort.PEOPLE, sensitivity, 1, ZERO, ONE, fixed)
+        fixed, whole = Fixed(self.bounding.scope.unit, present=True), self.bounding.person
+        sensitivity = claim(self.bounding.people(), 0, whole)
+        return Measurement("count(distinct person)", Sort.PEOPLE, sensitivity, whole, ZERO, ONE, fixed)
 
     def _argument(self, aggregate: Aggregate) -> tuple[Typed, str | None]:
         scope = self.bounding.scope

@@ -3,7 +3,7 @@
 A limit that holds by construction (one row per person after grouping by the person, a prepared table, a
 small number of declared groups) is used as it is; another one is taken from the declarations and enforced
 by the rewrite.  A limit on groups is enforced only where it lowers a claim: a total number of rows already
-bounds every sum, so people keep all their groups in sums, and lose some only in counts of people.
+bounds every sum, so it matters in counts of people and where rows per group are limited.
 """
 
 from dataclasses import dataclass
@@ -70,7 +70,7 @@ class Bounding:
         return found
 
     def people(self) -> Contribution:
-        """Return the limits of counts of people: each adds 1 to at most so many groups."""
+        """Return the limits of counts of people: in all groups together, each adds at most so many."""
         scope = self.scope
         known = [limit for limit in (scope.bound, self.size, scope.groups, scope.rows) if limit is not None]
         if not known:
@@ -79,7 +79,23 @@ class Bounding:
                 "does not say in how many groups one person may count",
                 "declare groups_per_unit (or rows_per_unit), or pass groups_per_unit=...",
             )
-        return Contribution(scope.adjacency, min(known), 1, min(known), self.single)
+        # With declared keys a person above the limit counts less in every group; with private ones, in fewer.
+        groups = min(known) if self.person == 1 else self.size
+        return Contribution(scope.adjacency, min(known), 1, groups, self.single)
+
+    @property
+    def person(self) -> int:
+        """The integer units that stand for one whole person in a count of people."""
+        return 1 if self.size is None or self._most_people() is None else WEIGHT
+
+    def _most_people(self) -> int | None:
+        """Return the limit of groups per person that has to be enforced, if there is one."""
+        scope = self.scope
+        free = [known for known in (scope.bound, self.size) if known is not None]
+        given = [known for known in (scope.groups, scope.rows) if known is not None]
+        if not given or (free and min(given) >= min(free)):
+            return None
+        return min(given)
 
     def pairs(self) -> Contribution:
         """Return the limits of counts of distinct values: each person adds at most so many."""
@@ -96,8 +112,6 @@ class Bounding:
     def rows(self, where: Scalar | None, *, people: bool) -> Rows:
         """Return the rows to aggregate with the limits that the rewrite must enforce."""
         scope = self.scope
-        limit = self.people().total if people else None
-        free = [known for known in (scope.bound, self.size) if known is not None]
         return Rows(
             source=scope.source,
             where=where,
@@ -107,5 +121,5 @@ class Bounding:
             rows=None if self.structural else scope.rows,
             groups=scope.groups if self.cellwise else None,
             per_group=scope.per_group if self.cellwise else None,
-            people=None if limit is None or (free and limit >= min(free)) else limit,
+            people=self._most_people() if people else None,
         )

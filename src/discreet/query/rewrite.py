@@ -13,8 +13,13 @@ kept, the first in the order of a hash keyed freshly for each question; a cell o
 floor(W min(n, c) m / (n t)), where t = max(m, sum of min(n, c) over the person's kept cells), so a cell
 weighs at most W c and a person at most W m.
 
-*People* and *distinct values*.  Each person keeps at most g groups (or m pairs of group and value), again
-the first in the keyed order; a person adds at most 1 to each group kept (each pair adds at most one value).
+*People*.  With declared keys a person in n > g groups counts with weight floor(W g / n) in each of them, so
+at most W g in all; nothing is random, and no sampling error is missing from the error bars.  With private
+keys, where the number of groups itself must be bounded, a person keeps at most g of them, the first in the
+keyed order.
+
+*Distinct values*.  Each person keeps at most m pairs of group and value, again the first in the keyed
+order; a pair adds at most one value to its group.
 
 Rows whose person or group key is NULL are dropped.  Duplicated rows are rows.  The weight, order and choice
 for one person are functions of that person's rows and the key alone, so no other person's contribution
@@ -371,12 +376,21 @@ def _people(checked: Checked, outputs: tuple[str, ...]) -> Statement:
     once = (("u", Column("r", "u")), *zip(keys, _of("r", keys), strict=True))
     cells = Query(once, Inner(_person_rows(checked, (), unit=True), "r"), None, grouped)
     parts: list[tuple[str, Query]] = [(CELLS, cells)]
-    held = CELLS
-    if checked.rows.people is not None and keys:
-        parts += _kept(("u", *keys), keys, checked.rows.people)
-        held = KEPT
-    counts = tuple((output, Call("count_rows", ())) for output in outputs)
-    body = Query((*zip(keys, _of("c", keys), strict=True), *counts), Named(held, "c"), None, _of("c", keys))
+    source: Source = Named(CELLS, "c")
+    total: Scalar = Call("count_rows", ())
+    limit = checked.rows.people
+    if limit is not None and isinstance(checked.keys, Declared):
+        share = Call("quotient", (Literal(WEIGHT * limit), Call("count_rows", ())))
+        weight = Call("narrow", (Call("least", (Literal(WEIGHT), share)),))
+        people = Query((("u", Column("c", "u")), ("w", weight)), source, None, (Column("c", "u"),))
+        parts.append((PEOPLE, people))
+        source = Joined(source, Named(PEOPLE, "p"), Call("eq", (Column("c", "u"), Column("p", "u"))))
+        total = Call("sum", (Column("p", "w"),))
+    elif limit is not None:
+        parts += _kept(("u", *keys), keys, limit)
+        source = Named(KEPT, "c")
+    counts = tuple((output, total) for output in outputs)
+    body = Query((*zip(keys, _of("c", keys), strict=True), *counts), source, None, _of("c", keys))
     return Statement(tuple(parts), body, len(keys), outputs)
 
 
