@@ -5,8 +5,8 @@ from discreet.verify.check import Checked, parse
 from discreet.verify.checker import Accepted, check_certificate
 from discreet.verify.coupling import Coupling, NoCoupling, couple, lifted_delta
 from discreet.verify.equal import Different, Equal, Undecided, same_law
-from discreet.verify.finite import epsilon_distance, is_private, worst_ratio
 from discreet.verify.run import run
+from discreet.verify.table import epsilon_distance, is_private, worst_ratio
 from discreet.verify.verdict import Proved, Refuted, Unknown, Verdict, verify
 from discreet.verify.witness import Witness
 

@@ -12,6 +12,7 @@ from typing import NoReturn, assert_never
 from discreet.errors import ProgramError
 from discreet.verify.parse import FUNCTIONS, parse_file
 from discreet.verify.resolve import resolve
+from discreet.verify.shared import agrees, shared_variables
 from discreet.verify.syntax import (
     Append,
     Apply,
@@ -42,10 +43,8 @@ from discreet.verify.syntax import (
     Unary,
     While,
     assigned,
-    children,
     names,
     statements,
-    subexpressions,
 )
 
 ARITY = {
@@ -90,7 +89,7 @@ class Checked:
 
     def is_shared(self, expression: Expr) -> bool:
         """Return whether both runs agree on the value of an expression."""
-        return _is_shared(expression, self.shared, self.program)
+        return agrees(expression, self.shared, self.program)
 
 
 def parse(text: str) -> Checked:
@@ -116,7 +115,7 @@ def check(program: Program, text: str) -> Checked:
             at = returned.at
             raise ProgramError(f"{name} is an input list and cannot be returned whole", at.line, at.column)
     digest = hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()
-    return Checked(program, types.env, _shared(program), lists, digest)
+    return Checked(program, types.env, shared_variables(program), lists, digest)
 
 
 class _Types:
@@ -161,7 +160,7 @@ class _Types:
 
     def public(self, expression: Expr) -> Kind:
         """Check an expression of the header: public constants and list sizes only."""
-        if not _is_shared(expression, frozenset(), self.program):
+        if not agrees(expression, frozenset(), self.program):
             self.fail("only public constants and the sizes of lists may appear here", expression.at)
         return self.scalar(expression)
 
@@ -407,69 +406,3 @@ class _Types:
             self.numeric(self.scalar(argument), argument)
         if law == "Geometric" and len(arguments) == 2:
             self.expect(arguments[1], "int")
-
-
-def is_synchronised(statement: If) -> bool:
-    """Return whether both runs must take the same branch: it draws, appends or loops."""
-    inner = (*statements(statement.positive), *statements(statement.negative))
-    return any(isinstance(s, Sample | Append | While) for s in inner)
-
-
-def _is_shared(expression: Expr, shared: frozenset[str], program: Program) -> bool:
-    match expression:
-        case Number() | Truth():
-            return True
-        case Name(name):
-            parameter = program.parameter(name)
-            return name in shared if parameter is None else not parameter.private
-        case Apply("size", (Name(name),)):
-            relation = next((r for r in program.neighbours if r.name == name), None)
-            return program.parameter(name) is not None and (relation is None or relation.kind != "add-remove")
-        case Apply(function) if isinstance(getattr(program.parameter(function), "type", None), Query):
-            return False
-        case Element(array, index):
-            parameter = program.parameter(array)
-            public = parameter is not None and not parameter.private
-            return public and _is_shared(index, shared, program)
-        case _:
-            return all(_is_shared(child, shared, program) for child in children(expression))
-
-
-def _shared(program: Program) -> frozenset[str]:
-    """Return the greatest set of variables on which both runs agree."""
-    shared = assigned(program.body)
-
-    def visit(block: tuple[Statement, ...], agreed: bool) -> None:
-        for statement in block:
-            match statement:
-                case Assign(target, Items()) | Append(target):
-                    if not agreed:
-                        shared.discard(target)
-                case Assign(target, value):
-                    if not (agreed and _is_shared(value, frozenset(shared), program)):
-                        shared.discard(target)
-                case Sample(target):
-                    shared.discard(target)
-                case If(condition, positive, negative):
-                    same = is_synchronised(statement) or _is_shared(condition, frozenset(shared), program)
-                    visit(positive, agreed and same)
-                    visit(negative, agreed and same)
-                case While(_, body):
-                    visit(body, agreed and not is_one_sided(statement, program))
-                case _:
-                    pass
-
-    while True:
-        before = set(shared)
-        visit(program.body, True)
-        if shared == before:
-            return frozenset(shared)
-
-
-def is_one_sided(loop: While, program: Program) -> bool:
-    """Return whether a loop walks over a list of which the two runs have different lengths."""
-    unequal = {r.name for r in program.neighbours if r.kind == "add-remove"}
-    return any(
-        isinstance(part, Apply) and part.function == "size" and names(part) & unequal
-        for part in subexpressions(loop.condition)
-    )

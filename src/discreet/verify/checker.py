@@ -19,8 +19,9 @@ from discreet.verify.certificate import Certificate, Part, claim_text, neighbour
 from discreet.verify.check import Checked, parse
 from discreet.verify.discharge import Failure, failures, possible, script
 from discreet.verify.neighbours import directions
+from discreet.verify.obligation import Relation, System
 from discreet.verify.parse import parse_formula
-from discreet.verify.product import Relation, System, obligations
+from discreet.verify.product import obligations
 from discreet.verify.syntax import Expr, Sample, While, statements
 from discreet.verify.term import Term, UnsupportedError, constants
 

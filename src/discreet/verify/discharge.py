@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import z3
 
 from discreet.verify.neighbours import Inputs
-from discreet.verify.product import Clause, Relation, System
+from discreet.verify.obligation import Clause, Relation, System
 from discreet.verify.term import Term
 
 TIMEOUT = 6000

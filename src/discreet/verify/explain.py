@@ -29,7 +29,8 @@ def proof_in_words(checked: Checked, certificate: Certificate) -> str:
         )
     lines = [
         "Run the program twice, on neighbouring inputs x{1} and x{2}. Whatever noise the first run draws, "
-        "let the second run draw noise moved as follows; then both runs output the same.",
+        "let the second run draw noise moved as follows; then both runs output the same. Below, moved(k) is "
+        "how far draw k has been moved so far, in total.",
     ]
     for part in certificate.parts:
         lines.append("")

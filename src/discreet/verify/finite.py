@@ -7,19 +7,16 @@ rational function of powers of exp(eps).  Privacy is then finitely many inequali
 
 that is, polynomials in x = exp(eps / m) that must be non-negative for x > 1, which Sturm's theorem decides.
 
-Definition (epsilon-distance).  The largest of mu1(E) - exp(epsilon) mu2(E), its mirror image and 0 over all
-events E; it is attained by the event of all outcomes where the difference is positive.
 """
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 from math import lcm, log
 from typing import Any
 
-from discreet.errors import ParameterError, ProgramError
-from discreet.exact.number import exp_bounds
+from discreet.errors import ProgramError
 from discreet.verify.check import Checked
 from discreet.verify.explore import Form, Quotient, paths, sum_quotients
 from discreet.verify.integrate import UNIT, Number, TooHardError, add, multiply, shifted, sign
@@ -41,9 +38,9 @@ from discreet.verify.syntax import (
     statements,
 )
 from discreet.verify.syntax import Number as Literal
+from discreet.verify.table import Law, exceeds
 
 MOST_PAIRS = 20_000
-Law = Mapping[Hashable, Quotient]
 
 
 class NotFiniteError(Exception):
@@ -163,7 +160,7 @@ def _compare(
         here, there = laws[first], laws[second]
         if delta:
             count += 1
-            if not symbolic and isinstance(eps, Fraction) and _excess(here, there, eps, delta):
+            if not symbolic and isinstance(eps, Fraction) and exceeds(here, there, eps, delta):
                 point = Counterexample(inputs[first], inputs[second], (), Fraction(publics["eps"]))
                 return Decision(False, count, point)
             continue
@@ -207,22 +204,6 @@ def _negative_eps(gap: Number, known: dict[tuple[Fraction, ...], Fraction | None
         if eps > 0 and sign({r * eps: c for r, c in gap.items()}) < 0:
             return eps
         digits += 1
-
-
-def _excess(here: Law, there: Law, epsilon: Fraction, delta: Fraction) -> bool:
-    """Decide whether the positive parts of p - exp(epsilon) q add up to more than delta."""
-    parts: list[Quotient] = []
-    for output, mass in here.items():
-        other = there.get(output, Quotient({}, UNIT))
-        top = add(
-            multiply(mass.numerator, other.denominator),
-            shifted(multiply(other.numerator, mass.denominator), epsilon),
-            -1,
-        )
-        if sign(top) > 0:
-            parts.append(Quotient(top, multiply(mass.denominator, other.denominator)))
-    whole = sum_quotients(parts)
-    return sign(add(whole.numerator, whole.denominator, -delta)) > 0
 
 
 # Reading the header
@@ -359,63 +340,3 @@ def _related(checked: Checked, relation: Neighbours, a: Value, b: Value) -> bool
             return True
         case "add-remove":
             raise NotFiniteError("lists of changing length are not enumerated")
-
-
-# Laws given as tables
-
-Table = Mapping[Hashable, Mapping[Hashable, Fraction]]
-"""For each input, the probability of each output."""
-
-
-def worst_ratio(table: Table, pairs: Iterable[tuple[Hashable, Hashable]]) -> Fraction | None:
-    """Return the largest p(o | a) / p(o | b) over the pairs in both orders, or None if it is infinite.
-
-    The mechanism is epsilon-private exactly when exp(epsilon) is at least this ratio.
-    """
-    worst = Fraction(1)
-    for a, b in pairs:
-        for first, second in ((table[a], table[b]), (table[b], table[a])):
-            for output, mass in first.items():
-                other = second.get(output, Fraction(0))
-                if mass > 0 and other == 0:
-                    return None
-                if mass > worst * other:
-                    worst = mass / other
-    return worst
-
-
-def epsilon_distance(
-    first: Mapping[Hashable, Fraction], second: Mapping[Hashable, Fraction], epsilon: Fraction
-) -> tuple[Fraction, Fraction]:
-    """Return rationals around the epsilon-distance of two finite laws."""
-    if epsilon < 0:
-        raise ParameterError("epsilon must not be negative")
-    low, high = exp_bounds(epsilon)
-    outcomes = {**first, **second}.keys()
-
-    def excess(p: Mapping[Hashable, Fraction], q: Mapping[Hashable, Fraction], factor: Fraction) -> Fraction:
-        zero = Fraction(0)
-        return sum((max(p.get(o, zero) - factor * q.get(o, zero), zero) for o in outcomes), zero)
-
-    def largest(factor: Fraction) -> Fraction:
-        return max(excess(first, second, factor), excess(second, first, factor))
-
-    return largest(high), largest(low)
-
-
-def is_private(
-    table: Table,
-    pairs: Iterable[tuple[Hashable, Hashable]],
-    epsilon: Fraction,
-    delta: Fraction = Fraction(0),
-) -> bool:
-    """Decide (epsilon, delta)-privacy of a mechanism given as a table of rational probabilities."""
-    for a, b in pairs:
-        for first, second in ((table[a], table[b]), (table[b], table[a])):
-            laws = [
-                {o: Quotient({Fraction(0): m} if m else {}, UNIT) for o, m in t.items()}
-                for t in (first, second)
-            ]
-            if _excess(laws[0], laws[1], epsilon, delta):
-                return False
-    return True

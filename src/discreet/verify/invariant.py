@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import z3
 
 from discreet.verify.discharge import goal, hypotheses, instance, solver
-from discreet.verify.product import Relation, System
+from discreet.verify.obligation import Relation, System
 from discreet.verify.syntax import Array, Scalar
 from discreet.verify.term import Term, absolute, constants, real
 

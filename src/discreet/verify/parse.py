@@ -2,7 +2,9 @@
 
 Blocks are marked by indentation, semicolons are optional, and the usual blackboard spellings are
 understood: `private`/`priv`, `public`/`pub`, `size d` and `size(d)`, `{0,1} list`, `{0,1}^n`, `:= $`.  A
-file holds one or more procedures; a procedure may call earlier ones, and the last one is the program.
+list is private and a number public unless said otherwise; `eps` is a positive public constant, and every
+name that only the header mentions is a public constant too.  A file holds one or more procedures; a
+procedure may call earlier ones, and the last one is the program.
 
     NoisyCount (d : private {0,1} list) : public real
       neighbours d replace
@@ -15,12 +17,11 @@ file holds one or more procedures; a procedure may call earlier ones, and the la
       return z
 """
 
-import re
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import NoReturn
 
 from discreet.errors import ProgramError
+from discreet.verify.lexer import Token, tokens
 from discreet.verify.syntax import (
     Append,
     Apply,
@@ -69,77 +70,9 @@ LAWS = (
 
 FUNCTIONS = {"size": 1, "abs": 1, "exp": 1, "min": 2, "max": 2}
 GHOSTS = {"tag": 1, "value": 1, "result": 1}
-_WORDS = re.compile(
-    r"(?P<space>[ \t]+)|(?P<comment>#[^\n]*)|(?P<newline>\n)"
-    r"|(?P<number>\d+\.\d+|\d+)|(?P<name>[A-Za-z_][A-Za-z_0-9']*)"
-    r"|(?P<symbol>:=|\+\+|->|<=|>=|!=|<>|==|&&|\|\||\.\.|[-+*/%^()\[\]{},;:$<>=!])"
-)
-_SYNONYMS = {"==": "=", "<>": "!=", "&&": "and", "||": "or", "%": "mod", "!": "not"}
 _KEYWORDS = {"while", "do", "if", "then", "else", "return", "and", "or", "not", "mod", "xor", "true", "false"}
 _KINDS = ("one", "all", "monotone", "increasing", "decreasing", "replace", "add-remove", "any")
-LONGEST = 200_000
 DEEPEST = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One word of the text: number, name, symbol, or the layout marks newline, indent, dedent, end."""
-
-    kind: str
-    text: str
-    at: Position
-
-
-def tokens(text: str) -> list[Token]:
-    """Split a text into words and layout marks."""
-    if len(text) > LONGEST:
-        raise ProgramError(f"the program is longer than {LONGEST} characters", 1, 1)
-    text = text.replace("\r\n", "\n").expandtabs(4) + "\n"
-    found: list[Token] = []
-    offset, line, start, depth = 0, 1, 0, 0
-    while offset < len(text):
-        match = _WORDS.match(text, offset)
-        at = Position(line, offset - start + 1)
-        if match is None:
-            raise ProgramError(f"unexpected character {text[offset]!r}", at.line, at.column)
-        kind, word = str(match.lastgroup), match.group()
-        offset = match.end()
-        if kind == "newline":
-            line, start = line + 1, offset
-            if depth == 0 and found and found[-1].kind != "newline":
-                found.append(Token("newline", "end of line", at))
-        elif kind in ("number", "name", "symbol"):
-            depth += (word in "([{") - (word in ")]}") if kind == "symbol" else 0
-            if word in ("(", ":") and found and found[-1].kind == "newline":
-                found.pop()  # no statement starts like this: the line continues a header
-            word = _SYNONYMS.get(word, word)
-            found.append(Token("symbol" if word in ("and", "or", "mod", "not") else kind, word, at))
-    return _layout(found, Position(line, 1))
-
-
-def _layout(words: list[Token], end: Position) -> list[Token]:
-    """Insert indent and dedent marks at the first word of each logical line."""
-    marked: list[Token] = []
-    levels = [1]
-    first = True
-    for token in words:
-        if first:
-            column = token.at.column
-            if column > levels[-1]:
-                levels.append(column)
-                marked.append(Token("indent", "deeper indentation", token.at))
-            while column < levels[-1]:
-                levels.pop()
-                marked.append(Token("dedent", "end of block", token.at))
-            if column != levels[-1]:
-                raise ProgramError(
-                    "this line is indented like no line around it", token.at.line, token.at.column
-                )
-        marked.append(token)
-        first = token.kind == "newline"
-    marked.extend(Token("dedent", "end of block", end) for _ in levels[1:])
-    marked.append(Token("end", "end of file", end))
-    return marked
 
 
 class _Parser:

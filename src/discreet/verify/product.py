@@ -25,19 +25,18 @@ from typing import assert_never
 
 import z3
 
-from discreet.verify.check import Checked, is_one_sided, is_synchronised
+from discreet.verify.check import Checked
+from discreet.verify.claim import polynomial, within_claim
 from discreet.verify.law import Site, site
 from discreet.verify.neighbours import Direction, Inputs, Instance
-from discreet.verify.ratio import NotRationalError, Poly, inequality, ratio
+from discreet.verify.obligation import Clause, Pending, Relation, State, System
+from discreet.verify.reading import Reading
+from discreet.verify.shared import is_one_sided, is_synchronised
 from discreet.verify.syntax import (
     Append,
-    Apply,
     Array,
     Assign,
-    Binary,
     Call,
-    Element,
-    Epsilon,
     Expr,
     If,
     Items,
@@ -48,16 +47,12 @@ from discreet.verify.syntax import (
     Rho,
     Sample,
     Scalar,
-    Secret,
     Statement,
     While,
     assigned,
-    expressions,
     statements,
-    subexpressions,
 )
 from discreet.verify.term import (
-    Reader,
     Term,
     UnsupportedError,
     absolute,
@@ -67,61 +62,7 @@ from discreet.verify.term import (
     real,
     symbol,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Both runs at one moment: their variables, the movement spent at each site, and how they came here."""
-
-    left: Mapping[str, Term]
-    right: Mapping[str, Term]
-    cost: Mapping[int, Term]
-    length: Mapping[str, Term]
-    path: tuple[Term, ...] = ()
-    uses: tuple["Relation", ...] = ()
-    pending: tuple["Pending", ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """Something to prove once the first run's later behaviour, up to the next loop, is known."""
-
-    kind: str
-    formula: Term
-    at: Position
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """The unknown invariant of one loop: its changing and rigid symbols, and the state they stand for."""
-
-    name: str
-    loop: int
-    changing: tuple[Term, ...]
-    rigid: tuple[Term, ...]
-    state: State
-
-
-@dataclass(frozen=True, slots=True)
-class Clause:
-    """body and the used invariants imply the head: an instance of an invariant, or a formula to prove."""
-
-    kind: str
-    at: Position
-    body: tuple[Term, ...]
-    uses: tuple[Relation, ...]
-    head: Term | tuple[Relation, tuple[Term, ...]]
-
-
-@dataclass(frozen=True, slots=True)
-class System:
-    """All obligations of one direction."""
-
-    relations: tuple[Relation, ...]
-    clauses: tuple[Clause, ...]
-    inputs: Inputs
-    sites: Mapping[int, Site]
-
+from discreet.verify.walk import require_walk, walked
 
 Then = Callable[[State], None]
 
@@ -137,7 +78,10 @@ def obligations(
     unroll: int = 0,
 ) -> System:
     """Return what must be proved; with `unroll`, loops are walked that many times instead of cut."""
-    walk = _Walk(checked, direction, moves, variants, unknowns or {}, instance or Instance(), unroll)
+    inputs = Inputs(checked, direction, instance or Instance())
+    draws = [s for s in statements(checked.program.body) if isinstance(s, Sample)]
+    sites = {s.site: site(checked, s, inputs) for s in draws}
+    walk = _Walk(checked, direction, moves, variants, Reading(checked, inputs, unknowns or {}), sites, unroll)
     walk.start()
     return System(tuple(walk.relations), tuple(walk.clauses), walk.inputs, walk.sites)
 
@@ -148,29 +92,18 @@ class _Walk:
     direction: Direction
     moves: Mapping[int, Expr]
     variants: Mapping[int, Expr] | None
-    unknowns: Mapping[str, Term]
-    instance: Instance
+    reading: Reading
+    sites: Mapping[int, Site]
     unroll: int
-    inputs: Inputs = field(init=False)
-    sites: dict[int, Site] = field(init=False)
     relations: list[Relation] = field(default_factory=list)
     clauses: list[Clause] = field(default_factory=list)
     serial: count = field(default_factory=lambda: count(1))  # type: ignore[type-arg]
-    ghosts: dict[tuple[str, str, int], Term] = field(default_factory=dict)
-    abstracted: dict[tuple[str, int, int], Term] = field(default_factory=dict)
-    remembered: list[Term] = field(default_factory=list)
-    walking: dict[str, Term] = field(default_factory=dict)
-    """The counter of the one-sided loop being walked, with its value in the run with the longer list."""
     waiting: Term = None
-    """Whether the other run waits, in that loop."""
+    """Whether the run with the shorter list waits, in the one-sided loop being walked."""
 
-    def __post_init__(self) -> None:
-        self.inputs = Inputs(self.checked, self.direction, self.instance)
-        self.sites = {
-            s.site: site(self.checked, s, self.inputs)
-            for s in statements(self.checked.program.body)
-            if isinstance(s, Sample)
-        }
+    @property
+    def inputs(self) -> Inputs:
+        return self.reading.inputs
 
     @property
     def concentrated(self) -> bool:
@@ -182,7 +115,10 @@ class _Walk:
         state = State({}, {}, zero, {})
         for entry in self.sites.values():
             for value in entry.positive:
-                goal = z3.And(self.poly(value.numerator, {}) > 0, self.poly(value.denominator, {}) > 0)
+                goal = z3.And(
+                    polynomial(value.numerator, {}, self.inputs) > 0,
+                    polynomial(value.denominator, {}, self.inputs) > 0,
+                )
                 self.emit("positive scale", entry.statement.at, state, goal)
             if self.concentrated and entry.statement.law != "Gaussian":
                 raise UnsupportedError(f"a rho claim needs Gaussian noise only, not {entry.statement.law}")
@@ -212,67 +148,13 @@ class _Walk:
             return state
         return replace(state, pending=(*state.pending, Pending(kind, goal, at)))
 
-    # Reading expressions
-
-    def read(self, expression: Expr, side: int, state: State) -> tuple[Term, list[Term]]:
-        """Return the value of a program expression in one run, and what must hold for it to have one."""
-        needs: list[Term] = []
-        variables = state.left if side == 1 else state.right
-
-        def name(node: Name) -> Term:
-            if node.name in variables:
-                return variables[node.name]
-            if node.name in self.inputs.scalars:
-                return self.inputs.scalars[node.name][side - 1]
-            return self.inputs.public(node.name)
-
-        def element(node: Element, index: Term) -> Term:
-            reader.need(z3.And(index >= 0, index < self.inputs.size(node.array, side)))
-            relation = self.inputs.relation(node.array)
-            if relation is not None and relation.kind == "add-remove":
-                return self.walked_element(node, index, side, state)
-            return self.inputs.element(node.array, index, side, shared=self.checked.is_shared(node.index))
-
-        reader = Reader(name, element, lambda call: self.apply(call, side), self.abstract, needs.append)
-        return reader(expression), needs
-
-    def walked_element(self, node: Element, index: Term, side: int, state: State) -> Term:
-        """Read a list that may lose an element, inside the loop that walks over it.
-
-        The loop's "step" obligation says that the shorter run's counter lags by one behind the extra
-        element, so both runs look at the same element of the longer list, the one under the longer run's
-        counter.
-        """
-        if not isinstance(node.index, Name) or node.index.name not in self.walking:
-            raise UnsupportedError(
-                f"line {node.at.line}, column {node.at.column}: a list that may lose an element can only be "
-                "read under the counter of the loop that walks over it"
-            )
-        return self.inputs.element(node.array, self.walking[node.index.name], side, shared=True)
-
-    def apply(self, call: Apply, side: int) -> Term:
-        match call.arguments:
-            case (Name(name),) if call.function == "size":
-                return self.inputs.size(name, side)
-            case (Name(name),) if f"GS{call.function}" in self.checked.types:
-                return self.inputs.query(call.function, name, side)
-        raise UnsupportedError(
-            f"line {call.at.line}, column {call.at.column}: {call.function} cannot be used in a proof here"
-        )
-
-    def abstract(self, kind: str, left: Term, right: Term) -> Term:
-        left, right = z3.simplify(left), z3.simplify(right)
-        key = (kind, left.get_id(), right.get_id())
-        if key not in self.abstracted:
-            self.remembered += [left, right]
-            self.abstracted[key] = z3.Int(f"{kind}#{len(self.abstracted) + 1}")
-        return self.abstracted[key]
+    # Expressions
 
     def value(self, expression: Expr, state: State) -> tuple[State, Term, Term]:
         """Return an expression in both runs, noting that it is defined."""
-        first, needs = self.read(expression, 1, state)
-        second, more = self.read(expression, 2, state)
-        if self.walking:
+        first, needs = self.reading.read(expression, 1, state)
+        second, more = self.reading.read(expression, 2, state)
+        if self.reading.walking:
             # The waiting run computes nothing, so nothing has to be defined for it.
             needs, more = (
                 [z3.Implies(z3.Not(self.waiting), n) for n in group] if near else group
@@ -283,53 +165,6 @@ class _Walk:
         for need in (*needs, *more):
             state = self.later(state, "defined", expression.at, need)
         return state, first, second
-
-    def formula(self, expression: Expr, state: State) -> Term:
-        """Return a relational expression: x{1} and x{2} in the two runs, unmarked names where they agree."""
-
-        def name(node: Name) -> Term:
-            if node.name in self.unknowns:
-                return self.unknowns[node.name]
-            if node.side:
-                return self.read(Name(node.name), node.side, state)[0]
-            if node.name not in self.checked.shared and not self.checked.is_shared(node):
-                raise UnsupportedError(
-                    f"a move mentions {node.name}, on which the runs may differ, without a side"
-                )
-            return self.read(node, 1, state)[0]
-
-        def element(node: Element, index: Term) -> Term:
-            if not self.checked.is_shared(node.index) or not node.side:
-                raise UnsupportedError("a move may only read lists at public positions, in a given run")
-            return self.inputs.element(node.array, index, node.side, shared=True)
-
-        def apply(call: Apply) -> Term:
-            match call:
-                case Apply("tag" | "value" as ghost, (Name(target),)) if (
-                    target in self.checked.returned_lists and target in state.length
-                ):
-                    return self.ghost(ghost, target, state.length[target])
-                case Apply("result", (Number(which),)):
-                    return z3.Int(f"result({int(which)})")
-                case Apply("size"):
-                    return self.apply(call, 1)
-                case Apply(function) if function.endswith(("{1}", "{2}")):
-                    inner = Apply(function[:-3], call.arguments, call.at)
-                    return self.apply(inner, int(function[-2]))
-            raise UnsupportedError(f"{call.function} cannot be used in a move")
-
-        # Z3 gives a division by zero some value, the same in every place: a total function, which is all that
-        # a move has to be.
-        return Reader(name, element, apply, self.abstract, lambda _: None)(expression)
-
-    def ghost(self, kind: str, target: str, index: Term) -> Term:
-        """Return the tag or the discrete value that the fixed output w has at a place of a list."""
-        index = z3.simplify(index)
-        key = (kind, target, index.get_id())
-        if key not in self.ghosts:
-            self.remembered.append(index)
-            self.ghosts[key] = z3.Int(f"{kind}({target})#{len(self.ghosts) + 1}")
-        return self.ghosts[key]
 
     # Statements
 
@@ -429,10 +264,10 @@ class _Walk:
             return state
         path: list[Term] = []
         if not self.concentrated:
-            path.append(self.ghost("tag", target, index) == statement.tag)
+            path.append(self.reading.ghost("tag", target, index) == statement.tag)
             kind = self.checked.types[target]
             if isinstance(kind, Array) and kind.element.kind in ("int", "bool"):
-                path.append(self.ghost("value", target, index) == _whole(first))
+                path.append(self.reading.ghost("value", target, index) == _whole(first))
         state = replace(state, path=(*state.path, *path))
         return self.later(state, "same output", at, _equal(first, second))
 
@@ -453,7 +288,7 @@ class _Walk:
             if entry.move == "xor" and move == Number(0):  # type: ignore[arg-type]
                 distance = z3.BoolVal(False)
             else:
-                distance = z3.simplify(self.formula(move, state))
+                distance = z3.simplify(self.reading.formula(move, state))
         match entry.move:
             case "shift":
                 if law == "Geometric" and not z3.is_int(distance):
@@ -484,10 +319,10 @@ class _Walk:
                     bound = self.inputs.size(statement.arguments[1].name, 1)
                     state = replace(state, path=(*state.path, noise >= 0, noise < bound))
                 if law == "UniformInt":
-                    low, high = (self.read(a, 1, state)[0] for a in statement.arguments)
+                    low, high = (self.reading.read(a, 1, state)[0] for a in statement.arguments)
                     state = replace(state, path=(*state.path, noise >= low, noise <= high))
                 if law == "Uniform":
-                    low, high = (real(self.read(a, 1, state)[0]) for a in statement.arguments)
+                    low, high = (real(self.reading.read(a, 1, state)[0]) for a in statement.arguments)
                     state = replace(state, path=(*state.path, noise >= low, noise <= high))
         state = replace(state, cost={**state.cost, statement.site: z3.simplify(spent)})
         return self.set(state, target, first, second)
@@ -508,7 +343,7 @@ class _Walk:
                     raise UnsupportedError("a Gaussian draw needs a bound on how far apart the centres are")
                 if not self.checked.is_shared(bound):
                     raise UnsupportedError("the bound on a Gaussian's centres must be public")
-                apart, limit = real(first) - real(second), real(self.formula(bound, state))
+                apart, limit = real(first) - real(second), real(self.reading.formula(bound, state))
                 state = self.later(state, "centres", statement.at, z3.And(apart <= limit, -apart <= limit))
                 return state, spent + choose(z3.simplify(apart == 0), z3.RealVal(0), limit * limit)
             case "ExpMech":
@@ -519,7 +354,7 @@ class _Walk:
 
     def loop(self, statement: While, state: State, then: Then) -> None:
         if is_one_sided(statement, self.checked.program):
-            self.one_sided_allowed(statement)
+            require_walk(statement)
         if self.unroll:
             self.unrolled(statement, state, then, self.unroll)
             return
@@ -546,7 +381,7 @@ class _Walk:
             state, guard = self.agree(statement.condition, state)
             return guard, state
         state, first, second = self.value(statement.condition, state)
-        array, counter = self.walked(statement)
+        array, counter = walked(statement)
         longer, shorter = (first, second) if self.direction == "remove" else (second, first)
         far, near = (state.left, state.right) if self.direction == "remove" else (state.right, state.left)
         position = self.inputs.positions[array]
@@ -563,44 +398,12 @@ class _Walk:
         """In a one-sided loop, let the run with the shorter list wait at the extra element."""
         if not is_one_sided(statement, self.checked.program):
             return end
-        array, counter = self.walked(statement)
+        array, counter = walked(statement)
         far = head.left if self.direction == "remove" else head.right
         waiting = far[counter] == self.inputs.positions[array]
         if self.direction == "remove":
             return replace(end, right=_merge(waiting, head.right, end.right))
         return replace(end, left=_merge(waiting, head.left, end.left))
-
-    def walked(self, statement: While) -> tuple[str, str]:
-        match statement.condition:
-            case Binary("<", Name(counter), Apply("size", (Name(array),))):
-                return array, counter
-        at = statement.at
-        raise UnsupportedError(
-            f"line {at.line}, column {at.column}: a loop over a list that may lose an element "
-            "must read `while i < size(d)`"
-        )
-
-    def one_sided_allowed(self, statement: While) -> None:
-        _, counter = self.walked(statement)
-        at = statement.at
-        for inner in statements(statement.body):
-            if isinstance(inner, Sample | Append | While):
-                raise UnsupportedError(
-                    f"line {at.line}, column {at.column}: a loop over a list that may lose an element "
-                    "must not draw, append or loop"
-                )
-        for inner in statements(statement.body):
-            for part in (p for e in expressions(inner) for p in subexpressions(e)):
-                if isinstance(part, Apply) and part.function == "size":
-                    raise UnsupportedError(
-                        f"line {part.at.line}, column {part.at.column}: the size of a list cannot be used "
-                        "in a loop over a list that may lose an element"
-                    )
-        moved = [s for s in statements(statement.body) if isinstance(s, Assign) and s.target == counter]
-        if len(moved) != 1 or moved[0] is not statement.body[-1]:
-            raise UnsupportedError(
-                f"line {at.line}, column {at.column}: the last statement of this loop must advance {counter}"
-            )
 
     def unrolled(self, statement: While, state: State, then: Then, turns: int) -> None:
         guard, state = self.guard(statement, state)
@@ -618,14 +421,14 @@ class _Walk:
     def inner(self, statement: While, inside: State, then: Then) -> None:
         """Walk through the body of a loop once."""
         if is_one_sided(statement, self.checked.program):
-            array, counter = self.walked(statement)
+            array, counter = walked(statement)
             far = inside.left if self.direction == "remove" else inside.right
-            self.walking = {counter: far[counter]}
+            self.reading.walking = {counter: far[counter]}
             self.waiting = far[counter] == self.inputs.positions[array]
             end = inside
             for part in statement.body:
                 end = self.step(part, end)
-            self.walking = {}
+            self.reading.walking = {}
             then(end)
         else:
             self.block(statement.body, inside, then)
@@ -640,7 +443,7 @@ class _Walk:
                 f"line {statement.at.line}: no bound on the number of turns of this loop was found"
             )
         side = 2 if self.direction == "add" and is_one_sided(statement, self.checked.program) else 1
-        before, after = self.read(variant, side, head)[0], self.read(variant, side, end)[0]
+        before, after = self.reading.read(variant, side, head)[0], self.reading.read(variant, side, end)[0]
         end = self.later(end, "terminates", statement.at, before >= 0)
         return self.later(end, "terminates", statement.at, after <= before - 1)
 
@@ -709,7 +512,7 @@ class _Walk:
                     continue
                 term = z3.Int(f"result({place})")
                 found[term.get_id()] = term
-                self.remembered.append(term)
+                self.reading.remembered.append(term)
         return found
 
     def is_list(self, value: Expr) -> bool:
@@ -723,52 +526,13 @@ class _Walk:
             if self.checked.kind(value) in ("int", "bool") and not self.concentrated:
                 state = replace(state, path=(*state.path, _whole(first) == z3.Int(f"result({place})")))
             state = self.later(state, "same output", value.at, _equal(first, second))
-        state = self.later(state, "cost", statement.at, self.within_claim(state))
+        state = self.later(
+            state,
+            "cost",
+            statement.at,
+            within_claim(self.checked.program.claim, self.sites, state.cost, self.inputs),
+        )
         self.flush(state)
-
-    def within_claim(self, state: State) -> Term:
-        claim = self.checked.program.claim
-        match claim:
-            case Epsilon(epsilon, delta):
-                if delta is not None and delta != Number(0):  # type: ignore[arg-type]
-                    raise UnsupportedError(
-                        "alignments prove pure privacy; a delta is only decided for finite programs"
-                    )
-                bound = epsilon
-            case Rho(rho):
-                bound = rho
-            case Secret():
-                bound = Number(0)  # type: ignore[arg-type]
-            case None:
-                raise UnsupportedError("the program claims nothing; add ensures epsilon ...")
-            case _:
-                assert_never(claim)
-        try:
-            value = ratio(bound)
-        except NotRationalError:
-            raise UnsupportedError("the claim must be built from public constants by + - * /") from None
-        terms = {f"moved({key})": entry.price for key, entry in self.sites.items() if entry.price.numerator}
-        total, positive = inequality(value, terms)
-        spent = {f"moved({key})": state.cost[key] for key in self.sites}
-        goal = self.poly(total, spent) >= 0
-        return z3.And(goal, *(self.poly(p, spent) > 0 for p in positive))
-
-    def poly(self, value: Poly, extra: Mapping[str, Term]) -> Term:
-        total: Term = z3.RealVal(0)
-        for monomial, coefficient in value.items():
-            product: Term = z3.RealVal(str(coefficient))
-            for name, power in monomial:
-                for _ in range(power):
-                    product = product * real(self.constant(name, extra))
-            total = total + product
-        return z3.simplify(total, som=True)
-
-    def constant(self, name: str, extra: Mapping[str, Term]) -> Term:
-        if name in extra:
-            return extra[name]
-        if name.startswith("size("):
-            return self.inputs.size(name[5:-1], 1)
-        return self.inputs.public(name)
 
 
 def _loops(statement: If) -> bool:

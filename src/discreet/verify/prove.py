@@ -19,7 +19,8 @@ from discreet.verify.check import Checked
 from discreet.verify.discharge import failures, possible, solver
 from discreet.verify.invariant import houdini, spacer
 from discreet.verify.neighbours import Direction, Inputs, Instance, directions
-from discreet.verify.product import System, obligations
+from discreet.verify.obligation import System
+from discreet.verify.product import obligations
 from discreet.verify.syntax import (
     Array,
     Assign,

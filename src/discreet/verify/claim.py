@@ -1,0 +1,69 @@
+"""The price of a proof against the claim: the sum of movement times price, as one polynomial inequality."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import assert_never
+
+import z3
+
+from discreet.verify.law import Site
+from discreet.verify.neighbours import Inputs
+from discreet.verify.ratio import NotRationalError, Poly, inequality, ratio
+from discreet.verify.syntax import Claim, Epsilon, Expr, Number, Rho, Secret
+from discreet.verify.term import Term, UnsupportedError, real
+
+
+def within_claim(
+    claim: Claim | None, sites: Mapping[int, Site], cost: Mapping[int, Term], inputs: Inputs
+) -> Term:
+    """Return the formula that says that what was moved costs no more than what is claimed."""
+    try:
+        value = ratio(_claimed(claim))
+    except NotRationalError:
+        raise UnsupportedError("the claim must be built from public constants by + - * /") from None
+    terms = {f"moved({key})": entry.price for key, entry in sites.items() if entry.price.numerator}
+    total, positive = inequality(value, terms)
+    spent = {f"moved({key})": cost[key] for key in sites}
+    return z3.And(
+        polynomial(total, spent, inputs) >= 0, *(polynomial(p, spent, inputs) > 0 for p in positive)
+    )
+
+
+def _claimed(claim: Claim | None) -> Expr:
+    match claim:
+        case Epsilon(epsilon, None):
+            return epsilon
+        case Epsilon(epsilon, delta):
+            if delta != Number(Fraction(0)):
+                raise UnsupportedError(
+                    "alignments prove pure privacy; a delta is only decided for finite programs"
+                )
+            return epsilon
+        case Rho(rho):
+            return rho
+        case Secret():
+            return Number(Fraction(0))
+        case None:
+            raise UnsupportedError("the program claims nothing; add ensures epsilon ...")
+        case _:
+            assert_never(claim)
+
+
+def polynomial(value: Poly, spent: Mapping[str, Term], inputs: Inputs) -> Term:
+    """Return a polynomial in the public constants and the given movements as a term."""
+    total: Term = z3.RealVal(0)
+    for monomial, coefficient in value.items():
+        product: Term = z3.RealVal(str(coefficient))
+        for name, power in monomial:
+            for _ in range(power):
+                product = product * real(_constant(name, spent, inputs))
+        total = total + product
+    return z3.simplify(total, som=True)
+
+
+def _constant(name: str, spent: Mapping[str, Term], inputs: Inputs) -> Term:
+    if name in spent:
+        return spent[name]
+    if name.startswith("size("):
+        return inputs.size(name[5:-1], 1)
+    return inputs.public(name)

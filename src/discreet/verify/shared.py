@@ -1,0 +1,95 @@
+"""Which values two runs on neighbouring inputs share.
+
+A variable is shared when both runs must agree on it, provided they take the same synchronised branches: it is
+computed from public values only, and never under a branch that the two runs may take differently.
+"""
+
+from discreet.verify.syntax import (
+    Append,
+    Apply,
+    Assign,
+    Element,
+    Expr,
+    If,
+    Items,
+    Name,
+    Number,
+    Program,
+    Query,
+    Sample,
+    Statement,
+    Truth,
+    While,
+    assigned,
+    children,
+    names,
+    statements,
+    subexpressions,
+)
+
+
+def is_synchronised(statement: If) -> bool:
+    """Return whether both runs must take the same branch: it draws, appends or loops."""
+    inner = (*statements(statement.positive), *statements(statement.negative))
+    return any(isinstance(s, Sample | Append | While) for s in inner)
+
+
+def agrees(expression: Expr, shared: frozenset[str], program: Program) -> bool:
+    """Return whether both runs agree on an expression, given the variables on which they agree."""
+    match expression:
+        case Number() | Truth():
+            return True
+        case Name(name):
+            parameter = program.parameter(name)
+            return name in shared if parameter is None else not parameter.private
+        case Apply("size", (Name(name),)):
+            relation = next((r for r in program.neighbours if r.name == name), None)
+            return program.parameter(name) is not None and (relation is None or relation.kind != "add-remove")
+        case Apply(function) if isinstance(getattr(program.parameter(function), "type", None), Query):
+            return False
+        case Element(array, index):
+            parameter = program.parameter(array)
+            public = parameter is not None and not parameter.private
+            return public and agrees(index, shared, program)
+        case _:
+            return all(agrees(child, shared, program) for child in children(expression))
+
+
+def shared_variables(program: Program) -> frozenset[str]:
+    """Return the greatest set of variables on which both runs agree."""
+    shared = assigned(program.body)
+
+    def visit(block: tuple[Statement, ...], agreed: bool) -> None:
+        for statement in block:
+            match statement:
+                case Assign(target, Items()) | Append(target):
+                    if not agreed:
+                        shared.discard(target)
+                case Assign(target, value):
+                    if not (agreed and agrees(value, frozenset(shared), program)):
+                        shared.discard(target)
+                case Sample(target):
+                    shared.discard(target)
+                case If(condition, positive, negative):
+                    same = is_synchronised(statement) or agrees(condition, frozenset(shared), program)
+                    visit(positive, agreed and same)
+                    visit(negative, agreed and same)
+                case While(_, body):
+                    visit(body, agreed and not is_one_sided(statement, program))
+                case _:
+                    pass
+
+    while True:
+        before = set(shared)
+        visit(program.body, True)
+        if shared == before:
+            return frozenset(shared)
+
+
+def is_one_sided(loop: While, program: Program) -> bool:
+    """Return whether a loop walks over a list of which the two runs have different lengths."""
+    unequal = {r.name for r in program.neighbours if r.kind == "add-remove"}
+    return any(
+        isinstance(part, Apply) and part.function == "size" and names(part) & unequal
+        for part in subexpressions(loop.condition)
+    )
