@@ -1,4 +1,12 @@
-"""Lower bounds on epsilon for black boxes, record and replay, and the attacks that motivate privacy."""
+"""Lower bounds on epsilon for black boxes, record and replay, and the attacks that motivate privacy.
+
+The room is named after its first function, and can be called like it: `dp.audit(...)` works whether or not
+the room was imported before.
+"""
+
+import sys
+from types import ModuleType
+from typing import Any
 
 from discreet.audit.batch import audit, audit_pairs
 from discreet.audit.evidence import Tally, epsilon_lower
@@ -23,3 +31,14 @@ __all__ = [
     "replay",
     "search",
 ]
+
+
+class _Room(ModuleType):
+    """A module that answers a call as the function of the same name."""
+
+    def __call__(self, *arguments: Any, **options: Any) -> Verdict:
+        """Test a claim; see `audit`."""
+        return audit(*arguments, **options)
+
+
+sys.modules[__name__].__class__ = _Room

@@ -26,7 +26,7 @@ THRESHOLDS = 250
 CAUTION = 0.001
 """The level of the bounds compared: the largest of thousands must not win by luck alone."""
 
-HEARING = 20_000
+HEARING = 100_000
 """Rows per input on which all scores are compared before the best are compared on all rows."""
 
 CLASS = 400_000
@@ -38,7 +38,7 @@ FEW = 5_000
 PLAIN = 0.97
 """The share of the best bound at which a single number is preferred to a learned table."""
 
-SHORTLIST = 5
+SHORTLIST = 8
 """Scores that are compared on all rows."""
 
 FINALISTS = 12
