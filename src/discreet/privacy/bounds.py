@@ -13,6 +13,12 @@ FULLY = "fully adaptive"
 """Parameters, too, may depend on earlier answers."""
 
 
+Enclosure = tuple[Fraction, Fraction]
+"""Two rationals around a number."""
+
+ZERO: Enclosure = (Fraction(0), Fraction(0))
+
+
 @dataclass(frozen=True, slots=True)
 class Bounds:
     """Rationals with low <= true value <= high; `high` is None when the value is infinite or unbounded.

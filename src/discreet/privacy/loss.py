@@ -40,21 +40,18 @@ References.  Bounded range: Durfee and Rogers, NeurIPS 2019; Dong, Durfee, Roger
 Gaussian: Canonne, Kamath, Steinke, NeurIPS 2020.  Analytic Gaussian: Balle and Wang, ICML 2018.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 
-from flint import arb, ctx
+from flint import arb
 
 from discreet.errors import ParameterError
-from discreet.exact.lattice_gaussian import gaussian_mass
-from discreet.exact.number import LARGEST_EXPONENT, ball, enclose, exp_up, from_exact, log_bounds
+from discreet.exact.number import ball, enclose, log_bounds
 from discreet.privacy.atoms import AtomsLoss
-from discreet.privacy.zcdp import epsilon_of_rho, pure_rho
-
-Enclosure = tuple[Fraction, Fraction]
-ZERO: Enclosure = (Fraction(0), Fraction(0))
+from discreet.privacy.bounds import ZERO, Enclosure
+from discreet.privacy.gaussian import DiscreteGaussianLoss, GaussianLoss
+from discreet.privacy.geometric import GeometricLoss
+from discreet.privacy.zcdp import pure_rho
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,106 +109,6 @@ class ResponseLoss:
             return ResponseLoss(self.cost * size, min(self.slack * size, Fraction(1)))
         growth = enclose(lambda: (ball(self.cost * size).exp() - 1) / (ball(self.cost).exp() - 1))[1]
         return ResponseLoss(self.cost * size, min(self.slack * growth, Fraction(1)))
-
-
-@dataclass(frozen=True, slots=True)
-class GeometricLoss:
-    """Two-sided geometric noise, probability (1 - a) / (1 + a) * a**|k|, moved by an integer `shift`."""
-
-    alpha: Fraction
-    shift: int
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise ParameterError(f"alpha must lie strictly between 0 and 1, got {self.alpha}")
-        _check_shift(self.shift)
-
-    @property
-    def slack(self) -> Fraction:
-        """Return the probability of an infinite loss."""
-        return Fraction(0)
-
-    @property
-    def pure(self) -> Fraction:
-        """Return the largest loss, shift * ln(1/alpha), rounded up."""
-        return log_bounds(1 / self.alpha)[1] * self.shift
-
-    @property
-    def rho(self) -> Fraction:
-        """Return the zCDP of the law, its Kullback-Leibler divergence, rounded up."""
-        if self.shift == 0:
-            return Fraction(0)
-
-        def divergence() -> arb:
-            # E|Z - s| - E|Z| = s - 2 E[min(s, Z) for Z > 0] = s - 2 a (1 - a**s) / (1 - a**2).
-            a = ball(self.alpha)
-            return (self.shift - 2 * a * (1 - a**self.shift) / (1 - a**2)) * -a.log()
-
-        return enclose(divergence)[1]
-
-    def atoms(self) -> AtomsLoss:
-        """Return the finite pair behind the law: the two flat ends and the points between."""
-        a, s = self.alpha, self.shift
-        if s == 0:
-            return AtomsLoss(((Fraction(1), Fraction(1)),))
-        end, step = 1 / (1 + a), (1 - a) / (1 + a)
-        inside = [(step * a**k, step * a ** (s - k)) for k in range(1, s)]
-        return AtomsLoss(((end, end * a**s), *inside, (end * a**s, end)))
-
-    def delta(self, epsilon: Fraction) -> Enclosure:
-        """Return rationals around the maximum over half-lines {k <= m} of their excess probability."""
-        if self.shift == 0:
-            return ZERO
-        # The loss at k is (shift - 2 k) ln(1/alpha); the best half-line ends where it passes epsilon.
-        best = (self.shift - epsilon / log_bounds(1 / self.alpha)[0]) / 2
-
-        def excess(m: int) -> arb:
-            p, q = self._below(m)
-            return p - ball(epsilon).exp() * q
-
-        return self._largest(best, excess)
-
-    def epsilon(self, delta: Fraction) -> Enclosure:
-        """Return rationals around the smallest epsilon at this delta."""
-        if self.shift == 0 or delta >= 1:
-            return ZERO
-        # Half-line m asks for exp(epsilon) >= (p - delta) / q, a parabola in alpha**m with this maximum.
-        top = (1 - delta) * (1 + self.alpha) / (2 * self.alpha)
-        best = log_bounds(top)[0] / log_bounds(self.alpha)[0]
-
-        def crossing(m: int) -> arb:
-            p, q = self._below(m)
-            return (p - ball(delta)) / q
-
-        low, high = self._largest(best, crossing)
-        return (
-            log_bounds(low)[0] if low > 1 else Fraction(0),
-            log_bounds(high)[1] if high > 1 else Fraction(0),
-        )
-
-    def group(self, size: int) -> "GeometricLoss":
-        """Return the law for `size` units: the shift multiplies."""
-        return GeometricLoss(self.alpha, self.shift * size)
-
-    def _below(self, m: int) -> tuple[arb, arb]:
-        """Return the probabilities of {k <= m}, 0 <= m < shift, without and with the shift."""
-        a = ball(self.alpha)
-        return 1 - a ** (m + 1) / (1 + a), a ** (self.shift - m) / (1 + a)
-
-    def _largest(self, best: Fraction, value: Callable[[int], arb]) -> Enclosure:
-        """Return rationals around the maximum, if positive, of a unimodal function; it is near `best`."""
-        near = {min(max(int(best // 1) + step, 0), self.shift - 1) for step in (-1, 0, 1, 2)}
-        sides = [_positive_enclosure(partial(value, m)) for m in near]
-        return max(low for low, _ in sides), max(high for _, high in sides)
-
-
-def _positive_enclosure(function: Callable[[], arb]) -> Enclosure:
-    """Return rationals around max(f(), 0); a value too near zero to tell is enclosed by [0, 2**-256]."""
-    with ctx.workprec(320):
-        value = function()
-        if not value > 0:
-            return Fraction(0), max(Fraction(0), from_exact(value.upper()))
-    return enclose(function)
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,104 +207,6 @@ class BoundedRangeLoss:
         return BoundedRangeLoss(self.cost * size)
 
 
-@dataclass(frozen=True, slots=True)
-class GaussianLoss:
-    """Continuous Gaussian noise moved by the square root of `mu_squared` standard deviations."""
-
-    mu_squared: Fraction
-
-    def __post_init__(self) -> None:
-        if self.mu_squared < 0:
-            raise ParameterError(f"mu_squared must not be negative, got {self.mu_squared}")
-
-    @property
-    def slack(self) -> Fraction:
-        """Return the probability of an infinite loss."""
-        return Fraction(0)
-
-    @property
-    def pure(self) -> Fraction | None:
-        """Return None: the loss is unbounded, unless nothing moves."""
-        return None if self.mu_squared else Fraction(0)
-
-    @property
-    def rho(self) -> Fraction:
-        """Return the zCDP of the law."""
-        return self.mu_squared / 2
-
-    def delta(self, epsilon: Fraction) -> Enclosure:
-        """Return rationals around N(mu/2 - epsilon/mu) - exp(epsilon) N(-mu/2 - epsilon/mu)."""
-        if self.mu_squared == 0:
-            return ZERO
-        if _vanishes(self.rho, epsilon):
-            return Fraction(0), exp_up(Fraction(-LARGEST_EXPONENT))
-
-        def curve() -> arb:
-            mu, at = ball(self.mu_squared).sqrt(), ball(epsilon)
-            return _normal(mu / 2 - at / mu) - at.exp() * _normal(-mu / 2 - at / mu)
-
-        return enclose(curve)
-
-    def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction | None]:
-        """Return rationals around the smallest epsilon at this delta."""
-        return inverted(self.delta, self.rho, delta)
-
-    def group(self, size: int) -> "GaussianLoss":
-        """Return the law for `size` units: mu multiplies."""
-        return GaussianLoss(self.mu_squared * size**2)
-
-
-@dataclass(frozen=True, slots=True)
-class DiscreteGaussianLoss:
-    """Integer noise, probability proportional to exp(-k**2 / (2 variance)), moved by an integer `shift`."""
-
-    variance: Fraction
-    shift: int
-
-    def __post_init__(self) -> None:
-        if self.variance <= 0:
-            raise ParameterError(f"variance must be greater than 0, got {self.variance}")
-        _check_shift(self.shift)
-
-    @property
-    def slack(self) -> Fraction:
-        """Return the probability of an infinite loss."""
-        return Fraction(0)
-
-    @property
-    def pure(self) -> Fraction | None:
-        """Return None: the loss is unbounded, unless nothing moves."""
-        return None if self.shift else Fraction(0)
-
-    @property
-    def rho(self) -> Fraction:
-        """Return the zCDP of the law."""
-        return Fraction(self.shift**2) / (2 * self.variance)
-
-    def delta(self, epsilon: Fraction) -> Enclosure:
-        """Return rationals around Pr[Z <= m] - exp(epsilon) Pr[Z <= m - shift], m the best half-line."""
-        if self.shift == 0:
-            return ZERO
-        if _vanishes(self.rho, epsilon):
-            return Fraction(0), exp_up(Fraction(-LARGEST_EXPONENT))
-        bound = Fraction(self.shift, 2) - epsilon * self.variance / self.shift
-        m = -(-bound.numerator // bound.denominator) - 1
-        return enclose(
-            lambda: (
-                gaussian_mass(m, self.variance)
-                - ball(epsilon).exp() * gaussian_mass(m - self.shift, self.variance)
-            )
-        )
-
-    def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction | None]:
-        """Return rationals around the smallest epsilon at this delta."""
-        return inverted(self.delta, self.rho, delta)
-
-    def group(self, size: int) -> "DiscreteGaussianLoss":
-        """Return the law for `size` units: the shift multiplies."""
-        return DiscreteGaussianLoss(self.variance, self.shift * size)
-
-
 Law = (
     ResponseLoss
     | GeometricLoss
@@ -419,46 +218,18 @@ Law = (
 )
 
 
-def inverted(
-    curve: Callable[[Fraction], Enclosure], rho: Fraction, delta: Fraction
-) -> tuple[Fraction, Fraction | None]:
-    """Return rationals around the point where a falling curve of zCDP at most rho meets delta."""
-    if rho == 0 or delta >= 1 or curve(Fraction(0))[1] <= delta:
-        return ZERO
-    if delta == 0:
-        return Fraction(0), None
-    low, high = Fraction(0), epsilon_of_rho(rho, delta)
-    while high - low > high / 2**56:
-        middle = _short((low + high) / 2, low + high)
-        below, above = curve(middle)
-        if above <= delta:
-            high = middle
-        elif below > delta:
-            low = middle
-        else:
-            break
-    return low, high
-
-
-def _vanishes(rho: Fraction, epsilon: Fraction) -> bool:
-    """Whether the tail bound of zCDP, exp(-(epsilon - rho)**2 / (4 rho)), is beyond computing."""
-    return epsilon > rho and (epsilon - rho) ** 2 > 4 * rho * LARGEST_EXPONENT
-
-
-def _short(x: Fraction, scale: Fraction) -> Fraction:
-    bits = 80 + max(0, scale.denominator.bit_length() - scale.numerator.bit_length())
-    return Fraction(x.numerator * 2**bits // x.denominator, 2**bits)
-
-
-def _normal(x: arb) -> arb:
-    return (-x / arb(2).sqrt()).erfc() / 2
-
-
 def _check_cost(cost: Fraction) -> None:
     if cost < 0:
         raise ParameterError(f"epsilon must not be negative, got {cost}")
 
 
-def _check_shift(shift: int) -> None:
-    if shift < 0:
-        raise ParameterError(f"a shift must not be negative, got {shift}")
+__all__ = [
+    "AtomsLoss",
+    "BoundedRangeLoss",
+    "DiscreteGaussianLoss",
+    "GaussianLoss",
+    "GeometricLoss",
+    "LaplaceLoss",
+    "Law",
+    "ResponseLoss",
+]
