@@ -32,8 +32,8 @@ PURE = Pure(Fraction(1))
 
 @pytest.mark.parametrize(
     ("workload", "published"),
-    [(Prefix(256), 6.3728), (AllRange(256), 8.41833), (Prefix(1024), 8.735), (AllRange(1024), 12.3558)],
-    ids=["prefix 256", "all ranges 256", "prefix 1024", "all ranges 1024"],
+    [(Prefix(256), 6.3728), (AllRange(256), 8.41833), (AllRange(1024), 12.3558)],
+    ids=["prefix 256", "all ranges 256", "all ranges 1024"],
 )
 def test_the_gaussian_optimum_is_certified_and_survives_rounding(workload, published):
     best = certified_optimum(workload)
