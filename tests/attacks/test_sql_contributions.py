@@ -119,7 +119,7 @@ def test_the_clamp_is_on_the_argument_and_not_before_the_expression() -> None:
 def test_a_person_in_every_group_counts_as_in_few_of_them() -> None:
     question = "SELECT ward, COUNT(DISTINCT person) FROM visits GROUP BY ward"
     assert honest(question, EVERYWHERE, groups=2)
-    weightless = textual("least(65536::BIGINT, (131072 // count(*)))", "65536")
+    weightless = textual('least(65536::BIGINT, (131072 // bit_count("p"."b")))', "65536")
     assert not honest(question, EVERYWHERE, groups=2, sql=weightless)
     found = "SELECT city, COUNT(DISTINCT person) FROM visits GROUP BY city"
     assert honest(found, EVERYWHERE, groups=2)

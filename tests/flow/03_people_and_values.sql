@@ -1,16 +1,19 @@
--- People are counted once per group.
+-- People are counted once per group: each one's groups are the bits of a mask.
 SELECT ward, COUNT(DISTINCT patient_id) FROM visits GROUP BY ward
 -- becomes
-WITH "cells" AS MATERIALIZED (
-SELECT "r"."u" AS "u", "r"."k0" AS "k0"
-FROM (SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
+WITH "person_rows" AS NOT MATERIALIZED (
+SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
 FROM "visits" AS "t0"
-WHERE ((NOT ("t0"."patient_id" IS NULL)) AND ("t0"."ward" IN ('A', 'B', 'C')))) AS "r"
-GROUP BY "r"."u", "r"."k0"
+WHERE (NOT ("t0"."patient_id" IS NULL))
+),
+"people" AS MATERIALIZED (
+SELECT "r"."u" AS "u", bit_or("b"."bit") AS "b"
+FROM "person_rows" AS "r" JOIN (VALUES ('A', 1), ('B', 2), ('C', 4)) AS "b"("k0", "bit") ON ("r"."k0" = "b"."k0")
+GROUP BY "r"."u"
 )
-SELECT "c"."k0" AS "k0", count(*) AS "m0"
-FROM "cells" AS "c"
-GROUP BY "c"."k0"
+SELECT unnest(['A', 'B', 'C']) AS "k0", unnest([sum(("p"."w" * (("p"."b" >> 0) & 1))), sum(("p"."w" * (("p"."b" >> 1) & 1))), sum(("p"."w" * (("p"."b" >> 2) & 1)))]) AS "m0"
+FROM (SELECT "p"."b" AS "b", 1 AS "w"
+FROM "people" AS "p") AS "p"
 
 
 -- Without groups every person simply counts once.
@@ -27,24 +30,22 @@ SELECT count(*) AS "m0"
 FROM "cells" AS "c"
 
 
--- With more groups than a person may have, a keyed choice keeps some of them.
+-- A person in more groups than allowed counts less in each of them; groups are the bits of a mask.
 SELECT EXTRACT(month FROM arrived), COUNT(DISTINCT patient_id) FROM visits GROUP BY 1
 -- becomes
-WITH "cells" AS MATERIALIZED (
-SELECT "r"."u" AS "u", "r"."k0" AS "k0"
-FROM (SELECT "t0"."patient_id" AS "u", TRY(date_part('month', "t0"."arrived")) AS "k0"
+WITH "person_rows" AS NOT MATERIALIZED (
+SELECT "t0"."patient_id" AS "u", TRY(date_part('month', "t0"."arrived")) AS "k0"
 FROM "visits" AS "t0"
-WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (TRY(date_part('month', "t0"."arrived")) >= 1) AND (TRY(date_part('month', "t0"."arrived")) <= 12))) AS "r"
-GROUP BY "r"."u", "r"."k0"
+WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (TRY(date_part('month', "t0"."arrived")) >= 1) AND (TRY(date_part('month', "t0"."arrived")) <= 12))
 ),
 "people" AS MATERIALIZED (
-SELECT "c"."u" AS "u", CAST(least(65536::BIGINT, (262144 // count(*))) AS INTEGER) AS "w"
-FROM "cells" AS "c"
-GROUP BY "c"."u"
+SELECT "r"."u" AS "u", bit_or("b"."bit") AS "b"
+FROM "person_rows" AS "r" JOIN (VALUES (1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 32), (7, 64), (8, 128), (9, 256), (10, 512), (11, 1024), (12, 2048)) AS "b"("k0", "bit") ON ("r"."k0" = "b"."k0")
+GROUP BY "r"."u"
 )
-SELECT "c"."k0" AS "k0", sum("p"."w") AS "m0"
-FROM "cells" AS "c" JOIN "people" AS "p" ON ("c"."u" = "p"."u")
-GROUP BY "c"."k0"
+SELECT unnest([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]) AS "k0", unnest([sum(("p"."w" * (("p"."b" >> 0) & 1))), sum(("p"."w" * (("p"."b" >> 1) & 1))), sum(("p"."w" * (("p"."b" >> 2) & 1))), sum(("p"."w" * (("p"."b" >> 3) & 1))), sum(("p"."w" * (("p"."b" >> 4) & 1))), sum(("p"."w" * (("p"."b" >> 5) & 1))), sum(("p"."w" * (("p"."b" >> 6) & 1))), sum(("p"."w" * (("p"."b" >> 7) & 1))), sum(("p"."w" * (("p"."b" >> 8) & 1))), sum(("p"."w" * (("p"."b" >> 9) & 1))), sum(("p"."w" * (("p"."b" >> 10) & 1))), sum(("p"."w" * (("p"."b" >> 11) & 1)))]) AS "m0"
+FROM (SELECT "p"."b" AS "b", CAST(least(65536::BIGINT, (262144 // bit_count("p"."b"))) AS INTEGER) AS "w"
+FROM "people" AS "p") AS "p"
 
 
 -- Keys found in the data are counted by people; a threshold decides later.

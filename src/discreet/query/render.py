@@ -9,7 +9,18 @@ from typing import assert_never
 
 from discreet.errors import QueryError
 from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given
-from discreet.query.statement import ROWS, Inner, Joined, Named, Query, Source, Statement, Stored, Union
+from discreet.query.statement import (
+    ROWS,
+    Inner,
+    Joined,
+    Listed,
+    Named,
+    Query,
+    Source,
+    Statement,
+    Stored,
+    Union,
+)
 
 LIMIT = 200_000
 """Longest statement sent to an engine, in characters."""
@@ -36,6 +47,9 @@ TEMPLATES = {
     "clamp_real": "CASE WHEN isfinite({0}) THEN least(greatest({0}, {1}), {2}) END",
     "fixed": "CASE WHEN isfinite({0}) THEN "
     "CAST(least(greatest(floor({0} * {1} + 0.5e0), {2}), {3}) AS BIGINT) END",
+    "bits_or": "bit_or({0})",
+    "bits_set": "bit_count({0})",
+    "bit_at": "(({0} >> {1}) & 1)",
     "narrow": "CAST({0} AS INTEGER)",
     "finite": "CASE WHEN isfinite({0}) THEN {0} END",
     "nullif": "nullif({0}, {1})",
@@ -113,6 +127,9 @@ def _source(source: Source) -> str:
         case Joined(left, right, on, outer):
             word = "LEFT JOIN" if outer else "JOIN"
             return f"{_source(left)} {word} {_source(right)} ON {scalar_text(on)}"
+        case Listed(names, rows, alias):
+            values = ", ".join(f"({', '.join(literal(value) for value in row)})" for row in rows)
+            return f"(VALUES {values}) AS {_name(alias)}({', '.join(_name(name) for name in names)})"
         case _:
             assert_never(source)
 
@@ -151,6 +168,8 @@ def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
         case "clamp" if isinstance(arguments[0], Column):
             value, low, high = map(scalar_text, arguments)
             return f"CASE WHEN {value} < {low} THEN {low} WHEN {value} > {high} THEN {high} ELSE {value} END"
+        case "series":
+            return f"unnest([{', '.join(map(scalar_text, arguments))}])"
         case "hash":
             return f"hash({', '.join(map(scalar_text, arguments))})"
         case "rank":

@@ -46,7 +46,10 @@ from discreet.query.measure import (
     Sort,
 )
 from discreet.query.plan import Among, Call, Case, Column, Literal, Scalar, conjunction, given
-from discreet.query.statement import ROWS, Inner, Joined, Named, Query, Source, Statement, Union
+from discreet.query.statement import ROWS, Inner, Joined, Listed, Named, Query, Source, Statement, Union
+
+MASK = 60
+"""With at most so many declared groups, those of a person fit into the bits of a 64-bit integer."""
 
 CELLS, OVER, KEPT, PEOPLE = "cells", "over", "kept", "people"
 
@@ -372,6 +375,8 @@ def _kept(
 
 def _people(checked: Checked, outputs: tuple[str, ...]) -> Statement:
     keys = _keys(checked.keys.columns)
+    if isinstance(checked.keys, Declared) and keys and checked.keys.size <= MASK:
+        return _people_by_mask(checked, checked.keys, outputs)
     grouped = (Column("r", "u"), *_of("r", keys))
     once = (("u", Column("r", "u")), *zip(keys, _of("r", keys), strict=True))
     cells = Query(once, Inner(_person_rows(checked, (), unit=True), "r"), None, grouped)
@@ -392,6 +397,38 @@ def _people(checked: Checked, outputs: tuple[str, ...]) -> Statement:
     counts = tuple((output, total) for output in outputs)
     body = Query((*zip(keys, _of("c", keys), strict=True), *counts), source, None, _of("c", keys))
     return Statement(tuple(parts), body, len(keys), outputs)
+
+
+def _people_by_mask(checked: Checked, declared: Declared, outputs: tuple[str, ...]) -> Statement:
+    """Collect each person's groups as bits of one integer, which is much faster than one row per group."""
+    keys, groups = _keys(declared.columns), declared.product()
+    listed = Listed((*keys, "bit"), tuple((*key, 2**place) for place, key in enumerate(groups)), "b")
+    same = conjunction(tuple(Call("eq", (Column("r", name), Column("b", name))) for name in keys))
+    masks = Query(
+        (("u", Column("r", "u")), ("b", Call("bits_or", (Column("b", "bit"),)))),
+        Joined(Named(ROWS, "r"), listed, given(same)),
+        None,
+        (Column("r", "u"),),
+    )
+    rows = _person_rows(checked, (), unit=True, admit=False)
+    limit, whole = checked.rows.people, WEIGHT
+    weight: Scalar = Literal(1)
+    if limit is not None:
+        share = Call("quotient", (Literal(whole * limit), Call("bits_set", (Column("p", "b"),))))
+        weight = Call("narrow", (Call("least", (Literal(whole), share)),))
+    weighed = Inner(Query((("b", Column("p", "b")), ("w", weight)), Named(PEOPLE, "p")), "p")
+    counts = [
+        Call(
+            "sum", (Call("multiply", (Column("p", "w"), Call("bit_at", (Column("p", "b"), Literal(place))))),)
+        )
+        for place in range(len(groups))
+    ]
+    shown = [
+        (name, Call("series", tuple(Literal(key[position]) for key in groups)))
+        for position, name in enumerate(keys)
+    ]
+    items = (*shown, *((output, Call("series", tuple(counts))) for output in outputs))
+    return Statement(((ROWS, rows), (PEOPLE, masks)), Query(items, weighed), len(keys), outputs)
 
 
 def _distinct(checked: Checked, position: int, measurement: Measurement) -> Statement:

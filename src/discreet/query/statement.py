@@ -7,7 +7,7 @@ Scalars are those of the plan; besides the functions of a question they may call
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from discreet.query.plan import Scalar
+from discreet.query.plan import Scalar, Value
 
 ROWS = "person_rows"
 """The name of the part that selects a question's rows; the other parts aggregate it."""
@@ -55,7 +55,16 @@ class Union:
     alias: str
 
 
-Source: TypeAlias = Stored | Named | Inner | Joined | Union
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A table of public constants."""
+
+    names: tuple[str, ...]
+    rows: tuple[tuple[Value, ...], ...]
+    alias: str
+
+
+Source: TypeAlias = Stored | Named | Inner | Joined | Union | Listed
 
 
 @dataclass(frozen=True, slots=True)
