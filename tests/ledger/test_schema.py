@@ -99,6 +99,16 @@ def test_the_ledger_really_runs_durably(place: Place):
                 assert ledger._store._all("SHOW transaction_isolation") == [("serializable",)]
 
 
+def test_a_ledger_file_is_private_and_needs_a_log(tmp_path: Path, monkeypatch):
+    with Place(str(tmp_path / "a.ledger"), tmp_path / "a.anchor").open():
+        found = {path.name: path.stat().st_mode & 0o077 for path in tmp_path.iterdir() if path.is_file()}
+    assert {"a.ledger", "a.ledger-wal", "a.anchor"} <= set(found)
+    assert set(found.values()) == {0}
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(LedgerError, match="local disk"):
+        sqlite.SqliteStore(Path(":memory:"))
+
+
 def test_what_is_not_a_ledger_is_refused(tmp_path: Path):
     text = tmp_path / "notes.txt"
     text.write_text("not a database " * 100)

@@ -68,19 +68,18 @@ class SqliteStore:
         self.name = str(path)
         self._leases: dict[str, int] = {}
         try:
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite would let everybody read it
+            self._inode = os.stat(path).st_ino
             self._database = sqlite3.connect(
                 path, timeout=PATIENCE, isolation_level=None, check_same_thread=False, cached_statements=256
             )
-            self._inode = os.stat(path).st_ino
-            for setting in (
-                "journal_mode=WAL",
-                "synchronous=FULL",
-                "trusted_schema=OFF",
-                "cell_size_check=ON",
-            ):
-                self._database.execute(f"PRAGMA {setting}")
-        except (sqlite3.Error, OSError, UnicodeDecodeError) as error:
+        except (sqlite3.Error, OSError) as error:
             raise _refusal(path, error) from None
+        try:
+            self._settle()
+        except BaseException:
+            self._database.close()
+            raise
 
     def identity(self) -> Identity | None:
         """Return who this ledger is, or None for an empty file."""
@@ -213,6 +212,12 @@ class SqliteStore:
         for key in tuple(self._leases):
             self.release(key)
         self._database.close()
+
+    def _settle(self) -> None:
+        if self._all("PRAGMA journal_mode = WAL") != [("wal",)]:
+            raise LedgerError(f"the ledger {self.name} needs a local disk, where SQLite can keep its log")
+        for setting in ("synchronous = FULL", "trusted_schema = OFF", "cell_size_check = ON"):
+            self._all(f"PRAGMA {setting}")
 
     def _lease_path(self, key: str) -> Path:
         return Path(f"{self.path}.running") / digest(key.encode())
