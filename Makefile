@@ -21,8 +21,9 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# One thread each: two test workers already use two cores, and linear algebra would spin for more.
 test: lint
-	$(BIN)/python -m pytest -n auto --dist worksteal
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
 # The peers live in an environment of their own, since their pins contradict each other and ours.
 .venv-peers/.ready: benchmarks/peers/requirements.txt
@@ -32,7 +33,7 @@ test: lint
 	touch $@
 
 bench: $(READY) .venv-peers/.ready
-	OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks $(BENCH)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks $(BENCH)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
