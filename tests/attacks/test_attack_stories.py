@@ -7,12 +7,15 @@ from math import exp, sqrt
 import numpy as np
 import pytest
 from tests.audit.seeded import seeded
+from typer import Typer
+from typer.testing import CliRunner
 
 from discreet.audit.attack import ATTACKS, average, difference, floating, page, trace
 from discreet.audit.attack.floating import betrayed
 from discreet.audit.attack.timing import coins_asked, correlation, tossed
 from discreet.audit.specimens import naive_laplace
-from discreet.errors import BudgetError
+from discreet.cli.attack import attack
+from discreet.errors import BudgetError, ParameterError
 from discreet.exact.sample import two_sided_geometric
 from discreet.mechanisms.laplace import Laplace
 from discreet.release.session import open as open_session
@@ -114,3 +117,15 @@ def test_pages_stand_alone():
 
 def test_every_attack_has_a_name():
     assert list(ATTACKS) == ["reconstruction", "difference", "average", "trace", "float", "timing"]
+
+
+def test_the_command_prints_a_table_and_writes_a_page(tmp_path):
+    app = Typer()
+    app.command()(attack)
+    target = tmp_path / "report.html"
+    done = CliRunner().invoke(app, ["float", "--html", str(target)])
+    assert done.exit_code == 0, done.output
+    assert "Floating point" in done.output
+    assert target.read_text(encoding="utf-8").startswith("<!doctype html>")
+    refused = CliRunner().invoke(app, ["guessing"])
+    assert isinstance(refused.exception, ParameterError)
