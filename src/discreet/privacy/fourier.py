@@ -51,8 +51,8 @@ from discreet.privacy.total import LossSum
 _TOLERANCE = 2.0**-47
 """Truncation and aliasing are kept below about this fraction of the value."""
 
-_WIDTH = 1e-10
-"""Smoothing is kept below this fraction of epsilon where the number of samples allows."""
+_WIDTH, _COSTLY_WIDTH, _CHEAP = 1e-10, 3e-7, 2**22
+"""Smoothing aims at this fraction of epsilon: the first where few exponentials do, else the second."""
 
 _MOST_WORK = 3 * 10**7
 _FEWEST_SAMPLES, _MOST_SAMPLES = 2**12, 2**16
@@ -176,9 +176,9 @@ def sample(
     reach = _reach(total, theta, small, window, most)
     smoothing = 0.0
     if reach * window > 2 * pi * most:
-        smoothing = max(
-            _WIDTH * max(at, spread) / (1 + theta), (-2 * log(small)) * (window / (2 * pi * most)) ** 2
-        )
+        width = _WIDTH if most * total.work <= _CHEAP else _COSTLY_WIDTH
+        least = -2 * log(small) * (window / (2 * pi * most)) ** 2
+        smoothing = max(width * max(at, spread) / (1 + theta), least)
         reach = sqrt(-2 * log(small) / smoothing)
     count = ceil(reach * window / (2 * pi)) + 1
     return _sampled(total, tilt, window, smoothing, None, count, reach)
@@ -228,11 +228,19 @@ def _sampled(
     with np.errstate(divide="ignore"):
         for phi, slip, counts in total.factors(tilt, t):
             sizes = np.abs(phi)
-            log_size += counts @ np.log(sizes)
-            log_most += counts @ np.log(sizes + slip)
-            angle += counts @ np.angle(phi)
+            if (counts == 1).all():
+                product = phi.prod(axis=0)
+                log_size += np.log(np.abs(product))
+                log_most += np.log((sizes + slip).prod(axis=0))
+                angle += np.angle(product)
+            else:
+                log_size += counts @ np.log(sizes)
+                log_most += counts @ np.log(sizes + slip)
+                angle += counts @ np.angle(phi)
     size, most = np.exp(log_size), np.exp(log_most)
-    rounding = UNIT * (ROUNDING + 8 * np.abs(angle) + 8 * np.maximum(-log_most, 0) + 8 * variance * t * t)
+    rounding = UNIT * (
+        ROUNDING + 8 * total.work + 8 * np.abs(angle) + 8 * np.maximum(-log_most, 0) + 8 * variance * t * t
+    )
     gap = np.where(np.isfinite(log_size), -np.expm1(np.minimum(log_size - log_most, 0)), 1.0)
     missing = (0.0, 0.0)
     if grid is None:

@@ -38,7 +38,8 @@ from discreet.privacy.moment import (
 )
 
 _TILTS = np.logspace(-9, 12, 337)
-_CHUNK = 2**17
+_CHUNK, _MOST_ROWS = 2**17, 16
+"""Laws are taken in blocks this large; a product of 16 error bounds, each above 2**-47, cannot underflow."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ class LossSum:
     def factors(self, theta: Fraction, t: Reals) -> Iterator[tuple[Complexes, Reals, Reals]]:
         """Yield phi, a bound on its error, and the multiplicities, for one law or several laws at a time."""
         at = float(theta)
-        rows = max(1, _CHUNK // len(t))
+        rows = min(max(1, _CHUNK // len(t)), _MOST_ROWS)
         for family, losses, counts in self.families:
             for start in range(0, len(losses), rows):
                 c, several = losses[start : start + rows, None], counts[start : start + rows]
