@@ -104,6 +104,11 @@ Leaky (x : private {{0,1}}) : public int
 """
     assert decide(parse(text.format(delta="1/10"))).holds
     assert not decide(parse(text.format(delta="99/1000"))).holds
+    witness = verify(text.format(delta="99/1000")).witness
+    low, high = witness.first_probability
+    assert low <= Fraction(1, 10) <= high
+    assert witness.second_probability == (Fraction(0), Fraction(0))
+    assert witness.delta == Fraction(99, 1000)
 
 
 def test_secrecy_is_decided():

@@ -227,7 +227,7 @@ def _try(checked: Checked, pair: Pair, deadline: float) -> Witness | None:
             except TooHardError:
                 continue
             if breaks(above, below, epsilon, delta):
-                return witness(pair, event, above, below, epsilon, delta, swapped=swapped)
+                return witness(pair, event.words(), above, below, epsilon, delta, swapped=swapped)
     return None
 
 
@@ -248,7 +248,7 @@ def bounds(value: Quotient) -> tuple[Fraction, Fraction]:
 
 def witness(
     pair: Pair,
-    event: Event,
+    event: str,
     above: Quotient,
     below: Quotient,
     epsilon: Fraction,
@@ -265,7 +265,7 @@ def witness(
         {k: first[k] for k in private},
         {k: second[k] for k in private},
         {k: v for k, v in pair.first.items() if k not in private and not callable(v)},
-        event.words(),
+        event,
         upper,
         lower,
         epsilon,

@@ -15,7 +15,7 @@ from discreet.verify.candidate import Pair
 from discreet.verify.certificate import Certificate, issue, part
 from discreet.verify.check import Checked, parse
 from discreet.verify.checker import check_certificate
-from discreet.verify.explore import paths
+from discreet.verify.explore import Quotient, paths, sum_quotients
 from discreet.verify.prove import NoProof, Proof, prove
 from discreet.verify.refute import Event, Predicate, breaks, claimed, entries, mass, refute, witness
 from discreet.verify.sampled import refute_by_sampling
@@ -117,14 +117,20 @@ def _from_enumeration(checked: Checked, found: finite.Counterexample) -> Refuted
             fixed = finite.fixed(checked, parameter.name)
             publics[parameter.name] = found.eps if parameter.name == "eps" else fixed
     pair = Pair({**publics, **found.first}, {**publics, **found.second}, tuple(found.first))
-    if not found.output:
-        return None
     claim = claimed(checked, pair.first)
-    epsilon = claim[0] if claim is not None else Fraction(0)
-    shape, flat = entries(found.output)  # type: ignore[arg-type]
-    event = Event(shape, tuple(Predicate("=", v) for v in flat))
-    laws = [list(paths(checked, values)) for values in (pair.first, pair.second)]
-    above, below = mass(laws[0], event), mass(laws[1], event)
-    if not breaks(above, below, epsilon, Fraction(0)):
+    if claim is None:
         return None
-    return Refuted(witness(pair, event, above, below, epsilon, Fraction(0), swapped=False))
+    laws = [list(paths(checked, values)) for values in (pair.first, pair.second)]
+    telling: list[tuple[str, Quotient, Quotient]] = []
+    for output in {path.output: None for path in laws[0]}:
+        shape, flat = entries(output)
+        event = Event(shape, tuple(Predicate("=", v) for v in flat))
+        above, below = mass(laws[0], event), mass(laws[1], event)
+        if breaks(above, below, claim[0], Fraction(0)):
+            telling.append((event.words(), above, below))
+    above = sum_quotients([t[1] for t in telling])
+    below = sum_quotients([t[2] for t in telling])
+    if not breaks(above, below, *claim):
+        return None
+    words = " or ".join(t[0] for t in telling)
+    return Refuted(witness(pair, words, above, below, *claim, swapped=False))
