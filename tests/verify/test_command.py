@@ -1,6 +1,7 @@
 """The command line: verdict, words, JSON, certificates, scripts, and exit status."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from typer.testing import CliRunner
 
 from discreet.cli.verify import verify
 from discreet.errors import CertificateError, ProgramError
+from discreet.verify import Refuted
 
 FOLDER = Path(__file__).parents[2] / "examples" / "programs"
 app = typer.Typer()
@@ -60,6 +62,12 @@ def test_a_certificate_is_written_and_checked_later(tmp_path):
     assert len(list(scripts.glob("*.smt2"))) > 3
     other = call(FOLDER / "bad_partial_sum.dp", "--check", certificate)
     assert isinstance(other.exception, CertificateError)
+
+
+def test_the_room_and_its_main_function_answer_to_the_same_name():
+    room = import_module("discreet.verify")
+    assert type(room(FOLDER / "mean_without_noise.dp")) is Refuted
+    assert type(room.verify(FOLDER / "mean_without_noise.dp")) is Refuted
 
 
 def test_two_programs_are_compared():
