@@ -146,7 +146,7 @@ BETTER = [
 ]
 
 
-def proved(text, seconds=1.0):
+def proved(text, seconds=0.6):
     checked = parse(text)
     attempt = prove(checked, seconds)
     if isinstance(attempt, NoProof):

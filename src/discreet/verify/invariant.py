@@ -169,13 +169,13 @@ def candidates(relation: Relation, system: System) -> Iterator[Term]:
             yield first == second
             continue
         for guard in guards:
-            yield z3.Implies(guard, first == second)
+            yield _under(guard, first == second)
             for bound in bounds:
                 for multiple in (-2, -1, 0, 1, 2):
-                    limit = multiple * bound
+                    limit = z3.simplify(multiple * bound)
                     distance = real(second) - real(first)
-                    yield z3.Implies(guard, distance <= limit)
-                    yield z3.Implies(guard, distance >= limit)
+                    yield _under(guard, distance <= limit)
+                    yield _under(guard, distance >= limit)
         for counter in changing_counters:
             if z3.is_int(first):
                 yield z3.Implies(counter > 0, first < counter)
@@ -183,6 +183,10 @@ def candidates(relation: Relation, system: System) -> Iterator[Term]:
                 yield first >= 0
         yield from _one_change(first, second, counters, system)
     yield from _movements(relation, system, changing_counters, limits, bounds)
+
+
+def _under(guard: Term, fact: Term) -> Term:
+    return fact if z3.is_true(guard) else z3.Implies(guard, fact)
 
 
 def _is_list(kind: object) -> bool:
@@ -269,15 +273,16 @@ def _movements(
         yield spent >= 0
         for bound in bounds:
             for multiple in (0, 1, 2, 3, 4):
-                yield spent <= multiple * bound
+                most = z3.simplify(multiple * bound)
+                yield spent <= most
                 if multiple:
                     for counter in (*counters, *limits):
-                        yield spent <= multiple * bound * real(counter)
+                        yield spent <= most * real(counter)
                     for limit in limits:
-                        yield spent <= multiple * bound * (real(limit) - 1)
+                        yield spent <= most * (real(limit) - 1)
                     for result in _results(system):
                         for counter in counters:
-                            yield spent <= z3.If(counter > result, multiple * bound, z3.RealVal(0))
+                            yield spent <= z3.If(counter > result, most, z3.RealVal(0))
         for name, position in system.inputs.positions.items():
             delta = absolute(real(system.inputs.deltas[name]))
             for counter in counters:
