@@ -45,15 +45,20 @@ _HOME = {
     "discreet.mechanisms.truncated_geometric": ("TruncatedGeometric",),
     "discreet.mechanisms.truncated_laplace": ("TruncatedLaplace",),
     "discreet.privacy.adjacency": ("Adjacency", "Unit"),
+    "discreet.privacy.allocate": ("budget_each", "least_noise"),
     "discreet.privacy.bounds": ("Bounds",),
-    "discreet.privacy.compose": ("compose",),
+    "discreet.privacy.compose": ("Composition", "compose"),
     "discreet.privacy.filter": ("ApproximateBudget", "Cost", "Filter", "PureBudget"),
     "discreet.privacy.guarantee": ("Approximate", "Concentrated", "Profile", "Pure"),
+    "discreet.privacy.odometer": ("Odometer",),
+    "discreet.privacy.parallel": ("Routing", "parallel"),
+    "discreet.privacy.renyi": ("renyi",),
     "discreet.privacy.sensitivity": ("Sensitivity",),
     "discreet.release.answer": ("Release",),
     "discreet.release.session": ("Session", "open"),
     "discreet.utility": ("Gain", "Graph", "Loss", "Prior", "advise", "bayes", "optimal"),
     "discreet.verify": ("verify",),
+    "discreet.workload": ("Stream",),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
 

@@ -3,7 +3,10 @@
 from collections.abc import Callable
 from typing import Any
 
+from discreet.cli.attack import attack
+from discreet.cli.audit import audit
 from discreet.cli.budget import budget
+from discreet.cli.compose import compose
 from discreet.cli.demo import demo
 from discreet.cli.init import init
 from discreet.cli.mechanism import mechanism
@@ -13,7 +16,10 @@ from discreet.cli.verify import verify
 from discreet.cli.workload import workload
 
 COMMANDS: dict[str, Callable[..., Any]] = {
+    "attack": attack,
+    "audit": audit,
     "budget": budget,
+    "compose": compose,
     "demo": demo,
     "init": init,
     "mechanism": mechanism,
