@@ -60,7 +60,10 @@ class Sensitivity:
         if size < 1:
             raise ParameterError(f"a group has at least one member, got {size}")
         return Sensitivity(
-            self.l1 * size, self.l2_squared * size**2, self.linf * size, None if self.l0 is None else self.l0 * size
+            self.l1 * size,
+            self.l2_squared * size**2,
+            self.linf * size,
+            None if self.l0 is None else self.l0 * size,
         )
 
 
@@ -129,7 +132,9 @@ def workload(
     Each query maps a record to its contribution (0 or 1 for a counting query); the answers are sums over
     the records.  Divide by n with `scaled` for the normalised form of the lectures.
     """
-    profiles = sorted({tuple(rational(query(record), "contribution") for query in queries) for record in domain})
+    profiles = sorted(
+        {tuple(rational(query(record), "contribution") for query in queries) for record in domain}
+    )
     if not profiles:
         raise ParameterError("the domain of a workload must not be empty")
     match adjacency:
@@ -137,7 +142,9 @@ def workload(
             moves = profiles
         case Adjacency.REPLACE:
             zero = tuple(Fraction(0) for _ in queries)
-            moves = [zero] + [tuple(a - b for a, b in zip(x, y, strict=True)) for x, y in combinations(profiles, 2)]
+            moves = [zero] + [
+                tuple(a - b for a, b in zip(x, y, strict=True)) for x, y in combinations(profiles, 2)
+            ]
     return Sensitivity(
         max(sum((abs(v) for v in move), Fraction(0)) for move in moves),
         max(sum((v * v for v in move), Fraction(0)) for move in moves),
@@ -166,7 +173,9 @@ def marginals(sizes: Sequence[int], sets: Iterable[Sequence[int]], adjacency: Ad
 def scaled(sensitivity: Sensitivity, factor: Real) -> Sensitivity:
     """Return the sensitivity of the same answers multiplied by `factor`, such as 1/n."""
     by = abs(rational(factor, "factor"))
-    return Sensitivity(sensitivity.l1 * by, sensitivity.l2_squared * by**2, sensitivity.linf * by, sensitivity.l0)
+    return Sensitivity(
+        sensitivity.l1 * by, sensitivity.l2_squared * by**2, sensitivity.linf * by, sensitivity.l0
+    )
 
 
 def _interval(low: Real, high: Real) -> tuple[Fraction, Fraction]:
