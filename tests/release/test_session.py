@@ -367,3 +367,17 @@ def test_an_unknown_stored_form_is_refused():
 def test_dates_and_rationals_survive_storage():
     noisy = Noisy(((date(2025, 1, 2), datetime(2025, 1, 2, 3, 4)),), ((Fraction(1, 3),),))
     assert decode(encode(noisy)) == noisy
+
+
+def test_a_run_that_breaks_off_is_gone_on_with_free(session, monkeypatch):
+    run = session.engine.run
+
+    def interrupted(requests, choice):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session.engine, "run", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        session.query("SELECT COUNT(*) AS n FROM visits", epsilon=1, request_id="r")
+    monkeypatch.setattr(session.engine, "run", run)
+    session.query("SELECT COUNT(*) AS n FROM visits", epsilon=1, request_id="r")
+    assert session.budget.limits[0].spent.epsilon == 1

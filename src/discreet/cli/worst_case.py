@@ -19,7 +19,7 @@ from discreet.query.catalog import Catalog, Column, Table
 from discreet.query.kind import Day, Kind, Moment, Real, Text, Truth, Whole
 from discreet.query.measure import Measurement, Private
 from discreet.release.noisy import Noisy, draw
-from discreet.release.session import Session, _opened, _statements
+from discreet.release.session import Session, engine_statements, open_catalog
 
 OTHERS = 8
 """People whom both datasets have."""
@@ -175,7 +175,7 @@ class Path:
         place = os.getpid(), id(frames)
         if place not in self._open:
             self._open[place] = _session(self.catalog, frames)
-        exact = self._open[place].engine.run(_statements(self.priced), source().bits(63))
+        exact = self._open[place].engine.run(engine_statements(self.priced), source().bits(63))
         return draw(self.priced, exact)
 
     def measured(self, position: int) -> "Measured":
@@ -210,4 +210,4 @@ class Measured:
 
 
 def _session(catalog: Catalog, frames: Mapping[str, Any]) -> Session:
-    return _opened(catalog, frames, None, analyst="audit", project="audit", timeout=None)
+    return open_catalog(catalog, frames, None, analyst="audit", project="audit", timeout=None)

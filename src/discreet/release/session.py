@@ -9,6 +9,7 @@ A failure after the reservation stays spent.  The same question on the same vers
 from the ledger, free.
 """
 
+import os
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -162,11 +163,16 @@ class Session:
 
     def _run(self, priced: Quote, granted: Granted) -> Stored:
         try:
-            exact = self.engine.run(_statements(priced), source().bits(63))
+            exact = self.engine.run(engine_statements(priced), source().bits(63))
+            payload = encode(draw(priced, exact))
         except EngineError:
             self.ledger.fail(granted, "engine-error")
             raise
-        return self.ledger.answer(granted, encode(draw(priced, exact)))
+        except BaseException:
+            # Paid for and unanswered: whoever asks again goes on with it, free.
+            self.ledger.abandon(granted)
+            raise
+        return self.ledger.answer(granted, payload)
 
     def _release(self, text: str, priced: Quote, stored: Stored, *, free: bool) -> Release:
         return Release(
@@ -242,21 +248,22 @@ def open(  # noqa: A001 - reads as dp.open
         budget = {"epsilon": str(positive(epsilon, "epsilon")), "delta": str(rational(delta, "delta"))}
         catalog, frames = declared(data, tables, name=name, budget=budget)
         home = ledger
-    return _opened(catalog, frames, home, analyst=analyst, project=project, timeout=timeout)
+    return open_catalog(catalog, frames, home, analyst=analyst, project=project, timeout=timeout)
 
 
-def _opened(
+def open_catalog(
     catalog: Catalog,
     frames: Mapping[str, Any],
-    home: str | Path | None,
+    home: str | Path | None = None,
     *,
-    analyst: str,
-    project: str,
-    timeout: float | None,
+    analyst: str = "analyst",
+    project: str = "project",
+    timeout: float | None = None,
 ) -> Session:
+    """Open a catalog whose tables are files or the given frames, with its ledger at `home` or in memory."""
     budget = declared_budget(catalog)
     engine = open_tables(origins(catalog, frames), folder=catalog.folder, timeout=timeout)
-    scratch = mkdtemp(prefix="discreet-") if home is None else None
+    scratch = mkdtemp(prefix="discreet-", dir=_memory()) if home is None else None
     try:
         book = open_ledger(home or Path(scratch or "") / "session.ledger")
         _agree(book, catalog.name, budget)
@@ -269,6 +276,11 @@ def _opened(
     if scratch is not None:
         session._scratch = finalize(session, rmtree, scratch, ignore_errors=True)
     return session
+
+
+def _memory() -> str | None:
+    """Return a directory in memory, where a ledger that lasts only as long as its session is quickest."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - mkdtemp makes it private
 
 
 def _agree(book: Ledger, dataset: str, budget: Budget) -> None:
@@ -319,7 +331,8 @@ def _own_delta(budget: Budget) -> Fraction:
             return Fraction(0)
 
 
-def _statements(priced: Quote) -> list[Statement]:
+def engine_statements(priced: Quote) -> list[Statement]:
+    """Return what the engine is asked for a priced question."""
     return [
         Statement(sql, statement.keys, statement.outputs, statement.cells)
         for sql, statement in zip(priced.sql, statements(priced.checked), strict=True)
