@@ -54,6 +54,8 @@ _HOME = {
     "discreet.privacy.parallel": ("Routing", "parallel"),
     "discreet.privacy.renyi": ("renyi",),
     "discreet.privacy.sensitivity": ("Sensitivity",),
+    "discreet.query.check": ("Limits",),
+    "discreet.query.frame": ("col", "when"),
     "discreet.release.answer": ("Release",),
     "discreet.release.session": ("Session", "open"),
     "discreet.utility": ("Gain", "Graph", "Loss", "Prior", "advise", "bayes", "optimal"),

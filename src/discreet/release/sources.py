@@ -5,6 +5,7 @@ limits are the curator's to give.
 """
 
 from collections.abc import Mapping
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -89,8 +90,11 @@ def _prepared(catalog: Catalog, table: Table, origin: Origin) -> Origin:
         raise CatalogError(
             f"tables.{table.name}.prepared is for files; bound a frame with rows_per_unit alone"
         )
-    stem = f"{catalog.name}-{table.name}-{catalog.version}-{table.rows_per_unit}"
+    statement = preparation(table)
+    # The name tells copies apart that were bounded by other limits, for another unit or from another source.
+    meant = sha256("\n".join((statement, str(origin.rows), repr(origin.columns))).encode()).hexdigest()[:12]
+    stem = f"{catalog.name}-{table.name}-{catalog.version}-{meant}"
     target = (catalog.folder / f"{stem}.prepared.duckdb").resolve()
     if not target.exists():
-        prepare(table.name, origin, preparation(table), source().bits(63), target, folder=catalog.folder)
+        prepare(table.name, origin, statement, source().bits(63), target, folder=catalog.folder)
     return Origin(f"{target}#{table.name}", origin.columns)
