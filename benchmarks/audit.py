@@ -64,7 +64,7 @@ CASES = (
     ),
     Case("NoisyHist1", sp.histogram(1 / E), FLAT5, (1, 0, 0, 0, 0), 0.098, 38, ".1", 10_000_000),
     Case("NoisyHist2", sp.histogram(E), FLAT5, (1, 0, 0, 0, 0), 4.602, 41, "10", 200_000),
-    Case("RNM1", sp.noisy_max(E), FLAT5, (-1, 1, 1, 1, 1), 0.093, 62, ".1", 11_000_000),
+    Case("RNM1", sp.noisy_max(E), (-10, 0, 0, 0, 0), (-11, 1, 1, 1, 1), 0.093, 62, ".1", 11_000_000),
     Case("RNM2", sp.noisy_max(E, one_sided=True), FLAT5, (1, -1, -1, -1, -1), 0.098, 58, ".1", 11_000_000),
     Case("RNM3", sp.noisy_max(E, value=True), FLAT5, (-1,) * 5, 0.249, 62, ".25", 11_000_000),
     Case("RNM4", sp.noisy_max(E, value=True, one_sided=True), FLAT5, (1,) * 5, 0.353, 63, "inf", 1_000_000),

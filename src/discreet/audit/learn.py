@@ -24,7 +24,7 @@ THRESHOLDS = 250
 """Thresholds tried on each side of a score."""
 
 CAUTION = 0.001
-"""The level of the bounds compared: the largest of thousands must not win by luck alone."""
+"""The level of the bounds compared, stricter still among many: the best must not win by luck alone."""
 
 HEARING = 100_000
 """Rows per input on which all scores are compared before the best are compared on all rows."""
@@ -52,12 +52,17 @@ def learn(left: object, right: object, delta: Fraction = Fraction(0)) -> Event:
     first = rows[0][::2], rows[1][::2]
     second = rows[0][1::2], rows[1][1::2]
     scores = list(candidates(layout, *first))
+    tries = len(scores)
     if len(second[0]) + len(second[1]) > 2 * HEARING:
         heard = second[0][:HEARING], second[1][:HEARING]
-        found = [thresholds(score.of(heard[0]), score.of(heard[1]), delta, 80).promise for score in scores]
+        found = [
+            thresholds(score.of(heard[0]), score.of(heard[1]), delta, 80, tries).promise for score in scores
+        ]
         order = [scores[place] for place in np.argsort(found)[::-1]]
         scores = order[:SHORTLIST] + [score for score in order[SHORTLIST:] if isinstance(score, Value)][:1]
-    tried = [(thresholds(score.of(second[0]), score.of(second[1]), delta), score) for score in scores]
+    tried = [
+        (thresholds(score.of(second[0]), score.of(second[1]), delta, tries=tries), score) for score in scores
+    ]
     cut, score = max(tried, key=_merit)
     plain = max((pair for pair in tried if isinstance(pair[1], Value)), key=_merit, default=(cut, score))
     # Bins fitted to luck win narrowly here and lose on fresh runs; one number against thresholds does not.
@@ -145,9 +150,15 @@ class Cut:
     promise: float
 
 
-def thresholds(left: Column, right: Column, delta: Fraction = Fraction(0), count: int = THRESHOLDS) -> Cut:
-    """Return the thresholds with the largest bound on these scores."""
+def thresholds(
+    left: Column, right: Column, delta: Fraction = Fraction(0), count: int = THRESHOLDS, tries: int = 1
+) -> Cut:
+    """Return the thresholds with the largest bound on these scores, one of `tries` scores that compete."""
+    from scipy.special import ndtri
+
     steps = _steps(np.concatenate([left, right]), count)
+    # Among so many comparisons about one is this lucky.
+    caution = min(CAUTION, 1 / (tries * len(steps)))
     left, right = np.sort(left), np.sort(right)
     # Row 0 is "never guess right", column 0 is "never guess left".
     right_wrong, right_correct = (
@@ -160,7 +171,7 @@ def thresholds(left: Column, right: Column, delta: Fraction = Fraction(0), count
     correct = right_correct[:, None] + left_correct[None, :]
     wrong = right_wrong[:, None] + left_wrong[None, :]
     trials = left.size + right.size
-    promises = promise_of(correct, wrong, trials, float(delta))
+    promises = promise_of(correct, wrong, trials, float(delta), -float(ndtri(caution)))
     promises[highs[:, None] <= lows[None, :]] = -np.inf
     promises[0, 0] = -np.inf
     few = min(FINALISTS, promises.size - 1)
@@ -171,17 +182,17 @@ def thresholds(left: Column, right: Column, delta: Fraction = Fraction(0), count
             continue
         tally = Tally(trials, int(correct[i, j]), int(wrong[i, j]), int(i > 0) + int(j > 0))
         cut = Cut(
-            float(lows[j]), float(highs[i]), epsilon_lower(tally, CAUTION, delta), float(promises[i, j])
+            float(lows[j]), float(highs[i]), epsilon_lower(tally, caution, delta), float(promises[i, j])
         )
         if (cut.bound, cut.promise) > (best.bound, best.promise):
             best = cut
     return best
 
 
-def promise_of(correct: Any, wrong: Any, trials: int, delta: float) -> Any:
+def promise_of(correct: Any, wrong: Any, trials: int, delta: float, deviations: float = 2.0) -> Any:
     """Return a normal approximation of the bound, which ranks but proves nothing."""
     k, w = np.maximum(correct - trials * delta, 0) + 0.5, wrong + 0.5
-    return np.log(k / w) - 3.1 * np.sqrt(1 / k + 1 / w)
+    return np.log(k / w) - deviations * np.sqrt(1 / k + 1 / w)
 
 
 def _steps(scores: Column, count: int) -> Column:
