@@ -19,6 +19,7 @@ _HOME = {
         "BudgetError",
         "CatalogError",
         "CertificateError",
+        "ConflictError",
         "DiscreetError",
         "EngineError",
         "EntropyError",
@@ -27,7 +28,7 @@ _HOME = {
         "ProgramError",
         "QueryError",
     ),
-    "discreet.ledger": ("open_ledger",),
+    "discreet.ledger": ("EVERYBODY", "Receipt", "Scope", "open_ledger", "verify_ledger"),
     "discreet.mechanisms.exponential": ("Exponential", "Levels"),
     "discreet.mechanisms.gaussian": ("Gaussian",),
     "discreet.mechanisms.geometric": ("Geometric",),
@@ -59,7 +60,7 @@ _HOME = {
     "discreet.release.answer": ("Release",),
     "discreet.release.session": ("Session", "open"),
     "discreet.utility": ("Gain", "Graph", "Loss", "Prior", "advise", "bayes", "optimal"),
-    "discreet.verify": ("verify",),
+    "discreet.verify": ("check_certificate", "couple", "verify"),
     "discreet.workload": ("Stream",),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}
@@ -71,7 +72,9 @@ def __getattr__(name: str) -> Any:
     module = _WHERE.get(name)
     if module is None:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
-    value = getattr(import_module(module), name)
+    home = import_module(module)
+    # A room named after its main function is callable, so `dp.audit` is the same thing whoever loads it first.
+    value = home if module == f"discreet.{name}" else getattr(home, name)
     globals()[name] = value
     return value
 
