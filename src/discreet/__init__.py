@@ -73,7 +73,7 @@ def __getattr__(name: str) -> Any:
     if module is None:
         raise AttributeError(f"module 'discreet' has no attribute {name!r}")
     home = import_module(module)
-    # A room named after its main function is callable, so `dp.audit` is the same thing whoever loads it first.
+    # A room named after its main function is callable: `dp.audit` is the same thing whoever loads it first.
     value = home if module == f"discreet.{name}" else getattr(home, name)
     globals()[name] = value
     return value
