@@ -347,9 +347,7 @@ def test_the_exponential_mechanism_on_apples(epsilon, mean, best):
         levels
     )
     expected = sum(float(p) * int(score) for p, score in zip(law, levels.scores, strict=True))
-    weight = [
-        exp(epsilon * revenue(price) / 1000) for price in range(100, 501)
-    ]  # 2 Delta = 1000, by the definition
+    weight = [exp(epsilon * revenue(price) / 1000) for price in range(100, 501)]  # 2 Delta = 1000
     independent = sum(w * revenue(price) for price, w in enumerate(weight, 100)) / sum(weight)
     assert float(expected) == pytest.approx(independent, rel=1e-9)
     assert independent / 100 == pytest.approx(mean, abs=5e-4)
