@@ -325,6 +325,22 @@ def test_noise_on_each_prefix_costs_n_epsilon_and_noise_on_each_item_epsilon():
     assert len(run(program("dummy_sum_b"), d=[0, 1, 1], eps=1)) == 3
 
 
+@covers("001-P6", "001-P7")
+def test_an_audit_of_both_running_sums_as_black_boxes_accuses_only_the_one_on_prefixes():
+    noise = dp.Geometric.calibrate(epsilon=1)
+
+    def on_prefixes(data, count):
+        return noise.sample(np.tile(np.cumsum(data), (count, 1)))
+
+    def on_items(data, count):
+        return np.cumsum(noise.sample(np.tile(data, (count, 1))), axis=1)
+
+    claim = {"epsilon": 1, "runs": 20_000, "batched": True, "confidence": "0.99999999"}
+    left, right = np.array([0, 0, 0, 0]), np.array([1, 0, 0, 0])
+    assert dp.audit(on_prefixes, left, right, **claim).violated
+    assert not dp.audit(on_items, left, right, **claim).violated
+
+
 @covers("001-W4")
 def test_the_errors_of_the_two_running_sums_at_the_same_privacy():
     """n = 10: 200 / epsilon**2 for each prefix, or 2 i / epsilon**2 at step i, 11 / epsilon**2 on average."""

@@ -335,6 +335,9 @@ def test_the_corollary_is_loose_and_does_not_follow_from_the_theorem_for_large_d
     assert float(line(together, "0.8", "lecture").epsilon) == pytest.approx(1.217, abs=5e-4)
     assert line(together, "0.8", "lecture").epsilon > Fraction("0.99")  # the theorem does not give it
     assert together.epsilon("0.8").high <= Fraction("0.99")  # exact composition does
+    # The theorem gives it where ln(1/delta) is well above epsilon / 4.
+    each = corollary_each(2, "0.99", "0.5")
+    assert line(dp.compose([(dp.Pure(each), 2)]), "0.5", "lecture").epsilon <= Fraction("0.99")
     # Loose: what the shares really cost together, and how large they could be.
     for epsilon, k, share, total, largest in (
         ("0.5", 100, 0.004756, 0.1775, 0.012581),

@@ -137,7 +137,9 @@ def test_the_sensitivity_of_the_average_age():
     for n in (1, 3, 100):
         for adjacency in (ADD_REMOVE, REPLACE):
             assert brute(n, adjacency) == mean(0, 120, n, adjacency).l1
-    # With an empty database an average has to be invented; at 0 a single centenarian moves it by 120.
+    # No restriction at all: the average of nobody has to be invented, and wherever it is put in [0, 120],
+    # one person of age 0 or 120 moves it by at least 60; put at 0, by 120.  So it is refused.
+    assert min(max(invented, 120 - invented) for invented in range(121)) == 60
     with pytest.raises(dp.ParameterError, match="at least one record"):
         mean(0, 120, 0, ADD_REMOVE)
 
@@ -434,6 +436,11 @@ def test_exercise_five_distance_gain():
         plain = expected_gain(channel, prior, gain)
         assert plain == n - a / (1 - a**2) * (2 - 2 * (1 - a ** (n + 1)) / ((n + 1) * (1 - a)))
         assert (utility(channel, prior, gain).high > plain) == helps
+    # Exactly: the median after a report of 0 is 0 if and only if 1 >= a + a**2 + ... + a**n.
+    for n, a in product((1, 3, 6), (Fraction(i, 40) for i in range(16, 38, 3))):
+        channel, prior, gain = truncated_geometric(n, a), Prior.uniform(n + 1), Gain.distance(range(n + 1))
+        helps = utility(channel, prior, gain).high > expected_gain(channel, prior, gain)
+        assert helps == (2 * a - a ** (n + 1) > 1)
     figures = {
         "0.1": (91.4462, 96.3372),
         "0.5": (98.1359, 98.2297),
