@@ -39,3 +39,8 @@ def test_the_table_has_one_line_per_item():
 def test_a_test_cannot_claim_to_cover_what_is_not_an_item(items):
     with pytest.raises(ValueError, match="not an item"):
         covers(*items)
+
+
+def test_an_item_without_a_test_would_be_found(monkeypatch):
+    monkeypatch.setitem(ITEMS, "004-X8", "an exercise that nobody solved")
+    assert [row.item for row in table() if not row.tests] == ["004-X8"]
