@@ -86,6 +86,11 @@ def test_a_workload_s_sensitivity_is_the_exhaustive_one(records, adjacency):
     assert claimed == found
 
 
+def test_counting_queries_may_answer_with_truth_values():
+    truths = s.workload([lambda r: r > 1, lambda r: r == 0], range(3), ADD)
+    assert truths == s.workload([lambda r: int(r > 1), lambda r: int(r == 0)], range(3), ADD)
+
+
 def test_the_cdf_of_three_bits_costs_seven_and_the_marginals_three():
     cells = list(product((0, 1), repeat=3))
     cdf = s.workload([lambda r, c=c: int(r <= c) for c in cells], cells, REPLACE)

@@ -214,7 +214,9 @@ class SqliteStore:
         self._database.close()
 
     def _settle(self) -> None:
-        if self._all("PRAGMA journal_mode = WAL") != [("wal",)]:
+        # Several processes may meet a new file at once, and SQLite does not wait while one changes its mode.
+        mode = self._patiently("PRAGMA journal_mode = WAL")
+        if mode != [("wal",)]:
             raise LedgerError(f"the ledger {self.name} needs a local disk, where SQLite can keep its log")
         for setting in ("synchronous = FULL", "trusted_schema = OFF", "cell_size_check = ON"):
             self._all(f"PRAGMA {setting}")
@@ -250,18 +252,21 @@ class SqliteStore:
         """Queue for the writer's place, trying often: SQLite's own waiting grows coarse and starves some."""
         self._all("PRAGMA busy_timeout = 0")
         try:
-            for _ in range(TRIES):
-                try:
-                    self._database.execute("BEGIN IMMEDIATE")
-                    return
-                except sqlite3.Error as error:
-                    if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
-                        raise _refusal(self.path, error) from None
-                time.sleep(PAUSE)
-            raise LedgerError(f"the ledger {self.path} is busy: another process keeps writing")
+            self._patiently("BEGIN IMMEDIATE")
         finally:
             with suppress(LedgerError):
                 self._all(f"PRAGMA busy_timeout = {int(1000 * PATIENCE)}")
+
+    def _patiently(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run a statement, again and again while another process is in the way."""
+        for _ in range(TRIES):
+            try:
+                return self._database.execute(statement).fetchall()
+            except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
+                if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
+                    raise _refusal(self.path, error) from None
+            time.sleep(PAUSE)
+        raise LedgerError(f"the ledger {self.path} is busy: another process keeps writing")
 
     def _refuse_exchange(self) -> None:
         try:

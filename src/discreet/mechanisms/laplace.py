@@ -17,6 +17,7 @@ References.  Dwork, McSherry, Nissim, Smith, TCC 2006.  Floating point: Mironov,
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, exp, floor
 from typing import Any
 
@@ -65,7 +66,7 @@ class Laplace:
     @property
     def scale(self) -> Fraction:
         """Return b = step / -ln(alpha), the scale of the continuous law it stands for, rounded up."""
-        return self.step / log_down(1 / self.alpha)
+        return _scale(self.alpha, self.step)
 
     def pmf(self, x: Real) -> Bounds:
         """Return Pr[Z = x]; zero off the grid.
@@ -147,6 +148,11 @@ class Laplace:
     def variance(self) -> Fraction:
         """Return Var Z, which tends to 2 b**2 as the step shrinks."""
         return self.noise.variance * self.step**2
+
+
+@lru_cache(maxsize=256)
+def _scale(alpha: Fraction, step: Fraction) -> Fraction:
+    return step / log_down(1 / alpha)
 
 
 def _fine(change: Fraction, epsilon: Fraction) -> Fraction:

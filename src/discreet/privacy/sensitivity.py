@@ -129,12 +129,10 @@ def workload(
 ) -> Sensitivity:
     """Return the exact sensitivity of counting queries over a finite domain, maximised over all records.
 
-    Each query maps a record to its contribution (0 or 1 for a counting query); the answers are sums over
-    the records.  Divide by n with `scaled` for the normalised form of the lectures.
+    Each query maps a record to its contribution (a truth value for a counting query); the answers are sums
+    over the records.  Divide by n with `scaled` for the normalised form of the lectures.
     """
-    profiles = sorted(
-        {tuple(rational(query(record), "contribution") for query in queries) for record in domain}
-    )
+    profiles = sorted({tuple(_contribution(query(record)) for query in queries) for record in domain})
     if not profiles:
         raise ParameterError("the domain of a workload must not be empty")
     match adjacency:
@@ -176,6 +174,10 @@ def scaled(sensitivity: Sensitivity, factor: Real) -> Sensitivity:
     return Sensitivity(
         sensitivity.l1 * by, sensitivity.l2_squared * by**2, sensitivity.linf * by, sensitivity.l0
     )
+
+
+def _contribution(value: Real) -> Fraction:
+    return Fraction(int(value)) if isinstance(value, bool) else rational(value, "contribution")
 
 
 def _interval(low: Real, high: Real) -> tuple[Fraction, Fraction]:
