@@ -9,11 +9,11 @@ import pytest
 from flint import arb, fmpq
 from tests.exact.coin_tree import SHRUNK, ReplayedCoins, disagreements, enumerate_coins
 
-from discreet.exact import sample
+from discreet.exact import choice, sample
 from discreet.exact.coins import source
+from discreet.exact.digits import Digit, DigitDifference, OneSided, TwoSided, digit_tables
 from discreet.exact.inversion import STANDARD, Table
 from discreet.exact.number import exp_bounds, exp_up
-from discreet.exact.sample import Digit, DigitDifference, OneSided, TwoSided
 
 SCALES = [Fraction(s) for s in ("1/2", "1", "3", "5", "10", "7/3", "1000000/3")]
 DEPTH = 47
@@ -47,7 +47,7 @@ def test_every_digit_table_has_exactly_its_law(scale):
         (TwoSided(alpha), lambda a, k: two_sided(a, k)),
         (OneSided(alpha), lambda a, k: (1 - a) * a**k),
     ]:
-        tables = sample._digit_tables(law, SHRUNK)
+        tables = digit_tables(law, SHRUNK)
         for place, table in enumerate(tables):
             if place > 4:  # powers beyond 4**5 are checked by the closed form below
                 break
@@ -79,7 +79,7 @@ def test_scalar_draws_have_exactly_their_law(scale):
 def test_probabilities_that_are_multiples_of_the_smallest_word_are_drawn_exactly(alpha):
     ratio = Fraction(alpha)
     for law, pmf in [(TwoSided(ratio), two_sided), (OneSided(ratio), lambda a, k: (1 - a) * a**k)]:
-        for table in sample._digit_tables(law, SHRUNK):
+        for table in digit_tables(law, SHRUNK):
             match table.law:
                 case TwoSided() | OneSided():
                     expected = partial(pmf, ratio**table.law.power)
@@ -96,7 +96,7 @@ def test_probabilities_that_are_multiples_of_the_smallest_word_are_drawn_exactly
 
 @pytest.mark.parametrize("place", [0, 1])
 def test_scalar_and_array_draws_read_the_same_table(place):
-    table = sample._digit_tables(TwoSided(ratio(Fraction(3))), SHRUNK)[place]
+    table = digit_tables(TwoSided(ratio(Fraction(3))), SHRUNK)[place]
     scalar, _ = enumerate_coins(table.draw_one, DEPTH)
     array, _ = enumerate_coins(partial(draw_one, table), DEPTH)
     assert scalar == array
@@ -105,7 +105,7 @@ def test_scalar_and_array_draws_read_the_same_table(place):
 @pytest.mark.parametrize("scale", ["3", "10", "7/3", "1000000/3"])
 def test_a_word_that_ties_with_a_threshold_is_decided_by_the_next_word(scale):
     alpha = ratio(Fraction(scale)).limit_denominator(10**4 if scale != "1000000/3" else 10**6)
-    for table in sample._digit_tables(TwoSided(alpha), STANDARD)[:1]:
+    for table in digit_tables(TwoSided(alpha), STANDARD)[:1]:
         for k in (-7, -1, 0, 5):
             # floor(C(k) * 2**128) by exact rational arithmetic, split into two words.
             exact = cumulative_fraction(table.law, k)
@@ -198,7 +198,7 @@ def test_weighted_choice_has_exactly_its_law():
     alpha, gaps, multiplicities = Fraction(2, 3), [0, 3, 1, 7], [1, 5, 2, 40]
     weights = [m * alpha**g for m, g in zip(multiplicities, gaps, strict=True)]
     masses, left_open = enumerate_coins(
-        lambda coins: sample.choose_powers(alpha, gaps, multiplicities, coins=coins, shape=SHRUNK), 51
+        lambda coins: choice.choose_powers(alpha, gaps, multiplicities, coins=coins, shape=SHRUNK), 51
     )
     assert left_open <= Fraction(1, 2**40)
     assert disagreements(masses, left_open, lambda i: weights[i] / sum(weights)) == []
@@ -208,7 +208,7 @@ def test_choice_by_exponents_has_exactly_its_law():
     exponents = [Fraction(0), Fraction(1, 3), Fraction(5, 2)]
     bounds = [exp_bounds(-e) for e in exponents]
     masses, left_open = enumerate_coins(
-        lambda coins: sample.choose_exponents(exponents, coins=coins, shape=SHRUNK), 51
+        lambda coins: choice.choose_exponents(exponents, coins=coins, shape=SHRUNK), 51
     )
     low_total, high_total = (sum(b[side] for b in bounds) for side in (0, 1))
     for i, (low, high) in enumerate(bounds):
@@ -217,7 +217,7 @@ def test_choice_by_exponents_has_exactly_its_law():
 
 
 def test_choice_by_counts_has_exactly_its_law():
-    masses, left_open = enumerate_coins(lambda coins: sample.choose_counted([3, 0, 5], coins=coins), 9)
+    masses, left_open = enumerate_coins(lambda coins: choice.choose_counted([3, 0, 5], coins=coins), 9)
     assert disagreements(masses, left_open, lambda i: Fraction([3, 0, 5][i], 8)) == []
     assert left_open == 0
 
@@ -247,7 +247,7 @@ def test_gaussian_acceptance_turns_proposals_into_the_discrete_gaussian(variance
 
 def test_an_off_by_one_threshold_is_caught():
     alpha = ratio(Fraction(3))
-    table = sample._digit_tables(TwoSided(alpha), SHRUNK)[0]
+    table = digit_tables(TwoSided(alpha), SHRUNK)[0]
     broken = replace(table, thresholds=table.thresholds.copy())
     broken.thresholds[3] += np.uint64(1)
     masses, left_open = enumerate_coins(partial(draw_one, broken), DEPTH)

@@ -37,8 +37,9 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.exact.choice import choose_powers
 from discreet.exact.number import Real, at_most, ball, enclose, least_integer, log_up, probability
-from discreet.exact.sample import choose_powers, uniform_below
+from discreet.exact.sample import uniform_below
 from discreet.mechanisms.candidates import (
     Scores,
     enclosed,

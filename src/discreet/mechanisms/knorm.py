@@ -36,9 +36,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.exact.choice import choose_powers
 from discreet.exact.number import Real, least_integer, log_up, probability, whole
 from discreet.exact.perturb import SAFE, add, integers
-from discreet.exact.sample import choose_powers, geometric, two_sided_geometric, uniform_below
+from discreet.exact.sample import geometric, two_sided_geometric, uniform_below
 from discreet.mechanisms.geometric import log_ratio, ratio
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity

@@ -26,8 +26,8 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.exact.digits import TwoSided
 from discreet.exact.number import Real, ball, certain, log_down, positive, probability, rational
-from discreet.exact.sample import TwoSided
 from discreet.mechanisms.geometric import Geometric
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Profile, Pure

@@ -23,8 +23,8 @@ from math import lcm
 from typing import Protocol
 
 from discreet.errors import ParameterError
+from discreet.exact.choice import choose_counted
 from discreet.exact.number import Real, exp_bounds, log_bounds, log_up, non_negative, probability, rational
-from discreet.exact.sample import choose_counted
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Approximate, Profile, Pure
 

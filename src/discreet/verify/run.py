@@ -18,6 +18,7 @@ from typing import Any, Protocol, assert_never
 
 from discreet.errors import ParameterError, ProgramError
 from discreet.exact import sample as sampler
+from discreet.exact.choice import choose_exponents
 from discreet.exact.coins import Coins, source
 from discreet.exact.number import rational
 from discreet.verify.check import Checked, parse
@@ -102,7 +103,7 @@ class Exact:
                 return respond(Fraction(arguments[0]), coins)
             case "ExpMech":
                 rate, scores = arguments
-                return sampler.choose_exponents([-rate * s for s in scores], coins=coins)
+                return choose_exponents([-rate * s for s in scores], coins=coins)
         raise ProgramError(f"no sampler for {law}", statement.at.line, statement.at.column)
 
     def compare(self, operator: str, left: Value, right: Value) -> bool:

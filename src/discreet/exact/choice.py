@@ -1,0 +1,122 @@
+"""Exact choice among weighted candidates.
+
+Weights are integers, or integers times powers of one ratio, or integers times exponentials of rationals.
+For the last two a float decides when the drawn bits are clear of every error, and a ball when they are not.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import accumulate
+from math import log
+from typing import Any
+
+import numpy as np
+from flint import arb, ctx
+from numpy.typing import NDArray
+
+from discreet.errors import ParameterError
+from discreet.exact.coins import Coins, source
+from discreet.exact.digits import float_log, log_ball, proper_ratio
+from discreet.exact.inversion import STANDARD, Shape, Uniform, resolve
+from discreet.exact.number import ball
+from discreet.exact.sample import uniform_below
+
+
+def choose_counted(weights: Sequence[int], *, coins: Coins | None = None) -> int:
+    """Return index i with probability weights[i] / sum, for integer weights."""
+    running = list(accumulate(weights))
+    if not running or running[-1] <= 0 or min(weights) < 0:
+        raise ParameterError("weights must be non-negative integers, not all zero")
+    return bisect_right(running, uniform_below(running[-1], coins=coins))
+
+
+def choose_powers(
+    alpha: Fraction,
+    gaps: Sequence[int] | NDArray[Any],
+    multiplicities: Sequence[int] | None = None,
+    *,
+    coins: Coins | None = None,
+    shape: Shape = STANDARD,
+) -> int:
+    """Return index i with probability proportional to multiplicities[i] * alpha**gaps[i]."""
+    ratio = proper_ratio(alpha)
+    logs = np.asarray(gaps, dtype=np.float64) * float_log(ratio)
+
+    def weight(i: int) -> arb:
+        return (log_ball(ratio) * int(gaps[i])).exp()
+
+    return _choose(logs, weight, multiplicities, coins or source(), shape)
+
+
+def choose_exponents(
+    exponents: Sequence[Fraction],
+    multiplicities: Sequence[int] | None = None,
+    *,
+    coins: Coins | None = None,
+    shape: Shape = STANDARD,
+) -> int:
+    """Return index i with probability proportional to multiplicities[i] * exp(-exponents[i])."""
+    least = min(exponents, default=Fraction(0))
+    logs = np.array([-float(e - least) for e in exponents])
+
+    def weight(i: int) -> arb:
+        return (-ball(exponents[i] - least)).exp()
+
+    return _choose(logs, weight, multiplicities, coins or source(), shape)
+
+
+def _choose(
+    logs: NDArray[np.float64],
+    weight: Callable[[int], arb],
+    multiplicities: Sequence[int] | None,
+    coins: Coins,
+    shape: Shape,
+) -> int:
+    """Choose by float weights when the drawn bits are clear of every error, by balls when they are not."""
+    size = logs.size
+    if size == 0:
+        raise ParameterError("there must be at least one candidate")
+    if multiplicities is not None:
+        if len(multiplicities) != size or min(multiplicities) < 0 or max(multiplicities) == 0:
+            raise ParameterError("multiplicities must be non-negative, one for each candidate, not all zero")
+        with np.errstate(divide="ignore"):
+            logs = logs + np.array([log(m) if m else -np.inf for m in multiplicities])
+    logs = logs - logs.max()
+    running = np.cumsum(np.exp(logs))
+    u = Uniform.fresh(coins, shape)
+    target = u.prefix * 2.0**-shape.word * running[-1]
+    index = int(min(np.searchsorted(running, target, side="right"), size - 1))
+    # Each weight above exp(-700) has relative error below 700 * 2**-50; summation adds size * 2**-52.
+    margin = running[-1] * (2.0**-38 + size * 2.0**-50 + 2.0**-shape.word)
+    if (index == 0 or target - running[index - 1] > margin) and (
+        index == size - 1 or running[index] - target > margin
+    ):
+        return index
+    law = _Weighted(weight, multiplicities, size)
+    return resolve(law, u, index)
+
+
+class _Weighted:
+    """The law of an index under ball weights, with prefix sums computed once per precision."""
+
+    def __init__(self, weight: Callable[[int], arb], multiplicities: Sequence[int] | None, size: int) -> None:
+        self._weight = weight
+        self._multiplicities = multiplicities
+        self._size = size
+        self._sums: dict[int, list[arb]] = {}
+
+    def cumulative(self, k: int) -> arb:
+        """Return a ball around Pr[index <= k]."""
+        if k < 0:
+            return arb(0)
+        if k >= self._size - 1:
+            return arb(1)
+        sums = self._sums.get(ctx.prec)
+        if sums is None:
+            weights = (
+                self._weight(i) * (self._multiplicities[i] if self._multiplicities else 1)
+                for i in range(self._size)
+            )
+            sums = self._sums[ctx.prec] = list(accumulate(weights))
+        return sums[k] / sums[-1]
