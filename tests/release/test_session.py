@@ -290,12 +290,12 @@ def test_a_released_count_is_read_with_a_prior_for_free(session):
 
 def test_advice_names_the_best_mechanism_for_one_s_own_loss(session):
     text = "SELECT COUNT(DISTINCT person) AS n FROM visits"
-    found = session.advise(text, epsilon=1, prior=[Fraction(1, 9)] * 9, loss="absolute")
+    found = session.quote(text, epsilon=1, prior=[Fraction(1, 9)] * 9, loss="absolute").advice
     # A single count: the geometric mechanism with the best remap attains the optimum.
     assert found.winner.name.endswith("geometric")
     assert float(found.excess.low) == 0
     with pytest.raises(ParameterError, match="zero-one"):
-        session.advise(text, epsilon=1, prior=[1], loss="cubic")
+        session.quote(text, epsilon=1, prior=[1], loss="cubic")
 
 
 def test_a_question_built_in_python_is_the_same_question(session):

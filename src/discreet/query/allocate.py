@@ -103,6 +103,8 @@ class Quote:
     cost: Cost
     expected: tuple[Expected, ...]
     sql: tuple[str, ...]
+    advice: object = None
+    """Which mechanism would serve best, where a prior and a loss were given; it changes nothing else."""
 
     def radius(self, position: int, beta: Fraction) -> Fraction | None:
         """Return how far a measurement's noise reaches in natural units, but for probability beta."""

@@ -12,7 +12,7 @@ from the ledger, free.
 import os
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from shutil import rmtree
@@ -71,9 +71,20 @@ class Session:
         confidence: Number = "0.95",
         delta: Number | None = None,
         limits: Limits | None = None,
+        prior: Any = None,
+        loss: Any = "absolute",
     ) -> Quote:
-        """Return, free of charge, what a question would cost and how wrong its answer may be."""
-        return self._quote(self._check(question, limits), epsilon, within, confidence, delta)
+        """Return, free of charge, what a question would cost and how wrong its answer may be.
+
+        With a `prior` over a count's values, the quote's `advice` compares the mechanisms that could answer it
+        on the analyst's own `loss`, beside the best one possible.
+        """
+        priced = self._quote(self._check(question, limits), epsilon, within, confidence, delta)
+        if prior is None:
+            return priced
+        from discreet.release.belief import advice
+
+        return replace(priced, advice=advice(priced, prior, loss))
 
     def _quote(
         self,
@@ -95,14 +106,6 @@ class Session:
             conversion=budget.delta - budget.slack if isinstance(budget, ApproximateBudget) else None,
             delta=own,
         )
-
-    def advise(
-        self, question: str | Block, *, epsilon: Number, prior: Any, loss: Any, limits: Limits | None = None
-    ) -> Any:
-        """Compare, free of charge, the mechanisms that could answer a count on one's own loss and prior."""
-        from discreet.release.belief import advice
-
-        return advice(self.quote(question, epsilon=epsilon, limits=limits), prior, loss)
 
     def query(
         self,
