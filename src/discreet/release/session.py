@@ -76,8 +76,8 @@ class Session:
     ) -> Quote:
         """Return, free of charge, what a question would cost and how wrong its answer may be.
 
-        With a `prior` over a count's values, the quote's `advice` compares the mechanisms that could answer it
-        on the analyst's own `loss`, beside the best one possible.
+        With a `prior` over a count's values, the quote's `advice` compares the mechanisms that could answer
+        it on the analyst's own `loss`, beside the best one possible.
         """
         priced = self._quote(self._check(question, limits), epsilon, within, confidence, delta)
         if prior is None:
