@@ -29,7 +29,7 @@ def rate(draw, count: int = DRAWS) -> float:
 
 
 def millions(value: float | None) -> str:
-    return "not installed" if value is None else f"{value / 1e6:,.2f} M/s"
+    return "-" if value is None else f"{value / 1e6:,.2f} M/s"
 
 
 def ratio(ours: float, theirs: float | None) -> str:
@@ -79,7 +79,7 @@ def main() -> None:
         law.sample(0)
     scalar = (time.perf_counter() - start) / 20_000 * 1e6
     theirs = peers.get("OpenDP scalar us")
-    console.print(f"one scalar draw: {scalar:.1f} us (OpenDP {theirs or 'not installed'})")
+    console.print(f"one scalar draw: {scalar:.1f} us" + (f" (OpenDP {theirs:.1f} us)" if theirs else ""))
     console.print(f"import discreet: {import_seconds():.3f} s")
 
 
