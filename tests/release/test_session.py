@@ -156,6 +156,36 @@ def test_answers_are_near_the_truth_and_intervals_cover_it():
     assert hits >= binom.ppf(1e-7, trials, 0.95)
 
 
+TRUTHS = {
+    "COUNT(age)": lambda d: d.age.count(),
+    "SUM(cost)": lambda d: d.cost.sum(),
+    "AVG(age)": lambda d: d.age.mean(),
+    "VARIANCE(age)": lambda d: d.age.var(),
+    "COUNT(DISTINCT person)": lambda d: d.person.nunique(),
+    "SUM(age) - 2 * COUNT(*)": lambda d: d.age.sum() - 2 * len(d),
+}
+
+
+@pytest.mark.parametrize("aggregate", TRUTHS)
+def test_intervals_of_every_aggregate_cover_and_linear_ones_are_unbiased(aggregate):
+    data = frame()
+    truth = float(TRUTHS[aggregate](data))
+    errors, hits = [], 0
+    with open_session(visits=data, unit="person", epsilon=10**6, rows_per_unit=3, columns=COLUMNS) as opened:
+        for k in range(50):
+            answer = opened.query(f"SELECT {aggregate} AS v FROM visits WHERE age >= -{k}", epsilon=2)
+            (low, high) = answer.rows[0].spans[0]
+            # The sample variance divides by n - 1, which moves it by less than this.
+            slack = 1.0 if aggregate.startswith("VAR") else 1e-9
+            hits += float(low) - slack <= truth <= float(high) + slack
+            errors.append(float(answer.value) - truth)
+    assert hits >= binom.ppf(1e-7, 50, 0.95)
+    if not aggregate.startswith(("AVG", "VAR")):
+        deviation = np.std(errors) + 1e-9
+        # Six standard errors and a little for fifty draws of a heavier tail than the normal's.
+        assert abs(np.mean(errors)) < 8 * deviation / 50**0.5
+
+
 def test_a_row_level_table_protects_rows():
     with open_session(visits=frame(), epsilon=1, columns=COLUMNS) as opened:
         answer = opened.query("SELECT COUNT(*) AS n FROM visits", epsilon=1)
