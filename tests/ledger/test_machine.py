@@ -14,6 +14,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
+from hypothesis.errors import FlakyStrategyDefinition
 from hypothesis.stateful import (
     RuleBasedStateMachine,
     initialize,
@@ -302,6 +303,20 @@ pytestmark = pytest.mark.timeout(1800)
 HEALTH = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 
+def run_machine(machine, *, settings: settings) -> None:
+    """Run a machine; when two threads raced differently in a repeated example, begin again.
+
+    Hypothesis takes such a race for a mistake of the test; a broken rule is another exception than this.
+    """
+    for _ in range(5):
+        try:
+            run_state_machine_as_test(machine, settings=settings)
+        except FlakyStrategyDefinition:
+            continue
+        return
+    raise AssertionError("five runs in a row raced differently")
+
+
 def configured(runs: int, steps: int, **more) -> settings:
     return settings(
         max_examples=runs,
@@ -315,7 +330,7 @@ def configured(runs: int, steps: int, **more) -> settings:
 
 @pytest.mark.parametrize("part", range(3))
 def test_any_sequence_of_acts_leaves_the_ledger_saying_what_the_model_says(part: int):
-    run_state_machine_as_test(LedgerMachine, settings=configured(100, 50))
+    run_machine(LedgerMachine, settings=configured(100, 50))
 
 
 def test_any_sequence_of_acts_agrees_with_the_model_in_postgresql(server):
@@ -327,7 +342,7 @@ def test_any_sequence_of_acts_agrees_with_the_model_in_postgresql(server):
         def remove_place(self) -> None:
             self.context.__exit__(None, None, None)
 
-    run_state_machine_as_test(ServerMachine, settings=configured(25, 30))
+    run_machine(ServerMachine, settings=configured(25, 30))
 
 
 def refund_failures(self: Account, event, number: int) -> Account:
@@ -370,6 +385,6 @@ TRUE_AFTER, TRUE_CHECK = Account.after, Account.check
 def test_the_machine_catches_broken_rules(method: str, twin, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Account, method, twin)
     with pytest.raises((AssertionError, LedgerError, ConflictError)):
-        run_state_machine_as_test(
+        run_machine(
             LedgerMachine, settings=configured(300, 50, phases=[Phase.generate], report_multiple_bugs=False)
         )
