@@ -32,7 +32,6 @@ def released():
 
 @pytest.mark.filterwarnings("ignore")
 def test_made_up_records_have_integer_weights_and_the_released_marginals(released):
-    pytest.importorskip("mbi")
     made = synthesise(released)
     assert made.weights.dtype == np.int64
     assert made.weights.min() >= 1
@@ -44,7 +43,6 @@ def test_made_up_records_have_integer_weights_and_the_released_marginals(release
 
 @pytest.mark.filterwarnings("ignore")
 def test_models_too_large_are_refused_before_they_are_built(released, monkeypatch):
-    pytest.importorskip("mbi")
     monkeypatch.setattr(synthetic, "LARGEST_MODEL", 1e-9)
     with pytest.raises(ParameterError, match="fewer attributes"):
         synthesise(released)
