@@ -20,6 +20,9 @@ Real = int | str | Decimal | Fraction | float
 BITS = 96
 """Relative precision of directed functions: both sides agree to one part in 2**96."""
 
+HAIR = Fraction(1, 2**80)
+"""What calibration takes off a price: more than any rounding of the logarithm that takes it back."""
+
 LARGEST_EXPONENT = 2**20
 """exp() beyond this is refused: no meaningful privacy parameter is that large."""
 

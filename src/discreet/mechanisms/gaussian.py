@@ -143,15 +143,9 @@ def _least_variance(change: Sensitivity, epsilon: Fraction, delta: Fraction) -> 
     # Search the multiples of a 2**-20 part of the zCDP answer, which always suffices.
     unit = round_up(by_rho * Fraction(1, 2**20), 64)
     parts = least_integer(
-        lambda k: k > 0 and at_most(lambda: exact_delta(k * unit, epsilon, shift), delta, 512), 2**19
+        lambda k: k > 0 and DiscreteGaussianLoss(k * unit, shift).delta(epsilon)[1] <= delta, 2**19
     )
     return parts * unit
-
-
-def exact_delta(variance: Fraction, epsilon: Fraction, shift: int) -> arb:
-    """Return a ball around the delta at this epsilon of one integer that moves by `shift`."""
-    last = ceil(Fraction(shift, 2) - epsilon * variance / shift) - 1
-    return gaussian_mass(last, variance) - ball(epsilon).exp() * gaussian_mass(last - shift, variance)
 
 
 def _bounds(value: Callable[[], arb]) -> Bounds:

@@ -23,6 +23,7 @@ from typing import Any
 
 from discreet.errors import ParameterError
 from discreet.exact.number import (
+    HAIR,
     Real,
     at_most,
     ball,
@@ -38,8 +39,6 @@ from discreet.exact.sample import two_sided_geometric
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.loss import GeometricLoss
 from discreet.privacy.sensitivity import Sensitivity
-
-HAIR = Fraction(1, 2**80)
 
 
 def ratio(epsilon: Real, sensitivity: Sensitivity | Real) -> Fraction:

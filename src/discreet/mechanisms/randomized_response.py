@@ -30,6 +30,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact.number import (
+    HAIR,
     Real,
     ball,
     enclose,
@@ -44,8 +45,6 @@ from discreet.exact.perturb import integers
 from discreet.exact.sample import bernoulli, uniform_below
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.guarantee import Profile, Pure
-
-HAIR = Fraction(1, 2**80)
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,6 +34,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact.number import (
+    HAIR,
     Real,
     at_most,
     ball,
@@ -51,7 +52,6 @@ from discreet.exact.sample import bernoulli, two_sided_geometric
 from discreet.mechanisms.geometric import log_ratio, ratio
 from discreet.privacy.guarantee import Approximate
 
-HAIR = Fraction(1, 2**80)
 LONGEST = 10**6
 """The recursion is refused when it would need more steps than this to reach certainty."""
 
