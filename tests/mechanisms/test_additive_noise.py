@@ -64,6 +64,13 @@ def test_geometric_radius_is_the_smallest_that_covers(alpha, beta):
     assert radius == 0 or 2 * alpha**radius / (1 + alpha) > beta
 
 
+def test_a_radius_whose_tail_is_exactly_beta_is_the_smallest():
+    # With alpha = 1/2, Pr[|Z| > 0] = 2/3 and Pr[|Z| > 1] = 1/3.
+    assert Geometric(Fraction(1, 2)).radius("2/3") == 0
+    assert Geometric(Fraction(1, 2)).radius("1/3") == 1
+    assert TruncatedGeometric(Fraction(1, 2), 0, 100).radius("1/3") == 1
+
+
 @given(alphas)
 def test_geometric_moments_agree_with_the_law(alpha):
     law = Geometric(alpha)

@@ -201,8 +201,18 @@ def float_down(x: Fraction) -> float:
     return 0.0 - float_up(-x)  # not -float_up, which would show zero as -0
 
 
-def at_most(value: Callable[[], arb], bound: Fraction, limit: int = 1 << 13) -> bool:
-    """Decide value() <= bound; what `limit` bits cannot tell apart counts as above, the cautious answer."""
+def at_most(
+    value: Callable[[], arb],
+    bound: Fraction,
+    limit: int = 1 << 13,
+    *,
+    exact: Callable[[], Fraction] | None = None,
+) -> bool:
+    """Decide value() <= bound.
+
+    What `limit` bits cannot tell apart is settled by `exact`, the same value as a fraction; without it the
+    answer is no, the cautious one.
+    """
     precision = 128
     while precision <= limit:
         with ctx.workprec(precision):
@@ -212,7 +222,7 @@ def at_most(value: Callable[[], arb], bound: Fraction, limit: int = 1 << 13) -> 
             if difference > 0:
                 return False
         precision *= 2
-    return False
+    return exact is not None and exact() <= bound
 
 
 def least_integer(holds: Callable[[int], bool], guess: int, lowest: int = 0) -> int:

@@ -93,7 +93,11 @@ class Geometric:
         bound = probability(beta, "beta")
 
         def covers(r: int) -> bool:
-            return at_most(lambda: 2 * ball(self.alpha) ** (r + 1) / (1 + ball(self.alpha)), bound)
+            return at_most(
+                lambda: 2 * ball(self.alpha) ** (r + 1) / (1 + ball(self.alpha)),
+                bound,
+                exact=lambda: 2 * self.cdf(-r - 1),
+            )
 
         return least_integer(covers, ceil(log(bound) / log_ratio(self.alpha)))
 

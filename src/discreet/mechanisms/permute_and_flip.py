@@ -123,7 +123,12 @@ class PermuteAndFlip:
             return 0
         guess = ceil((log(bound) - log(number)) / log_ratio(self.alpha))
         return least_integer(
-            lambda s: at_most(lambda: _failure(ball(self.alpha) ** (s + 1), number), bound), guess
+            lambda s: at_most(
+                lambda: _failure(ball(self.alpha) ** (s + 1), number),
+                bound,
+                exact=lambda: _failure(self.alpha ** (s + 1), number),
+            ),
+            guess,
         )
 
     def mean_shortfall(self, *, candidates: int | None = None, scores: Scores | None = None) -> Fraction:

@@ -96,7 +96,11 @@ class TruncatedGeometric:
 
         def covers(r: int) -> bool:
             tails = (2 * (r + 1) <= width) + (r + 1 <= width)
-            return at_most(lambda: tails * ball(self.alpha) ** (r + 1) / (1 + ball(self.alpha)), bound)
+            return at_most(
+                lambda: tails * ball(self.alpha) ** (r + 1) / (1 + ball(self.alpha)),
+                bound,
+                exact=lambda: tails * self.noise.cdf(-r - 1),
+            )
 
         return least_integer(covers, 0)
 
