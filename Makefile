@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs bench clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -16,10 +16,14 @@ demo: $(READY)
 	$(BIN)/discreet demo
 
 lint: $(READY)
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks docs/conf.py docs/_ext
+	$(BIN)/ruff format --check src tests benchmarks docs/conf.py docs/_ext
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# Read anew each time, since the pages run the code they describe.
+docs: $(READY)
+	$(BIN)/sphinx-build -E -W --keep-going -q -b html docs docs/_build/html
 
 # One thread each: two test workers already use two cores, and linear algebra would spin for more.
 test: lint
@@ -36,4 +40,4 @@ bench: $(READY) .venv-peers/.ready
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks $(BENCH)
 
 clean:
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) docs/_build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

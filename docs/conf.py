@@ -1,0 +1,27 @@
+"""How the documentation is built: `make docs`."""
+
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).parent
+sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent), str(HERE.parent / "src")]
+
+import discreet  # noqa: E402
+
+project = "discreet"
+author = "the founders of discreet"
+version = release = discreet.__version__
+extensions = ["myst_parser", "sphinx.ext.autodoc", "live", "formula"]
+exclude_patterns = ["_build", "_ext"]
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+
+html_theme = "furo"
+html_title = "discreet"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["live.css"]
+html_show_copyright = False
+html_copy_source = False
+html_show_sourcelink = False
