@@ -65,6 +65,22 @@ def test_small_heat_maps_carry_their_numbers_and_large_ones_do_not():
     assert len(heatmap(large, x="a", y="b", value="v").layer) == 1
 
 
+def test_a_series_beneath_the_others_is_drawn_once_wide_and_before_them():
+    rows = [{"x": x, "y": x, "series": name} for name in ("best", "mine") for x in (0, 1)]
+    under, over = lines(rows, x="x", y="y", series="series", beneath="best").to_dict()["layer"]
+    assert under["mark"]["strokeWidth"] > 5
+    assert under["transform"] == [{"filter": {"field": "series", "equal": "best"}}]
+    assert over["transform"] == [{"filter": {"not": {"field": "series", "equal": "best"}}}]
+
+
+def test_steps_of_categories_are_centred_and_their_names_stay_level():
+    for labels, shape in (("ab", "step"), ((1, 2), "step-after")):
+        (layer,) = steps([{"x": x, "y": 1} for x in labels], x="x", y="y").to_dict()["layer"]
+        assert layer["mark"]["interpolate"] == shape
+    (layer,) = lines(ROWS, x="ward", y="n").to_dict()["layer"]
+    assert layer["encoding"]["x"]["axis"] == {"labelAngle": 0}
+
+
 def test_a_stack_keeps_every_chart():
     parts = [lines(ROWS, x="ward", y="n"), steps([{"x": 0, "y": 0}, {"x": 1, "y": 1}], x="x", y="y")]
     assert len(stacked(parts, title="both").vconcat) == 2

@@ -4,12 +4,12 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.exponential import Exponential, Levels
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.sparse_vector import SparseVector
 from discreet.mechanisms.threshold import NoisyThreshold, Threshold
-from discreet.show import channel, choice_portrait, choices, detection, keeping, shortfalls
+from discreet.show import channel, choice_portrait, choices, detection, keeping, landscape, shortfalls
 from discreet.show.save import svg
 
 CHOICE = Exponential.calibrate(epsilon=1)
@@ -59,3 +59,15 @@ def test_detection_rises_from_rarely_to_nearly_always():
 def test_a_choice_portrait_can_be_drawn():
     picture = svg(choice_portrait(CHOICE, [3, 1, 0], [2, 2, 1], epsilon=1.0, title="Exponential"))
     assert "scores 3, 1, 0" in picture
+
+
+def test_a_landscape_shows_the_score_and_the_chance_of_every_candidate_in_order():
+    """Level i of a range: its two ends carry its score and its probability shared among its members."""
+    levels = Levels.of([4, 9, 0], [3, 1, 2])
+    above, below = landscape({"one": CHOICE}, levels, grid=Fraction(1, 10)).to_dict()["vconcat"]
+    scores, chances = (part["data"]["values"] for part in (above, below))
+    places = [0.0, 0.2, 0.3, 0.4, 0.5]
+    assert [row["x"] for row in scores] == [row["x"] for row in chances] == pytest.approx(places)
+    assert [row["y"] for row in scores] == pytest.approx([0.4, 0.4, 0.9, 0, 0])
+    law = CHOICE.pmf([4, 4, 4, 9, 0, 0])
+    assert [row["y"] for row in chances] == pytest.approx([float(law[i]) for i in (0, 2, 3, 4, 5)])

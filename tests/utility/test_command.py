@@ -60,9 +60,11 @@ def test_the_channel_and_the_curves_are_drawn(run, tmp_path):
 
 def test_the_remap_is_drawn_on_the_channel():
     table = Table.of([["1/2", "1/2"], ["1/4", "3/4"]])
-    bare, ringed = channel_picture(table).to_dict(), channel_picture(table, {0: 0, 1: 1}).to_dict()
-    assert '"shape": "circle"' in json.dumps(ringed)
-    assert '"shape": "circle"' not in json.dumps(bare)
+    bare, framed = channel_picture(table).to_dict(), channel_picture(table, {0: 0, 1: 1}).to_dict()
+    frames = framed["layer"][-1]
+    assert frames["mark"]["fill"] is None
+    assert frames["data"]["values"] == [{"x": "0", "y": "0"}, {"x": "1", "y": "1"}]
+    assert '"fill": null' not in json.dumps(bare)
 
 
 def test_losses_and_priors_come_from_files(run, tmp_path):

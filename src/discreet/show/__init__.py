@@ -11,6 +11,7 @@ from discreet.show.save import html, png, save, svg
 
 _LATER = {
     "chart": ("bars", "heatmap", "lines", "stacked", "steps"),
+    "graph": ("network", "networks"),
     "law": ("accuracy", "laws", "log_ratios", "portrait"),
     "selection": (
         "channel",
@@ -19,6 +20,7 @@ _LATER = {
         "choices",
         "detection",
         "keeping",
+        "landscape",
         "shortfalls",
     ),
 }

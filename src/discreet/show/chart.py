@@ -86,6 +86,7 @@ def lines(
     log_y: bool = False,
     points: bool = False,
     step: bool = False,
+    beneath: str | None = None,
     title: str = "",
     subtitle: str = "",
     x_title: str | None = None,
@@ -94,7 +95,10 @@ def lines(
     width: int = WIDTH,
     height: int = HEIGHT,
 ) -> alt.LayerChart:
-    """Return one line per series, with a band from `low` to `high` when both are named."""
+    """Return one line per series, with a band from `low` to `high` when both are named.
+
+    The series called `beneath` is drawn wide and pale under the others, for those that may coincide with it.
+    """
     columns = {"x": x, "y": y, "low": low, "high": high, "series": series}
     positive = (("x",) if log_x else ()) + (("y",) if log_y else ())
     data = _table(rows, columns, needed=("x", "y"), positive=positive)
@@ -111,7 +115,7 @@ def lines(
     if numeric:
         horizontal["axis"] = _axis([row["x"] for row in data], log=log_x)
     if scale_x is None:
-        horizontal["sort"] = None
+        horizontal |= {"sort": None, "axis": alt.Axis(labelAngle=0)}
     else:
         horizontal["scale"] = scale_x
     encoding: dict[str, Any] = {
@@ -132,7 +136,8 @@ def lines(
     )
     encoding["color"] = colour
     tooltip = _tooltip(("x", x), ("y", y), ("low", low), ("high", high), ("series", series))
-    shape: dict[str, Any] = {"interpolate": "step-after"} if step else {}
+    # A value on a scale holds until the next one; a category has no "until", so its step is centred on it.
+    shape: dict[str, Any] = {"interpolate": "step-after" if numeric else "step"} if step else {}
     base = alt.Chart(alt.Data(values=data), width=width, height=height)
     layers = []
     if low is not None and high is not None:
@@ -142,9 +147,15 @@ def lines(
             "y2": "high:Q",
         }
         layers.append(base.mark_area(opacity=0.18, **shape).encode(**band))
-    layers.append(base.mark_line(**shape).encode(**encoding, tooltip=tooltip))
+    over = base
+    if beneath is not None:
+        named = alt.FieldEqualPredicate(field="series", equal=beneath)
+        under = base.transform_filter(named).mark_line(strokeWidth=9, opacity=0.35, **shape)
+        layers.append(under.encode(**encoding, tooltip=tooltip))
+        over = base.transform_filter(alt.LogicalNotPredicate(**{"not": named}))
+    layers.append(over.mark_line(**shape).encode(**encoding, tooltip=tooltip))
     if points:
-        layers.append(base.mark_point(filled=True, size=46, opacity=1).encode(**encoding, tooltip=tooltip))
+        layers.append(over.mark_point(filled=True, size=46, opacity=1).encode(**encoding, tooltip=tooltip))
     return finish(alt.layer(*layers), title, subtitle)
 
 

@@ -6,7 +6,7 @@ from math import log
 
 import altair as alt
 
-from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.exponential import Exponential, Levels
 from discreet.mechanisms.noisy_max import NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.randomized_response import RandomizedResponse
@@ -95,7 +95,7 @@ def shortfalls(
         log_x=True,
         points=True,
         x_title="probability of doing worse",
-        y_title=f"shortfall, worst of {candidates} candidates",
+        y_title="shortfall at worst",
         title=title,
         subtitle=subtitle,
         height=height,
@@ -112,6 +112,47 @@ def choice_portrait(
         shortfalls({"selection": mechanism}, candidates=len(scores), height=190),
     ]
     return stacked(parts, title=title, subtitle="two neighbouring datasets and their scores")
+
+
+def landscape(
+    mechanisms: Mapping[str, Exponential],
+    levels: Levels,
+    *,
+    grid: Fraction | int = 1,
+    x_title: str = "candidate",
+    score_title: str = "score",
+    title: str = "",
+    subtitle: str = "",
+) -> alt.VConcatChart:
+    """Return the scores of an ordered range of candidates above the chance of each to be selected.
+
+    Candidates and scores are integers; `grid` is what one of them is worth in the units of the axes.
+    """
+    laws = {name: mechanism.chances(levels) for name, mechanism in mechanisms.items()}
+    ends = [
+        (place, int(levels.starts[place]) + offset)
+        for place in sorted(range(len(levels.starts)), key=lambda level: int(levels.starts[level]))
+        for offset in sorted({0, int(levels.sizes[place]) - 1})
+    ]
+    scores = [{"x": grid * at, "score": grid * int(levels.scores[place])} for place, at in ends]
+    rows = [
+        {"x": grid * at, "chance": float(law[place]) / int(levels.sizes[place]), "series": name}
+        for name, law in laws.items()
+        for place, at in ends
+    ]
+    parts = [
+        lines(scores, x="x", y="score", x_title=x_title, y_title=score_title, height=170),
+        lines(
+            rows,
+            x="x",
+            y="chance",
+            series="series" if len(laws) > 1 else None,
+            x_title=x_title,
+            y_title="probability of each",
+            height=200,
+        ),
+    ]
+    return stacked(parts, title=title, subtitle=subtitle)
 
 
 def channel(mechanism: RandomizedResponse, *, title: str = "") -> alt.LayerChart:

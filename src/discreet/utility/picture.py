@@ -13,7 +13,7 @@ from discreet.utility.prior import Prior
 
 
 def channel_picture(channel: Table, remap: Mapping[Label, Label] | None = None, *, title: str = "") -> Any:
-    """Return a heat map of p(z|y), with a ring around the guess that a remap makes of each answer."""
+    """Return a heat map of p(z|y), with a frame around the guess that a remap makes of each answer."""
     rows = [
         {"answer": answer, "truth": truth, "probability": p}
         for truth, row in zip(channel.inputs, channel.rows, strict=True)
@@ -25,7 +25,7 @@ def channel_picture(channel: Table, remap: Mapping[Label, Label] | None = None, 
         y="truth",
         value="probability",
         title=title,
-        subtitle="" if remap is None else "rings: the best guess for each answer",
+        subtitle="" if remap is None else "framed: the best guess for each answer",
         x_title="answer",
         y_title="true answer",
     )
@@ -34,15 +34,15 @@ def channel_picture(channel: Table, remap: Mapping[Label, Label] | None = None, 
     import altair as alt
 
     marks = [{"x": str(answer), "y": str(guess)} for answer, guess in remap.items()]
-    rings = (
+    frames = (
         alt.Chart(alt.Data(values=marks))
-        .mark_point(shape="circle", size=60, stroke="#ff7f50", strokeWidth=2, opacity=1, filled=False)
+        .mark_rect(fill=None, stroke="#ff7f50", strokeWidth=3)
         .encode(x=alt.X("x:N", sort=None), y=alt.Y("y:N", sort=None))
     )
     # Title and configuration belong to the outermost chart only.
     title_block, theme = chart.title, chart.config
     chart.title = chart.config = alt.Undefined
-    layered = alt.layer(chart, rings)
+    layered = alt.layer(chart, frames)
     layered.title, layered.config = title_block, theme
     return layered
 
@@ -63,6 +63,7 @@ def loss_picture(
         x="epsilon",
         y="loss",
         series="mechanism",
+        beneath="optimal",
         points=True,
         title=title,
         x_title="epsilon",
