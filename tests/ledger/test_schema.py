@@ -31,7 +31,7 @@ def old(place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 def test_an_old_schema_is_refused_with_the_way_to_migrate(old: Place):
     before = old.query("SELECT * FROM {entry}")
-    with pytest.raises(LedgerError, match=r"schema version 1 .* needs version 2.*migrate"):
+    with pytest.raises(LedgerError, match=r"schema version 1 .* needs version 3.*migrate"):
         old.open()
     assert old.query("SELECT * FROM {entry}") == before
 

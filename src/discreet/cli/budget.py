@@ -158,6 +158,7 @@ def describe(entry: "Entry") -> tuple[str, str, str]:
 
 def _words(entry: "Entry") -> tuple[str, str, str]:
     from discreet.ledger.entry import (
+        Advanced,
         Answered,
         Closed,
         Created,
@@ -190,6 +191,9 @@ def _words(entry: "Entry") -> tuple[str, str, str]:
             return "answered", "", f"entry {reservation}, {size} bytes"
         case Failed(reservation, code):
             return "failed", "", f"entry {reservation}, {code}; stays spent"
+        case Advanced(reservation, first, last):
+            steps = f"steps {first} to {last}, free" if last else "begun"
+            return "stream", "", f"entry {reservation}, {steps}"
         case never:
             assert_never(never)
 

@@ -3,8 +3,9 @@
 from discreet.ledger.anchor import Anchor, FileAnchor
 from discreet.ledger.book import Ledger
 from discreet.ledger.check import Finding, Report
-from discreet.ledger.entry import EVERYBODY, Entry, Granted, Receipt, Request, Scope, Stored
+from discreet.ledger.entry import EVERYBODY, Entry, Granted, Receipt, Request, Scope, Stored, Streaming
 from discreet.ledger.opening import adopt_ledger, migrate_ledger, open_ledger, verify_ledger
+from discreet.ledger.streaming import Taken
 from discreet.ledger.view import BudgetView, LimitView
 
 __all__ = [
@@ -22,6 +23,8 @@ __all__ = [
     "Request",
     "Scope",
     "Stored",
+    "Streaming",
+    "Taken",
     "adopt_ledger",
     "migrate_ledger",
     "open_ledger",

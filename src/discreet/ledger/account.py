@@ -8,7 +8,9 @@ promise.
 Proof.  Costs enter only through `Reserved`, and `after` raises unless every covering limit's filter admits
 the sum.  No event subtracts.  At most one `Answered` follows each `Reserved`, because answering removes the
 reservation from `running` and only a running reservation can be answered; so the released answers cost no
-more than what was reserved.
+more than what was reserved.  A reservation that becomes a stream leaves `running` at once, and `Advanced` has
+to begin at the step after the last one released: so every step is released once, each from the state that the
+one before it left, and all of them together are the one run of the stream's mechanism that was paid for.
 
 Spending is kept once, per project and analyst; a limit's total is the sum over the pairs it covers, so a
 limit set late counts everything from the beginning, and no second set of totals can disagree with the first.
@@ -29,6 +31,7 @@ from discreet.ledger.codec import canonical, fingerprint, read_budget, read_cost
 from discreet.ledger.entry import (
     ATTEMPTS,
     EVERYBODY,
+    Advanced,
     Answered,
     Closed,
     Created,
@@ -57,8 +60,19 @@ class Running:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """How many steps a stream has released, and the digest of the state from which alone it may go on."""
+
+    step: int
+    secret: str
+
+
+@dataclass(frozen=True, slots=True)
 class Account:
-    """Where a dataset stands; `running` holds the reservations that have no outcome yet."""
+    """Where a dataset stands; `running` holds the reservations that have no outcome yet.
+
+    `streams` holds those that are answered step by step.
+    """
 
     dataset: str
     limits: Mapping[Scope, Budget]
@@ -66,6 +80,7 @@ class Account:
     closed: bool = False
     spent: Mapping[Member, Cost] = field(default_factory=dict)
     running: Mapping[int, Running] = field(default_factory=dict)
+    streams: Mapping[int, Standing] = field(default_factory=dict)
 
     @classmethod
     def opened(cls, dataset: str, event: Created) -> "Account":
@@ -89,8 +104,7 @@ class Account:
     def check(self, request: Request) -> None:
         """Raise BudgetError, naming the limit, unless this request may be paid for."""
         self.admit(request.analyst)
-        if self.closed:
-            raise BudgetError(f"dataset {self.dataset} is closed; only answers already given can be read")
+        self._require_open()
         for scope in self.limits:
             if scope.covers(request.project, request.analyst):
                 try:
@@ -127,12 +141,37 @@ class Account:
                     raise ConflictError(f"entry {reservation} of dataset {self.dataset} has no attempts left")
                 return replace(self, running={**self.running, reservation: replace(run, attempts=attempt)})
             case Answered(reservation) | Failed(reservation):
-                self._waiting(reservation)
-                return replace(
-                    self, running={n: tries for n, tries in self.running.items() if n != reservation}
-                )
+                return self._settled(reservation)
+            case Advanced():
+                return self._advanced(event, number)
             case never:
                 assert_never(never)
+
+    def standing(self, reservation: int) -> Standing:
+        """Return where a stream stands."""
+        if reservation not in self.streams:
+            raise ConflictError(f"entry {reservation} of dataset {self.dataset} pays for no stream")
+        return self.streams[reservation]
+
+    def _advanced(self, event: Advanced, number: int) -> "Account":
+        self._require_open()
+        begins = (event.reservation, event.first, event.last) == (number - 1, 1, 0)
+        if not begins and not self.standing(event.reservation).step + 1 == event.first <= event.last:
+            raise ConflictError(
+                f"entry {number} of dataset {self.dataset} does not go on where its stream stopped"
+            )
+        before = self._settled(event.reservation) if begins else self
+        return replace(
+            before, streams={**self.streams, event.reservation: Standing(event.last, event.secret)}
+        )
+
+    def _require_open(self) -> None:
+        if self.closed:
+            raise BudgetError(f"dataset {self.dataset} is closed; only answers already given can be read")
+
+    def _settled(self, reservation: int) -> "Account":
+        self._waiting(reservation)
+        return replace(self, running={n: run for n, run in self.running.items() if n != reservation})
 
     def _waiting(self, reservation: int) -> Running:
         if reservation not in self.running:
@@ -150,9 +189,11 @@ class Account:
 
 
 def write_account(account: Account) -> str:
-    """Return the one text that stands for this account."""
+    """Return the one text that stands for this account; streams are named only where there are any."""
+    streams = [[n, standing.step, standing.secret] for n, standing in sorted(account.streams.items())]
     return canonical(
         {
+            **({"streams": streams} if streams else {}),
             "dataset": account.dataset,
             "limits": [
                 [s.project, s.analyst, write_budget(b)] for s, b in sorted(account.limits.items(), key=_order)
@@ -176,6 +217,7 @@ def read_account(text: str) -> Account:
             closed=stored["closed"],
             spent={(project, analyst): read_cost(c) for project, analyst, c in stored["spent"]},
             running={number: Running(*run) for number, *run in stored["running"]},
+            streams={number: Standing(*standing) for number, *standing in stored.get("streams", [])},
         )
     except (KeyError, TypeError, ValueError):
         raise LedgerError("the ledger holds an account in a form this version does not know") from None

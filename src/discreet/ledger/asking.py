@@ -89,6 +89,8 @@ def _resume(turn: Turn, request: Request, row: Row) -> Granted | Stored | Confli
     """Go on with a request whose id is known, if it is the same question."""
     asked = fingerprint(request)
     match turn.seals.open(row).event:
+        case Reserved() if row.number in turn.account.streams:
+            raise ConflictError(f"request id {request.request_id} stands for a stream; choose a new id")
         case Reserved(earlier) if earlier.request_id == request.request_id and fingerprint(earlier) == asked:
             run = turn.account.running.get(row.number)
         case _:

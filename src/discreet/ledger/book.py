@@ -9,6 +9,8 @@ Promises, each one tested:
     asked again before it was answered it runs again, free, at most three times in all; asked with another
     question it is refused.  The same question on the same snapshot is free for whoever may see the dataset,
     and takes over a run that broke off under another id.
+  * A stream is paid for once, for all its steps.  A step has one answer, for ever, and goes on from the state
+    that the step before it left, which only the ledger's key can read.
   * No error gives anything back, and no clock decides anything.
   * Edits, forgeries, truncations and restored copies are refused, on opening and on every write.
 
@@ -27,7 +29,7 @@ from functools import partial
 from typing import TypeVar
 
 from discreet.errors import ConflictError, LedgerError
-from discreet.ledger import asking, check
+from discreet.ledger import asking, check, streaming
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.codec import lease_key
 from discreet.ledger.entry import (
@@ -43,6 +45,7 @@ from discreet.ledger.entry import (
     Request,
     Scope,
     Stored,
+    Streaming,
     named,
 )
 from discreet.ledger.store import Store
@@ -128,6 +131,33 @@ class Ledger:
         """Give up running a request without an outcome: it stays spent, and may be asked again, free."""
         self._let_go(self._lease(granted.request))
 
+    def open_stream(self, request: Request, state: bytes) -> Streaming:
+        """Pay for a stream that begins in this state, or go on with the one that the same question began.
+
+        Raises BudgetError if a limit refuses, and ConflictError if the id stands for something else.
+        """
+        return self._write(request.dataset, lambda turn: streaming.begin(turn, request, state))
+
+    def find_stream(self, dataset: str, request_id: str, analyst: str) -> Streaming | None:
+        """Return the stream that was begun under this id, or None if there is none."""
+        return self._write(dataset, lambda turn: streaming.find(turn, request_id, analyst))
+
+    def advance(self, stream: Streaming, first: int, take: Callable[[bytes], streaming.Taken]) -> Stored:
+        """Release the step `first` of a stream, or return what was released for it before.
+
+        `take` gets the state after the steps before, draws, and returns what it leads to; it may be called
+        again if a race was lost, and only what it returned last is recorded and may leave.
+        """
+        return self._write(stream.dataset, lambda turn: streaming.advance(turn, stream, first, take))
+
+    def recorded(self, stream: Streaming, first: int, last: int) -> tuple[Stored, ...]:
+        """Return what a stream released at the steps first .. last, in order; entries may reach further."""
+        return self._write(stream.dataset, lambda turn: streaming.recorded(turn, stream, first, last))
+
+    def steps(self, stream: Streaming) -> int:
+        """Return how many steps a stream has released."""
+        return self._write(stream.dataset, lambda turn: turn.account.standing(stream.number).step)
+
     def create_dataset(
         self, dataset: str, budget: Budget, *, analysts: Iterable[str] | None = None, reason: str
     ) -> None:
@@ -195,8 +225,10 @@ class Ledger:
             marks = read_marks(self._anchor, self.identity)
             for dataset in sorted({*self._store.datasets(), *marks.heads}):
                 head = partial(exclusively, self._store, dataset, partial(self._store.head, dataset))
+                inside = partial(check.check_secrets, self._store, self._seals, dataset)
+                streams = partial(exclusively, self._store, dataset, inside)
                 findings.append(
-                    check.verify_dataset(self._store, self._seals, dataset, head, marks, progress)
+                    check.verify_dataset(self._store, self._seals, dataset, head, streams, marks, progress)
                 )
             return check.Report(self.identity, tuple(findings), self._store.damage())
 

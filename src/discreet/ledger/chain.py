@@ -36,8 +36,12 @@ def seal(key: bytes, ledger: str, dataset: str, number: int, previous: bytes, bo
         previous,
         body.encode(),
     )
-    framed = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
-    return hmac.digest(key, framed, "sha256")
+    return hmac.digest(key, framed(*parts), "sha256")
+
+
+def framed(*parts: bytes) -> bytes:
+    """Return the parts as one, each preceded by its length, so that no other parts give the same."""
+    return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
 
 
 def sealed(

@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from discreet.errors import DiscreetError, LedgerError
-from discreet.ledger.account import Account, write_account
+from discreet.ledger.account import Account, Standing, read_account, write_account
 from discreet.ledger.anchor import Mark, Marks
 from discreet.ledger.chain import FIRST, sealed
-from discreet.ledger.codec import digest, fingerprint, read_event
-from discreet.ledger.entry import Answered, Created, Entry, Failed, Reserved, Retried
+from discreet.ledger.codec import digest, fingerprint, read_event, step_key
+from discreet.ledger.entry import Advanced, Answered, Created, Entry, Failed, Reserved, Retried
 from discreet.ledger.store import Head, Row, Store
 
 
@@ -53,13 +53,15 @@ def _columns_agree(row: Row, kind: str, entry: Entry) -> bool:
             return (row.request, row.asked, row.refers) == (None, question, reservation)
         case Retried(reservation) | Failed(reservation):
             return (row.request, row.asked, row.refers) == (None, None, reservation)
+        case Advanced(reservation, last=last):
+            return (row.request, row.asked, row.refers) == (None, step_key(last), reservation)
         case _:
             return (row.request, row.asked, row.refers) == (None, None, None)
 
 
 def _payload_agrees(row: Row, entry: Entry) -> bool:
     match entry.event:
-        case Answered(_, _, expected, size):
+        case Answered(digest=expected, size=size) | Advanced(digest=expected, size=size):
             return row.payload is not None and len(row.payload) == size and digest(row.payload) == expected
         case _:
             return row.payload is None
@@ -115,6 +117,26 @@ def trusted_head(seals: Seals, head: Head, dataset: str) -> Entry:
     return entry
 
 
+def kept_secret(store: Store, dataset: str, number: int, standing: Standing) -> bytes:
+    """Return the concealed state of a stream, if it is the one that the account says."""
+    secret = store.secret(dataset, number)
+    if secret is None or digest(secret) != standing.secret:
+        raise LedgerError(
+            f"the state of the stream that entry {number} of dataset {dataset} paid for is missing, older or "
+            f"edited; its {standing.step} released steps stay readable, but it can never go on: a new state "
+            "would mean new noise that nobody paid for"
+        )
+    return secret
+
+
+def check_secrets(store: Store, seals: Seals, dataset: str) -> None:
+    """Raise LedgerError unless every stream's state is the one under the seal; only inside `writing`."""
+    head = store.head(dataset)
+    trusted_head(seals, head, dataset)
+    for number, standing in read_account(head.state).streams.items():
+        kept_secret(store, dataset, number, standing)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """The outcome of checking one dataset; `problem` is None when everything holds."""
@@ -150,6 +172,7 @@ def verify_dataset(
     seals: Seals,
     dataset: str,
     find_head: Callable[[], Head],
+    check_streams: Callable[[], None],
     marks: Marks,
     progress: Callable[[int, int], None],
 ) -> Finding:
@@ -172,6 +195,7 @@ def verify_dataset(
             progress(entry.number, number)
         if account is None or write_account(account) != head.state:
             raise LedgerError(f"the running totals of dataset {dataset} were edited")
+        check_streams()
     except DiscreetError as error:
         return Finding(dataset, number, anchored, str(error))
     return Finding(dataset, number, anchored, None)

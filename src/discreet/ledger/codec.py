@@ -12,6 +12,7 @@ from typing import Any, assert_never
 
 from discreet.errors import LedgerError
 from discreet.ledger.entry import (
+    Advanced,
     Answered,
     Closed,
     Created,
@@ -42,6 +43,11 @@ def fingerprint(request: Request) -> str:
     """Return what makes two requests the same question: snapshot, text, price, mechanisms; not who asks."""
     asked = [request.snapshot, request.question, write_cost(request.cost), list(request.mechanisms)]
     return digest(canonical(asked).encode())
+
+
+def step_key(step: int) -> str:
+    """Return the text under which a step is found; texts are in the order of the steps."""
+    return f"{step:012d}"
 
 
 def lease_key(ledger: str, request: Request) -> str:
@@ -119,6 +125,9 @@ def write_event(event: Event) -> dict[str, object]:
             return {"kind": "answered", **place, "digest": answer, "size": size}
         case Failed(reservation, reason_code):
             return {"kind": "failed", "reservation": reservation, "code": reason_code}
+        case Advanced(reservation, first, last, secret, answer, size):
+            steps = {"reservation": reservation, "first": first, "last": last}
+            return {"kind": "advanced", **steps, "secret": secret, "digest": answer, "size": size}
         case never:
             assert_never(never)
 
@@ -150,6 +159,14 @@ def read_event(stored: Any) -> Event:
             return Answered(reservation, question, stored["digest"], stored["size"])
         case {"kind": "failed", "reservation": int(reservation), "code": str(code)}:
             return Failed(reservation, code)
+        case {
+            "kind": "advanced",
+            "reservation": int(reservation),
+            "first": int(first),
+            "last": int(last),
+            "secret": str(secret),
+        }:
+            return Advanced(reservation, first, last, secret, stored["digest"], stored["size"])
     raise LedgerError("the ledger holds an event of a kind this version does not know; upgrade discreet")
 
 

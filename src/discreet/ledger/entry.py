@@ -5,7 +5,8 @@ are still running) is a function of that sequence, computed by `account.Account.
 never changes once it is stored: a new meaning is a new kind, and an unknown kind is refused.
 
 A request lives through `Reserved`, perhaps `Retried`, then `Answered` or `Failed`, both final.  It is paid
-for by `Reserved`, and nothing pays it back.
+for by `Reserved`, and nothing pays it back.  A stream is a request that is answered step by step: `Reserved`,
+then `Advanced` again and again, each one going on exactly where the one before it stopped.
 """
 
 import re
@@ -175,7 +176,23 @@ class Failed:
             )
 
 
-Event = Created | Limited | Joined | Left | Closed | Reserved | Retried | Answered | Failed
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """A stream took the steps `first` to `last`, and these answers left, by their digest.
+
+    `secret` is the digest of the concealed state after them, the only one from which the stream may go on.
+    The event that begins a stream directly follows its payment and takes no step: its `last` is 0.
+    """
+
+    reservation: int
+    first: int
+    last: int
+    secret: str
+    digest: str
+    size: int
+
+
+Event = Created | Limited | Joined | Left | Closed | Reserved | Retried | Answered | Failed | Advanced
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +242,19 @@ class Granted:
     number: int
     attempt: int
     request: Request
+
+
+@dataclass(frozen=True, slots=True)
+class Streaming:
+    """The right to go on with one stream: paid for, durable, and for whoever is admitted to the dataset.
+
+    `request` is the one that paid; `analyst` is who holds this right.
+    """
+
+    dataset: str
+    number: int
+    request: Request
+    analyst: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from discreet.errors import LedgerError
-from discreet.ledger.codec import canonical, digest
+from discreet.ledger.codec import canonical, digest, step_key
 from discreet.ledger.store import (
     COLUMNS,
     SCHEMA,
@@ -61,6 +61,15 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE INDEX discreet_entry_asked ON discreet_entry (dataset, asked, number)
             WHERE kind = 'answered'""",
+    ),
+    (
+        """CREATE UNIQUE INDEX discreet_entry_step ON discreet_entry (dataset, refers, asked)
+            WHERE kind = 'advanced'""",
+        """CREATE TABLE discreet_secret (
+            dataset TEXT NOT NULL, number BIGINT NOT NULL, concealed BYTEA NOT NULL,
+            PRIMARY KEY (dataset, number))""",
+        """CREATE TRIGGER discreet_secret_stays BEFORE DELETE ON discreet_secret
+            FOR EACH ROW EXECUTE FUNCTION discreet_refuse()""",
     ),
 )
 
@@ -183,6 +192,28 @@ class PostgresStore:
         """Return the entry that answered or failed this reservation."""
         return self._row(
             "dataset = %s AND refers = %s AND kind IN ('answered', 'failed')", dataset, reservation
+        )
+
+    def steps(self, dataset: str, reservation: int, first: int, most: int) -> list[Row]:
+        """Return entries of a stream in order."""
+        found = self._all(
+            f"SELECT {COLUMNS} FROM discreet_entry WHERE dataset = %s AND refers = %s AND kind = 'advanced' "
+            "AND asked >= %s ORDER BY asked LIMIT %s",
+            (dataset, reservation, step_key(first), most),
+        )
+        return [checked_row(values, self.name) for values in found]
+
+    def secret(self, dataset: str, reservation: int) -> bytes | None:
+        """Return the concealed state of a stream."""
+        where = "dataset = %s AND number = %s"
+        found = self._all(f"SELECT concealed FROM discreet_secret WHERE {where}", (dataset, reservation))
+        return typed(found[0][0], bytes, self.name) if found else None
+
+    def keep_secret(self, dataset: str, reservation: int, secret: bytes) -> None:
+        """Put a concealed state in the place of the one before it."""
+        replaced = "ON CONFLICT (dataset, number) DO UPDATE SET concealed = excluded.concealed"
+        self._all(
+            f"INSERT INTO discreet_secret VALUES (%s, %s, %s) {replaced}", (dataset, reservation, secret)
         )
 
     def rows(self, dataset: str, first: int, last: int) -> Iterator[Row]:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.codec import digest
+from discreet.ledger.codec import digest, step_key
 from discreet.ledger.store import (
     COLUMNS,
     SCHEMA,
@@ -57,6 +57,14 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             BEGIN SELECT RAISE(ABORT, 'heads are never deleted'); END""",
     ),
     ("CREATE INDEX entry_asked ON entry (dataset, asked, number) WHERE kind = 'answered'",),
+    (
+        "CREATE UNIQUE INDEX entry_step ON entry (dataset, refers, asked) WHERE kind = 'advanced'",
+        """CREATE TABLE secret (
+            dataset TEXT NOT NULL, number INTEGER NOT NULL, concealed BLOB NOT NULL,
+            PRIMARY KEY (dataset, number))""",
+        """CREATE TRIGGER secret_stays BEFORE DELETE ON secret
+            BEGIN SELECT RAISE(ABORT, 'states of streams are never deleted'); END""",
+    ),
 )
 
 
@@ -149,6 +157,26 @@ class SqliteStore:
         """Return the entry that answered or failed this reservation."""
         where = "INDEXED BY entry_outcome WHERE dataset = ? AND refers = ? AND kind IN ('answered', 'failed')"
         return self._row(where, dataset, reservation)
+
+    def steps(self, dataset: str, reservation: int, first: int, most: int) -> list[Row]:
+        """Return entries of a stream in order."""
+        found = self._all(
+            f"SELECT {COLUMNS} FROM entry INDEXED BY entry_step "
+            "WHERE dataset = ? AND refers = ? AND kind = 'advanced' AND asked >= ? ORDER BY asked LIMIT ?",
+            (dataset, reservation, step_key(first), most),
+        )
+        return [checked_row(values, self.name) for values in found]
+
+    def secret(self, dataset: str, reservation: int) -> bytes | None:
+        """Return the concealed state of a stream."""
+        where = "dataset = ? AND number = ?"
+        found = self._all(f"SELECT concealed FROM secret WHERE {where}", (dataset, reservation))
+        return typed(found[0][0], bytes, self.name) if found else None
+
+    def keep_secret(self, dataset: str, reservation: int, secret: bytes) -> None:
+        """Put a concealed state in the place of the one before it."""
+        replaced = "ON CONFLICT (dataset, number) DO UPDATE SET concealed = excluded.concealed"
+        self._all(f"INSERT INTO secret VALUES (?, ?, ?) {replaced}", (dataset, reservation, secret))
 
     def rows(self, dataset: str, first: int, last: int) -> Iterator[Row]:
         """Return entries in order, a batch at a time."""

@@ -13,7 +13,7 @@ from discreet.errors import LedgerError
 
 Value = TypeVar("Value")
 
-SCHEMA = 2
+SCHEMA = 3
 """The version of the tables that this code reads and writes."""
 
 
@@ -100,6 +100,15 @@ class Store(Protocol):
 
     def outcome(self, dataset: str, reservation: int) -> Row | None:
         """Return the entry that answered or failed this reservation."""
+
+    def steps(self, dataset: str, reservation: int, first: int, most: int) -> list[Row]:
+        """Return at most so many entries of a stream, in order, from the one that took step `first`."""
+
+    def secret(self, dataset: str, reservation: int) -> bytes | None:
+        """Return the concealed state of a stream."""
+
+    def keep_secret(self, dataset: str, reservation: int, secret: bytes) -> None:
+        """Put a concealed state in the place of the one before it; only inside `writing`."""
 
     def rows(self, dataset: str, first: int, last: int) -> Iterator[Row]:
         """Return the entries with first <= number <= last, in order."""

@@ -16,8 +16,8 @@ from discreet.ledger.account import Account, read_account, write_account
 from discreet.ledger.anchor import Anchor, Mark, Marks
 from discreet.ledger.chain import FIRST, seal
 from discreet.ledger.check import Seals, hold, trusted_head
-from discreet.ledger.codec import canonical, digest, fingerprint, write_event
-from discreet.ledger.entry import Answered, Created, Event, Failed, Reserved, Retried
+from discreet.ledger.codec import canonical, digest, fingerprint, step_key, write_event
+from discreet.ledger.entry import Advanced, Answered, Created, Event, Failed, Reserved, Retried
 from discreet.ledger.store import Again, Row, Store
 
 RACES = 50
@@ -89,6 +89,8 @@ def _columns(event: Event) -> tuple[str | None, str | None, int | None]:
             return None, question, reservation
         case Retried(reservation) | Failed(reservation):
             return None, None, reservation
+        case Advanced(reservation, last=last):
+            return None, step_key(last), reservation
         case _:
             return None, None, None
 

@@ -1,11 +1,13 @@
 """What people see of a budget: each limit, what is spent and left, and what all could learn together."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.ledger.account import Account
 from discreet.ledger.codec import write_budget, write_cost
 from discreet.ledger.entry import EVERYBODY, Scope
+from discreet.markup import table
 from discreet.privacy.filter import Budget, Cost, Filter, PureBudget, Remaining
 
 
@@ -27,6 +29,21 @@ class LimitView:
             slack = _share(self.spent.delta, self.budget.slack)
             return max(min(shares), slack)
         return shares[0]
+
+    @property
+    def paid(self) -> str:
+        """Return what was spent in words, under the measures in which the limit counts."""
+        if isinstance(self.budget, PureBudget) and self.spent.epsilon is not None:
+            return f"epsilon {float(self.spent.epsilon):.6g}"
+        return str(self.spent)
+
+    @property
+    def row(self) -> tuple[str, str, str, str]:
+        """Return the limit in words: on whom, how much, spent and left."""
+        return str(self.scope), str(self.budget), self.paid, str(self.remaining)
+
+    def _repr_html_(self) -> str:
+        return _html([self], f"The limit on {self.scope}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +69,10 @@ class BudgetView:
     members: tuple[tuple[str, str, Cost], ...]
     """What each project and analyst has spent."""
     collusion: Collusion
+
+    def _repr_html_(self) -> str:
+        state = "closed, " if self.closed else ""
+        return _html(self.limits, f"Dataset {self.dataset} ({state}{self.entries} entries)")
 
     def to_json(self) -> dict[str, object]:
         """Return the view as plain values; rationals are text, in lowest terms."""
@@ -114,6 +135,11 @@ def _share(spent: Fraction | None, total: Fraction) -> Fraction:
     if spent is None:
         return Fraction(1)
     return min(Fraction(1), spent / total) if total else Fraction(int(spent > 0))
+
+
+def _html(limits: Sequence[LimitView], caption: str) -> str:
+    rows = [[*limit.row, f"{float(limit.used):.1%}"] for limit in limits]
+    return table(("limit on", "budget", "spent", "left", "used"), rows, caption=caption)
 
 
 def _limit_json(limit: LimitView) -> dict[str, object]:

@@ -17,7 +17,7 @@ from fractions import Fraction
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from discreet.engines.duckdb import DuckDB, open_tables
@@ -43,6 +43,9 @@ from discreet.query.sql import read
 from discreet.release.answer import Release
 from discreet.release.noisy import decode, draw, encode
 from discreet.release.sources import declared, origins
+
+if TYPE_CHECKING:
+    from discreet.release.stream import NamedStream
 
 BOUNDS_SHARE = Fraction(1, 20)
 """What finding the bounds of one column costs, as a share of the whole budget, unless told otherwise."""
@@ -146,6 +149,35 @@ class Session:
         low, high = (Fraction(cell) for cell in row.cells)  # type: ignore[arg-type]
         self.catalog = bounds.found(self.catalog, table, column, low, high)
         return declared_bounds(self.catalog, table, column)
+
+    def stream(
+        self,
+        name: str,
+        *,
+        length: int | None = None,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        contribution: int | None = None,
+    ) -> "NamedStream":
+        """Begin a running count of at most `length` steps, paid for once, or go on with it after a restart.
+
+        `contribution` is the most that one person adds to all steps together; 1 protects single events.
+        The name alone goes on with a stream that was begun before.
+        """
+        from discreet.release.stream import open_stream
+
+        return open_stream(
+            self.ledger,
+            self._budget(),
+            self.catalog.name,
+            self.project,
+            self.analyst,
+            name,
+            length=length,
+            epsilon=epsilon,
+            rho=rho,
+            contribution=contribution,
+        )
 
     def _answer(self, text: str, priced: Quote, request_id: str | None) -> Release:
         request = Request(

@@ -1,0 +1,273 @@
+"""Named streams: a running count of a dataset, released at every step, paid for once.
+
+Who is protected.  The curator declares c, the most that one person changes the increments of a stream, summed
+over all its steps: visits per person, say.  With c = 1 the promise is to each single event.
+
+Theorem.  Let a counter promise epsilon (or rho) towards a change by one of one increment, with all its
+answers together.  Towards a person with contribution c they keep c epsilon (or c**2 rho), even if increments
+are chosen after seeing earlier answers.
+Proof.  The streams with and without the person are joined by a chain of at most c changes by one, and
+privacy towards a group multiplies, for zCDP with the square.  So a counter at epsilon / c (or rho / c**2)
+keeps what is asked, and the ledger is charged what it really keeps.
+
+What no program can check is the declaration itself: an increment is a number, and does not say whose it is.
+
+Restarts.  Payment, state and answers live in the ledger, each step in one transaction; see
+`discreet.ledger.streaming`.  A step is named by its number: asked for again, after a crash or by another
+process, it returns what was released and counts nothing twice, whatever increment is given with it.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from math import sqrt
+from typing import Any
+
+from discreet.errors import LedgerError, ParameterError
+from discreet.exact.number import Real, positive
+from discreet.ledger import Ledger, Request, Streaming, Taken
+from discreet.ledger.codec import canonical
+from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget, below_grid
+from discreet.privacy.guarantee import Concentrated, Pure
+from discreet.privacy.zcdp import largest_rho
+from discreet.workload.codec import Counter, decode_counter, decode_state, encode_counter, encode_state
+from discreet.workload.noise import Promise
+from discreet.workload.root import LONGEST_STREAM
+from discreet.workload.stream import Count, advance, counter_for
+
+SNAPSHOT = "continual"
+"""What stands for the version of the data: a stream goes on while versions come and go."""
+
+LARGEST = 2**32
+"""No increment may be larger, so that sums stay far from where floats and stored states end."""
+
+BATCH = 1000
+"""How many steps are made durable by one transaction, while other writers wait."""
+
+LONGEST_NAME = 100
+ROOM = 24
+"""The characters a number of a stored state may take, so that its size tells nothing about the numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedStream:
+    """A stream of a dataset that is open in this process; use `Session.stream`."""
+
+    name: str
+    counter: Counter
+    contribution: int
+    ledger: Ledger
+    right: Streaming
+
+    def add(self, increment: int, *, step: int) -> Count:
+        """Take a step and release the running count; a step taken before returns what it released then."""
+        return self.extend([increment], first=step)[0]
+
+    def extend(self, increments: Iterable[int], *, first: int) -> tuple[Count, ...]:
+        """Take the steps first, first + 1, ... and release their running counts, many in one write."""
+        pending = [_increment(value) for value in increments]
+        if first < 1 or first + len(pending) - 1 > self.counter.length:
+            raise ParameterError(
+                f"stream {self.name!r} has the steps 1 to {self.counter.length}, got {first} to "
+                f"{first + len(pending) - 1}"
+            )
+        counts: list[Count] = []
+        while pending:
+            stored = self.ledger.advance(self.right, first, partial(self._take, pending[:BATCH]))
+            found = _within(stored.payload, first, first + len(pending) - 1)
+            counts += found
+            pending, first = pending[len(found) :], first + len(found)
+        return tuple(counts)
+
+    def released(self, first: int = 1, last: int | None = None) -> tuple[Count, ...]:
+        """Return the running counts that were released at the steps first .. last, by default all of them."""
+        end = self.steps if last is None else last
+        counts: list[Count] = []
+        while first <= end:
+            for stored in self.ledger.recorded(self.right, first, min(end, first + BATCH - 1)):
+                found = _within(stored.payload, first, end)
+                counts += found
+                first += len(found)
+        return tuple(counts)
+
+    @property
+    def steps(self) -> int:
+        """Return how many steps were released so far, by whichever process."""
+        return self.ledger.steps(self.right)
+
+    @property
+    def length(self) -> int:
+        """Return how many steps there can be."""
+        return self.counter.length
+
+    @property
+    def guarantee(self) -> Promise:
+        """Return the promise to one person by all running counts together."""
+        return self.counter.guarantee.group(self.contribution)
+
+    @property
+    def cost(self) -> Cost:
+        """Return what the whole stream cost when it was begun."""
+        return self.right.request.cost
+
+    def card(self) -> str:
+        """Return a statement for publication: who is protected, how strongly, with which error."""
+        from discreet.release.text import price
+        from discreet.show.number import format_number
+
+        widest = sqrt(max(self.counter.variance(step) for step in _sampled(self.length)))
+        whom = (
+            "each single event, whose absence would change one count by 1"
+            if self.contribution == 1
+            else f"each person who adds at most {self.contribution} to all steps together"
+        )
+        lines = [
+            f"### {self.right.dataset}: a differentially private running count",
+            "",
+            f"Stream: `{self.name}`, {self.steps} of {self.length} steps released",
+            "",
+            f"- **Protects** {whom}: all counts together would have been almost as likely without them.",
+            f"- **Strength**: {price(self.cost)}, for the whole stream, however many steps are taken.",
+            f"- **Error**: every count is off by {format_number(widest)} or less, as a standard deviation.",
+        ]
+        return "\n".join(lines)
+
+    def plot(self, path: str | None = None) -> Any:
+        """Return a chart of everything released so far, saved to `path` when given."""
+        from discreet.workload.picture import draw_stream
+
+        chart = draw_stream(self.released(), title=f"{self.name}, a running count")
+        if path is not None:
+            from discreet.show.save import save
+
+            save(chart, path)
+        return chart
+
+    def _take(self, increments: list[int], stored: bytes) -> Taken:
+        state = _read_state(stored)
+        counts = []
+        for increment in increments:
+            state, value = advance(self.counter, state, increment)
+            counts.append([state.step, value, sqrt(self.counter.variance(state.step))])
+        return Taken(len(counts), _write_state(state), canonical(counts).encode())
+
+
+def open_stream(
+    ledger: Ledger,
+    budget: Budget,
+    dataset: str,
+    project: str,
+    analyst: str,
+    name: str,
+    *,
+    length: int | None = None,
+    epsilon: Real | None = None,
+    rho: Real | None = None,
+    contribution: int | None = None,
+) -> NamedStream:
+    """Begin a named stream, charging its whole guarantee, or go on with it at no further cost."""
+    if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
+        raise ParameterError(f"the name of a stream is 1 to {LONGEST_NAME} printable characters")
+    request_id = f"stream {name}"
+    if length is None and epsilon is None and rho is None and contribution is None:
+        found = ledger.find_stream(dataset, request_id, analyst)
+        if found is None:
+            raise ParameterError(
+                f"dataset {dataset} has no stream {name!r} yet; begin it with length=, epsilon= and "
+                "contribution="
+            )
+        return _continued(ledger, name, found)
+    steps, each = _whole(length, "length", LONGEST_STREAM), _whole(contribution, "contribution", LARGEST)
+    promise, price = _promised(budget, epsilon, rho)
+    counter = counter_for(steps, _towards_one(promise, each))
+    request = Request(
+        request_id=request_id,
+        dataset=dataset,
+        snapshot=SNAPSHOT,
+        project=project,
+        analyst=analyst,
+        question=f"stream {json.dumps(name)} of {steps} steps at {price}, one person adding at most {each}",
+        cost=counter.guarantee.group(each).price(),
+        mechanisms=(
+            canonical({"name": "stream/1", "counter": encode_counter(counter), "contribution": each}),
+        ),
+    )
+    return _continued(ledger, name, ledger.open_stream(request, _write_state(counter.start())))
+
+
+def _continued(ledger: Ledger, name: str, right: Streaming) -> NamedStream:
+    """Return a stream as it was begun: a newer version might calibrate the same promise differently."""
+    match [json.loads(text) for text in right.request.mechanisms]:
+        case [{"name": "stream/1", "counter": dict(counter), "contribution": int(contribution)}]:
+            return NamedStream(name, decode_counter(counter), contribution, ledger, right)
+    raise LedgerError(f"stream {name!r} has a form this version does not know; upgrade discreet")
+
+
+def _promised(budget: Budget, epsilon: Real | None, rho: Real | None) -> tuple[Promise, str]:
+    """Return what is promised to one person and how it was asked for; epsilon means the same as in a query.
+
+    Under a budget with delta that is the largest rho whose conversion gives this epsilon.
+    """
+    match epsilon, rho:
+        case None, given if given is not None:
+            exact = positive(given, "rho")
+            return Concentrated(exact), f"rho {exact}"
+        case given, None if given is not None:
+            exact = positive(given, "epsilon")
+        case _:
+            raise ParameterError("give what the whole stream may cost: either epsilon or rho")
+    match budget:
+        case PureBudget():
+            return Pure(exact), f"epsilon {exact}"
+        case ApproximateBudget(_, delta, slack):
+            return Concentrated(below_grid(largest_rho(exact, delta - slack))), f"epsilon {exact}"
+
+
+def _towards_one(promise: Promise, contribution: int) -> Promise:
+    """Return what has to be promised to a change by one, so that a whole contribution keeps the promise."""
+    match promise:
+        case Pure(cost):
+            return Pure(cost / contribution)
+        case Concentrated(rho):
+            return Concentrated(rho / Fraction(contribution) ** 2)
+
+
+def _whole(value: int | None, what: str, most: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        meaning = {
+            "length": "how many steps the stream can have",
+            "contribution": "the most that one person adds to all steps together; 1 protects single events",
+        }
+        raise ParameterError(
+            f"{what} must be a whole number from 1 to {most}: {meaning[what]}; got {value!r}"
+        )
+    return value
+
+
+def _increment(value: int) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
+        raise ParameterError(f"an increment must be an integer between {-LARGEST} and {LARGEST}")
+    return value
+
+
+def _write_state(state: Any) -> bytes:
+    """Return a state as text whose length depends on how many numbers it has, and not on their values."""
+    text = canonical(encode_state(state))
+    room = ROOM * (text.count(",") + 1)
+    return text.ljust(-(-len(text) // room) * room).encode()
+
+
+def _read_state(stored: bytes) -> Any:
+    return decode_state(json.loads(stored))
+
+
+def _within(payload: bytes, first: int, last: int) -> list[Count]:
+    counts = [Count(*entry) for entry in json.loads(payload)]
+    return [count for count in counts if first <= count.step <= last]
+
+
+def _sampled(length: int) -> Iterable[int]:
+    """Return steps that show how the error changes: all of a short stream, a thousand of a long one."""
+    return range(1, length + 1, max(1, length // 1000))
