@@ -10,6 +10,7 @@ from typing import ClassVar
 
 from discreet.audit.evidence import Tally
 from discreet.audit.score import Event
+from discreet.markup import BAD, OPEN, card
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,9 @@ class Violated:
             f"at {self.confidence:.4g} confidence; {_guesses(self.tally)}; {self.event}"
         )
 
+    def _repr_html_(self) -> str:
+        return card("VIOLATED", _facts(self), colour=BAD)
+
 
 @dataclass(frozen=True, slots=True)
 class Consistent:
@@ -55,6 +59,11 @@ class Consistent:
             f"at {self.confidence:.4g} confidence; {_guesses(self.tally)}; {self.event}"
         )
 
+    def _repr_html_(self) -> str:
+        return card(
+            "Consistent", _facts(self), colour=OPEN, note="an audit that finds nothing proves nothing"
+        )
+
 
 Verdict = Violated | Consistent
 
@@ -72,6 +81,19 @@ def judge(
     """Return the verdict with its evidence."""
     kind = Violated if violated else Consistent
     return kind(event, *claim, epsilon_lower, confidence, tally, *pair)
+
+
+def _facts(verdict: Verdict) -> list[tuple[str, str]]:
+    # The inputs are left out: whoever audits with real records must not find them in a saved notebook.
+    return [
+        ("claimed", _claim(verdict.epsilon, verdict.delta)),
+        (
+            "established",
+            f"epsilon at least {verdict.epsilon_lower:.4f} at {verdict.confidence:.4g} confidence",
+        ),
+        ("evidence", _guesses(verdict.tally)),
+        ("event", str(verdict.event)),
+    ]
 
 
 def _claim(epsilon: Fraction, delta: Fraction) -> str:

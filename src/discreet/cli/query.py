@@ -128,7 +128,7 @@ def show_price(answer: "Release", session: "Session") -> None:
     """Print what the answer cost and what is left."""
     from rich.console import Console
 
-    from discreet.release.text import price
+    from discreet.query.quoted import price
 
     left = session.budget.limits[0].remaining
     paid = "already paid for: free" if answer.free else f"cost {price(answer.quote.cost)}"
@@ -140,7 +140,8 @@ def show_quote(priced: "Quote") -> None:
     """Print a quote: the price, the error of each column, the mechanisms and the SQL that would run."""
     from rich.console import Console
 
-    from discreet.release.text import price, quote_table
+    from discreet.query.quoted import price
+    from discreet.release.text import quote_table
 
     console = Console(highlight=False)
     console.print(quote_table(priced))

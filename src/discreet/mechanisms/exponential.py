@@ -52,6 +52,7 @@ from discreet.mechanisms.candidates import (
     several,
 )
 from discreet.mechanisms.geometric import log_ratio, ratio
+from discreet.mechanisms.notebook import html
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.loss import BoundedRangeLoss
@@ -90,6 +91,8 @@ class Exponential:
     """Selection with probability proportional to alpha**gap; a larger alpha is more private."""
 
     alpha: Fraction
+
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))

@@ -44,6 +44,7 @@ from discreet.exact.number import (
 )
 from discreet.exact.perturb import perturb
 from discreet.exact.sample import discrete_gaussian
+from discreet.mechanisms.notebook import html
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Concentrated, Profile
 from discreet.privacy.loss import DiscreteGaussianLoss
@@ -56,6 +57,8 @@ class Gaussian:
     """Discrete Gaussian noise; `sigma_squared` is its parameter and, but for tiny values, its variance."""
 
     sigma_squared: Fraction
+
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma_squared", positive(self.sigma_squared, "sigma_squared"))

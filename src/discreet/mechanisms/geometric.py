@@ -36,6 +36,7 @@ from discreet.exact.number import (
 )
 from discreet.exact.perturb import perturb
 from discreet.exact.sample import two_sided_geometric
+from discreet.mechanisms.notebook import html
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.loss import GeometricLoss
 from discreet.privacy.sensitivity import Sensitivity
@@ -57,6 +58,8 @@ class Geometric:
     """Two-sided geometric noise; a larger alpha is noisier and more private."""
 
     alpha: Fraction
+
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))

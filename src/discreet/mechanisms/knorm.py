@@ -41,6 +41,7 @@ from discreet.exact.number import Real, least_integer, log_up, probability, whol
 from discreet.exact.perturb import SAFE, add, integers
 from discreet.exact.sample import geometric, two_sided_geometric, uniform_below
 from discreet.mechanisms.geometric import log_ratio, ratio
+from discreet.mechanisms.notebook import html
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity
 
@@ -56,6 +57,8 @@ class KNorm:
     dimension: int
     ball: Ball = "l1"
     image: Matrix | None = None
+
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))

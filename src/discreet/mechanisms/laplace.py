@@ -29,6 +29,7 @@ from discreet.errors import ParameterError
 from discreet.exact.digits import TwoSided
 from discreet.exact.number import Real, ball, certain, log_down, positive, probability, rational
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.notebook import html
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.sensitivity import Sensitivity
@@ -43,6 +44,8 @@ class Laplace:
 
     alpha: Fraction
     step: Fraction
+
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))

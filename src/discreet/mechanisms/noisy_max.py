@@ -40,6 +40,7 @@ from discreet.mechanisms.candidates import (
     several,
 )
 from discreet.mechanisms.geometric import ratio
+from discreet.mechanisms.notebook import html
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip, flip_law
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Pure
@@ -52,6 +53,8 @@ class NoisyMax:
 
     alpha: Fraction
     two_sided: bool = field(default=False, kw_only=True)
+
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))

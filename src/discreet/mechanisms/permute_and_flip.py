@@ -51,6 +51,7 @@ from discreet.mechanisms.candidates import (
     several,
 )
 from discreet.mechanisms.geometric import log_ratio, ratio
+from discreet.mechanisms.notebook import html
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity
@@ -61,6 +62,8 @@ class PermuteAndFlip:
     """Selection of a uniform one among the candidates whose coin of probability alpha**gap shows heads."""
 
     alpha: Fraction
+
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))

@@ -43,6 +43,7 @@ from discreet.exact.number import (
 )
 from discreet.exact.perturb import integers
 from discreet.exact.sample import bernoulli, uniform_below
+from discreet.mechanisms.notebook import html
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.guarantee import Profile, Pure
 
@@ -53,6 +54,8 @@ class RandomizedResponse:
 
     odds: Fraction
     categories: int = 2
+
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "odds", rational(self.odds, "odds"))

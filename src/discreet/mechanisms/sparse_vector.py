@@ -34,6 +34,7 @@ from discreet.errors import BudgetError, ParameterError
 from discreet.exact.number import Real, log_up, positive, probability, rational, whole
 from discreet.exact.sample import geometric, two_sided_geometric
 from discreet.mechanisms.geometric import ratio
+from discreet.mechanisms.notebook import html
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity
 
@@ -54,6 +55,8 @@ class SparseVector:
     query_alpha: Fraction
     answers: int = 1
     value_alpha: Fraction | None = None
+
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         for name in ("threshold_alpha", "query_alpha"):

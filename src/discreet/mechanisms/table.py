@@ -25,11 +25,15 @@ from typing import Protocol
 from discreet.errors import ParameterError
 from discreet.exact.choice import choose_counted
 from discreet.exact.number import Real, exp_bounds, log_bounds, log_up, non_negative, probability, rational
+from discreet.markup import card, figure, table
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Approximate, Profile, Pure
 
 Label = int | str | Fraction
 Pair = tuple[int, int]
+
+SHOWN = 12
+"""Larger tables are not written out in a notebook."""
 
 
 class IntegerNoise(Protocol):
@@ -207,6 +211,13 @@ class Table:
             return Bounds.exactly(self.delta_at_ratio(1, steps))
         low, high = exp_bounds(cost)
         return Bounds(self.delta_at_ratio(high, steps), self.delta_at_ratio(low, steps))
+
+    def _repr_html_(self) -> str:
+        size = f"{len(self.inputs)} inputs, {len(self.outputs)} outputs; {self.guarantee().words}"
+        if max(len(self.inputs), len(self.outputs)) > SHOWN:
+            return card("Table", [("size", size)])
+        rows = [[str(i), *map(figure, row)] for i, row in zip(self.inputs, self.rows, strict=True)]
+        return table(["", *map(str, self.outputs)], rows, caption=f"Table: {size}")
 
     def guarantee(self, steps: int = 1) -> Pure | Approximate:
         """Return the promise for inputs `steps` apart, approximate only where a ratio is infinite."""

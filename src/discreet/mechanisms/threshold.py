@@ -50,6 +50,7 @@ from discreet.exact.number import (
 from discreet.exact.perturb import add, integers
 from discreet.exact.sample import bernoulli, two_sided_geometric
 from discreet.mechanisms.geometric import log_ratio, ratio
+from discreet.mechanisms.notebook import html
 from discreet.privacy.guarantee import Approximate
 
 LONGEST = 10**6
@@ -64,6 +65,8 @@ class Threshold:
 
     odds: Fraction
     delta: Fraction
+
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "odds", rational(self.odds, "odds"))
@@ -116,6 +119,8 @@ class NoisyThreshold:
 
     alpha: Fraction
     threshold: int
+
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))

@@ -23,6 +23,7 @@ from discreet.errors import ParameterError
 from discreet.exact.number import Real, at_most, ball, least_integer, probability, whole
 from discreet.exact.perturb import integers
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.notebook import html
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.sensitivity import Sensitivity
 
@@ -34,6 +35,8 @@ class TruncatedGeometric:
     alpha: Fraction
     low: int
     high: int
+
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))

@@ -15,6 +15,7 @@ from flint import arb
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, ball, certain, rational
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.notebook import html
 from discreet.mechanisms.truncated_geometric import TruncatedGeometric
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Profile, Pure
@@ -29,6 +30,8 @@ class TruncatedLaplace:
     step: Fraction
     low: Fraction
     high: Fraction
+
+    _repr_html_ = html
 
     def __post_init__(self) -> None:
         noise = Laplace(self.alpha, self.step)

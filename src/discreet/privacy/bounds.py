@@ -5,6 +5,7 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.exact.number import float_down, float_up
+from discreet.markup import card
 
 FIXED = "fixed parameters"
 """Mechanisms may be chosen adaptively, but their parameters are fixed before the first answer."""
@@ -56,6 +57,14 @@ class Bounds:
         if self.high is None:
             return None
         return (self.high - self.low) / self.high if self.high else Fraction(0)
+
+    @property
+    def words(self) -> str:
+        """Return the bounds in words: one number where both ends round to it."""
+        return f"unbounded, at least {float_down(self.low):.9g}" if self.high is None else str(self)
+
+    def _repr_html_(self) -> str:
+        return card("Certified bounds", [("value", self.words), ("by", f"{self.route}, {self.adaptive}")])
 
     def __str__(self) -> str:
         if self.width is not None and self.width < Fraction(1, 10**8):

@@ -116,6 +116,9 @@ class PureBudget:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon"))
 
+    def __str__(self) -> str:
+        return f"epsilon {float(self.epsilon):g}"
+
 
 @dataclass(frozen=True, slots=True)
 class ApproximateBudget:
@@ -137,6 +140,9 @@ class ApproximateBudget:
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
         object.__setattr__(self, "slack", slack)
+
+    def __str__(self) -> str:
+        return f"epsilon {float(self.epsilon):g}, delta {float(self.delta):g}"
 
     @property
     def rho(self) -> Fraction:

@@ -15,9 +15,11 @@ References.  The extremal mechanism of (epsilon, delta)-privacy: Kairouz, Oh, Vi
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import exp
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, non_negative, rational
+from discreet.exact.number import Real, float_up, non_negative, rational
+from discreet.markup import card, figure
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.filter import Cost
@@ -31,6 +33,10 @@ def small_delta(value: Real) -> Fraction:
     if not 0 <= delta < 1:
         raise ParameterError(f"delta must be at least 0 and less than 1, got {value}")
     return delta
+
+
+SHOWN = ("1e-9", "1e-6", "1e-3")
+"""The deltas at which notebooks show the epsilon of a promise that is more than one number."""
 
 
 def group_size(value: int) -> int:
@@ -65,6 +71,14 @@ class Pure:
         """Return what a filter charges."""
         return Cost.pure(self.cost)
 
+    @property
+    def words(self) -> str:
+        """Return the promise in words."""
+        return f"ε = {figure(self.cost)}"
+
+    def _repr_html_(self) -> str:
+        return card("Pure differential privacy", [("ε", figure(self.cost)), _odds(self.cost)])
+
 
 @dataclass(frozen=True, slots=True)
 class Approximate:
@@ -95,6 +109,15 @@ class Approximate:
     def price(self) -> Cost:
         """Return what a filter charges."""
         return Cost.approximate(self.cost, self.slack)
+
+    @property
+    def words(self) -> str:
+        """Return the promise in words."""
+        return f"ε = {figure(self.cost)} with δ = {figure(self.slack)}"
+
+    def _repr_html_(self) -> str:
+        facts = [("ε", figure(self.cost)), ("δ", figure(self.slack)), _odds(self.cost, self.slack)]
+        return card("Approximate differential privacy", facts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +162,17 @@ class Concentrated:
         """Return what a filter charges."""
         return Cost.concentrated(self.rho, self.slack)
 
+    @property
+    def words(self) -> str:
+        """Return the promise in words."""
+        return f"ρ = {figure(self.rho)}, concentrated" + (
+            f", with δ = {figure(self.slack)}" if self.slack else ""
+        )
+
+    def _repr_html_(self) -> str:
+        facts = [("ρ", figure(self.rho)), *([("δ", figure(self.slack))] if self.slack else [])]
+        return card("Concentrated differential privacy", [*facts, *_at(self, *SHOWN)])
+
 
 @dataclass(frozen=True, slots=True)
 class Profile:
@@ -164,6 +198,14 @@ class Profile:
         """Return what a filter charges: the law's own zCDP, smaller than that of its epsilon alone."""
         return Cost(self.law.pure, self.law.rho, self.law.slack)
 
+    @property
+    def words(self) -> str:
+        """Return the promise in words."""
+        return f"ε = {self.epsilon().words} at δ = 0, and less at larger δ"
+
+    def _repr_html_(self) -> str:
+        return card("The whole law of the privacy loss", _at(self, "0", *SHOWN))
+
     @classmethod
     def of_atoms(cls, *pairs: tuple[tuple[Fraction, Fraction], ...]) -> "Profile":
         """Return the exact profile of a finite mechanism from its neighbouring pairs, each given once."""
@@ -172,3 +214,13 @@ class Profile:
 
 
 Guarantee = Pure | Approximate | Concentrated | Profile
+
+
+def _odds(cost: Fraction, slack: Fraction = Fraction(0)) -> tuple[str, str]:
+    factor = f"{exp(float_up(cost)):.4g}" if cost < 100 else f"exp({figure(cost)})"
+    but = f", but for a chance of {figure(slack)}" if slack else ""
+    return "meaning", f"no event becomes more than {factor} times likelier{but}"
+
+
+def _at(guarantee: Concentrated | Profile, *deltas: str) -> list[tuple[str, str]]:
+    return [(f"ε at δ = {delta}", guarantee.epsilon(delta).words) for delta in deltas]

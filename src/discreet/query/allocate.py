@@ -106,6 +106,11 @@ class Quote:
     advice: object = None
     """Which mechanism would serve best, where a prior and a loss were given; it changes nothing else."""
 
+    def _repr_html_(self) -> str:
+        from discreet.query.quoted import html
+
+        return html(self)
+
     def radius(self, position: int, beta: Fraction) -> Fraction | None:
         """Return how far a measurement's noise reaches in natural units, but for probability beta."""
         share = self.shares[position]

@@ -4,18 +4,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
-from html import escape
 from typing import Any
 
 from discreet.exact.number import Real, probability
 from discreet.ledger.entry import Receipt
+from discreet.markup import table
 from discreet.privacy.adjacency import Unit
 from discreet.query.allocate import Quote
 from discreet.query.formula import Public, measured
+from discreet.query.quoted import price
 from discreet.release.card import card
 from discreet.release.noisy import Noisy
 from discreet.release.table import Row, rows
-from discreet.release.text import price
 from discreet.show.number import format_number
 
 
@@ -119,22 +119,17 @@ class Release:
         return chart
 
     def __str__(self) -> str:
-        from discreet.release.text import table
+        from discreet.release import text
 
-        return table(self)
+        return text.table(self)
 
     def _repr_html_(self) -> str:
-        names = [*self.columns]
-        head = "".join(f"<th>{escape(name)}</th>" for name in names)
-        body = "".join(
-            "<tr>"
-            + "".join(f"<td>{escape(cell_text(c, s))}</td>" for c, s in zip(r.cells, r.spans, strict=True))
-            + "</tr>"
-            for r in self.rows
-        )
+        body = [
+            [cell_text(cell, span) for cell, span in zip(row.cells, row.spans, strict=True)]
+            for row in self.rows
+        ]
         caption = f"{price(self.quote.cost)}; intervals at {float(self.quote.confidence):.0%}"
-        head = f"<caption>{escape(caption)}</caption><thead><tr>{head}</tr></thead>"
-        return f"<table>{head}<tbody>{body}</tbody></table>"
+        return table(self.columns, body, caption=caption)
 
 
 def plain(value: Public | Fraction) -> Any:

@@ -10,7 +10,7 @@ from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.allocate import Share
-from discreet.release.text import price
+from discreet.query.quoted import price
 from discreet.show.number import format_number
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
 from discreet.query.formula import measured
+from discreet.query.quoted import price
 from discreet.release.answer import plain
-from discreet.release.text import price
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release

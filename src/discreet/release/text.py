@@ -1,9 +1,10 @@
-"""A released table for the terminal."""
+"""Released tables and quotes for the terminal."""
 
 from typing import TYPE_CHECKING, Any
 
+from discreet.query.quoted import heads, lines
+
 if TYPE_CHECKING:
-    from discreet.privacy.filter import Cost
     from discreet.query.allocate import Quote
     from discreet.release.answer import Release
 
@@ -33,37 +34,13 @@ def table(release: "Release") -> str:
     return capture.get().rstrip()
 
 
-def price(cost: "Cost") -> str:
-    """Return a cost as people say it: the epsilon where there is one, else the rho, and the delta if any."""
-    from discreet.show.number import format_number
-
-    parts = (
-        [f"rho {format_number(cost.rho)}"]
-        if cost.epsilon is None
-        else [f"epsilon {format_number(cost.epsilon)}"]
-    )
-    return ", ".join(parts + ([f"delta {float(cost.delta):.2g}"] if cost.delta else []))
-
-
 def quote_table(priced: "Quote") -> Any:
     """Return a rich table of a quote: how far off each column may be."""
     from rich.table import Table
 
-    from discreet.query.formula import measured
-    from discreet.show.number import format_number
-
-    sure = f"{float(priced.confidence):.0%}"
     shown = Table(box=None, header_style="bold", pad_edge=False)
-    for title in ("column", f"± at {sure}", "mechanism"):
+    for title in heads(priced):
         shown.add_column(title)
-    for output, expected in zip(priced.checked.columns, priced.expected, strict=True):
-        used = [priced.shares[position] for position in sorted(measured(output.formula))]
-        names = ", ".join(dict.fromkeys(type(share.mechanism).__name__ for share in used)) or "a group key"
-        if expected.radius is not None:
-            error = format_number(expected.radius) if used else ""
-        elif expected.rank is not None:
-            error = f"within {format_number(expected.rank)} rows of the right one"
-        else:
-            error = "known with the answer"
-        shown.add_row(output.name, error, names)
+    for line in lines(priced):
+        shown.add_row(*line)
     return shown

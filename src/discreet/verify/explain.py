@@ -1,6 +1,6 @@
 """Verdicts in words that a student can follow."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from discreet.verify.certificate import Certificate, Part
@@ -176,29 +176,34 @@ def _join(operator: str, parts: list[str]) -> str:
     return f"{operator}({', '.join(parts)})"
 
 
-def counterexample_in_words(witness: Witness) -> str:
-    """Tell a counterexample: the inputs, the event, the probabilities and the loss."""
-    first = ", ".join(f"{k} = {_show(v)}" for k, v in witness.first.items() if not callable(v))
-    second = ", ".join(f"{k} = {_show(v)}" for k, v in witness.second.items() if not callable(v))
-    fixed = ", ".join(f"{k} = {_show(v)}" for k, v in witness.constants.items())
+def counterexample_facts(witness: Witness) -> list[tuple[str, str]]:
+    """Return what a counterexample consists of, each part with its name."""
     how = (
         "computed exactly, with certified sign"
         if witness.method == "exact"
         else f"estimated from samples, confidence {float(witness.confidence):.9f}, as executed on a grid"
     )
     loss = "infinite" if witness.loss == float("inf") else f"at least {witness.loss:.6f}"
-    return "\n".join(
-        [
-            f"With {fixed}:" if fixed else "",
-            f"  first input   {first}",
-            f"  second input  {second}",
-            f"  event         {witness.event}",
-            f"  probability   {_interval(witness.first_probability)} on the first input",
-            f"                {_interval(witness.second_probability)} on the second ({how})",
-            f"  privacy loss  {loss}, claimed {float(witness.epsilon):g}"
-            + (f" with delta {float(witness.delta):g}" if witness.delta else ""),
-        ]
-    ).lstrip("\n")
+    slack = f" with delta {float(witness.delta):g}" if witness.delta else ""
+    fixed = [("with", _values(witness.constants))] if witness.constants else []
+    return [
+        *fixed,
+        ("first input", _values(witness.first)),
+        ("second input", _values(witness.second)),
+        ("event", witness.event),
+        ("probability", f"{_interval(witness.first_probability)} on the first input"),
+        ("", f"{_interval(witness.second_probability)} on the second ({how})"),
+        ("privacy loss", f"{loss}, claimed {float(witness.epsilon):g}{slack}"),
+    ]
+
+
+def counterexample_in_words(witness: Witness) -> str:
+    """Tell a counterexample: the inputs, the event, the probabilities and the loss."""
+    return "\n".join(f"  {name:<14}{text}" for name, text in counterexample_facts(witness))
+
+
+def _values(values: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} = {_show(value)}" for name, value in values.items() if not callable(value))
 
 
 def _interval(bounds: tuple[Fraction, Fraction]) -> str:

@@ -10,11 +10,13 @@ from fractions import Fraction
 from pathlib import Path
 
 from discreet.errors import CertificateError, ParameterError
+from discreet.markup import BAD, GOOD, OPEN, card
 from discreet.verify import finite
 from discreet.verify.candidate import Pair
-from discreet.verify.certificate import Certificate, issue, part
+from discreet.verify.certificate import ARITHMETIC, Certificate, issue, part
 from discreet.verify.check import Checked, parse
 from discreet.verify.checker import check_certificate
+from discreet.verify.explain import counterexample_facts
 from discreet.verify.explore import Quotient, paths, sum_quotients
 from discreet.verify.prove import NoProof, Proof, prove
 from discreet.verify.refute import Event, Predicate, breaks, claimed, entries, mass, refute, witness
@@ -29,6 +31,15 @@ class Proved:
 
     certificate: Certificate
 
+    def _repr_html_(self) -> str:
+        proof = self.certificate
+        facts = [
+            ("claim", proof.claim),
+            ("neighbours", "; ".join(proof.neighbours)),
+            ("proof", f"by {proof.method}, accepted by the independent checker"),
+        ]
+        return card("PROVED", facts, note=ARITHMETIC, colour=GOOD)
+
 
 @dataclass(frozen=True, slots=True)
 class Refuted:
@@ -36,12 +47,18 @@ class Refuted:
 
     witness: Witness
 
+    def _repr_html_(self) -> str:
+        return card("REFUTED", counterexample_facts(self.witness), colour=BAD)
+
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
     """Neither a proof nor a counterexample was found."""
 
     reason: str
+
+    def _repr_html_(self) -> str:
+        return card("UNKNOWN", [("why", self.reason)], colour=OPEN)
 
 
 Verdict = Proved | Refuted | Unknown

@@ -1,0 +1,48 @@
+"""One small voice in HTML, for notebooks and pages: tables and cards in which every word is escaped.
+
+Ink and paper are inherited from the page, so that they read in light and in dark.
+"""
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from html import escape
+
+GOOD, BAD, OPEN = "#009E73", "#D55E00", "#E69F00"
+"""The colours of what was shown, what was refuted, and what is not known."""
+
+LEFT = "text-align:left;vertical-align:top"
+"""How words are set; numbers keep the side that the page gives them."""
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str = "") -> str:
+    """Return a table with a head and a caption."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table>{_caption(caption)}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def card(title: str, facts: Iterable[tuple[str, str]], *, note: str = "", colour: str = "") -> str:
+    """Return a title over named facts; a colour marks the side of a card that passes judgement."""
+    rows = "".join(
+        f'<tr><th style="{LEFT};font-weight:500;padding-right:1.2em">{escape(name)}</th>'
+        f'<td style="{LEFT};white-space:pre-wrap">{escape(value)}</td></tr>'
+        for name, value in facts
+    )
+    side = f' style="border-left:4px solid {colour}"' if colour else ""
+    small = f'<tfoot><tr><td colspan="2" style="{LEFT};opacity:.75">{escape(note)}</td></tr></tfoot>'
+    return f"<table{side}>{_caption(title)}<tbody>{rows}</tbody>{small if note else ''}</table>"
+
+
+def figure(value: int | Fraction) -> str:
+    """Return a number for people: exact where that is short, else rounded to six digits."""
+    exact = Fraction(value)
+    if exact.denominator == 1 and abs(exact) < 10**15:
+        return f"{exact.numerator:,}"
+    rounded = f"{float(exact):.6g}"
+    short = exact.denominator < 1000 and Fraction(rounded) != exact
+    return f"{exact.numerator}/{exact.denominator} ≈ {rounded}" if short else rounded
+
+
+def _caption(text: str) -> str:
+    style = "caption-side:top;text-align:left;font-weight:600;padding-bottom:.3em"
+    return f'<caption style="{style}">{escape(text)}</caption>' if text else ""

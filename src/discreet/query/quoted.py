@@ -1,0 +1,45 @@
+"""A quote in words: what a question costs and how far off each column may be."""
+
+from typing import TYPE_CHECKING
+
+from discreet.markup import table
+from discreet.query.formula import measured
+from discreet.show.number import format_number
+
+if TYPE_CHECKING:
+    from discreet.privacy.filter import Cost
+    from discreet.query.allocate import Quote
+
+
+def price(cost: "Cost") -> str:
+    """Return a cost as people say it: the epsilon where there is one, else the rho, and the delta if any."""
+    first = (
+        f"rho {format_number(cost.rho)}" if cost.epsilon is None else f"epsilon {format_number(cost.epsilon)}"
+    )
+    return f"{first}, delta {float(cost.delta):.2g}" if cost.delta else first
+
+
+def heads(priced: "Quote") -> tuple[str, str, str]:
+    """Return the heads of the table of a quote."""
+    return "column", f"± at {float(priced.confidence):.0%}", "mechanism"
+
+
+def lines(priced: "Quote") -> list[tuple[str, str, str]]:
+    """Return, for each column, its name, how far off it may be, and the mechanisms that measure it."""
+    found = []
+    for output, expected in zip(priced.checked.columns, priced.expected, strict=True):
+        used = [priced.shares[position] for position in sorted(measured(output.formula))]
+        names = ", ".join(dict.fromkeys(type(share.mechanism).__name__ for share in used)) or "a group key"
+        if expected.radius is not None:
+            error = format_number(expected.radius) if used else ""
+        elif expected.rank is not None:
+            error = f"within {format_number(expected.rank)} rows of the right one"
+        else:
+            error = "known with the answer"
+        found.append((output.name, error, names))
+    return found
+
+
+def html(priced: "Quote") -> str:
+    """Return a quote as a table under its price; nothing in it comes from the data."""
+    return table(heads(priced), lines(priced), caption=f"Quote: {price(priced.cost)}; nothing is spent yet")
