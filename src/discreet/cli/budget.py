@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from discreet.ledger import BudgetView, Entry, Ledger, LimitView, Report
-    from discreet.privacy.filter import Budget
 
 BAR = 20
 
@@ -120,11 +119,10 @@ def _show(console: "Console", view: "BudgetView", history: "tuple[Entry, ...]") 
         grid.add_column(heading)
     grid.add_column("used", no_wrap=True)
     for limit in view.limits:
-        plain = (str(limit.scope), _cap(limit.budget), _spent(limit), str(limit.remaining))
-        grid.add_row(*map(escape, plain), _bar(limit))
+        grid.add_row(*map(escape, limit.row), _bar(limit))
     console.print(grid)
     together = view.collusion
-    pooled = f"{_spent(view.limits[0])} so far, {_cap(together.worst)} at the very most."
+    pooled = f"{view.limits[0].paid} so far, {together.worst} at the very most."
     console.print(f"If everybody pools their answers: {pooled}")
     if together.sum_of_limits is not None:
         console.print(f"The analysts' own limits add up to epsilon {float(together.sum_of_limits):g}.")
@@ -172,9 +170,9 @@ def _words(entry: "Entry") -> tuple[str, str, str]:
 
     match entry.event:
         case Created(cap, _, reason):
-            return "opened", "curator", f"cap {_cap(cap)}; {reason}"
+            return "opened", "curator", f"cap {cap}; {reason}"
         case Limited(scope, cap, reason):
-            return "limit set", "curator", f"{scope}: {_cap(cap)}; {reason}"
+            return "limit set", "curator", f"{scope}: {cap}; {reason}"
         case Joined(analyst, reason):
             return "analyst added", "curator", f"{analyst}; {reason}"
         case Left(analyst, reason):
@@ -274,22 +272,3 @@ def _bar(limit: "LimitView") -> str:
     blocks = BAR if share == 1 else min(BAR - 1, max(int(share > 0), round(share * BAR)))
     colour = "red" if share >= 0.9 else "yellow" if share >= 0.6 else "green"
     return f"[{colour}]{'█' * blocks}[/][dim]{'░' * (BAR - blocks)}[/] {100 * share:5.1f} %"
-
-
-def _spent(limit: "LimitView") -> str:
-    """Return what was spent, under the measures in which the limit counts."""
-    from discreet.privacy.filter import PureBudget
-
-    if isinstance(limit.budget, PureBudget) and limit.spent.epsilon is not None:
-        return f"epsilon {float(limit.spent.epsilon):.6g}"
-    return str(limit.spent)
-
-
-def _cap(cap: "Budget") -> str:
-    from discreet.privacy.filter import ApproximateBudget, PureBudget
-
-    match cap:
-        case PureBudget(epsilon):
-            return f"epsilon {float(epsilon):g}"
-        case ApproximateBudget(epsilon, delta):
-            return f"epsilon {float(epsilon):g}, delta {float(delta):g}"

@@ -326,17 +326,9 @@ def _agree(book: Ledger, dataset: str, budget: Budget) -> None:
     capped = book.budget(dataset).limits[0].budget
     if capped != budget:
         raise CatalogError(
-            f"the ledger caps dataset {dataset} at {_show(capped)}, but {_show(budget)} is declared; a cap "
+            f"the ledger caps dataset {dataset} at {capped}, but {budget} is declared; a cap "
             "changes only by an entry of its own: Ledger.set_limit(dataset, EVERYBODY, budget, reason=...)"
         )
-
-
-def _show(budget: Budget) -> str:
-    match budget:
-        case PureBudget(epsilon):
-            return f"epsilon {float(epsilon):g}"
-        case ApproximateBudget(epsilon, delta):
-            return f"epsilon {float(epsilon):g}, delta {float(delta):g}"
 
 
 def declared_budget(catalog: Catalog) -> Budget:
