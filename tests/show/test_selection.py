@@ -31,6 +31,8 @@ def test_shortfalls_are_the_mechanisms_own():
     at = {(row["series"], row["x"]): row["y"] for row in rows}
     assert at["exponential", 0.01] == CHOICE.shortfall("0.01", candidates=5)
     assert at["flip", 0.01] == flip.shortfall("0.01", candidates=5) < at["exponential", 0.01]
+    halves = shortfalls({"exponential": CHOICE}, candidates=5, unit=2).to_dict()["data"]["values"]
+    assert [2 * row["y"] for row in halves] == [row["y"] for row in rows if row["series"] == "exponential"]
 
 
 def test_the_channel_is_drawn_cell_by_cell():

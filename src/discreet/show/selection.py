@@ -77,13 +77,21 @@ def shortfalls(
     mechanisms: Mapping[str, Choice],
     *,
     candidates: int,
+    unit: int = 1,
     title: str = "",
     subtitle: str = "",
     height: int = HEIGHT,
 ) -> alt.LayerChart:
-    """Return, for the worst scores, the shortfall that is exceeded with probability beta, against beta."""
+    """Return, for the worst scores, the shortfall that is exceeded with probability beta, against beta.
+
+    Shortfalls are drawn in multiples of `unit` points of score.
+    """
     rows = [
-        {"beta": beta, "shortfall": mechanism.shortfall(beta, candidates=candidates), "series": name}
+        {
+            "beta": beta,
+            "shortfall": Fraction(mechanism.shortfall(beta, candidates=candidates), unit),
+            "series": name,
+        }
         for name, mechanism in mechanisms.items()
         for beta in (Fraction(1, 2), *(Fraction(d, 10**k) for k in (1, 2, 3, 4) for d in (3, 1)))
     ]
