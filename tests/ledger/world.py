@@ -41,46 +41,45 @@ class Place:
     def is_file(self) -> bool:
         return not self.location.startswith("postgresql:")
 
+    @property
+    def tables(self) -> dict[str, str]:
+        """What {entry}, {head}, {secret} and {meta} are called in statements to this store."""
+        names = {"entry": "entry", "head": "head", "secret": "secret", "meta": "ledger"}
+        return names if self.is_file else {name: f"discreet_{table}" for name, table in names.items()}
+
     def open(self, **options: object) -> Ledger:
         return open_ledger(self.location, **{"key": self.key, "anchor": self.anchor, **options})
 
     def tamper(self, *statements: str) -> None:
-        """Run SQL with all rights on the store but not the key; {entry}, {head} and {meta} are tables."""
+        """Run SQL with all rights on the store but not the key; the tables are named as in `tables`."""
         if self.is_file:
-            names = {"entry": "entry", "head": "head", "meta": "ledger"}
             with sqlite3.connect(self.location) as database:
                 for (name,) in database.execute(
                     "SELECT name FROM sqlite_master WHERE type='trigger'"
                 ).fetchall():
                     database.execute(f"DROP TRIGGER {name}")
                 for statement in statements:
-                    database.execute(statement.format(**names))
+                    database.execute(statement.format(**self.tables))
                 database.commit()
             database.close()
         else:
             import psycopg
 
-            names = {"entry": "discreet_entry", "head": "discreet_head", "meta": "discreet_ledger"}
             with psycopg.connect(self.location) as database:
                 database.execute("SET session_replication_role = replica")
                 for statement in statements:
-                    database.execute(statement.format(**names))
+                    database.execute(statement.format(**self.tables))
 
     def query(self, statement: str) -> list[tuple]:
-        names = (
-            {"entry": "entry", "head": "head"}
-            if self.is_file
-            else {"entry": "discreet_entry", "head": "discreet_head"}
-        )
         if self.is_file:
             database = sqlite3.connect(self.location)
-            found = database.execute(statement.format(**names)).fetchall()
+            found = database.execute(statement.format(**self.tables)).fetchall()
             database.close()
             return found
         import psycopg
 
         with psycopg.connect(self.location) as database:
-            return database.execute(statement.format(**names)).fetchall()
+            return database.execute(statement.format(**self.tables)).fetchall()
 
     def copy(self) -> dict[str, object]:
         """Return everything in the store, as a backup would hold it."""
@@ -89,7 +88,7 @@ class Place:
                 database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             database.close()
             return {"file": Path(self.location).read_bytes()}
-        return {table: self.query(f"SELECT * FROM {{{table}}}") for table in ("entry", "head")}
+        return {table: self.query(f"SELECT * FROM {{{table}}}") for table in ("entry", "head", "secret")}
 
     def restore(self, backup: dict[str, object]) -> None:
         """Put a backup in the place of the store."""

@@ -77,6 +77,8 @@ class NamedStream:
         while pending:
             stored = self.ledger.advance(self.right, first, partial(self._take, pending[:BATCH]))
             found = _within(stored.payload, first, first + len(pending) - 1)
+            if not found:
+                raise LedgerError(f"what stands in the ledger for step {first} is not an answer of it")
             counts += found
             pending, first = pending[len(found) :], first + len(found)
         return tuple(counts)
@@ -114,7 +116,7 @@ class NamedStream:
 
     def card(self) -> str:
         """Return a statement for publication: who is protected, how strongly, with which error."""
-        from discreet.release.text import price
+        from discreet.query.quoted import price
         from discreet.show.number import format_number
 
         widest = sqrt(max(self.counter.variance(step) for step in _sampled(self.length)))
