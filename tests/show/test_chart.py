@@ -65,6 +65,12 @@ def test_small_heat_maps_carry_their_numbers_and_large_ones_do_not():
     assert len(heatmap(large, x="a", y="b", value="v").layer) == 1
 
 
+def test_large_numbers_in_a_heat_map_are_written_out():
+    for largest, form in ((0.25, ".3~g"), (4987, ",.0f")):
+        drawn = heatmap([{"a": 0, "b": 0, "v": 0.1}, {"a": 0, "b": 1, "v": largest}], x="a", y="b", value="v")
+        assert drawn.to_dict()["layer"][1]["encoding"]["text"]["format"] == form
+
+
 def test_a_series_beneath_the_others_is_drawn_once_wide_and_before_them():
     rows = [{"x": x, "y": x, "series": name} for name in ("best", "mine") for x in (0, 1)]
     under, over = lines(rows, x="x", y="y", series="series", beneath="best").to_dict()["layer"]

@@ -209,9 +209,11 @@ def heatmap(
         if diverging
         else alt.condition(f"datum.value > {middle!r}", alt.value(INK), alt.value("white"))
     )
+    # Three digits say enough of a probability, but of a count of thousands they would be 5e+3.
+    form = ",.0f" if max(map(abs, numbers)) >= 1000 else ".3~g"
     return finish(
         alt.layer(
-            cells, base.mark_text(fontSize=11).encode(text=alt.Text("value:Q", format=".3~g"), color=ink)
+            cells, base.mark_text(fontSize=11).encode(text=alt.Text("value:Q", format=form), color=ink)
         ),
         title,
         subtitle,
