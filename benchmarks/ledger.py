@@ -3,7 +3,8 @@
 Both stores sync to the disk under the temporary directory.  A release is `reserve` and `answer`, each
 committed and anchored; a repeat asks what was answered before.  The bare commit is what the disk itself
 allows: one row, one sync, no checks.  Growth is measured in memory, where the disk does not hide the
-processor.
+processor.  A step of a stream is one transaction with its state and its answer; a batch makes a thousand
+steps durable at once.
 """
 
 import multiprocessing
@@ -29,18 +30,23 @@ from discreet.ledger.opening import EVERYTHING
 from discreet.ledger.postgres import PostgresStore
 from discreet.ledger.store import COLUMNS, Identity, stored_values
 from discreet.ledger.turn import Turn, exclusively, take_turn
-from discreet.privacy.filter import Cost, PureBudget
+from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget
+from discreet.release.stream import open_stream
 
 EMPTY = digest(b"")
 ENTRIES = int(os.environ.get("DISCREET_BENCH_ENTRIES", 1_000_000))
 SECONDS = 4.0
 PRICE = Cost.pure("0.001")
+LENGTH = 2**20
+BATCHED = 20_000
 
 
 def main() -> None:
     console = Console()
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as home:
         console.print(speed(Path(home)))
+    with tempfile.TemporaryDirectory(prefix="discreet-bench-") as home:
+        console.print(streams(Path(home)))
     console.print(growth())
 
 
@@ -67,6 +73,64 @@ def speed(disk: Path) -> Table:
     finally:
         server.close()
     return grid
+
+
+def streams(disk: Path) -> Table:
+    """Return how fast streams of 2**20 steps advance, what a step adds to the store, and what to memory."""
+    grid = Table(title=f"Streams of {LENGTH:,} steps on disk", title_justify="left")
+    for heading in (
+        "store",
+        "counter",
+        "steps/s",
+        "median ms",
+        "99 % ms",
+        "in batches/s",
+        "bytes a step",
+        "MB",
+    ):
+        grid.add_column(heading, justify="left" if heading in ("store", "counter") else "right")
+    disk.chmod(0o755)
+    (disk / "server").mkdir()
+    server = Server(disk / "server")
+    try:
+        with server_place(server) as remote:
+            for place in (Place(str(disk / "s.ledger"), disk / "s.anchor"), remote):
+                with place.open() as ledger:
+                    ledger.create_dataset("clinic", ApproximateBudget(10**3, "1e-9"), reason="benchmark")
+                    for budget in (PureBudget(1), ApproximateBudget(1, "1e-9")):
+                        name = "SQLite" if place.is_file else "PostgreSQL"
+                        grid.add_row(name, *_stream_figures(place, ledger, budget))
+    finally:
+        server.close()
+    return grid
+
+
+def _stream_figures(place: Place, ledger: Ledger, budget: Budget) -> tuple[str, ...]:
+    kind = type(budget).__name__
+    stream = open_stream(ledger, budget, "clinic", "p", "a", kind, length=LENGTH, epsilon=1, contribution=1)
+    stream.extend([1] * 1000, first=1)
+    steps = count(stream.steps + 1)
+    held, stored = _resident(), _stored_bytes(place)
+    waits, elapsed = _timed(lambda: stream.add(1, step=next(steps)))
+    size = (_stored_bytes(place) - stored) / len(waits)
+    begin, first = time.perf_counter(), stream.steps + 1
+    stream.extend([1] * BATCHED, first=first)
+    batched = BATCHED / (time.perf_counter() - begin)
+    grown = (_resident() - held) / 2**20
+    figures = _figures(waits, elapsed)
+    return type(stream.counter).__name__, *figures, f"{batched:.0f}", f"{size:.0f}", f"{grown:+.1f}"
+
+
+def _resident() -> int:
+    """Return the memory that this process holds."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _stored_bytes(place: Place) -> int:
+    """Return the size of all entries."""
+    size = "length(body) + length(previous) + length(mac) + coalesce(length(payload), 0)"
+    return int(place.query(f"SELECT sum({size}) FROM {{entry}}")[0][0])
 
 
 def bare_commit(path: Path) -> Callable[[], object]:

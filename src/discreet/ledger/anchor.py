@@ -101,7 +101,7 @@ class FileAnchor:
             if marks.reach(dataset, mark):
                 return
             pending = [*found.last]
-            if not _marks([*found.synced, *pending], self.path).reach(dataset, mark):
+            if not pending or not _marks([*found.synced, *pending], self.path).reach(dataset, mark):
                 pending.append(_line(dataset, mark))
             if len(found.synced) > LINES + len(marks.heads):
                 self._rewrite(_marks([*found.synced, *pending], self.path))
