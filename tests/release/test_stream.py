@@ -281,8 +281,13 @@ def test_a_stored_stream_of_an_unknown_form_is_refused(session):
         module._continued(session.ledger, "visits", changed)
 
 
-def test_the_chart_shows_what_was_released(session, tmp_path):
+def test_the_chart_shows_what_was_released(session, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "DRAWN", 10)
     stream = session.stream("visits", **BEGIN)
-    stream.extend([1] * 20, first=1)
+    counts = stream.extend([1] * 35, first=1)
+    drawn = stream.plot().to_dict()
+    (rows,) = drawn["datasets"].values() if "datasets" in drawn else [drawn["data"]["values"]]
+    assert [row["x"] for row in rows] == list(range(2, 36, 3))
+    assert rows[-1]["y"] == counts[-1].value
     stream.plot(str(tmp_path / "visits.svg"))
     assert (tmp_path / "visits.svg").read_text().startswith("<svg")

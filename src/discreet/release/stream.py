@@ -47,6 +47,9 @@ BATCH = 1000
 """How many steps are made durable by one transaction, while other writers wait."""
 
 LONGEST_NAME = 100
+DRAWN = 300
+"""About how many steps a chart shows."""
+
 ROOM = 24
 """The characters a number of a stored state may take, so that its size tells nothing about the numbers."""
 
@@ -137,10 +140,15 @@ class NamedStream:
         return "\n".join(lines)
 
     def plot(self, path: str | None = None) -> Any:
-        """Return a chart of everything released so far, saved to `path` when given."""
+        """Return a chart of what was released so far, saved to `path` when given.
+
+        Of many steps it shows some hundreds, evenly spaced and up to the last one.
+        """
         from discreet.workload.picture import draw_stream
 
-        chart = draw_stream(self.released(), title=f"{self.name}, a running count")
+        counts = self.released()
+        shown = counts[:: -max(1, len(counts) // DRAWN)][::-1]
+        chart = draw_stream(shown, title=f"{self.name}, a running count")
         if path is not None:
             from discreet.show.save import save
 
