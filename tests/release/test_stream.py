@@ -269,6 +269,7 @@ def test_the_card_says_whom_the_stream_protects(session):
     stream = session.stream("visits", **BEGIN)
     assert "adds at most 2 to all steps together" in stream.card()
     assert "epsilon 1, for the whole stream" in stream.card()
+    assert "<th" in stream._repr_html_()
     assert "each single event" in session.stream("calls", length=5, epsilon="0.5", contribution=1).card()
 
 

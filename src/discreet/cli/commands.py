@@ -12,6 +12,7 @@ from discreet.cli.init import init
 from discreet.cli.mechanism import mechanism
 from discreet.cli.optimal import optimal
 from discreet.cli.query import query
+from discreet.cli.stream import stream
 from discreet.cli.verify import verify
 from discreet.cli.workload import workload
 
@@ -25,6 +26,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "mechanism": mechanism,
     "optimal": optimal,
     "query": query,
+    "stream": stream,
     "verify": verify,
     "workload": workload,
 }

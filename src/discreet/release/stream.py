@@ -119,25 +119,34 @@ class NamedStream:
 
     def card(self) -> str:
         """Return a statement for publication: who is protected, how strongly, with which error."""
+        facts = [f"- **{name}**: {words}." for name, words in self._facts()]
+        return "\n".join([f"### {self._title}", "", *facts])
+
+    def _repr_html_(self) -> str:
+        from discreet.markup import card
+
+        return card(self._title, self._facts())
+
+    @property
+    def _title(self) -> str:
+        return f"{self.right.dataset}: a differentially private running count"
+
+    def _facts(self) -> list[tuple[str, str]]:
         from discreet.query.quoted import price
         from discreet.show.number import format_number
 
         widest = sqrt(max(self.counter.variance(step) for step in _sampled(self.length)))
         whom = (
-            "each single event, whose absence would change one count by 1"
+            "each single event, but not somebody who takes part in several"
             if self.contribution == 1
             else f"each person who adds at most {self.contribution} to all steps together"
         )
-        lines = [
-            f"### {self.right.dataset}: a differentially private running count",
-            "",
-            f"Stream: `{self.name}`, {self.steps} of {self.length} steps released",
-            "",
-            f"- **Protects** {whom}: all counts together would have been almost as likely without them.",
-            f"- **Strength**: {price(self.cost)}, for the whole stream, however many steps are taken.",
-            f"- **Error**: every count is off by {format_number(widest)} or less, as a standard deviation.",
+        return [
+            ("Stream", f"{self.name}, {self.steps} of {self.length} steps released"),
+            ("Protects", f"{whom}; all counts together would have been almost as likely without them"),
+            ("Strength", f"{price(self.cost)}, for the whole stream, however many steps are taken"),
+            ("Error", f"every count is off by {format_number(widest)} or less, as a standard deviation"),
         ]
-        return "\n".join(lines)
 
     def plot(self, path: str | None = None) -> Any:
         """Return a chart of what was released so far, saved to `path` when given.
