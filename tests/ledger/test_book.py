@@ -6,7 +6,7 @@ import pytest
 from tests.ledger.world import Place, ask
 
 from discreet.errors import BudgetError, ConflictError, LedgerError, ParameterError
-from discreet.ledger import EVERYBODY, Granted, Receipt, Scope, Stored
+from discreet.ledger import EVERYBODY, Granted, Receipt, Scope, Stored, open_ledger
 from discreet.ledger.entry import Answered, Closed, Created, Failed, Joined, Limited, Reserved, Retried
 from discreet.privacy.filter import ApproximateBudget, Cost, PureBudget, below_grid
 
@@ -344,3 +344,16 @@ def test_failed_event_type_is_recorded(place: Place):
         ledger.create_dataset("clinic", PureBudget(1), reason="opened")
         ledger.fail(ledger.reserve(ask("a")), "engine-error")
         assert ledger.history("clinic")[-1].event == Failed(2, "engine-error")
+
+
+def test_a_ledger_named_by_a_relative_path_survives_a_change_of_directory(tmp_path, monkeypatch):
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for variable in ("DISCREET_LEDGER_KEY", "DISCREET_LEDGER_ANCHOR"):
+        monkeypatch.delenv(variable, raising=False)
+    with open_ledger("clinic.ledger") as ledger:
+        ledger.create_dataset("clinic", PureBudget(1), reason="opened")
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        ledger.answer(ledger.reserve(ask("a")), b"1")
+        assert spent(ledger) == Fraction(1, 10)
+    assert not list((tmp_path / "elsewhere").iterdir())

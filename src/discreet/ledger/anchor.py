@@ -71,7 +71,7 @@ class FileAnchor:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.absolute()  # the process may change its directory while the ledger is open
 
     def __str__(self) -> str:
         return str(self.path)

@@ -72,7 +72,7 @@ class SqliteStore:
     """A ledger's tables in a local file, for any number of processes on one machine."""
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path = path.absolute()  # the process may change its directory while the file is open
         self.name = str(path)
         self._leases: dict[str, int] = {}
         try:

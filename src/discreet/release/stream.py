@@ -19,7 +19,7 @@ process, it returns what was released and counts nothing twice, whatever increme
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import partial
 from math import sqrt
@@ -59,10 +59,10 @@ class NamedStream:
     """A stream of a dataset that is open in this process; use `Session.stream`."""
 
     name: str
-    counter: Counter
+    counter: Counter = field(repr=False)
     contribution: int
-    ledger: Ledger
-    right: Streaming
+    ledger: Ledger = field(repr=False)
+    right: Streaming = field(repr=False)
 
     def add(self, increment: int, *, step: int) -> Count:
         """Take a step and release the running count; a step taken before returns what it released then."""
@@ -119,8 +119,9 @@ class NamedStream:
 
     def card(self) -> str:
         """Return a statement for publication: who is protected, how strongly, with which error."""
-        facts = [f"- **{name}**: {words}." for name, words in self._facts()]
-        return "\n".join([f"### {self._title}", "", *facts])
+        facts = [*self._facts(), ("Progress", f"{self.steps} steps released")]
+        lines = [f"- **{name}**: {words}." for name, words in facts]
+        return "\n".join([f"### {self._title}", "", *lines])
 
     def _repr_html_(self) -> str:
         from discreet.markup import card
@@ -142,7 +143,7 @@ class NamedStream:
             else f"each person who adds at most {self.contribution} to all steps together"
         )
         return [
-            ("Stream", f"{self.name}, {self.steps} of {self.length} steps released"),
+            ("Stream", f"{self.name}, of at most {self.length} steps"),
             ("Protects", f"{whom}; all counts together would have been almost as likely without them"),
             ("Strength", f"{price(self.cost)}, for the whole stream, however many steps are taken"),
             ("Error", f"every count is off by {format_number(widest)} or less, as a standard deviation"),
