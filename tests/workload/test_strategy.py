@@ -49,13 +49,25 @@ def test_rounding_keeps_the_strategy_to_the_bits_asked_for():
     assert np.abs(strategy.rows).max() == 2**16
 
 
-def test_measuring_refuses_floats_the_wrong_size_and_overflow():
-    with pytest.raises(ParameterError, match="integer counts"):
+def test_measuring_refuses_floats_and_the_wrong_size():
+    with pytest.raises(ParameterError, match="integers"):
         measure_exactly(Wavelet(2), np.array([0.5, 1.0]))
     with pytest.raises(ParameterError, match="2 cells"):
         measure_exactly(Wavelet(2), np.array([1, 2, 3]))
-    with pytest.raises(ParameterError, match="64 bits"):
-        measure_exactly(Dense("big", np.array([[2**30]])), np.array([2**40]))
+
+
+@pytest.mark.parametrize("counts", [[2**40, 3], [2**90, -3], [-(2**61), 2**61]])
+def test_measuring_is_exact_however_large_the_counts_are(counts):
+    """Whether integers fit into 64 bits depends on the data, so it must not decide on an answer."""
+    rows = np.array([[2**30, 1], [-1, 2**20]])
+    held = np.array(counts, dtype=object if max(counts) > 2**62 else np.int64)
+    dense = measure_exactly(Dense("big", rows), held)
+    assert dense.tolist() == [2**30 * counts[0] + counts[1], -counts[0] + 2**20 * counts[1]]
+    assert measure_exactly(Wavelet(2), held).tolist().count(sum(counts)) >= 1
+    squared = measure_exactly(
+        Kronecker((Dense("a", rows), Dense("b", rows))), np.array([*counts, *counts], dtype=object)
+    )
+    assert squared.tolist() == [one * other for one in (2**30 + 1, 2**20 - 1) for other in dense.tolist()]
 
 
 def test_a_strategy_cannot_be_changed_after_its_sensitivity_was_computed():

@@ -14,6 +14,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query import function, rewrite
 from discreet.query.claim import claim
+from discreet.query.distribution import Cells, cells
 from discreet.query.fixed import bounds, units
 from discreet.query.formula import Constant, Formula, Noisy, Operation
 from discreet.query.kind import Typed, Whole, domain
@@ -57,9 +58,19 @@ class Measuring:
                 return Noisy(self._quantile(aggregate))
             case "mode":
                 return Noisy(self._mode(aggregate))
+            case "cdf" | "histogram" | "quantiles":
+                # The cell of the argument is a group key, so rows without a value are left out already.
+                return Noisy(self.count(aggregate.where))
         raise QueryError(
             aggregate.function.upper(), "is not supported", "use COUNT, SUM, AVG, VARIANCE, MEDIAN or MODE"
         )
+
+    def cells(self, aggregate: Aggregate, place: int) -> Cells:
+        """Return the cells of a distribution, which are one more group key in this place."""
+        typed, auto = self._argument(replace(aggregate, where=None))
+        found = cells(aggregate, typed, auto, place)
+        self._clamped(aggregate, *bounds(aggregate.function, typed.kind, auto))
+        return found
 
     def count(self, where: Scalar | None = None) -> int:
         """Add the count of rows."""

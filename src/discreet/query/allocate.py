@@ -28,13 +28,35 @@ from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.filter import Cost, below_grid, pure_within
+from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.privacy.zcdp import largest_rho
-from discreet.query.formula import Formula, Noisy, Operation, Public, Span, measured, span
-from discreet.query.measure import Checked, Measured, Measurement, ModeChoice, Private, QuantileChoice, Sort
+from discreet.query.formula import (
+    Formula,
+    Noisy,
+    Operation,
+    Public,
+    Span,
+    evaluate,
+    exactly,
+    measured,
+    span,
+)
+from discreet.query.joint import Together, statements, together
+from discreet.query.measure import (
+    Checked,
+    Classes,
+    Measured,
+    Measurement,
+    ModeChoice,
+    Private,
+    QuantileChoice,
+    Running,
+    Sets,
+    Sort,
+)
 from discreet.query.plan import given
 from discreet.query.render import render
-from discreet.query.rewrite import statements
 
 Noise: TypeAlias = Geometric | Staircase | Gaussian
 Choice: TypeAlias = Exponential | PermuteAndFlip
@@ -74,8 +96,14 @@ class Share:
     """One measurement with the mechanism that will release it; `offset` is the inward aim of an extreme."""
 
     measured: Measured
-    mechanism: Noise | Choice | Threshold
+    mechanism: Noise | Choice | Threshold | Together
     offset: int = 0
+
+    @property
+    def name(self) -> str:
+        """What to call the mechanism."""
+        made = self.mechanism
+        return made.name if isinstance(made, Together) else type(made).__name__
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +139,17 @@ class Quote:
 
         return html(self)
 
-    def radius(self, position: int, beta: Fraction) -> Fraction | None:
-        """Return how far a measurement's noise reaches in natural units, but for probability beta."""
+    def radius(self, position: int, beta: Fraction, key: tuple[Public, ...] | None = None) -> Fraction | None:
+        """Return how far a measurement's noise reaches in natural units, but for probability beta.
+
+        Where groups are measured together it depends on the group; without a key it is that of the worst.
+        """
         share = self.shares[position]
         match share.measured, share.mechanism:
             case Measurement() as measurement, (Geometric() | Staircase() | Gaussian()) as noise:
                 return Fraction(noise.radius(beta), measurement.scale)
+            case Measurement() as measurement, Together() as joint:
+                return joint.radius(beta, key) / measurement.scale
             case _:
                 return None
 
@@ -172,6 +205,8 @@ def _priced(
 
 def _share(checked: Checked, position: int, price: Price, delta: Fraction) -> Share:
     measurement = checked.measurements[position]
+    if isinstance(checked.keys, Sets | Running | Classes) and isinstance(measurement, Measurement):
+        return Share(measurement, together(checked.keys, measurement, _promise(price)))
     if isinstance(checked.keys, Private) and position == checked.keys.people:
         groups = given(measurement.sensitivity.l0)
         return Share(measurement, Threshold.calibrate(epsilon=_pure(price), delta=delta, groups=groups))
@@ -213,6 +248,16 @@ def noise_for(measurement: Measurement, price: Price) -> Noise:
                 if steps.mean_error < plain.mean_error:
                     return steps
             return plain
+        case _:
+            assert_never(price)
+
+
+def _promise(price: Price) -> Pure | Concentrated:
+    match price:
+        case PurePrice(epsilon):
+            return Pure(epsilon)
+        case RhoPrice(rho):
+            return Concentrated(rho)
         case _:
             assert_never(price)
 
@@ -265,6 +310,8 @@ def _charge(shares: tuple[Share, ...], price: Price, delta: Fraction) -> Cost:
 def _spent(share: Share) -> Cost:
     change = share.measured.sensitivity
     match share.mechanism:
+        case Together():
+            return share.mechanism.cost
         case Geometric() | Staircase() | Gaussian():
             return share.mechanism.guarantee(change).price()
         case Threshold():
@@ -286,6 +333,8 @@ def _expected(priced: Quote, name: str, formula: Formula) -> Expected:
         case Noisy(position):
             share = priced.shares[position]
             beta = 1 - priced.confidence
+            if isinstance(priced.checked.keys, Running) and priced.checked.keys.levels:
+                return Expected(name, rank=priced.radius(position, beta))
             match share.measured, share.mechanism:
                 case (QuantileChoice() | ModeChoice()) as choice, (
                     Exponential() | PermuteAndFlip()
@@ -385,11 +434,11 @@ def interval(
     """
     positions = measured(formula)
     if not positions:
-        return span(formula, key, {})
+        return exactly(evaluate(formula, key, {}))
     beta = (1 - (priced.confidence if confidence is None else confidence)) / len(positions)
     spans: dict[int, Span] = {}
     for position in positions:
-        radius, value = priced.radius(position, beta), noisy[position]
+        radius, value = priced.radius(position, beta, key), noisy[position]
         spans[position] = (None, None)
         if radius is not None and isinstance(value, int | Fraction):
             low, high = Fraction(value) - radius, Fraction(value) + radius

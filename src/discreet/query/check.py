@@ -4,12 +4,15 @@ Everything here is a function of the question and the declarations; the data is 
 refusal reveals nothing.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import TypeGuard
 
 from discreet.errors import QueryError
 from discreet.query import catalog as declared
-from discreet.query import function, rewrite
+from discreet.query import distribution, function, joint
 from discreet.query.aggregate import Measuring
+from discreet.query.distribution import Cells
 from discreet.query.formula import Constant, Formula, Key, Operation
 from discreet.query.kind import Day, Moment, Nothing, Opaque, Real, domain, word
 from discreet.query.limit import Bounding
@@ -17,12 +20,15 @@ from discreet.query.lineage import Lineage, condition, names, resolve, trace
 from discreet.query.measure import (
     Checked,
     Declared,
+    Joint,
     KeyColumn,
     Keys,
     Measurement,
     Ordering,
     Output,
     Private,
+    Running,
+    Sets,
     Sort,
 )
 from discreet.query.plan import (
@@ -38,6 +44,7 @@ from discreet.query.plan import (
     Scalar,
     aggregates,
     conjunction,
+    given,
     walk,
 )
 
@@ -139,9 +146,12 @@ class _Reading:
     block: Block
     columns: tuple[KeyColumn, ...]
     measuring: Measuring
+    labels: Mapping[str, Formula]
 
     def formula(self, scalar: Scalar, clause: str) -> Formula:
         """Return a clause as a formula over released values."""
+        if isinstance(scalar, Column) and scalar.relation is None and scalar.name in self.labels:
+            return self.labels[scalar.name]
         if not aggregates(scalar):
             found = self._key(scalar)
             if found is not None:
@@ -221,25 +231,28 @@ def _keys(scope: Lineage, block: Block) -> tuple[KeyColumn, ...]:
 def _question(scope: Lineage, block: Block) -> Checked:
     where = None if block.where is None else condition(block.where, scope, "WHERE")
     columns = _keys(scope, block)
-    private = any(column.values is None for column in columns)
-    size = None if private else Declared(columns).size
-    if size is not None and size > GROUP_LIMIT:
-        raise QueryError(
-            "GROUP BY", f"has more than {GROUP_LIMIT} declared groups", "group by fewer or coarser columns"
-        )
+    spread = _distribution(block)
+    if (spread is not None and spread.function != "histogram") or block.sets is not None:
+        # Limits per group are for groups that do not overlap; the total limits these.
+        scope = replace(scope, groups=None, per_group=None)
     asked = frozenset(
         part for scalar in _asked(block) for part in walk(scalar) if isinstance(part, Aggregate)
     )
-    bounding = Bounding(scope, size)
+    bounding = Bounding(scope, None)
     measuring = Measuring(bounding, asked)
-    reading = _Reading(scope, block, columns, measuring)
-    outputs = tuple(Output(item.name, reading.formula(item.scalar, "SELECT")) for item in block.items)
+    cells = None if spread is None else measuring.cells(spread, len(columns))
+    columns = columns if cells is None else (*columns, cells.column)
+    if all(column.values is not None for column in columns):
+        measuring.bounding = bounding = Bounding(scope, Declared(columns).size)
+    shown = {} if cells is None or spread is None else _labels(spread, cells, block)
+    reading = _Reading(scope, block, columns, measuring, shown)
+    outputs = _outputs(block, reading, spread)
     having = None if block.having is None else reading.formula(block.having, "HAVING")
     order = tuple(
         Ordering(reading.formula(term.scalar, "ORDER BY"), term.descending, term.nulls_first)
         for term in block.order
     )
-    keys: Keys = Private(columns, measuring.selector()) if private else Declared(columns)
+    keys = _groups(block, columns, measuring, spread)
     if not measuring.found:
         raise QueryError(
             "SELECT", "asks for nothing that depends on the data", "add an aggregate such as COUNT(*)"
@@ -261,7 +274,105 @@ def _question(scope: Lineage, block: Block) -> Checked:
         canonical="",
         notes=tuple(dict.fromkeys(measuring.notes)),
     )
-    return replace(checked, canonical=rewrite.canonical(checked))
+    return replace(checked, canonical=joint.canonical(checked))
+
+
+def _distribution(block: Block) -> Aggregate | None:
+    """Return the question's CDF, HISTOGRAM or QUANTILES, which must be its only aggregate."""
+    found = [item.scalar for item in block.items if _spreads(item.scalar)]
+    hidden = [
+        part for scalar in _asked(block) for part in walk(scalar) if _spreads(part) and part not in found
+    ]
+    if hidden:
+        raise QueryError(
+            hidden[0].function.upper(),
+            "has many values, so nothing can be computed from it here",
+            "select it as a column of its own",
+        )
+    if not found:
+        return None
+    only = found[0]
+    others = [item for item in block.items if item.scalar != only and aggregates(item.scalar)]
+    if others or len(found) > 1 or block.sets is not None:
+        raise QueryError(
+            only.function.upper(),
+            "has a row for each of its values, so it stands alone among aggregates",
+            "ask for the others in a question of their own, or in one batch",
+        )
+    return only
+
+
+def _spreads(scalar: Scalar) -> TypeGuard[Aggregate]:
+    return isinstance(scalar, Aggregate) and scalar.function in distribution.KINDS
+
+
+def _labels(spread: Aggregate, cells: Cells, block: Block) -> dict[str, Formula]:
+    """Return the columns that say which value of a distribution a row is about."""
+    match spread.function:
+        case "histogram":
+            labels = {f"{cells.name}_from": cells.low, f"{cells.name}_to": cells.high}
+        case "cdf":
+            labels = {cells.name: cells.high}
+        case _:
+            labels = {"level": Key(len(block.group))}
+    taken = {item.name.lower() for item in block.items}
+    return {name if name.lower() not in taken else f"{name}_cell": label for name, label in labels.items()}
+
+
+def _outputs(block: Block, reading: "_Reading", spread: Aggregate | None) -> tuple[Output, ...]:
+    found: list[Output] = []
+    for item in block.items:
+        if spread is not None and item.scalar == spread:
+            found += [Output(name, label) for name, label in reading.labels.items()]
+        found.append(Output(item.name, reading.formula(item.scalar, "SELECT")))
+    return tuple(found)
+
+
+def _groups(
+    block: Block,
+    columns: tuple[KeyColumn, ...],
+    measuring: Measuring,
+    spread: Aggregate | None,
+) -> Keys:
+    """Return the groups of a question, refusing overlapping ones that cannot be measured together."""
+    unknown = [column for column in columns if column.values is None]
+    running = spread is not None and spread.function != "histogram"
+    if not running and block.sets is None:
+        keys: Keys = Private(columns, measuring.selector()) if unknown else Declared(columns)
+        return _sized(keys) if isinstance(keys, Declared) else keys
+    clause = "GROUP BY" if spread is None else spread.function.upper()
+    if unknown:
+        raise QueryError(
+            f"{clause}, {unknown[0].name}",
+            "groups that overlap cannot be found in the data",
+            f"declare values for {unknown[0].name} in the manifest",
+        )
+    for measured in measuring.found:
+        linear = isinstance(measured, Measurement) and measured.sort in (Sort.ROWS, Sort.SUM)
+        if not linear and not (
+            isinstance(measured, Measurement)
+            and measured.sort is Sort.PEOPLE
+            and measuring.bounding.scope.bound == 1
+        ):
+            raise QueryError(
+                f"{clause}, {measured.name}",
+                "does not add up over groups that overlap",
+                "use COUNT(*), SUM or AVG there, and ask for the rest without CUBE, ROLLUP or GROUPING SETS",
+            )
+    if spread is not None:
+        return _sized(Running(columns, spread.levels))
+    return _sized(Sets(columns, given(block.sets)))
+
+
+def _sized(keys: Declared | Joint) -> Keys:
+    """Return groups that are not too many to be written down."""
+    tables = () if isinstance(keys, Declared) else joint.tables(keys)
+    sizes = [joint.cells(keys, chosen).size for chosen in tables if not isinstance(keys, Declared)]
+    if max(keys.size, *sizes, 0) > GROUP_LIMIT:
+        raise QueryError(
+            "GROUP BY", f"has more than {GROUP_LIMIT} declared groups", "group by fewer or coarser columns"
+        )
+    return keys
 
 
 OPERATIONS = frozenset(

@@ -155,7 +155,7 @@ def span(formula: Formula, key: Sequence[Public], spans: Mapping[int, Span]) -> 
         case Constant(int() | Fraction() as value):
             return Fraction(value), Fraction(value)
         case Key(position):
-            return _exactly(key[position])
+            return exactly(key[position])
         case Noisy(position):
             return spans[position]
         case Operation(name, arguments):
@@ -163,7 +163,8 @@ def span(formula: Formula, key: Sequence[Public], spans: Mapping[int, Span]) -> 
     raise AssertionError("formulas are constants, keys, measurements or operations")
 
 
-def _exactly(value: Public) -> Span:
+def exactly(value: Public) -> Span:
+    """Return the interval of a value that is known: a number is its own, anything else has none."""
     if isinstance(value, int | Fraction) and not isinstance(value, bool):
         return Fraction(value), Fraction(value)
     return None, None

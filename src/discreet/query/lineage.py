@@ -254,6 +254,12 @@ def _nested(nested: Nested, catalog: declared.Catalog, fresh: Names) -> Lineage:
     block, alias = nested.block, nested.alias
     if nested.name is not None and catalog.table(nested.name) is not None:
         raise QueryError(f"WITH {nested.name}", "shadows a declared table", "give it another name")
+    if block.sets is not None:
+        raise QueryError(
+            "GROUP BY in a subquery",
+            "CUBE, ROLLUP and GROUPING SETS put one row of a person into several groups",
+            "use them in the outermost SELECT",
+        )
     own = next(fresh)
     inner = trace(block.source, catalog, fresh)
     where = None if block.where is None else _condition(block.where, inner, "WHERE")

@@ -18,7 +18,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.claim import Contribution
 from discreet.query.formula import Formula, Public
-from discreet.query.plan import Scalar
+from discreet.query.plan import Among, Literal, Scalar
 from discreet.query.statement import Source
 
 WEIGHT = 2**16
@@ -158,12 +158,20 @@ Measured: TypeAlias = Measurement | QuantileChoice | ModeChoice
 
 @dataclass(frozen=True, slots=True)
 class KeyColumn:
-    """One GROUP BY term: its name, the scalar that computes it, and its declared values if it has them."""
+    """One GROUP BY term: its name, the scalar that computes it, and its declared values if it has them.
+
+    Where the values number cells of a distribution, `ends` are the first and last value of a cell.
+    """
 
     name: str
     scalar: Scalar
     values: tuple[Public, ...] | None
     day: bool = False
+    ends: tuple[Formula, Formula] | None = None
+
+    def admits(self) -> Scalar:
+        """Return the condition that a row's key is one of the declared values."""
+        return Among(self.scalar, tuple(Literal(value) for value in self.values or ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +204,74 @@ class Private:
     people: int
 
 
-Keys: TypeAlias = Declared | Private
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """Public groups by several sets of columns at once; a column that a set leaves out is NULL there."""
+
+    columns: tuple[KeyColumn, ...]
+    sets: tuple[tuple[int, ...], ...]
+
+    @property
+    def size(self) -> int:
+        """The number of groups of all sets together."""
+        return sum(Declared(self.of(chosen)).size for chosen in self.sets)
+
+    def of(self, chosen: tuple[int, ...]) -> tuple[KeyColumn, ...]:
+        """Return the columns of one set."""
+        return tuple(self.columns[position] for position in chosen)
+
+    def product(self) -> tuple[tuple[Public, ...], ...]:
+        """Return every group key, set by set."""
+        found = []
+        for chosen in self.sets:
+            for key in Declared(self.of(chosen)).product():
+                held = dict(zip(chosen, key, strict=True))
+                found.append(tuple(held.get(position) for position in range(len(self.columns))))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Public groups whose last column is ordered: a group holds everything up to its value.
+
+    With `levels` the answer is not the running counts but the values at which they reach these shares of the
+    whole.
+    """
+
+    columns: tuple[KeyColumn, ...]
+    levels: tuple[Fraction, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        return Declared(self.columns).size
+
+    def product(self) -> tuple[tuple[Public, ...], ...]:
+        """Return every group key, sorted by column."""
+        return Declared(self.columns).product()
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Public groups that are unions of cells: rows fall into one cell each, and a group lists its cells."""
+
+    columns: tuple[KeyColumn, ...]
+    groups: tuple[frozenset[int], ...]
+
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        return len(self.groups)
+
+    def product(self) -> tuple[tuple[Public, ...], ...]:
+        """Return every group key: its number."""
+        return tuple((place,) for place in range(len(self.groups)))
+
+
+Joint: TypeAlias = Sets | Running | Classes
+"""Public groups that overlap: one row counts in several, so they are measured together."""
+
+Keys: TypeAlias = Declared | Private | Joint
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,13 +55,19 @@ class Among:
 
 @dataclass(frozen=True, slots=True)
 class Aggregate:
-    """One statistic of a set of rows: `parameter` is the level of a quantile, `where` a FILTER clause."""
+    """One statistic of a set of rows: `parameter` is the level of a quantile, `where` a FILTER clause.
+
+    A distribution (`cdf`, `histogram`, `quantiles`) has one value for each of many places: `cells` is how
+    many equal parts the argument's interval is cut into, or the edges between them; `levels` are the quantiles.
+    """
 
     function: str
     argument: "Scalar | None" = None
     distinct: bool = False
     parameter: Fraction | None = None
     where: "Scalar | None" = None
+    cells: int | tuple[Fraction, ...] | None = None
+    levels: tuple[Fraction, ...] = ()
 
 
 Scalar: TypeAlias = Literal | Column | Call | Case | Among | Aggregate
@@ -116,7 +122,10 @@ Relation: TypeAlias = Scan | Nested | Join
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One SELECT; `items` is empty for SELECT * of a relation."""
+    """One SELECT; `items` is empty for SELECT * of a relation.
+
+    `sets` are the grouping sets, as positions in `group`; None stands for the one set of all terms.
+    """
 
     source: Relation
     items: tuple[Item, ...]
@@ -126,6 +135,7 @@ class Block:
     order: tuple[Order, ...] = ()
     limit: int | None = None
     distinct: bool = False
+    sets: tuple[tuple[int, ...], ...] | None = None
 
 
 def given(value: Any) -> Any:

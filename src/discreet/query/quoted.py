@@ -29,7 +29,7 @@ def lines(priced: "Quote") -> list[tuple[str, str, str]]:
     found = []
     for output, expected in zip(priced.checked.columns, priced.expected, strict=True):
         used = [priced.shares[position] for position in sorted(measured(output.formula))]
-        names = ", ".join(dict.fromkeys(type(share.mechanism).__name__ for share in used)) or "a group key"
+        names = ", ".join(dict.fromkeys(share.name for share in used)) or "a group key"
         if expected.radius is not None:
             error = format_number(expected.radius) if used else ""
         elif expected.rank is not None:

@@ -1,6 +1,7 @@
 """SQL expressions to scalars of the plan: every node class and every attribute is listed, or refused."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import date, datetime
 from difflib import get_close_matches
 from fractions import Fraction
@@ -9,7 +10,7 @@ from typing import Any, NoReturn
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, aggregates
+from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, aggregates, constant
 
 _BINARY: dict[type[exp.Expr], str] = {
     exp.Add: "add",
@@ -284,7 +285,7 @@ def _filter(node: exp.Expr) -> Scalar:
     if not isinstance(inner, Aggregate):
         raise QueryError("FILTER", "belongs to an aggregate", "write COUNT(*) FILTER (WHERE ...)")
     condition = _plain("FILTER", fields(parts["expression"], "this")["this"])
-    return Aggregate(inner.function, inner.argument, inner.distinct, inner.parameter, condition)
+    return replace(inner, where=condition)
 
 
 def _column(node: exp.Expr) -> Scalar:
@@ -527,14 +528,70 @@ def _escape(node: exp.Expr) -> Scalar:
 
 def _anonymous(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expressions")
-    arguments = tuple(expression(part) for part in parts.get("expressions", ()))
-    match str(parts.get("this", "")).lower(), len(arguments):
+    name, nodes = str(parts.get("this", "")).lower(), parts.get("expressions", [])
+    if name in _DISTRIBUTIONS:
+        return _distribution(name, nodes)
+    arguments = tuple(expression(part) for part in nodes)
+    match name, len(arguments):
         case "clamp", 3:
             return Call("clamp", tuple(_fold(argument) for argument in arguments))
         case "clamp", _:
             raise QueryError("CLAMP", "takes a value and two bounds", "write CLAMP(x, 0, 100)")
         case _:
             refuse(node)
+
+
+_DISTRIBUTIONS = {
+    "cdf": ("a column and, if you like, the number of cells", "write CDF(x) or CDF(x, 100)"),
+    "histogram": (
+        "a column and the number of cells, or the edges between them",
+        "write HISTOGRAM(x, 10) or HISTOGRAM(x, [18, 65])",
+    ),
+    "quantiles": (
+        "a column, a list of levels from 0 to 1 and, if you like, the number of cells",
+        "write QUANTILES(x, [0.25, 0.5, 0.75])",
+    ),
+}
+
+
+def _distribution(name: str, nodes: list[exp.Expr]) -> Aggregate:
+    match name, nodes:
+        case "cdf", [argument]:
+            return Aggregate(name, _plain("CDF", argument))
+        case (("cdf" | "histogram"), [argument, cells]):
+            edges = name == "histogram" and isinstance(cells, exp.Array)
+            cut = tuple(_numbers(name, cells)) if edges else _cells(name, expression(cells))
+            return Aggregate(name, _plain(name, argument), cells=cut)
+        case "quantiles", [argument, exp.Array() as listed, *rest] if len(rest) <= 1:
+            levels = tuple(_level(Literal(level)) for level in _numbers(name, listed))
+            count = _cells(name, expression(rest[0])) if rest else None
+            return Aggregate(name, _plain(name, argument), cells=count, levels=levels)
+    wants, instead = _DISTRIBUTIONS[name]
+    raise QueryError(name.upper(), f"takes {wants}", instead)
+
+
+def _numbers(name: str, listed: exp.Expr) -> list[Fraction]:
+    found = []
+    for part in fields(listed, "expressions", "value_constructor", "bracket_notation").get("expressions", ()):
+        match expression(part):
+            case Literal(int() | Fraction() as value) if not isinstance(value, bool):
+                found.append(Fraction(value))
+            case Call("negate", (Literal(int() | Fraction() as value),)) if not isinstance(value, bool):
+                found.append(-Fraction(value))
+            case _:
+                raise QueryError(name.upper(), "the list must hold constant numbers", _DISTRIBUTIONS[name][1])
+    if not found or found != sorted(set(found)):
+        raise QueryError(name.upper(), "the list must be increasing and not empty", _DISTRIBUTIONS[name][1])
+    return found
+
+
+def _cells(name: str, scalar: Scalar) -> int:
+    count = constant(scalar)
+    if count is None or count < 1:
+        raise QueryError(
+            name.upper(), "the number of cells must be a whole number, at least 1", _DISTRIBUTIONS[name][1]
+        )
+    return count
 
 
 def _leaf(scalar: Scalar) -> Callable[[exp.Expr], Scalar]:

@@ -7,7 +7,9 @@ further than this module.
 """
 
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from itertools import combinations, product
+from math import prod
 from typing import NoReturn
 
 from sqlglot import exp, parse
@@ -35,6 +37,8 @@ SIZE_LIMIT = 8_192
 NODE_LIMIT = 200
 DEPTH_LIMIT = 24
 NEST_LIMIT = 4
+CUBE_LIMIT = 10
+SET_LIMIT = 1_024
 DIALECT = "duckdb"
 
 Views = Mapping[str, Block]
@@ -160,17 +164,19 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
     for join in parts.get("joins") or ():
         source = _join(source, join, views, level)
     items = _items(parts["expressions"])
+    group, sets = _group(parts.get("group"), items)
     where = parts.get("where")
     having = parts.get("having")
     block = Block(
         source=source,
         items=items,
         where=None if where is None else expression(fields(where, "this")["this"]),
-        group=_group(parts.get("group"), items),
+        group=group,
         having=None if having is None else expression(fields(having, "this")["this"]),
         order=_order(parts.get("order"), items),
         limit=_limit(parts.get("limit")),
         distinct=_distinct(parts.get("distinct")),
+        sets=sets,
     )
     if block.where is not None and aggregates(block.where):
         raise QueryError(
@@ -340,15 +346,64 @@ def _free(name: str, taken: list[str]) -> str:
     return candidate
 
 
-def _group(clause: exp.Expr | None, items: tuple[Item, ...]) -> tuple[Scalar, ...]:
+def _group(
+    clause: exp.Expr | None, items: tuple[Item, ...]
+) -> tuple[tuple[Scalar, ...], tuple[tuple[int, ...], ...] | None]:
+    """Return the terms grouped by and, if there are several, the sets of them by position."""
     if clause is None:
-        return ()
-    for key in ("cube", "rollup", "grouping_sets", "totals", "all"):
-        if clause.args.get(key):
-            raise QueryError(
-                f"GROUP BY {key.upper()}", "groups overlap", "list the columns, and ask for totals separately"
+        return (), None
+    terms: list[Scalar] = []
+
+    def place(node: exp.Expr) -> int:
+        term = _reference(node, items, "GROUP BY")
+        if term not in terms:
+            terms.append(term)
+        return terms.index(term)
+
+    # Several entries multiply: every set of one is joined with every set of the next.
+    alternatives = [_sets(node, place) for node in fields(clause, "expressions")["expressions"]]
+    if all(len(sets) == 1 for sets in alternatives):
+        return tuple(terms), None
+    count = prod(len(sets) for sets in alternatives)
+    if count > SET_LIMIT:
+        raise QueryError(
+            "GROUP BY",
+            f"asks for {count} sets of columns",
+            f"list at most {SET_LIMIT} in GROUPING SETS (...)",
+        )
+    joined = (tuple(sorted({p for chosen in pick for p in chosen})) for pick in product(*alternatives))
+    return tuple(terms), tuple(dict.fromkeys(joined))
+
+
+def _sets(node: exp.Expr, place: Callable[[exp.Expr], int]) -> list[tuple[int, ...]]:
+    """Return the grouping sets that one entry of GROUP BY stands for."""
+    match node:
+        case exp.Cube() | exp.Rollup():
+            terms = [_columns(part, place) for part in fields(node, "expressions")["expressions"]]
+            if len(terms) > CUBE_LIMIT:
+                raise QueryError(
+                    type(node).__name__.upper(),
+                    f"of more than {CUBE_LIMIT} columns has too many sets",
+                    "list the sets you want in GROUPING SETS (...)",
+                )
+            chosen = (
+                [pick for size in range(len(terms), -1, -1) for pick in combinations(terms, size)]
+                if isinstance(node, exp.Cube)
+                else [tuple(terms[:size]) for size in range(len(terms), -1, -1)]
             )
-    return tuple(_reference(node, items, "GROUP BY") for node in fields(clause, "expressions")["expressions"])
+            return [tuple(p for part in pick for p in part) for pick in chosen]
+        case exp.GroupingSets():
+            return [
+                found for part in fields(node, "expressions")["expressions"] for found in _sets(part, place)
+            ]
+        case _:
+            return [_columns(node, place)]
+
+
+def _columns(node: exp.Expr, place: Callable[[exp.Expr], int]) -> tuple[int, ...]:
+    if isinstance(node, exp.Tuple):
+        return tuple(place(part) for part in fields(node, "expressions").get("expressions", ()))
+    return (place(node),)
 
 
 def _reference(node: exp.Expr, items: tuple[Item, ...], clause: str) -> Scalar:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real
-from discreet.query.allocate import Quote
+from discreet.query.allocate import Quote, Share
+from discreet.query.joint import Together
 from discreet.query.measure import Measurement
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ def advice(priced: Quote, prior: "Prior | Sequence[Real]", loss: "Loss | str") -
 
 def _only_count(priced: Quote) -> int:
     """Return the place of a question's only measurement, refusing what is not an integer count or sum."""
-    match priced.checked.measurements:
-        case (Measurement(scale=1),):
+    match priced.shares:
+        case (Share(Measurement(scale=1), mechanism),) if not isinstance(mechanism, Together):
             return 0
     raise ParameterError(
         "prior and loss are for a question that measures one whole number, such as COUNT(DISTINCT person); "

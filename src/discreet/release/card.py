@@ -1,5 +1,6 @@
 """The card that goes with a published answer: what is promised, to whom, and what is not covered."""
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.mechanisms.exponential import Exponential
@@ -10,6 +11,7 @@ from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.allocate import Share
+from discreet.query.joint import Together
 from discreet.query.quoted import price
 from discreet.show.number import format_number
 
@@ -49,6 +51,9 @@ def card(release: "Release") -> str:
 def _noise(share: Share) -> str:
     name = share.measured.name
     match share.mechanism:
+        case Together() as joint:
+            worst = format_number(joint.radius(Fraction(1, 20)) / share.measured.scale)
+            return f"{name}: all groups measured together, {joint.name}, ± {worst} at 95 % at most"
         case Geometric() | Staircase() | Gaussian() as noise:
             kind = type(noise).__name__.lower()
             scale = share.measured.scale

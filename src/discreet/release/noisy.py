@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, assert_never
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.engines.exact import Exact
 from discreet.errors import LedgerError
@@ -21,9 +22,22 @@ from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
-from discreet.query.allocate import Quote, Share
+from discreet.query.allocate import Quote
 from discreet.query.formula import Public
-from discreet.query.measure import Declared, Measurement, ModeChoice, Private, QuantileChoice
+from discreet.query.joint import Together, tables
+from discreet.query.joint import cells as cells_of
+from discreet.query.joint import output as output_of
+from discreet.query.measure import (
+    Classes,
+    Declared,
+    Keys,
+    Measurement,
+    ModeChoice,
+    Private,
+    QuantileChoice,
+    Running,
+    Sets,
+)
 
 Key = tuple[Public, ...]
 
@@ -48,13 +62,13 @@ def draw(priced: Quote, exact: Exact) -> Noisy:
     keys = _keys(priced, exact)
     return Noisy(
         keys,
-        tuple(_values(share, f"m{position}", keys, exact) for position, share in enumerate(priced.shares)),
+        tuple(_values(priced, position, keys, exact) for position in range(len(priced.shares))),
     )
 
 
 def _keys(priced: Quote, exact: Exact) -> tuple[Key, ...]:
     match priced.checked.keys:
-        case Declared() as declared:
+        case Declared() | Sets() | Running() | Classes() as declared:
             return declared.product()
         case Private(_, people):
             mechanism = priced.shares[people].mechanism
@@ -67,10 +81,13 @@ def _keys(priced: Quote, exact: Exact) -> tuple[Key, ...]:
             assert_never(never)
 
 
-def _values(share: Share, output: str, keys: tuple[Key, ...], exact: Exact) -> tuple[Public, ...]:
+def _values(priced: Quote, position: int, keys: tuple[Key, ...], exact: Exact) -> tuple[Public, ...]:
+    share, output = priced.shares[position], f"m{position}"
     match share.measured, share.mechanism:
         case _, Threshold():
             return (None,) * len(keys)
+        case Measurement(scale=scale), Together() as joint:
+            return joint.release(_tables(priced.checked.keys, position, exact), scale)
         case Measurement(scale=scale), (Geometric() | Staircase() | Gaussian()) as noise:
             # One array, one call: every cell gets noise of its own.
             noisy = noise.sample(np.array(exact.integers(output, keys), dtype=object))  # type: ignore[arg-type]
@@ -84,6 +101,19 @@ def _values(share: Share, output: str, keys: tuple[Key, ...], exact: Exact) -> t
             return tuple(choice.pick(mechanism, exact.weights(output, key)) for key in keys)  # type: ignore[arg-type]
         case _:
             raise TypeError("this mechanism cannot release this measurement")
+
+
+def _tables(overlapping: Keys, position: int, exact: Exact) -> dict[tuple[int, ...], NDArray[Any]]:
+    """Return the exact integers of every table that is measured, one axis for each of its columns."""
+    if isinstance(overlapping, Declared | Private):
+        raise TypeError("only groups that overlap are measured together")
+    found = {}
+    for place, chosen in enumerate(tables(overlapping)):
+        cells = cells_of(overlapping, chosen)
+        integers = exact.integers(output_of(position, place), cells.product())  # type: ignore[arg-type]
+        counts: NDArray[Any] = np.array(integers, dtype=object)
+        found[chosen] = counts.reshape([len(column.values or ()) for column in cells.columns])
+    return found
 
 
 def _natural(value: int, scale: int) -> int | Fraction:

@@ -1,15 +1,19 @@
-"""A chart of a released table: bars with error bars, or a line with a band along dates and numbers."""
+"""A chart of a released table: bars with error bars, a line with a band along numbers and dates, or a map."""
 
+from collections.abc import Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
-from discreet.query.formula import measured
+from discreet.query.formula import evaluate, measured
+from discreet.query.measure import KeyColumn, Running, Sets
 from discreet.query.quoted import price
 from discreet.release.answer import plain
+from discreet.show.number import format_number
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release
+    from discreet.release.table import Row
 
 LONG_LABEL = 7
 """Labels longer than this do not fit side by side under bars."""
@@ -17,34 +21,71 @@ LONG_LABEL = 7
 
 def picture(release: "Release") -> Any:
     """Return an altair chart of the first measured column over the key."""
-    from discreet.show.chart import bars, lines
+    from discreet.show.chart import bars, heatmap, lines
 
-    outputs = release.quote.checked.columns
-    place = next((i for i, output in enumerate(outputs) if measured(output.formula)), None)
+    checked = release.quote.checked
+    place = next((i for i, output in enumerate(checked.columns) if measured(output.formula)), None)
     if place is None:
         raise ParameterError("the answer has no measured column to draw")
-    name = outputs[place].name
-    keys = ", ".join(column.name for column in release.quote.checked.keys.columns)
-    ordered = all(len(row.key) == 1 and _along_a_line(row.key[0]) for row in release.rows)
-    data = [
-        {
-            "key": _number(row.key[0]) if ordered else " · ".join(str(plain(k)) for k in row.key) or name,
-            name: plain(row.cells[place]),
-            "low": plain(row.spans[place][0]),
-            "high": plain(row.spans[place][1]),
-        }
-        for row in release.rows
-    ]
+    name = checked.columns[place].name
+    names = [column.name for column in checked.keys.columns]
     sure = f"{float(release.quote.confidence):.0%}"
     words: dict[str, Any] = {
         "title": f"{name.replace('_', ' ')}, {release.dataset}",
         "subtitle": f"{price(release.quote.cost)}; intervals at {sure} confidence",
-        "x_title": keys or None,
     }
+    if isinstance(checked.keys, Sets) and len(names) == 2:
+        table = [
+            {"across": _text(row.key[0]), "down": _text(row.key[1]), name: plain(row.cells[place])}
+            for row in release.rows
+        ]
+        words["subtitle"] = price(release.quote.cost)
+        return heatmap(table, x="across", y="down", value=name, x_title=names[0], y_title=names[1], **words)
+    if isinstance(checked.keys, Running):
+        # The column before the measured one says which value, or which level, a row is about.
+        data = [{**_cell(row, place, name), "key": _number(row.cells[place - 1])} for row in release.rows]
+        for record, row in zip(data, release.rows, strict=True):
+            record["group"] = " · ".join(map(_text, row.key[:-1]))
+        series = "group" if len(names) > 1 else None
+        x_title = checked.columns[place - 1].name
+        return lines(data, x="key", y=name, low="low", high="high", series=series, x_title=x_title, **words)
+    words["x_title"] = ", ".join(names) or None
+    ordered = all(len(row.key) == 1 and _along_a_line(row.key[0]) for row in release.rows)
+    if any(column.ends for column in checked.keys.columns):
+        ordered = False
+    data = [
+        {
+            **_cell(row, place, name),
+            "key": _number(row.key[0]) if ordered else _label(checked.keys.columns, row.key) or name,
+        }
+        for row in release.rows
+    ]
     if ordered and len(data) > 1:
         return lines(data, x="key", y=name, low="low", high="high", **words)
     long_labels = any(len(str(row["key"])) > LONG_LABEL for row in data) and len(data) > 1
     return bars(data, x="key", y=name, low="low", high="high", horizontal=long_labels, **words)
+
+
+def _cell(row: "Row", place: int, name: str) -> dict[str, Any]:
+    low, high = row.spans[place]
+    return {name: plain(row.cells[place]), "low": plain(low), "high": plain(high)}
+
+
+def _text(key: Any) -> str:
+    """Return a key for people; the NULL of a grouping set stands for all values."""
+    return "all" if key is None else str(plain(key))
+
+
+def _label(columns: Sequence[KeyColumn], key: Sequence[Any]) -> str:
+    """Return a whole key for people, with the values of a cell in place of its number."""
+    words = []
+    for column, value in zip(columns, key, strict=True):
+        if column.ends is None:
+            words.append(_text(value))
+        else:
+            low, high = (format_number(evaluate(end, key, {})) for end in column.ends)  # type: ignore[arg-type]
+            words.append(low if low == high else f"{low}–{high}")
+    return " · ".join(words)
 
 
 def _along_a_line(key: object) -> bool:
@@ -52,4 +93,4 @@ def _along_a_line(key: object) -> bool:
 
 
 def _number(key: Any) -> Any:
-    return key.isoformat() if isinstance(key, date) else key
+    return key.isoformat() if isinstance(key, date) else plain(key)

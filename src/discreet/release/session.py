@@ -31,14 +31,14 @@ from discreet.mechanisms.codec import encode as encode_mechanism
 from discreet.privacy.adjacency import Unit
 from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
 from discreet.query import bounds
-from discreet.query.allocate import Quote, quote
+from discreet.query.allocate import Quote, Share, quote
 from discreet.query.catalog import Catalog, load
 from discreet.query.check import Limits, check
 from discreet.query.frame import Frame, table
+from discreet.query.joint import Together, statements
 from discreet.query.kind import Real, Whole
 from discreet.query.measure import Checked, Private
 from discreet.query.plan import Block
-from discreet.query.rewrite import statements
 from discreet.query.sql import read
 from discreet.release.answer import Release
 from discreet.release.noisy import decode, draw, encode
@@ -188,7 +188,7 @@ class Session:
             analyst=self.analyst,
             question=priced.checked.canonical,
             cost=priced.cost,
-            mechanisms=tuple(encode_mechanism(share.mechanism) for share in priced.shares),
+            mechanisms=tuple(_stored(share) for share in priced.shares),
         )
         match self.ledger.reserve(request):
             case Stored() as stored:
@@ -356,6 +356,14 @@ def _own_delta(budget: Budget) -> Fraction:
             return slack / KEY_QUESTIONS
         case PureBudget():
             return Fraction(0)
+
+
+def _stored(share: Share) -> str:
+    match share.mechanism:
+        case Together() as joint:
+            return joint.stored()
+        case mechanism:
+            return encode_mechanism(mechanism)
 
 
 def engine_statements(priced: Quote) -> list[Statement]:

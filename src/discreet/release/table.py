@@ -5,6 +5,7 @@ applied to released values, so they cost nothing; rows that are not ordered come
 order in which the engine met them is not released.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from fractions import Fraction
@@ -12,9 +13,10 @@ from functools import partial
 from typing import Any
 
 from discreet.query.allocate import Quote, interval
-from discreet.query.formula import Public, Span, evaluate
-from discreet.query.measure import Ordering
+from discreet.query.formula import Formula, Public, Span, evaluate, span
+from discreet.query.measure import Ordering, Running
 from discreet.release.noisy import Key, Noisy
+from discreet.release.quantile import quantiles
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,31 +31,51 @@ class Row:
 def rows(priced: Quote, noisy: Noisy, confidence: Fraction | None = None) -> tuple[Row, ...]:
     """Return the released table of a question."""
     checked = priced.checked
-    places = [
-        place
-        for place, key in enumerate(noisy.keys)
-        if checked.having is None or evaluate(checked.having, key, noisy.at(place)) is True
-    ]
+    sure = priced.confidence if confidence is None else confidence
+    places = _places(priced, noisy, sure)
+    if checked.having is not None:
+        places = [place for place in places if evaluate(checked.having, place.key, place.values) is True]
     # Keys are already sorted; sorting is stable, so ties in ORDER BY keep that order.
     for ordering in reversed(checked.order):
-        places.sort(key=partial(_rank, ordering, noisy), reverse=ordering.descending)
+        places.sort(key=partial(_rank, ordering), reverse=ordering.descending)
     found: list[Row] = []
     seen: set[tuple[Public, ...]] = set()
     for place in places:
-        key, values = noisy.keys[place], noisy.at(place)
-        cells = tuple(evaluate(output.formula, key, values) for output in checked.columns)
+        cells = tuple(evaluate(output.formula, place.key, place.values) for output in checked.columns)
         if checked.distinct and cells in seen:
             continue
         seen.add(cells)
-        spans = tuple(interval(priced, output.formula, key, values, confidence) for output in checked.columns)
-        found.append(Row(key, cells, spans))
+        spans = tuple(place.span(output.formula) for output in checked.columns)
+        found.append(Row(place.key, cells, spans))
         if checked.limit is not None and len(found) == checked.limit:
             break
     return tuple(found) if checked.limit != 0 else ()
 
 
-def _rank(ordering: Ordering, noisy: Noisy, place: int) -> tuple[bool, Any]:
-    value = evaluate(ordering.formula, noisy.keys[place], noisy.at(place))
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """One group: its key, the released values, and how an interval for a formula of them is found."""
+
+    key: Key
+    values: dict[int, Public]
+    span: Callable[[Formula], Span]
+
+
+def _places(priced: Quote, noisy: Noisy, confidence: Fraction) -> list[_Place]:
+    keys = priced.checked.keys
+    if isinstance(keys, Running) and keys.levels:
+        return [
+            _Place(read.key, {0: read.value}, partial(span, key=read.key, spans={0: (read.low, read.high)}))
+            for read in quantiles(priced, keys, noisy, confidence)
+        ]
+    return [
+        _Place(key, values, partial(interval, priced, key=key, noisy=values, confidence=confidence))
+        for key, values in ((key, noisy.at(place)) for place, key in enumerate(noisy.keys))
+    ]
+
+
+def _rank(ordering: Ordering, place: _Place) -> tuple[bool, Any]:
+    value = evaluate(ordering.formula, place.key, place.values)
     # A NULL goes to the end that was asked for, whichever way the others are sorted.
     last = (value is None) != (ordering.nulls_first != ordering.descending)
     return last, _sortable(value)

@@ -6,8 +6,10 @@ of this kind could reach where one is known.  Only then does `measure` touch a h
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
+
+import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.privacy.adjacency import Adjacency
@@ -28,6 +30,7 @@ from discreet.workload.strategy import (
     identity,
     itself,
     measure_exactly,
+    measured_rows,
     rounded,
     sensitivity,
 )
@@ -81,9 +84,41 @@ class Plan:
     def gain(self) -> float:
         """How many times smaller the mean squared error is than that of the plain histogram."""
         plain = next(
-            (c.error.total for c in self.candidates if c.name.startswith("identity")), self.error.total
+            (c.error.total for c in self.candidates if set(c.name.split(" x ")) == {"identity"}),
+            self.error.total,
         )
         return plain / self.error.total if self.error.total > 0 else 1.0
+
+    def at(self, guarantee: Promise) -> "Plan":
+        """Return the same measurements with the noise of another guarantee of the same kind."""
+        before = self.guarantee
+
+        def again(found: Error, change: Sensitivity) -> Error:
+            return replace(
+                found,
+                total=found.total
+                * (spread(calibrated(guarantee, change)) / spread(calibrated(before, change))),
+            )
+
+        candidates = tuple(
+            Candidate(c.strategy, again(c.error, sensitivity(c.strategy, self.adjacency)))
+            for c in self.candidates
+        )
+        one = Error(1.0, 1)
+        return replace(
+            self,
+            noise=calibrated(guarantee, self.sensitivity),
+            error=again(self.error, self.sensitivity),
+            candidates=candidates,
+            lower=None if self.lower is None else self.lower * again(one, Sensitivity.of(1)).total,
+        )
+
+    def foresee(self) -> Estimate:
+        """Return an estimate as it would be made from data, for its variances: they are known beforehand."""
+        nothing = np.zeros(measured_rows(self.strategy), dtype=np.int64)
+        return self.estimate(
+            Measurement(self.strategy, self.noise, nothing), total=0 if self.known_total else None
+        )
 
     def measure(self, histogram: Array) -> Measurement:
         """Return the noisy measurements of an exact integer histogram: the only step that sees data."""

@@ -30,26 +30,33 @@ def quantiles(estimate: Estimate, levels: Sequence[Real], *, beta: Real = "0.05"
     """Return quantiles of the estimated histogram; each interval fails with probability about beta."""
     if len(estimate.inverses) != 1:
         raise ParameterError("quantiles are read off one ordered attribute")
-    covariance = _running_covariance(estimate)
-    running = np.maximum.accumulate(np.cumsum(estimate.cells))
-    raw = Prefix(estimate.cells.size).apply(estimate.cells)
+    running = Prefix(estimate.cells.size).apply(estimate.cells)
+    return read_quantiles(running, running_covariance(estimate), levels, bell=estimate.bell, beta=beta)
+
+
+def read_quantiles(
+    running: Floats, covariance: Floats, levels: Sequence[Real], *, bell: bool, beta: Real = "0.05"
+) -> tuple[Quantile, ...]:
+    """Return quantiles from estimated running counts and the covariance of their errors."""
+    steady = np.maximum.accumulate(running)
+    own, cross, whole = np.diagonal(covariance), covariance[:, -1], covariance[-1, -1]
     out = []
     for given in levels:
         q = float(rational(given, "level"))
         if not 0 <= q <= 1:
             raise ParameterError(f"the level of a quantile must lie between 0 and 1, got {given}")
-        own, cross, whole = np.diagonal(covariance), covariance[:, -1], covariance[-1, -1]
         spread = np.maximum(own - 2 * q * cross + q * q * whole, 0)
-        radius = Answers(raw, spread, estimate.bell).radius(beta)
-        ahead = raw - q * raw[-1]
-        cell = _first(running - q * running[-1] >= -1e-9 * max(1.0, abs(float(running[-1]))))
+        radius = Answers(running, spread, bell).radius(beta)
+        ahead = running - q * running[-1]
+        cell = _first(steady - q * steady[-1] >= -1e-9 * max(1.0, abs(float(steady[-1]))))
         low, high = _first(ahead + radius >= 0), _last_negative(ahead - radius) + 1
-        out.append(Quantile(q, cell, min(low, cell), max(min(high, raw.size - 1), cell)))
+        out.append(Quantile(q, cell, min(low, cell), max(min(high, running.size - 1), cell)))
     return tuple(out)
 
 
-def _running_covariance(estimate: Estimate) -> Floats:
-    inverse = estimate.inverses[0]
+def running_covariance(estimate: Estimate) -> Floats:
+    """Return the covariance of the running counts of an ordered attribute, the last one of several."""
+    inverse = estimate.inverses[-1]
     if estimate.known_total:
         share = inverse.sum(axis=1)
         inverse = inverse - np.outer(share, share) / float(share.sum())

@@ -188,22 +188,34 @@ def measured_rows(strategy: Strategy) -> int:
             assert_never(strategy)
 
 
-def measure_exactly(strategy: Strategy, histogram: Array) -> Integers:
-    """Return A x in exact integers."""
-    counts = np.asarray(histogram)
-    if counts.dtype.kind not in "iu":
-        raise ParameterError("a histogram holds integer counts; convert it with astype(np.int64)")
+def measure_exactly(strategy: Strategy, histogram: Array) -> Array:
+    """Return A x in exact integers, of any size where 64 bits might not hold them."""
+    counts = integers(histogram)
     if counts.shape[0] != strategy.cells:
         raise ParameterError(f"the strategy has {strategy.cells} cells, the histogram {counts.shape[0]}")
-    counts = counts.astype(np.int64)
     weight = max(prod(_largest_entry(factor) for factor in _factors(strategy)), 1)
-    if sum(abs(int(c)) for c in (counts.min(), counts.max())) * counts.shape[
-        0
-    ] * weight >= _LARGEST_PRODUCT and (
-        int(np.abs(counts).astype(object).sum()) * weight >= _LARGEST_PRODUCT
-    ):
-        raise ParameterError("the counts are too large to be measured exactly in 64 bits; use coarser units")
-    return _apply(strategy, counts)
+    return _apply(strategy, roomy(counts, weight))
+
+
+def integers(counts: Array) -> Array:
+    """Return counts that are integers: in 64 bits, or Python's own where they were given so."""
+    found = np.asarray(counts)
+    if found.dtype.kind in "iu":
+        return found.astype(np.int64)
+    if found.dtype.kind == "O" and all(type(count) is int for count in found.flat):
+        return found
+    raise ParameterError("a histogram holds integers; convert it with astype(np.int64)")
+
+
+def roomy(counts: Array, weight: int) -> Array:
+    """Return counts in which sums of `weight` times each of them cannot overflow.
+
+    Data decides only how integers are held, never whether there is an answer.
+    """
+    if counts.dtype.kind == "O" or not counts.size:
+        return counts
+    reach = max(abs(int(counts.min())), abs(int(counts.max())))
+    return counts if reach * counts.size * weight < _LARGEST_PRODUCT else counts.astype(object)
 
 
 def adjoint(strategy: Strategy, measured: Array) -> Floats:
@@ -273,10 +285,10 @@ def _largest_entry(strategy: Flat) -> int:
     return int(np.abs(strategy.rows).max()) if isinstance(strategy, Dense) else 1
 
 
-def _apply(strategy: Strategy, counts: Integers) -> Integers:
+def _apply(strategy: Strategy, counts: Array) -> Array:
     match strategy:
         case Dense(rows=rows):
-            return np.asarray(np.tensordot(rows, counts, 1), dtype=np.int64)
+            return np.asarray(np.tensordot(rows.astype(counts.dtype), counts, 1), dtype=counts.dtype)
         case Hierarchy() | Wavelet():
             return _measure_levels(strategy, counts)
         case Kronecker(factors):
@@ -288,8 +300,8 @@ def _apply(strategy: Strategy, counts: Integers) -> Integers:
             assert_never(strategy)
 
 
-def _measure_levels(strategy: Hierarchy | Wavelet, counts: Integers) -> Integers:
-    def one(level: Level) -> Integers:
+def _measure_levels(strategy: Hierarchy | Wavelet, counts: Array) -> Array:
+    def one(level: Level) -> Array:
         return np.add.reduceat(counts * _column(level.coefficients, counts.ndim), level.starts, axis=0)
 
     return reduce(

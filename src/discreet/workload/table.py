@@ -19,11 +19,10 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.workload.linear import Floats
 from discreet.workload.marginal import Attributes, MarginalPlan
 from discreet.workload.noise import spread
+from discreet.workload.strategy import integers, roomy
 
 Progress = Callable[[int, int], None]
 """Called with how many tables are done, and how many there are."""
-
-_LARGEST_PRODUCT = 2**62
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,38 +134,30 @@ def _centred(counts: Floats) -> Floats:
     return counts
 
 
-def _centred_integers(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _centred_integers(counts: NDArray[Any]) -> NDArray[Any]:
     """Return the centred table times its number of cells: along each attribute, n x minus the sum."""
-    if int(counts.sum()) * max(counts.size, 1) >= _LARGEST_PRODUCT:
-        raise ParameterError(
-            "the counts are too large to be centred exactly in 64 bits; use fewer attributes"
-        )
+    # Each step along an attribute of n values at most doubles n times the largest entry.
+    counts = roomy(counts, 2**counts.ndim)
     for axis in range(counts.ndim):
         counts = counts * counts.shape[axis] - counts.sum(axis=axis, keepdims=True)
     return counts
 
 
-def _checked(
-    plan: MarginalPlan, tables: Mapping[Attributes, NDArray[Any]]
-) -> dict[Attributes, NDArray[np.int64]]:
+def _checked(plan: MarginalPlan, tables: Mapping[Attributes, NDArray[Any]]) -> dict[Attributes, NDArray[Any]]:
     sizes, exact = plan.workload.sizes, {}
     for attributes in plan.needs:
         if attributes not in tables:
             raise ParameterError(f"the exact table of attributes {attributes} is missing; see plan.needs")
-        counts = np.asarray(tables[attributes])
-        if counts.dtype.kind not in "iu" or counts.shape != tuple(sizes[i] for i in attributes):
-            raise ParameterError(
-                f"the table of attributes {attributes} must hold integers, one axis per attribute"
-            )
-        if counts.size and int(counts.min()) < 0:
-            raise ParameterError("a table of counts cannot be negative")
-        exact[attributes] = counts.astype(np.int64)
+        counts = integers(tables[attributes])
+        if counts.shape != tuple(sizes[i] for i in attributes):
+            raise ParameterError(f"the table of attributes {attributes} must have one axis per attribute")
+        exact[attributes] = roomy(counts, 1)
     return exact
 
 
-def _marginal(exact: Mapping[Attributes, NDArray[np.int64]], attributes: Attributes) -> NDArray[np.int64]:
+def _marginal(exact: Mapping[Attributes, NDArray[Any]], attributes: Attributes) -> NDArray[Any]:
     """Return a table as it is or summed down from the smallest one that contains it."""
     holders = [a for a in exact if set(attributes) <= set(a)]
     holder = min(holders, key=lambda a: exact[a].size)
     away = tuple(k for k, i in enumerate(holder) if i not in attributes)
-    return np.asarray(exact[holder].sum(axis=away), dtype=np.int64)
+    return np.asarray(exact[holder].sum(axis=away), dtype=exact[holder].dtype)
