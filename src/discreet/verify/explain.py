@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from typing import TypeAlias
 
 from discreet.verify.certificate import Certificate, Part
 from discreet.verify.check import Checked
@@ -17,6 +18,12 @@ DIRECTIONS = {
     "remove": "Let the second input lack one element of the first.",
     "add": "Let the second input have one element more than the first.",
 }
+
+
+OPPOSITE = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}
+
+Tree: TypeAlias = "str | tuple[Tree, ...]"
+"""A formula as it is nested; a leaf is a name or a number."""
 
 
 def proof_in_words(checked: Checked, certificate: Certificate) -> str:
@@ -110,8 +117,8 @@ def condition_in_words(condition: Expr) -> str:
 
 def infix(script: str) -> str:
     """Return an SMT-LIB formula in the usual notation."""
-    tokens = _tokens(script)
-    return _read(tokens, 0)[0]
+    tree, _ = _read(_tokens(script), 0)
+    return _words(_expanded(tree, {}))
 
 
 def _tokens(script: str) -> list[str]:
@@ -135,18 +142,39 @@ def _tokens(script: str) -> list[str]:
     return found
 
 
-def _read(tokens: list[str], place: int) -> tuple[str, int]:
+def _read(tokens: list[str], place: int) -> tuple[Tree, int]:
     if tokens[place] != "(":
-        name = tokens[place]
-        name = name.removesuffix(".0") if name[0].isdigit() else name.partition("@")[0]
-        return name, place + 1
-    operator = tokens[place + 1]
-    place += 2
-    parts: list[str] = []
+        return tokens[place], place + 1
+    parts: list[Tree] = []
+    place += 1
     while tokens[place] != ")":
-        text, place = _read(tokens, place)
-        parts.append(text)
-    return _join(operator, parts), place + 1
+        part, place = _read(tokens, place)
+        parts.append(part)
+    return tuple(parts), place + 1
+
+
+def _expanded(tree: Tree, names: Mapping[str, Tree]) -> Tree:
+    """Return a formula in which the abbreviations of the solver are written out."""
+    match tree:
+        case str():
+            return names.get(tree, tree)
+        case ("let", tuple() as bindings, body):
+            found = {str(binding[0]): _expanded(binding[1], names) for binding in bindings}
+            return _expanded(body, {**names, **found})
+        case _:
+            return tuple(_expanded(part, names) for part in tree)
+
+
+def _words(tree: Tree) -> str:
+    match tree:
+        case str():
+            return tree.removesuffix(".0") if tree[0].isdigit() else tree.partition("@")[0]
+        case ("not", (str() as operator, left, right)) if operator in OPPOSITE:
+            return _join(OPPOSITE[operator], [_words(left), _words(right)])
+        case (str() as operator, *parts):
+            return _join(operator, [_words(part) for part in parts])
+        case _:
+            return " ".join(_words(part) for part in tree)
 
 
 def _join(operator: str, parts: list[str]) -> str:
@@ -155,8 +183,8 @@ def _join(operator: str, parts: list[str]) -> str:
             return only
         case "not", [only]:
             return f"not ({only})"
-        case "-", [only]:
-            return f"-{only}"
+        case ("-", [only]) | ("*", ["-1", only]):
+            return f"-({only})" if " " in only else f"-{only}"
         case "ite", [condition, positive, negative]:
             return f"(if {condition} then {positive} else {negative})"
         case "=>", [condition, consequence]:
