@@ -26,9 +26,9 @@ from hypothesis.stateful import (
 from tests.ledger.world import Place, ask, scratch, server_place
 
 from discreet.errors import BudgetError, ConflictError, LedgerError
-from discreet.ledger import EVERYBODY, Granted, Request, Scope, Stored
+from discreet.ledger import EVERYBODY, Granted, Request, Scope, Stored, Streaming, Taken
 from discreet.ledger.account import Account
-from discreet.ledger.entry import Failed, Retried
+from discreet.ledger.entry import Advanced, Failed, Retried
 from discreet.privacy.filter import Cost, PureBudget
 
 ANALYSTS, PROJECTS = ("ann", "bob", "cy"), ("wards", "costs")
@@ -70,9 +70,11 @@ class Model:
     closed: bool = False
     charged: dict[str, Known] = field(default_factory=dict)
     answers: list[tuple[tuple, bytes]] = field(default_factory=list)
+    streams: dict[str, tuple[Streaming, list[bytes]]] = field(default_factory=dict)
 
     def total(self, scope: Scope) -> Fraction:
         asked = [known.request for known in self.charged.values()]
+        asked += [stream.request for stream, _ in self.streams.values()]
         return sum((r.cost.epsilon for r in asked if scope.covers(r.project, r.analyst)), Fraction(0))
 
     def affords(self, request: Request) -> bool:
@@ -172,6 +174,52 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(analyst=st.sampled_from(ANALYSTS), tenths=TENTHS, number=st.integers(1, 3))
     def ask_something_common(self, analyst: str, tenths: int, number: int) -> None:
         self.expect(self.fresh(analyst, "wards", tenths, f"common question {number}"))
+
+    @rule(analyst=st.sampled_from(ANALYSTS), tenths=st.integers(1, 2), number=st.integers(1, 2))
+    def open_stream(self, analyst: str, tenths: int, number: int) -> None:
+        name = f"stream {number}"
+        request = replace(self.fresh(analyst, "wards", tenths, f"{name} at {tenths}"), request_id=name)
+        known = self.model.streams.get(name)
+        try:
+            stream = self.ledger.open_stream(request, b"0")
+        except BudgetError:
+            assert analyst not in self.model.analysts or (known is None and not self.model.affords(request))
+            return
+        except ConflictError:
+            assert known is not None
+            assert known[0].request.question != request.question
+            return
+        assert analyst in self.model.analysts
+        if known is None:
+            assert self.model.affords(request)
+            self.model.streams[name] = stream, []
+        else:
+            assert replace(stream, analyst=known[0].analyst) == known[0]
+
+    @precondition(lambda self: self.model.streams)
+    @rule(data=st.data(), analyst=st.sampled_from(ANALYSTS), ahead=st.integers(-2, 1), payload=st.binary())
+    def take_a_step(self, data, analyst: str, ahead: int, payload: bytes) -> None:
+        stream, released = self.model.streams[data.draw(st.sampled_from(sorted(self.model.streams)))]
+        step = max(1, len(released) + 1 + ahead)
+
+        def take(state: bytes) -> Taken:
+            assert state == b"%d" % len(released), "the state is not the one that the last step left"
+            return Taken(1, b"%d" % (len(released) + 1), payload)
+
+        try:
+            stored = self.ledger.advance(replace(stream, analyst=analyst), step, take)
+        except BudgetError:
+            assert analyst not in self.model.analysts or (self.model.closed and step == len(released) + 1)
+            return
+        except ConflictError:
+            assert step == len(released) + 2
+            return
+        assert analyst in self.model.analysts
+        if step == len(released) + 1:
+            assert not self.model.closed
+            released.append(payload)
+        assert stored.payload == released[step - 1]
+        assert self.ledger.steps(stream) == len(released)
 
     @precondition(lambda self: self.held)
     @rule(data=st.data(), payload=st.binary(max_size=8))
@@ -357,6 +405,18 @@ def charge_retries_to_nobody_else(self: Account, event, number: int) -> Account:
     return after
 
 
+def refund_streams(self: Account, event, number: int) -> Account:
+    after = TRUE_AFTER(self, event, number)
+    return replace(after, spent={}) if isinstance(event, Advanced) else after
+
+
+def forget_steps(self: Account, event, number: int) -> Account:
+    after = TRUE_AFTER(self, event, number)
+    if isinstance(event, Advanced):
+        return replace(after, streams={n: replace(s, step=0) for n, s in after.streams.items()})
+    return after
+
+
 def forget_narrow_limits(self: Account, request: Request) -> None:
     TRUE_CHECK(replace(self, limits={EVERYBODY: self.limits[EVERYBODY]}), request)
 
@@ -377,6 +437,8 @@ TRUE_AFTER, TRUE_CHECK = Account.after, Account.check
     [
         ("after", refund_failures),
         ("after", charge_retries_to_nobody_else),
+        ("after", refund_streams),
+        ("after", forget_steps),
         ("check", forget_narrow_limits),
         ("admit", let_anybody_in),
         ("after", stay_open),
