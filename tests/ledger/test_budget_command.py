@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from discreet.cli.budget import budget
 from discreet.errors import LedgerError
-from discreet.ledger import Ledger, Scope, open_ledger
+from discreet.ledger import Ledger, Scope, Taken, open_ledger
 from discreet.privacy.filter import ApproximateBudget, Cost, PureBudget
 
 app = typer.Typer()
@@ -148,6 +148,18 @@ def test_a_hostile_question_cannot_paint_the_terminal(place: Path):
     assert "\x1b]0;" not in shown.output
     assert "\x1b[2J" not in shown.output
     assert "[/bold][link=http://x]" in shown.output
+
+
+def test_the_history_shows_the_steps_of_a_stream(place: Path):
+    with open_ledger(place) as ledger:
+        stream = ledger.open_stream(ask("stream visits", analyst="bob", epsilon="0.01"), b"")
+        ledger.advance(stream, 1, lambda _: Taken(7, b"", b"counts"))
+    shown = run(place)
+    assert shown.exit_code == 0, shown.exception
+    words = " ".join(shown.output.split())
+    assert f"entry {stream.number}, begun" in words
+    assert f"entry {stream.number}, steps 1 to 7, free" in words
+    assert run(place, "--verify").exit_code == 0
 
 
 def test_a_missing_ledger_is_not_created(tmp_path: Path):

@@ -23,7 +23,7 @@ from discreet.ledger import Ledger, Stored, migrate_ledger
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Advanced, Closed, Created, Reserved
 from discreet.ledger.secret import conceal, reveal
-from discreet.privacy.filter import PureBudget
+from discreet.privacy.filter import ApproximateBudget, PureBudget
 from discreet.release.stream import LARGEST, NamedStream, open_stream
 from discreet.workload.codec import decode_state
 from discreet.workload.tree import TreeState, noise_now
@@ -430,15 +430,18 @@ def test_a_removed_step_is_missed(opened: Place, monkeypatch):
         assert not ledger.verify().trusted
 
 
-def test_the_store_alone_tells_nothing_about_the_counts(opened: Place):
+@pytest.mark.parametrize("budget", [BUDGET, ApproximateBudget(1, "1e-9")])
+def test_the_store_alone_tells_nothing_about_the_counts(place: Place, budget):
     sizes = {}
-    for name, increment in (("quiet", 0), ("busy", LARGEST)):
-        with opened.open() as ledger:
-            stream = stream_of(ledger, name)
-            for step in range(1, 41):
+    with place.open() as ledger:
+        ledger.create_dataset("clinic", ApproximateBudget(1, "1e-9"), reason="opened")
+        for name, increment in (("quiet", 0), ("busy", LARGEST), ("falling", -LARGEST)):
+            parameters = {"length": 50, "epsilon": "1/100", "contribution": 1}
+            stream = open_stream(ledger, budget, "clinic", "wards", "ann", name, **parameters)
+            for step in range(1, 31):
                 stream.add(increment, step=step)
                 concealed = ledger._store.secret("clinic", stream.right.number)
-                assert b"tree-state" not in concealed
+                assert b"state" not in concealed
                 sizes.setdefault(step, set()).add(len(concealed))
     assert all(len(found) == 1 for found in sizes.values())
 

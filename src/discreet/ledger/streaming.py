@@ -9,6 +9,10 @@ records both.  Hence
    with fresh noise, is its first release;
 3. two writers take their turns one after the other, and the second finds the step taken;
 4. a state that is missing, forged, or of an earlier step is not the one under the seal, and is refused.
+
+A question may run three times only, because a run that breaks off can tell something about the data.  A step
+may be tried as often as it takes: it looks at no data but the increment it is given, and whoever advances a
+stream must let nothing in it fail that depends on the increment.
 """
 
 from collections.abc import Callable

@@ -12,8 +12,9 @@ out.  So
 
 Any failure in between leaves the object closed, because it cannot know which of the two happened; opening
 the file again decides.  What no file can detect is being put back to an older version by hand:
-`Stream.open` therefore takes the number of steps that a ledger knows to have been released, and refuses a
-file that is behind.
+`Stream.open` therefore takes the number of steps that are known to have been released, and refuses a file
+that is behind.  A stream that draws on a dataset's budget, `Session.stream`, keeps its state in the ledger
+instead, where that is noticed.
 
 A stream is locked while it is open, so that two processes cannot take the same step with different noise.
 """
