@@ -135,8 +135,14 @@ def test_distinct_values_of_one_person_are_few() -> None:
 def test_limits_per_group_hold() -> None:
     question = "SELECT ward, COUNT(*), SUM(age) FROM visits GROUP BY ward"
     assert honest(question, EVERYWHERE, rows=6, groups=2, per_group=2)
-    broken = textual('least("c"."n", 2::BIGINT)', '"c"."n"')
-    assert not honest(question, EVERYWHERE, rows=None, groups=2, per_group=2, sql=broken)
+    assert honest(question, MANY, rows=6, groups=2, per_group=2)
+    whole = textual('coalesce("c"."w", "w"."w")', '"w"."w"')
+    assert not honest(question, MANY, rows=None, groups=2, per_group=2, sql=whole)
+    spread = textual('greatest(4::BIGINT, ("p"."n"', 'least(4::BIGINT, ("p"."n"')
+    assert not honest(question, EVERYWHERE, rows=None, groups=2, per_group=2, sql=spread)
+    # A cell that the bits of a person hide must be noticed.
+    hidden = textual('(("p"."n" - "p"."b") >= 2)', '(("p"."n" - "p"."b") >= 500)')
+    assert not honest(question, MANY, rows=None, groups=2, per_group=2, sql=hidden)
 
 
 def test_weights_may_spread_over_more_groups_than_rows_and_the_claim_says_so() -> None:

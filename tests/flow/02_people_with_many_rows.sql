@@ -172,43 +172,43 @@ GROUP BY "r"."k0"
 HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
 
 
--- Limits per group: rows are summed per person and group first, and groups chosen by a keyed hash.
+-- Limits per group: only cells of more rows than allowed are counted one by one; bits tell who may have any.
 SELECT ward, COUNT(*) FROM limited GROUP BY ward
 -- becomes
 WITH "person_rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
 FROM "limited" AS "t0"
-WHERE ((NOT ("t0"."patient_id" IS NULL)) AND ("t0"."ward" IN ('A', 'B', 'C')))
+WHERE (NOT ("t0"."patient_id" IS NULL))
+),
+"people" AS MATERIALIZED (
+SELECT "r"."u" AS "u", count(*) AS "n", bit_count(bit_or("b"."bit")) AS "b"
+FROM "person_rows" AS "r" JOIN (VALUES ('A', 1), ('B', 2), ('C', 4)) AS "b"("k0", "bit") ON ("r"."k0" = "b"."k0")
+GROUP BY "r"."u"
+),
+"crowded" AS MATERIALIZED (
+SELECT "r"."u" AS "u", "r"."k0" AS "k0", count(*) AS "n"
+FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
+WHERE (("p"."n" - "p"."b") >= 2)
+GROUP BY "r"."u", "r"."k0"
+HAVING ((count(*) > 2) AND (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C')))
+),
+"excess" AS MATERIALIZED (
+SELECT "c"."u" AS "u", CAST(sum(("c"."n" - 2::BIGINT)) AS BIGINT) AS "e"
+FROM "crowded" AS "c"
+GROUP BY "c"."u"
+),
+"weights" AS MATERIALIZED (
+SELECT "p"."u" AS "u", greatest(6::BIGINT, ("p"."n" - coalesce("e"."e", 0::BIGINT))) AS "t", CAST((393216 // greatest(6::BIGINT, ("p"."n" - coalesce("e"."e", 0::BIGINT)))) AS INTEGER) AS "w"
+FROM "people" AS "p" LEFT JOIN "excess" AS "e" ON ("p"."u" = "e"."u")
 ),
 "cells" AS MATERIALIZED (
-SELECT "r"."u" AS "u", "r"."k0" AS "k0", count(*) AS "n", count(*) AS "s0"
-FROM "person_rows" AS "r"
-GROUP BY "r"."u", "r"."k0"
-),
-"over_groups" AS MATERIALIZED (
-SELECT "c"."u" AS "u"
-FROM "cells" AS "c"
-GROUP BY "c"."u"
-HAVING (count(*) > 4)
-),
-"kept" AS MATERIALIZED (
-SELECT "b"."u" AS "u", "b"."k0" AS "k0", "b"."n" AS "n", "b"."s0" AS "s0"
-FROM (SELECT "c"."u" AS "u", "c"."k0" AS "k0", "c"."n" AS "n", "c"."s0" AS "s0"
-FROM "cells" AS "c" LEFT JOIN "over_groups" AS "o" ON ("c"."u" = "o"."u")
-WHERE ("o"."u" IS NULL) UNION ALL SELECT "j"."u" AS "u", "j"."k0" AS "k0", "j"."n" AS "n", "j"."s0" AS "s0"
-FROM (SELECT "c"."u" AS "u", "c"."k0" AS "k0", "c"."n" AS "n", "c"."s0" AS "s0", row_number() OVER (PARTITION BY "c"."u" ORDER BY hash(CAST($choice AS UBIGINT), "c"."u", "c"."k0"), "c"."k0") AS "j"
-FROM "cells" AS "c" JOIN "over_groups" AS "o" ON ("c"."u" = "o"."u")) AS "j"
-WHERE ("j"."j" <= 4)) AS "b"
-),
-"over" AS MATERIALIZED (
-SELECT "c"."u" AS "u", sum(least("c"."n", 2::BIGINT)) AS "t"
-FROM "kept" AS "c"
-GROUP BY "c"."u"
-HAVING (sum(least("c"."n", 2::BIGINT)) > 8)
+SELECT "c"."u" AS "u", "c"."k0" AS "k0", CAST(((786432 // "w"."t") // "c"."n") AS INTEGER) AS "w"
+FROM "crowded" AS "c" JOIN "weights" AS "w" ON ("c"."u" = "w"."u")
 )
-SELECT "c"."k0" AS "k0", sum((CAST("c"."s0" AS HUGEINT) * CASE WHEN ("p"."t" IS NULL) THEN ((65536::BIGINT * least("c"."n", 2::BIGINT)) // "c"."n") ELSE ((CAST((524288::BIGINT * least("c"."n", 2::BIGINT)) AS HUGEINT) * 1) // (CAST("c"."n" AS HUGEINT) * "p"."t")) END)) AS "m0"
-FROM "kept" AS "c" LEFT JOIN "over" AS "p" ON ("c"."u" = "p"."u")
-GROUP BY "c"."k0"
+SELECT "r"."k0" AS "k0", sum(coalesce("c"."w", "w"."w")) AS "m0"
+FROM "person_rows" AS "r" JOIN "weights" AS "w" ON ("r"."u" = "w"."u") LEFT JOIN "cells" AS "c" ON (("r"."u" = "c"."u") AND ("r"."k0" = "c"."k0"))
+GROUP BY "r"."k0"
+HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
 
 
 -- With a single group only the limit in that group matters.
@@ -219,16 +219,10 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0".
 FROM "limited" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"cells" AS MATERIALIZED (
-SELECT "r"."u" AS "u", count(*) AS "n", sum("r"."a0") AS "s0"
+"people" AS MATERIALIZED (
+SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (131072 // count(*))) AS INTEGER) AS "w"
 FROM "person_rows" AS "r"
 GROUP BY "r"."u"
-),
-"over" AS MATERIALIZED (
-SELECT "c"."u" AS "u", sum(least("c"."n", 2::BIGINT)) AS "t"
-FROM "cells" AS "c"
-GROUP BY "c"."u"
-HAVING (sum(least("c"."n", 2::BIGINT)) > 8)
 )
-SELECT sum((CAST("c"."s0" AS HUGEINT) * CASE WHEN ("p"."t" IS NULL) THEN ((65536::BIGINT * least("c"."n", 2::BIGINT)) // "c"."n") ELSE ((CAST((524288::BIGINT * least("c"."n", 2::BIGINT)) AS HUGEINT) * 1) // (CAST("c"."n" AS HUGEINT) * "p"."t")) END)) AS "m0"
-FROM "cells" AS "c" LEFT JOIN "over" AS "p" ON ("c"."u" = "p"."u")
+SELECT sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m0"
+FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")

@@ -19,15 +19,12 @@ FROM "people" AS "p") AS "p"
 -- Without groups every person simply counts once.
 SELECT COUNT(DISTINCT patient_id) FROM visits
 -- becomes
-WITH "cells" AS MATERIALIZED (
-SELECT "r"."u" AS "u"
+SELECT count(*) AS "m0"
+FROM (SELECT "r"."u" AS "u"
 FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))) AS "r"
-GROUP BY "r"."u"
-)
-SELECT count(*) AS "m0"
-FROM "cells" AS "c"
+GROUP BY "r"."u") AS "c"
 
 
 -- A person in more groups than allowed counts less in each of them; groups are the bits of a mask.
@@ -65,91 +62,43 @@ SELECT "r"."k0" AS "k0", sum("p"."w") AS "m0"
 FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
 GROUP BY "r"."k0"
 -- and
-WITH "cells" AS MATERIALIZED (
-SELECT "r"."u" AS "u", "r"."k0" AS "k0"
+SELECT "j"."k0" AS "k0", count(*) AS "m1"
+FROM (SELECT "c"."u" AS "u", "c"."k0" AS "k0", row_number() OVER (PARTITION BY "c"."u" ORDER BY hash(hash(CAST($choice AS UBIGINT), "c"."u", "c"."k0")), "c"."k0") AS "j"
+FROM (SELECT "r"."u" AS "u", "r"."k0" AS "k0"
 FROM (SELECT "t0"."patient_id" AS "u", "t0"."city" AS "k0"
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (NOT ("t0"."city" IS NULL)))) AS "r"
-GROUP BY "r"."u", "r"."k0"
-),
-"over_groups" AS MATERIALIZED (
-SELECT "c"."u" AS "u"
-FROM "cells" AS "c"
-GROUP BY "c"."u"
-HAVING (count(*) > 4)
-),
-"kept" AS MATERIALIZED (
-SELECT "b"."u" AS "u", "b"."k0" AS "k0"
-FROM (SELECT "c"."u" AS "u", "c"."k0" AS "k0"
-FROM "cells" AS "c" LEFT JOIN "over_groups" AS "o" ON ("c"."u" = "o"."u")
-WHERE ("o"."u" IS NULL) UNION ALL SELECT "j"."u" AS "u", "j"."k0" AS "k0"
-FROM (SELECT "c"."u" AS "u", "c"."k0" AS "k0", row_number() OVER (PARTITION BY "c"."u" ORDER BY hash(CAST($choice AS UBIGINT), "c"."u", "c"."k0"), "c"."k0") AS "j"
-FROM "cells" AS "c" JOIN "over_groups" AS "o" ON ("c"."u" = "o"."u")) AS "j"
-WHERE ("j"."j" <= 4)) AS "b"
-)
-SELECT "c"."k0" AS "k0", count(*) AS "m1"
-FROM "kept" AS "c"
-GROUP BY "c"."k0"
+GROUP BY "r"."u", "r"."k0") AS "c") AS "j"
+WHERE ("j"."j" <= 4)
+GROUP BY "j"."k0"
 
 
 -- The count of people of a private key is released separately from the decision.
 SELECT city, COUNT(DISTINCT patient_id) FROM visits GROUP BY city
 -- becomes
-WITH "cells" AS MATERIALIZED (
-SELECT "r"."u" AS "u", "r"."k0" AS "k0"
+SELECT "j"."k0" AS "k0", count(*) AS "m0", count(*) AS "m1"
+FROM (SELECT "c"."u" AS "u", "c"."k0" AS "k0", row_number() OVER (PARTITION BY "c"."u" ORDER BY hash(hash(CAST($choice AS UBIGINT), "c"."u", "c"."k0")), "c"."k0") AS "j"
+FROM (SELECT "r"."u" AS "u", "r"."k0" AS "k0"
 FROM (SELECT "t0"."patient_id" AS "u", "t0"."city" AS "k0"
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (NOT ("t0"."city" IS NULL)))) AS "r"
-GROUP BY "r"."u", "r"."k0"
-),
-"over_groups" AS MATERIALIZED (
-SELECT "c"."u" AS "u"
-FROM "cells" AS "c"
-GROUP BY "c"."u"
-HAVING (count(*) > 4)
-),
-"kept" AS MATERIALIZED (
-SELECT "b"."u" AS "u", "b"."k0" AS "k0"
-FROM (SELECT "c"."u" AS "u", "c"."k0" AS "k0"
-FROM "cells" AS "c" LEFT JOIN "over_groups" AS "o" ON ("c"."u" = "o"."u")
-WHERE ("o"."u" IS NULL) UNION ALL SELECT "j"."u" AS "u", "j"."k0" AS "k0"
-FROM (SELECT "c"."u" AS "u", "c"."k0" AS "k0", row_number() OVER (PARTITION BY "c"."u" ORDER BY hash(CAST($choice AS UBIGINT), "c"."u", "c"."k0"), "c"."k0") AS "j"
-FROM "cells" AS "c" JOIN "over_groups" AS "o" ON ("c"."u" = "o"."u")) AS "j"
-WHERE ("j"."j" <= 4)) AS "b"
-)
-SELECT "c"."k0" AS "k0", count(*) AS "m0", count(*) AS "m1"
-FROM "kept" AS "c"
-GROUP BY "c"."k0"
+GROUP BY "r"."u", "r"."k0") AS "c") AS "j"
+WHERE ("j"."j" <= 4)
+GROUP BY "j"."k0"
 
 
 -- Distinct values: each person brings at most so many.
 SELECT COUNT(DISTINCT city) FROM visits
 -- becomes
-WITH "cells" AS MATERIALIZED (
-SELECT "r"."u" AS "u", "r"."x" AS "x"
+SELECT count(DISTINCT "j"."x") AS "m0"
+FROM (SELECT "c"."u" AS "u", "c"."x" AS "x", row_number() OVER (PARTITION BY "c"."u" ORDER BY hash(hash(CAST($choice AS UBIGINT), "c"."u", "c"."x")), "c"."x") AS "j"
+FROM (SELECT "r"."u" AS "u", "r"."x" AS "x"
 FROM (SELECT "t0"."patient_id" AS "u", "t0"."city" AS "x"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))) AS "r"
 WHERE (NOT ("r"."x" IS NULL))
-GROUP BY "r"."u", "r"."x"
-),
-"over_groups" AS MATERIALIZED (
-SELECT "c"."u" AS "u"
-FROM "cells" AS "c"
-GROUP BY "c"."u"
-HAVING (count(*) > 8)
-),
-"kept" AS MATERIALIZED (
-SELECT "b"."u" AS "u", "b"."x" AS "x"
-FROM (SELECT "c"."u" AS "u", "c"."x" AS "x"
-FROM "cells" AS "c" LEFT JOIN "over_groups" AS "o" ON ("c"."u" = "o"."u")
-WHERE ("o"."u" IS NULL) UNION ALL SELECT "j"."u" AS "u", "j"."x" AS "x"
-FROM (SELECT "c"."u" AS "u", "c"."x" AS "x", row_number() OVER (PARTITION BY "c"."u" ORDER BY hash(CAST($choice AS UBIGINT), "c"."u", "c"."x"), "c"."x") AS "j"
-FROM "cells" AS "c" JOIN "over_groups" AS "o" ON ("c"."u" = "o"."u")) AS "j"
-WHERE ("j"."j" <= 8)) AS "b"
-)
-SELECT count(DISTINCT "c"."x") AS "m0"
-FROM "kept" AS "c"
+GROUP BY "r"."u", "r"."x") AS "c") AS "j"
+WHERE ("j"."j" <= 8)
 
 
 -- The extremes are quantiles that aim a little inside.
@@ -240,15 +189,12 @@ GROUP BY "r"."u"
 SELECT sum("p"."w") AS "m0"
 FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
 -- and
-WITH "cells" AS MATERIALIZED (
-SELECT "r"."u" AS "u"
+SELECT count(*) AS "m1"
+FROM (SELECT "r"."u" AS "u"
 FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))) AS "r"
-GROUP BY "r"."u"
-)
-SELECT count(*) AS "m1"
-FROM "cells" AS "c"
+GROUP BY "r"."u") AS "c"
 -- and
 WITH "person_rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END AS "x"

@@ -54,19 +54,13 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN "t2"."born" < 1900 THEN 1900 WHE
 FROM "limited" AS "t0" JOIN "visits" AS "t1" ON (CAST("t0"."patient_id" AS VARCHAR) = CAST("t1"."patient_id" AS VARCHAR)) JOIN "patients" AS "t2" ON (CAST("t0"."patient_id" AS VARCHAR) = CAST("t2"."patient_id" AS VARCHAR))
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"cells" AS MATERIALIZED (
-SELECT "r"."u" AS "u", count(*) AS "n", sum(("r"."a0" - 1962::BIGINT)) AS "s0", count("r"."a1") AS "s1"
+"people" AS MATERIALIZED (
+SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (131072 // count(*))) AS INTEGER) AS "w"
 FROM "person_rows" AS "r"
 GROUP BY "r"."u"
-),
-"over" AS MATERIALIZED (
-SELECT "c"."u" AS "u", sum(least("c"."n", 2::BIGINT)) AS "t"
-FROM "cells" AS "c"
-GROUP BY "c"."u"
-HAVING (sum(least("c"."n", 2::BIGINT)) > 64)
 )
-SELECT sum((CAST("c"."s0" AS HUGEINT) * CASE WHEN ("p"."t" IS NULL) THEN ((65536::BIGINT * least("c"."n", 2::BIGINT)) // "c"."n") ELSE ((CAST((4194304::BIGINT * least("c"."n", 2::BIGINT)) AS HUGEINT) * 1) // (CAST("c"."n" AS HUGEINT) * "p"."t")) END)) AS "m0", sum((CAST("c"."s1" AS HUGEINT) * CASE WHEN ("p"."t" IS NULL) THEN ((65536::BIGINT * least("c"."n", 2::BIGINT)) // "c"."n") ELSE ((CAST((4194304::BIGINT * least("c"."n", 2::BIGINT)) AS HUGEINT) * 1) // (CAST("c"."n" AS HUGEINT) * "p"."t")) END)) AS "m1"
-FROM "cells" AS "c" LEFT JOIN "over" AS "p" ON ("c"."u" = "p"."u")
+SELECT sum((CAST(("r"."a0" - 1962::BIGINT) AS BIGINT) * "p"."w")) AS "m0", sum(CASE WHEN (NOT ("r"."a1" IS NULL)) THEN "p"."w" END) AS "m1"
+FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
 
 
 -- A self-join multiplies a person's rows; the limit applies to the product.

@@ -2,11 +2,12 @@
 
 A limit that holds by construction (one row per person after grouping by the person, a prepared table, a
 small number of declared groups) is used as it is; another one is taken from the declarations and enforced
-by the rewrite.  A limit on groups is enforced only where it lowers a claim: a total number of rows already
-bounds every sum, so it matters in counts of people and where rows per group are limited.
+by the rewrite.  A limit on groups matters only where it lowers a claim: a total number of rows already bounds
+every sum, so it matters in counts of people and where rows per group are limited.  There it lowers the total;
+weights spread that over all of a person's groups, and only keys found in the data make a person keep few.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from discreet.errors import QueryError
 from discreet.query.claim import Contribution, contribution
@@ -53,11 +54,12 @@ class Bounding:
         """Return the limits of counts of rows, sums and candidate weights."""
         scope, rows = self.scope, self._rows()
         if self.cellwise:
-            # Weights can spread a person thinly over any number of groups: rows do not limit groups.
+            # Weights spread a person thinly over any number of groups, so the total alone limits them.
             bound = scope.bound if self.structural else None
-            known = [limit for limit in (scope.groups, self.size, bound) if limit is not None]
-            groups = min(known) if known else None
+            reach = min((limit for limit in (self.size, bound) if limit is not None), default=None)
+            groups = min((limit for limit in (scope.groups, reach) if limit is not None), default=None)
             found = contribution(scope.adjacency, rows, scope.per_group, groups, single=self.single)
+            found = None if found is None else replace(found, groups=reach)
         else:
             groups = scope.bound if self.structural else None
             found = contribution(scope.adjacency, rows, None, groups, single=self.single)

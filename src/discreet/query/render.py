@@ -51,6 +51,7 @@ TEMPLATES = {
     "bits_set": "bit_count({0})",
     "bit_at": "(({0} >> {1}) & 1)",
     "narrow": "CAST({0} AS INTEGER)",
+    "long": "CAST({0} AS BIGINT)",
     "finite": "CASE WHEN isfinite({0}) THEN {0} END",
     "nullif": "nullif({0}, {1})",
     "eq": "({0} = {1})",
@@ -172,6 +173,8 @@ def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
             return f"unnest([{', '.join(map(scalar_text, arguments))}])"
         case "hash":
             return f"hash({', '.join(map(scalar_text, arguments))})"
+        case "slot":
+            return f"(1::BIGINT << CAST(hash({', '.join(map(scalar_text, arguments))}) % 60 AS BIGINT))"
         case "rank":
             person, *order = map(scalar_text, arguments)
             return f"row_number() OVER (PARTITION BY {person} ORDER BY {', '.join(order)})"
