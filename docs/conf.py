@@ -11,7 +11,7 @@ import discreet  # noqa: E402
 project = "discreet"
 author = "the founders of discreet"
 version = release = discreet.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "live", "formula"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "docstring", "formula", "live"]
 exclude_patterns = ["_build", "_ext"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
@@ -25,3 +25,9 @@ html_css_files = ["live.css"]
 html_show_copyright = False
 html_copy_source = False
 html_show_sourcelink = False
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "signature"
+python_maximum_signature_line_length = 100
+python_use_unqualified_type_names = True
+add_module_names = False

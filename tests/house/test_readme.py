@@ -45,5 +45,5 @@ def test_every_command_the_readme_names_exists():
 
 def test_every_make_target_the_readme_names_exists():
     makefile = (ROOT / "Makefile").read_text()
-    for name in set(re.findall(r"^make ([a-z]+)", TEXT, flags=re.M)):
+    for name in set(re.findall(r"(?:`|\$ )make ([a-z]+)", TEXT)):
         assert re.search(rf"^{name}:", makefile, flags=re.M), name
