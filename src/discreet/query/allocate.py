@@ -199,7 +199,7 @@ def _priced(
     sql = tuple(render(statement) for statement in statements(checked))
     priced = Quote(checked, epsilon, cost.delta, confidence, shares, cost, (), sql)
     return replace(
-        priced, expected=tuple(_expected(priced, output.name, output.formula) for output in checked.columns)
+        priced, expected=tuple(expect(priced, output.name, output.formula) for output in checked.columns)
     )
 
 
@@ -328,7 +328,8 @@ def _monotone(share: Share) -> bool:
     return not isinstance(share.measured, Measurement) and share.measured.monotone
 
 
-def _expected(priced: Quote, name: str, formula: Formula) -> Expected:
+def expect(priced: Quote, name: str, formula: Formula) -> Expected:
+    """Return what is known beforehand of the error of one output column."""
     match formula:
         case Noisy(position):
             share = priced.shares[position]

@@ -6,9 +6,10 @@ Every step returns a new value; the last one returns the plan, which is quoted a
 an expression is wanted, a column name, an `Expression` or a piece of SQL text will do.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import combinations
 from typing import Any, TypeAlias
 
 from discreet.errors import QueryError
@@ -217,6 +218,7 @@ class Frame:
     source: Relation
     condition: tuple[Scalar, ...] = ()
     keys: tuple[Item, ...] = ()
+    sets: tuple[tuple[int, ...], ...] | None = None
 
     def where(self, *conditions: Term, **equal: Value) -> "Frame":
         """Keep the rows for which all conditions hold; `ward="A"` is short for an equality."""
@@ -233,6 +235,30 @@ class Frame:
         ]
         items += [Item(name, _term(key)) for name, key in named.items()]
         return replace(self, keys=(*self.keys, *items))
+
+    def cube(self, *keys: Term) -> "Frame":
+        """Form groups by every combination of columns, down to the total of all."""
+        return self.grouping(
+            *(pick for size in range(len(keys), -1, -1) for pick in combinations(keys, size))
+        )
+
+    def rollup(self, *keys: Term) -> "Frame":
+        """Form groups by all columns, by all but the last, and so on down to the total of all."""
+        return self.grouping(*(keys[:size] for size in range(len(keys), -1, -1)))
+
+    def grouping(self, *sets: Sequence[Term]) -> "Frame":
+        """Form groups by several sets of columns at once; they are measured together and agree."""
+        items, found = list(self.keys), []
+        for keys in sets:
+            chosen = set(range(len(self.keys)))
+            for key in keys:
+                scalar = _term(key)
+                place = next((n for n, item in enumerate(items) if item.scalar == scalar), len(items))
+                if place == len(items):
+                    items.append(Item(key if isinstance(key, str) else f"key{place + 1}", scalar))
+                chosen.add(place)
+            found.append(tuple(sorted(chosen)))
+        return replace(self, keys=tuple(items), sets=tuple(dict.fromkeys(found)))
 
     def join(self, other: "Frame", on: str, *, outer: bool = False) -> "Frame":
         """Join with another table on a column that both have."""
@@ -252,9 +278,8 @@ class Frame:
     def agg(self, **values: Expression) -> Block:
         """Return the question for several aggregates, named by keywords."""
         items = (*self.keys, *(Item(name, value.scalar) for name, value in values.items()))
-        return Block(
-            self.source, items, conjunction(self.condition), tuple(item.scalar for item in self.keys)
-        )
+        group = tuple(item.scalar for item in self.keys)
+        return Block(self.source, items, conjunction(self.condition), group, sets=self.sets)
 
     def count(self) -> Block:
         """Return the question for the number of rows."""
@@ -283,6 +308,20 @@ class Frame:
     def mode(self, of: Term) -> Block:
         """Return the question for the most common value."""
         return self.agg(mode=mode(of))
+
+    def cdf(self, of: Term, cells: int | None = None) -> Block:
+        """Return the question how many values are at or below each one."""
+        return self.agg(cdf=Expression(Aggregate("cdf", _term(of), cells=cells)))
+
+    def histogram(self, of: Term, cells: int | Sequence[Real]) -> Block:
+        """Return the question how many values fall into each of some equal cells, or between given edges."""
+        cut = cells if isinstance(cells, int) else tuple(rational(edge, "edge") for edge in cells)
+        return self.agg(histogram=Expression(Aggregate("histogram", _term(of), cells=cut)))
+
+    def quantiles(self, of: Term, levels: Sequence[Real], cells: int | None = None) -> Block:
+        """Return the question for several quantiles, read off one measurement."""
+        shares = tuple(rational(level, "level") for level in levels)
+        return self.agg(quantiles=Expression(Aggregate("quantiles", _term(of), cells=cells, levels=shares)))
 
     def _relation(self) -> Relation:
         if self.keys:

@@ -58,7 +58,7 @@ class Aggregate:
     """One statistic of a set of rows: `parameter` is the level of a quantile, `where` a FILTER clause.
 
     A distribution (`cdf`, `histogram`, `quantiles`) has one value for each of many places: `cells` is how
-    many equal parts the argument's interval is cut into, or the edges between them; `levels` are the quantiles.
+    many equal parts the interval of the argument is cut into, or the edges between; `levels` are quantiles.
     """
 
     function: str

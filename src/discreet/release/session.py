@@ -11,7 +11,7 @@ from the ledger, free.
 
 import os
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -32,6 +32,7 @@ from discreet.privacy.adjacency import Unit
 from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
 from discreet.query import bounds
 from discreet.query.allocate import Quote, Share, quote
+from discreet.query.batch import Batch, combine
 from discreet.query.catalog import Catalog, load
 from discreet.query.check import Limits, check
 from discreet.query.frame import Frame, table
@@ -41,7 +42,7 @@ from discreet.query.measure import Checked, Private
 from discreet.query.plan import Block
 from discreet.query.sql import read
 from discreet.release.answer import Release
-from discreet.release.noisy import decode, draw, encode
+from discreet.release.noisy import Noisy, decode, draw, encode
 from discreet.release.sources import declared, origins
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Session:
 
     def quote(
         self,
-        question: str | Block,
+        question: str | Block | Sequence[str | Block],
         *,
         epsilon: Number | None = None,
         within: Number | None = None,
@@ -77,12 +78,17 @@ class Session:
         prior: Any = None,
         loss: Any = "absolute",
     ) -> Quote:
-        """Return, free of charge, what a question would cost and how wrong its answer may be.
+        """Return, free of charge, what a question or a batch would cost and how wrong its answer may be.
 
         With a `prior` over a count's values, the quote's `advice` compares the mechanisms that could answer
         it on the analyst's own `loss`, beside the best one possible.
         """
-        priced = self._quote(self._check(question, limits), epsilon, within, confidence, delta)
+        checked = (
+            self._check(question, limits)
+            if isinstance(question, str | Block)
+            else self._batch(question, limits).whole
+        )
+        priced = self._quote(checked, epsilon, within, confidence, delta)
         if prior is None:
             return priced
         from discreet.release.belief import advice
@@ -127,6 +133,44 @@ class Session:
         )
         text = question if isinstance(question, str) else priced.checked.canonical
         return self._answer(text, priced, request_id)
+
+    def batch(
+        self,
+        questions: Sequence[str | Block],
+        *,
+        epsilon: Number | None = None,
+        within: Number | None = None,
+        confidence: Number = "0.95",
+        limits: Limits | None = None,
+        request_id: str | None = None,
+    ) -> tuple[Release, ...]:
+        """Answer several counting questions about one table together, at one price.
+
+        They are measured in the way that serves all of them best, and their answers agree with each other.
+        Each release states the price of the whole batch, which was paid once.
+        """
+        batch = self._batch(questions, limits)
+        priced = self._quote(batch.whole, epsilon, within, confidence)
+        texts = [
+            question if isinstance(question, str) else checked.canonical
+            for question, checked in zip(questions, batch.questions, strict=True)
+        ]
+        whole = self._answer("; ".join(texts), priced, request_id)
+        return tuple(
+            replace(
+                whole,
+                question=text,
+                quote=own,
+                noisy=Noisy(
+                    own.checked.keys.product(),  # type: ignore[union-attr]
+                    tuple(whole.noisy.values[0][start:stop] for start, stop in spans),
+                ),
+            )
+            for text, (own, spans) in zip(texts, batch.parts(priced), strict=True)
+        )
+
+    def _batch(self, questions: Sequence[str | Block], limits: Limits | None) -> Batch:
+        return combine([self._check(question, limits) for question in questions], self.catalog)
 
     def table(self, name: str) -> Frame:
         """Return a declared table to ask about in Python: data.table("visits").group("ward").count()."""

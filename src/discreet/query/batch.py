@@ -1,0 +1,379 @@
+"""Several counting questions about the same rows, planned as one.
+
+Every question counts the rows of some cells: those for which its condition holds, group by group.  What a row
+says about all conditions and group keys together is its cell, and the questions are a 0/1 matrix over cells,
+measured like any other workload (`discreet.query.joint`).  A row falls into one cell, so nothing is paid
+twice, and answers that should agree do.
+
+Which cells can occur is worked out beforehand from the declared values of columns, by evaluating the
+conditions on all of them; a condition that cannot be evaluated so may be true or false in any cell.  That
+decides how good a plan is, never whether it is private: a row in a cell that was thought impossible is left
+out.  Where a column is declared with nullable = false, its declared values are taken to be all of them.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise, product
+from math import prod
+
+from discreet.errors import QueryError
+from discreet.query.allocate import Expected, Quote, Share, expect
+from discreet.query.catalog import Catalog
+from discreet.query.catalog import Column as DeclaredColumn
+from discreet.query.claim import claim
+from discreet.query.formula import Constant, Formula, Key, Noisy, Operation, Public, evaluate
+from discreet.query.joint import Together, canonical
+from discreet.query.kind import domain
+from discreet.query.measure import (
+    Checked,
+    Classes,
+    Declared,
+    Fixed,
+    KeyColumn,
+    Measurement,
+    Output,
+    Sort,
+)
+from discreet.query.plan import Among, Call, Case, Column, Literal, Scalar, conjunction, given, walk
+from discreet.query.statement import Stored
+
+COMBINATIONS = 20_000
+"""The most combinations of declared values on which conditions are evaluated beforehand."""
+
+CELLS = 2_048
+
+COMPARED = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
+EVALUATED = COMPARED | {"and", "or", "not", "is_null", "coalesce", "add", "subtract", "multiply", "clamp"}
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Questions asked together: the one question they make, and which of its groups each of them gets."""
+
+    questions: tuple[Checked, ...]
+    whole: Checked
+    starts: tuple[tuple[int, ...], ...]
+    """For each question and each of its measurements, the first of its groups."""
+
+    def parts(self, priced: Quote) -> Iterator[tuple[Quote, list[tuple[int, int]]]]:
+        """Yield each question's own quote at the price of all, and where its answers lie in the whole."""
+        joint = priced.shares[0].mechanism
+        if not isinstance(joint, Together):
+            raise TypeError("a batch is measured together")
+        for checked, starts in zip(self.questions, self.starts, strict=True):
+            keys = _declared(checked).product()
+            spans = [(start, start + len(keys)) for start in starts]
+            shares = tuple(
+                Share(
+                    measured,
+                    replace(
+                        joint,
+                        variances=joint.variances[start:stop],
+                        places={key: place for place, key in enumerate(keys)},
+                    ),
+                )
+                for measured, (start, stop) in zip(checked.measurements, spans, strict=True)
+            )
+            own = replace(priced, checked=checked, shares=shares, expected=())
+            yield replace(own, expected=_expected(own)), spans
+
+
+def _expected(priced: Quote) -> tuple[Expected, ...]:
+    return tuple(expect(priced, output.name, output.formula) for output in priced.checked.columns)
+
+
+def combine(questions: Sequence[Checked], catalog: Catalog) -> Batch:
+    """Return the one question that several make, refusing what cannot be counted together."""
+    if not questions:
+        raise QueryError("the batch", "is empty", "give at least one question")
+    for number, checked in enumerate(questions, 1):
+        _require_counts(number, checked, questions[0])
+    asked = [(checked, measured) for checked in questions for measured in checked.measurements]
+    conditions = list(dict.fromkeys(_condition(checked, measured) for checked, measured in asked))
+    keys = list(dict.fromkeys(column for checked in questions for column in _declared(checked).columns))
+    truths = _Truths.of(conditions, keys, catalog, questions[0])
+    cells = {truths.code(truth): truth for truth in truths.feasible()}
+    groups: list[frozenset[int]] = []
+    starts: list[tuple[int, ...]] = []
+    for checked in questions:
+        own = []
+        for measured in checked.measurements:
+            own.append(len(groups))
+            condition = conditions.index(_condition(checked, measured))
+            columns = [keys.index(column) for column in _declared(checked).columns]
+            members: dict[tuple[Public, ...], set[int]] = {key: set() for key in _declared(checked).product()}
+            for cell, (true, values) in cells.items():
+                key = tuple(values[column] for column in columns)
+                if true[condition] and key in members:
+                    members[key].add(cell)
+            groups += [frozenset(found) for found in members.values()]
+        starts.append(tuple(own))
+    used = sorted(frozenset().union(*groups))
+    if not used:
+        raise QueryError("the batch", "asks only for rows that cannot occur", "check the conditions")
+    if len(used) > CELLS:
+        raise QueryError(
+            "the batch",
+            f"tells more than {CELLS} kinds of rows apart",
+            "ask fewer questions at once, or use GROUP BY GROUPING SETS for tables",
+        )
+    return Batch(tuple(questions), _whole(questions, truths, used, groups), tuple(starts))
+
+
+def _require_counts(number: int, checked: Checked, first: Checked) -> None:
+    clause = f"question {number} of the batch"
+    counts = all(
+        isinstance(measured, Measurement) and measured.sort is Sort.ROWS for measured in checked.measurements
+    )
+    if not counts or not isinstance(checked.keys, Declared) or checked.rows.per_group is not None:
+        raise QueryError(
+            clause,
+            "is not a count of rows in declared groups",
+            "batch COUNT(*) and COUNT(x) with WHERE and GROUP BY, and ask for other statistics on their own",
+        )
+    same = ("source", "unit", "adjacency", "bound", "rows")
+    if any(getattr(checked.rows, name) != getattr(first.rows, name) for name in same):
+        raise QueryError(
+            clause,
+            "is about other rows than the first one",
+            "batch questions about one table with the same limits",
+        )
+
+
+def _declared(checked: Checked) -> Declared:
+    if not isinstance(checked.keys, Declared):
+        raise TypeError("batches have declared groups")
+    return checked.keys
+
+
+def _condition(checked: Checked, measured: object) -> Scalar | None:
+    """Return what a row must fulfil to be counted, besides its group."""
+    if not isinstance(measured, Measurement):
+        raise TypeError("batches count")
+    parts = [] if checked.rows.where is None else [checked.rows.where]
+    if measured.fixed.present:
+        parts.append(Call("not", (Call("is_null", (given(measured.fixed.argument),)),)))
+    return conjunction(tuple(parts))
+
+
+Truth = tuple[tuple[bool, ...], tuple[Public, ...]]
+"""What one cell says: which conditions hold, and the value of every group key (None: not a declared one)."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Truths:
+    """The conditions and group keys of a batch, and the columns whose values decide about them."""
+
+    conditions: list[Scalar | None]
+    keys: list[KeyColumn]
+    worlds: dict[Scalar, tuple[Public, ...]]
+    open: frozenset[int]
+    """Conditions that cannot be evaluated beforehand."""
+
+    @classmethod
+    def of(
+        cls, conditions: list[Scalar | None], keys: list[KeyColumn], catalog: Catalog, first: Checked
+    ) -> "_Truths":
+        worlds: dict[Scalar, tuple[Public, ...]] = {
+            key.scalar: (*(key.values or ()), *_other(_column(key.scalar, catalog, first))) for key in keys
+        }
+        undecided = set()
+        for number, condition in enumerate(conditions):
+            found = None if condition is None else _worlds(condition, conditions, worlds, catalog, first)
+            if condition is not None and found is None:
+                undecided.add(number)
+            elif found is not None and prod(len(v) for v in {**worlds, **found}.values()) <= COMBINATIONS:
+                worlds |= found
+            elif found is not None:
+                undecided.add(number)
+        if prod(len(values) for values in worlds.values()) * 2 ** len(undecided) > COMBINATIONS:
+            raise QueryError(
+                "the batch",
+                f"has more than {COMBINATIONS} combinations of conditions and groups",
+                "ask fewer questions at once, or use GROUP BY GROUPING SETS for tables",
+            )
+        return cls(conditions, keys, worlds, frozenset(undecided))
+
+    def feasible(self) -> Iterator[Truth]:
+        """Yield what rows can say."""
+        scalars = list(self.worlds)
+        formulas = [
+            None if number in self.open or condition is None else given(_formula(condition, scalars))
+            for number, condition in enumerate(self.conditions)
+        ]
+        seen: set[Truth] = set()
+        for world in product(*self.worlds.values()):
+            values = tuple(world[scalars.index(key.scalar)] for key in self.keys)
+            known = [
+                condition is None or (formula is not None and evaluate(formula, world, {}) is True)
+                for condition, formula in zip(self.conditions, formulas, strict=True)
+            ]
+            for guess in product((False, True), repeat=len(self.open)):
+                for number, true in zip(sorted(self.open), guess, strict=True):
+                    known[number] = true
+                truth = (tuple(known), values)
+                if truth not in seen:
+                    seen.add(truth)
+                    yield truth
+
+    def code(self, truth: Truth) -> int:
+        """Return the number of a cell: one digit for each condition and key."""
+        true, values = truth
+        code = 0
+        for condition, holds in zip(self.conditions, true, strict=True):
+            if condition is not None:
+                code = 2 * code + holds
+        for key, value in zip(self.keys, values, strict=True):
+            listed = key.values or ()
+            code = code * (len(listed) + 1) + (0 if value is None else 1 + listed.index(value))
+        return code
+
+    def scalar(self) -> Scalar:
+        """Return the number of a row's cell, as the engine computes it."""
+        code: Scalar = Literal(0)
+        for condition in self.conditions:
+            if condition is not None:
+                digit = Case(((condition, Literal(1)),), Literal(0))
+                code = _digit(code, 2, digit)
+        for key in self.keys:
+            listed = key.values or ()
+            branches = tuple(
+                (Call("eq", (key.scalar, Literal(value))), Literal(number))
+                for number, value in enumerate(listed, 1)
+            )
+            code = _digit(code, len(listed) + 1, Case(branches, Literal(0)))
+        return code
+
+
+def _digit(code: Scalar, base: int, digit: Scalar) -> Scalar:
+    if code == Literal(0):
+        return digit
+    return Call("add", (Call("multiply", (code, Literal(base))), digit))
+
+
+def _worlds(
+    condition: Scalar,
+    conditions: Sequence[Scalar | None],
+    known: dict[Scalar, tuple[Public, ...]],
+    catalog: Catalog,
+    first: Checked,
+) -> dict[Scalar, tuple[Public, ...]] | None:
+    """Return finitely many values of each column of a condition that stand for all, or None."""
+    columns = [part for part in walk(condition) if isinstance(part, Column)]
+    found: dict[Scalar, tuple[Public, ...]] = {}
+    for column in columns:
+        values = known.get(column) or _values(column, conditions, catalog, first)
+        if values is None:
+            return None
+        found[column] = values
+    return found if _formula(condition, list(found)) is not None else None
+
+
+def _values(
+    column: Column, conditions: Sequence[Scalar | None], catalog: Catalog, first: Checked
+) -> tuple[Public, ...] | None:
+    declared = _column(column, catalog, first)
+    listed = None if declared is None else domain(declared.kind)
+    found = _representatives(column, conditions) if listed is None else listed
+    return None if found is None else (*found, *_other(declared))
+
+
+def _column(scalar: Scalar, catalog: Catalog, first: Checked) -> DeclaredColumn | None:
+    """Return the declaration of a column of the one table that is counted."""
+    source = first.rows.source
+    table = catalog.table(source.table) if isinstance(source, Stored) else None
+    return table.column(scalar.name) if table is not None and isinstance(scalar, Column) else None
+
+
+def _other(declared: DeclaredColumn | None) -> tuple[None, ...]:
+    """Return NULL, which stands for all values that are not declared, unless there can be none."""
+    return () if declared is not None and not declared.nullable else (None,)
+
+
+def _representatives(column: Column, conditions: Sequence[Scalar | None]) -> tuple[Public, ...] | None:
+    """Return numbers between and at the constants that a column is compared with, if nothing else is done."""
+    points: set[Fraction] = set()
+    for condition in conditions:
+        uses = 0
+        for part in () if condition is None else walk(condition):
+            uses += part == column
+            match part:
+                case Call(name, (left, Literal(int() | Fraction() as value))) if (
+                    left == column and name in COMPARED and not isinstance(value, bool)
+                ):
+                    points.add(Fraction(value))
+                    uses -= 1
+                case Call("is_null", (argument,)) if argument == column:
+                    uses -= 1
+                case _:
+                    pass
+        if uses:
+            return None
+    ordered = sorted(points)
+    between = [(one + other) / 2 for one, other in pairwise(ordered)]
+    outside = [ordered[0] - 1, ordered[-1] + 1] if ordered else [Fraction(0)]
+    return tuple(sorted((*ordered, *between, *outside)))
+
+
+def _formula(scalar: Scalar, columns: Sequence[Scalar]) -> Formula | None:
+    """Return a condition as a formula over the values of columns, or None where that is not exact."""
+    if scalar in columns:
+        return Key(columns.index(scalar))
+    match scalar:
+        case Literal(value):
+            return Constant(value)
+        case Call(name, arguments) if name in EVALUATED:
+            parts = [_formula(argument, columns) for argument in arguments]
+            return _whole_formula(name, parts)
+        case Among(argument, values):
+            return _whole_formula(
+                "among", [_formula(argument, columns), *(Constant(value.value) for value in values)]
+            )
+        case Case(branches, otherwise):
+            parts = [_formula(part, columns) for branch in branches for part in branch]
+            return _whole_formula("case", [*parts, _formula(otherwise, columns)])
+        case _:
+            return None
+
+
+def _whole_formula(name: str, parts: Sequence[Formula | None]) -> Formula | None:
+    known = tuple(part for part in parts if part is not None)
+    return Operation(name, known) if len(known) == len(parts) else None
+
+
+def _whole(
+    questions: Sequence[Checked], truths: _Truths, used: Sequence[int], groups: Sequence[frozenset[int]]
+) -> Checked:
+    first = questions[0]
+    wheres = [checked.rows.where for checked in questions]
+    where = None if None in wheres else Call("or", tuple(map(given, wheres)))
+    limits = replace(given(first.contribution), single=False, groups=None)
+    limits = replace(limits, cell=limits.total)
+    model = first.measurements[0]
+    if not isinstance(model, Measurement):
+        raise TypeError("batches count")
+    counted = Measurement(
+        "count(*)",
+        Sort.ROWS,
+        claim(limits, 0, model.scale),
+        model.scale,
+        Fraction(0),
+        Fraction(1),
+        Fixed(None),
+    )
+    whole = replace(
+        first,
+        keys=Classes((KeyColumn("cell", truths.scalar(), tuple(used)),), tuple(groups)),
+        measurements=(counted,),
+        columns=(Output("count", Noisy(0)),),
+        having=None,
+        order=(),
+        limit=None,
+        distinct=False,
+        rows=replace(first.rows, where=where),
+        contribution=limits,
+        notes=tuple(dict.fromkeys(note for checked in questions for note in checked.notes)),
+    )
+    # The questions themselves are part of the text: two batches with the same cells may show other columns.
+    return replace(whole, canonical="\n\n".join((canonical(whole), *(q.canonical for q in questions))))
