@@ -147,10 +147,12 @@ def open_tables(
         for position, (name, origin) in enumerate(tables.items()):
             raw = _attach(engine, f"__source{position}", name, origin, folder)
             _expose(engine, name, raw, origin)
+        # In a notebook without widgets there is no bar, and DuckDB refuses to be told so.
+        bar = engine.connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
         for setting in (
             "enable_external_access = false",
             "max_temp_directory_size = '0B'",
-            "enable_progress_bar = false",
+            *(() if bar == (False,) else ("enable_progress_bar = false",)),
             "lock_configuration = true",
         ):
             engine.connection.execute(f"SET {setting}")
