@@ -251,7 +251,7 @@ def copy(place: Place, remote: Place) -> None:
         store.close()
         with psycopg.connect(remote.location) as database:
             with database.cursor().copy(f"COPY discreet_entry ({COLUMNS}) FROM STDIN") as stream:
-                for row in source._store.rows("clinic", 1, head.number):
+                for row in source._store.shelf.rows("clinic", 1, head.number):
                     stream.write_row(stored_values(row))
             database.execute("INSERT INTO discreet_head VALUES ('clinic', %s, %s)", (head.number, head.state))
     remote.anchor.write_bytes(place.anchor.read_bytes())

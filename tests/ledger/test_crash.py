@@ -20,6 +20,7 @@ from discreet.errors import DiscreetError
 from discreet.ledger import EVERYBODY, Granted, Ledger, Request, Stored
 from discreet.ledger import anchor as anchor_module
 from discreet.ledger.postgres import PostgresStore
+from discreet.ledger.shelf import Shelf
 from discreet.ledger.sqlite import SqliteStore
 from discreet.privacy.filter import PureBudget
 
@@ -55,6 +56,12 @@ def watch(steps: Steps) -> None:
         store._all = announced(store._all, lambda self, statement, *_: " ".join(statement.split()[:3]))
         store.lease = announced(store.lease, lambda *_: "lease")
         store.release = announced(store.release, lambda *_: "release")
+    for look, name in (
+        ("_find", "find entries"),
+        ("secret", "find a state"),
+        ("keep_secret", "keep a state"),
+    ):
+        setattr(Shelf, look, announced(getattr(Shelf, look), lambda *_, name=name: name))
     PostgresStore._commit = announced(PostgresStore._commit, lambda *_: "COMMIT")
 
     class Watched:

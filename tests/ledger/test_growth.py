@@ -6,7 +6,7 @@ from tests.ledger.world import Place, ask, server_place
 from discreet.ledger import Ledger
 from discreet.ledger.codec import digest, fingerprint
 from discreet.ledger.entry import Answered, Reserved
-from discreet.ledger.sqlite import SqliteStore
+from discreet.ledger.shelf import Shelf
 from discreet.ledger.turn import Turn
 from discreet.privacy.filter import Cost, PureBudget
 
@@ -57,12 +57,12 @@ def test_no_request_reads_through_the_history(file: Place):
 
 
 def test_the_count_catches_a_look_up_without_its_index(file: Place, monkeypatch: pytest.MonkeyPatch):
-    true = SqliteStore._row
+    true = Shelf._find
 
-    def unguided(self: SqliteStore, where: str, *values: object):
-        return true(self, where.replace("INDEXED BY entry_asked ", ""), *values)
+    def unguided(self: Shelf, where: str, *values: object, index: str | None = None):
+        return true(self, where, *values, index=None if index == "asked" else index)
 
-    monkeypatch.setattr(SqliteStore, "_row", unguided)
+    monkeypatch.setattr(Shelf, "_find", unguided)
     assert growth(file) > 10
 
 

@@ -7,6 +7,7 @@ import pytest
 from tests.ledger.world import KEY, Place, ask
 
 import discreet.ledger.postgres as postgres
+import discreet.ledger.shelf as shelf
 import discreet.ledger.sqlite as sqlite
 import discreet.ledger.store as store
 from discreet.errors import LedgerError
@@ -22,7 +23,7 @@ def old(place: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
             past.setattr(module, "SCHEMA", 1)
         for module in (sqlite, postgres):
             past.setattr(module, "MIGRATIONS", module.MIGRATIONS[:1])
-        past.setattr(sqlite.SqliteStore, "answer", lambda *_: None)  # its index came with the second version
+        past.setattr(shelf.Shelf, "answer", lambda *_: None)  # its index came with the second version
         with place.open() as ledger:
             ledger.create_dataset("clinic", PureBudget(1), reason="opened")
             ledger.answer(ledger.reserve(ask("a")), b"kept")

@@ -23,6 +23,7 @@ from discreet.ledger import Ledger, Stored, migrate_ledger
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Advanced, Closed, Created, Reserved
 from discreet.ledger.secret import conceal, reveal
+from discreet.ledger.shelf import Shelf
 from discreet.privacy.filter import ApproximateBudget, PureBudget
 from discreet.release.stream import LARGEST, NamedStream, open_stream
 from discreet.workload.codec import decode_state
@@ -44,7 +45,7 @@ def stream_of(ledger: Ledger, name: str = "visits", length: int = LENGTH) -> Nam
 def state_of(stream: NamedStream) -> TreeState:
     """Return the state as only the holder of the key can see it."""
     ledger = stream.ledger
-    concealed = ledger._store.secret("clinic", stream.right.number)
+    concealed = ledger._store.shelf.secret("clinic", stream.right.number)
     place = ledger.identity, "clinic", stream.right.number, stream.steps
     return decode_state(json.loads(reveal(ledger._seals.key, *place, concealed)))
 
@@ -159,7 +160,7 @@ def test_a_step_killed_at_any_point_is_released_with_one_noise_only(opened: Plac
         witness, steps = Witness(), itertools.count(1)
         witness.look(stream_of(ledger))
     acts = after_a_kill(opened, witness, next(steps), None).decode().split("\n")
-    assert {"COMMIT", "SELECT concealed FROM", "anchor fdatasync", "send"} <= set(acts)
+    assert {"COMMIT", "find a state", "keep a state", "anchor fdatasync", "send"} <= set(acts)
     assert len(acts) >= 15
     for fatal in list(range(len(acts))) * REPEATS:
         after_a_kill(opened, witness, next(steps), fatal)
@@ -213,12 +214,12 @@ def cut(point: str, ledger: Ledger, patch: pytest.MonkeyPatch) -> None:
     def stop(*_args, **_options):
         raise PowerCut
 
-    store, anchor = ledger._store, ledger._anchor
+    anchor = ledger._anchor
     match point:
         case "drawing":
             patch.setattr("discreet.release.stream._write_state", stop)
         case "recording":
-            patch.setattr(store, "keep_secret", stop)
+            patch.setattr(Shelf, "keep_secret", stop)
         case "anchoring":
             patch.setattr(anchor, "advance", stop)
         case "leaving":
@@ -293,7 +294,7 @@ def test_the_crowd_catches_a_ledger_that_draws_before_its_turn(file: Place, monk
         def look(turn) -> bytes | None:
             standing = turn.account.standing(stream.number)
             place = turn.seals.ledger, "clinic", stream.number, standing.step
-            secret = turn.store.secret("clinic", stream.number)
+            secret = turn.store.shelf.secret("clinic", stream.number)
             return reveal(turn.seals.key, *place, secret) if standing.step < first else None
 
         state = self._write("clinic", look)
@@ -375,7 +376,7 @@ def test_an_older_state_is_caught_by_either_of_two_seals(file: Place, monkeypatc
     put_back(file, older)
     if lacking in ("digest", "both"):
         monkeypatch.setattr(
-            streaming, "kept_secret", lambda store, dataset, number, _: store.secret(dataset, number)
+            streaming, "kept_secret", lambda store, dataset, number, _: store.shelf.secret(dataset, number)
         )
     if lacking in ("step", "both"):
         monkeypatch.setattr(streaming, "reveal", lambda *place: reveal(*place[:4], place[4] - 1, place[5]))
@@ -440,7 +441,7 @@ def test_the_store_alone_tells_nothing_about_the_counts(place: Place, budget):
             stream = open_stream(ledger, budget, "clinic", "wards", "ann", name, **parameters)
             for step in range(1, 31):
                 stream.add(increment, step=step)
-                concealed = ledger._store.secret("clinic", stream.right.number)
+                concealed = ledger._store.shelf.secret("clinic", stream.right.number)
                 assert b"state" not in concealed
                 sizes.setdefault(step, set()).add(len(concealed))
     assert all(len(found) == 1 for found in sizes.values())
@@ -482,9 +483,7 @@ def test_a_failed_write_leaves_the_step_to_be_taken(opened: Place, monkeypatch):
     with opened.open() as ledger:
         stream = stream_of(ledger)
         with monkeypatch.context() as patch:
-            patch.setattr(
-                type(ledger._store), "keep_secret", lambda *_: (_ for _ in ()).throw(LedgerError("disk full"))
-            )
+            patch.setattr(Shelf, "keep_secret", lambda *_: (_ for _ in ()).throw(LedgerError("disk full")))
             with pytest.raises(LedgerError, match="disk full"):
                 stream.add(1, step=1)
         assert stream.steps == 0

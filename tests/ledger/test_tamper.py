@@ -53,7 +53,7 @@ def test_every_byte_of_every_column_of_the_last_three_entries_is_under_the_seal(
         store = ledger._store
         seals = ledger._seals
         for values in last:
-            original = store.row("clinic", values[0])
+            original = store.shelf.row("clinic", values[0])
             seals.open(original)
             for field in (
                 "number",

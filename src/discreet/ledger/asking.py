@@ -29,10 +29,10 @@ def reserve(turn: Turn, request: Request, leases: list[str]) -> Granted | Stored
     """
     turn.account.admit(request.analyst)
     asked = fingerprint(request)
-    row = turn.store.reservation(turn.dataset, request.request_id)
+    row = turn.store.shelf.reservation(turn.dataset, request.request_id)
     if row is not None:
         return _resume(turn, request, row)
-    repeated = turn.store.answer(turn.dataset, asked)
+    repeated = turn.store.shelf.answer(turn.dataset, asked)
     if repeated is not None:
         return _stored(turn, repeated, asked)
     orphan = _orphan(turn, asked, leases)
@@ -75,7 +75,7 @@ def _orphan(turn: Turn, asked: str, leases: list[str]) -> Granted | None:
 
 def _reserved(turn: Turn, number: int) -> Request:
     """Return the request that an entry paid for, after checking its seal."""
-    row = turn.store.row(turn.dataset, number)
+    row = turn.store.shelf.row(turn.dataset, number)
     if row is not None:
         match turn.seals.open(row).event:
             case Reserved(request):
@@ -112,7 +112,7 @@ def _resume(turn: Turn, request: Request, row: Row) -> Granted | Stored | Confli
 
 def _settled(turn: Turn, reservation: int, asked: str) -> Stored:
     """Return the answer of a reservation that is no longer running."""
-    row = turn.store.outcome(turn.dataset, reservation)
+    row = turn.store.shelf.outcome(turn.dataset, reservation)
     if row is not None and row.refers == reservation:
         match turn.seals.open(row).event:
             case Answered():

@@ -201,14 +201,16 @@ class Ledger:
         first = max(1, end - last + 1)
         with self._alone():
             return tuple(
-                check.linked(self._seals, self._store.rows(dataset, first, end), dataset, first, end)
+                check.linked(self._seals, self._store.shelf.rows(dataset, first, end), dataset, first, end)
             )
 
     def verify_receipt(self, receipt: Receipt) -> Entry:
         """Return the entry that a receipt proves, or raise LedgerError if this ledger does not hold it."""
         with self._alone():
             row = (
-                self._store.row(receipt.dataset, receipt.number) if receipt.ledger == self.identity else None
+                self._store.shelf.row(receipt.dataset, receipt.number)
+                if receipt.ledger == self.identity
+                else None
             )
             if row is None or row.mac.hex() != receipt.mac:
                 raise LedgerError(
@@ -242,7 +244,7 @@ class Ledger:
                 anchored = marks.heads[dataset].number if dataset in marks.heads else 1
                 first = max(1, min(anchored, end - RECENT + 1))
                 for _ in check.linked(
-                    self._seals, self._store.rows(dataset, first, end), dataset, first, end
+                    self._seals, self._store.shelf.rows(dataset, first, end), dataset, first, end
                 ):
                     pass
 

@@ -96,7 +96,7 @@ def hold(store: Store, dataset: str, head: Head, mark: Mark | None) -> None:
             f"entry {head.number}.  Restore the newer ledger; if it is lost, what was spent is unknown: "
             "close the dataset and do not reuse its budget"
         )
-    row = head.row if mark.number == head.number else store.row(dataset, mark.number)
+    row = head.row if mark.number == head.number else store.shelf.row(dataset, mark.number)
     if row is None or row.mac.hex() != mark.mac:
         raise LedgerError(
             f"dataset {dataset} does not contain its anchored entry {mark.number}: it was exchanged"
@@ -119,7 +119,7 @@ def trusted_head(seals: Seals, head: Head, dataset: str) -> Entry:
 
 def kept_secret(store: Store, dataset: str, number: int, standing: Standing) -> bytes:
     """Return the concealed state of a stream, if it is the one that the account says."""
-    secret = store.secret(dataset, number)
+    secret = store.shelf.secret(dataset, number)
     if secret is None or digest(secret) != standing.secret:
         raise LedgerError(
             f"the state of the stream that entry {number} of dataset {dataset} paid for is missing, older or "
@@ -186,7 +186,7 @@ def verify_dataset(
         trusted_head(seals, head, dataset)
         account = None
         reserved: dict[int, str] = {}
-        for entry, account in replay(linked(seals, store.rows(dataset, 1, number), dataset, 1, number)):
+        for entry, account in replay(linked(seals, store.shelf.rows(dataset, 1, number), dataset, 1, number)):
             _check_question(entry, reserved)
             if digest(write_account(account).encode()) != entry.state:
                 raise LedgerError(

@@ -90,7 +90,7 @@ def adopt_ledger(
         if report.trusted:
             anchored.start(identity.ledger)
             for finding in report.findings:
-                row = store.row(finding.dataset, finding.entries)
+                row = store.shelf.row(finding.dataset, finding.entries)
                 if row is not None:
                     anchored.advance(identity.ledger, finding.dataset, Mark(row.number, row.mac.hex()))
         return report

@@ -12,7 +12,8 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from discreet.errors import LedgerError
-from discreet.ledger.codec import canonical, digest, step_key
+from discreet.ledger.codec import canonical, digest
+from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
     COLUMNS,
     SCHEMA,
@@ -21,7 +22,6 @@ from discreet.ledger.store import (
     Identity,
     Row,
     checked_head,
-    checked_row,
     distinct_datasets,
     refuse_schema,
     stored_values,
@@ -89,6 +89,7 @@ class PostgresStore:
         self._races = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
         parts = urlsplit(url)
         self.name = f"postgresql://{parts.hostname or ''}{parts.path}"
+        self.shelf = Shelf(self._all, self.name, "discreet_", "%s", told=False)
         self._held: dict[str, int] = {}
         try:
             self._database: psycopg.Connection[Any] = psycopg.connect(
@@ -174,61 +175,6 @@ class PostgresStore:
         found = self._all(f"SELECT dataset FROM discreet_head UNION {distinct_datasets('discreet_entry')}")
         return sorted(typed(name, str, self.name) for (name,) in found)
 
-    def row(self, dataset: str, number: int) -> Row | None:
-        """Return one entry."""
-        return self._row("dataset = %s AND number = %s", dataset, number)
-
-    def reservation(self, dataset: str, request: str) -> Row | None:
-        """Return the entry that reserved this request."""
-        return self._row("dataset = %s AND request = %s AND kind = 'reserved'", dataset, request)
-
-    def answer(self, dataset: str, asked: str) -> Row | None:
-        """Return the earliest answer to this question."""
-        return self._row(
-            "dataset = %s AND asked = %s AND kind = 'answered' ORDER BY number LIMIT 1", dataset, asked
-        )
-
-    def outcome(self, dataset: str, reservation: int) -> Row | None:
-        """Return the entry that answered or failed this reservation."""
-        return self._row(
-            "dataset = %s AND refers = %s AND kind IN ('answered', 'failed')", dataset, reservation
-        )
-
-    def steps(self, dataset: str, reservation: int, first: int, most: int) -> list[Row]:
-        """Return entries of a stream in order."""
-        found = self._all(
-            f"SELECT {COLUMNS} FROM discreet_entry WHERE dataset = %s AND refers = %s AND kind = 'advanced' "
-            "AND asked >= %s ORDER BY asked LIMIT %s",
-            (dataset, reservation, step_key(first), most),
-        )
-        return [checked_row(values, self.name) for values in found]
-
-    def secret(self, dataset: str, reservation: int) -> bytes | None:
-        """Return the concealed state of a stream."""
-        where = "dataset = %s AND number = %s"
-        found = self._all(f"SELECT concealed FROM discreet_secret WHERE {where}", (dataset, reservation))
-        return typed(found[0][0], bytes, self.name) if found else None
-
-    def keep_secret(self, dataset: str, reservation: int, secret: bytes) -> None:
-        """Put a concealed state in the place of the one before it."""
-        replaced = "ON CONFLICT (dataset, number) DO UPDATE SET concealed = excluded.concealed"
-        self._all(
-            f"INSERT INTO discreet_secret VALUES (%s, %s, %s) {replaced}", (dataset, reservation, secret)
-        )
-
-    def rows(self, dataset: str, first: int, last: int) -> Iterator[Row]:
-        """Return entries in order, a batch at a time."""
-        while first <= last:
-            batch = self._all(
-                f"SELECT {COLUMNS} FROM discreet_entry WHERE dataset = %s AND number BETWEEN %s AND %s "
-                "ORDER BY number LIMIT 500",
-                (dataset, first, last),
-            )
-            yield from (checked_row(values, self.name) for values in batch)
-            if len(batch) < 500:
-                return
-            first = batch[-1][1] + 1
-
     def append(self, row: Row, state: str) -> None:
         """Add an entry and move the head to it, in one statement."""
         values = ", ".join(["%s"] * 10)
@@ -296,10 +242,6 @@ class PostgresStore:
         if len(found) != 1:
             raise LedgerError(f"{self.name} is not a ledger, or its first table was damaged")
         return cast(tuple[int, str, str], found[0])
-
-    def _row(self, where: str, *values: object) -> Row | None:
-        found = self._all(f"SELECT {COLUMNS} FROM discreet_entry WHERE {where}", values)
-        return checked_row(found[0], self.name) if found else None
 
     def _all(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         try:

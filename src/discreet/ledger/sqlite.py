@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.codec import digest, step_key
+from discreet.ledger.codec import digest
+from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
     COLUMNS,
     SCHEMA,
@@ -23,7 +24,6 @@ from discreet.ledger.store import (
     Identity,
     Row,
     checked_head,
-    checked_row,
     distinct_datasets,
     refuse_schema,
     stored_values,
@@ -74,6 +74,7 @@ class SqliteStore:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()  # the process may change its directory while the file is open
         self.name = str(path)
+        self.shelf = Shelf(self._all, self.name, "", "?", told=True)
         self._leases: dict[str, int] = {}
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite would let everybody read it
@@ -138,58 +139,6 @@ class SqliteStore:
         """Return the names of all datasets that have a head or an entry."""
         found = self._all(f"SELECT dataset FROM head UNION {distinct_datasets('entry')} ORDER BY 1")
         return [typed(name, str, self.name) for (name,) in found]
-
-    def row(self, dataset: str, number: int) -> Row | None:
-        """Return one entry."""
-        return self._row("WHERE dataset = ? AND number = ?", dataset, number)
-
-    def reservation(self, dataset: str, request: str) -> Row | None:
-        """Return the entry that reserved this request."""
-        where = "INDEXED BY entry_request WHERE dataset = ? AND request = ? AND kind = 'reserved'"
-        return self._row(where, dataset, request)
-
-    def answer(self, dataset: str, asked: str) -> Row | None:
-        """Return the earliest answer to this question."""
-        where = "INDEXED BY entry_asked WHERE dataset = ? AND asked = ? AND kind = 'answered'"
-        return self._row(f"{where} ORDER BY number LIMIT 1", dataset, asked)
-
-    def outcome(self, dataset: str, reservation: int) -> Row | None:
-        """Return the entry that answered or failed this reservation."""
-        where = "INDEXED BY entry_outcome WHERE dataset = ? AND refers = ? AND kind IN ('answered', 'failed')"
-        return self._row(where, dataset, reservation)
-
-    def steps(self, dataset: str, reservation: int, first: int, most: int) -> list[Row]:
-        """Return entries of a stream in order."""
-        found = self._all(
-            f"SELECT {COLUMNS} FROM entry INDEXED BY entry_step "
-            "WHERE dataset = ? AND refers = ? AND kind = 'advanced' AND asked >= ? ORDER BY asked LIMIT ?",
-            (dataset, reservation, step_key(first), most),
-        )
-        return [checked_row(values, self.name) for values in found]
-
-    def secret(self, dataset: str, reservation: int) -> bytes | None:
-        """Return the concealed state of a stream."""
-        where = "dataset = ? AND number = ?"
-        found = self._all(f"SELECT concealed FROM secret WHERE {where}", (dataset, reservation))
-        return typed(found[0][0], bytes, self.name) if found else None
-
-    def keep_secret(self, dataset: str, reservation: int, secret: bytes) -> None:
-        """Put a concealed state in the place of the one before it."""
-        replaced = "ON CONFLICT (dataset, number) DO UPDATE SET concealed = excluded.concealed"
-        self._all(f"INSERT INTO secret VALUES (?, ?, ?) {replaced}", (dataset, reservation, secret))
-
-    def rows(self, dataset: str, first: int, last: int) -> Iterator[Row]:
-        """Return entries in order, a batch at a time."""
-        while first <= last:
-            batch = self._all(
-                f"SELECT {COLUMNS} FROM entry WHERE dataset = ? AND number BETWEEN ? AND ? ORDER BY number "
-                "LIMIT 500",
-                (dataset, first, last),
-            )
-            yield from (checked_row(values, self.name) for values in batch)
-            if len(batch) < 500:
-                return
-            first = batch[-1][1] + 1
 
     def append(self, row: Row, state: str) -> None:
         """Add an entry and move the head to it."""
@@ -310,11 +259,6 @@ class SqliteStore:
         with suppress(sqlite3.Error):
             if self._database.in_transaction:
                 self._database.execute("ROLLBACK")
-
-    def _row(self, where: str, *values: object) -> Row | None:
-        # Left to itself SQLite may prefer the primary key, and then reads the whole history of a dataset.
-        found = self._all(f"SELECT {COLUMNS} FROM entry {where}", values)
-        return checked_row(found[0], self.name) if found else None
 
     def _all(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         try:

@@ -4,12 +4,14 @@ The store is trusted for two things only: that a committed transaction stays, an
 dataset come one after another.  Everything read from it is checked against the seals before it is used.
 """
 
-from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from discreet.errors import LedgerError
+
+if TYPE_CHECKING:
+    from discreet.ledger.shelf import Shelf
 
 Value = TypeVar("Value")
 
@@ -70,6 +72,7 @@ class Store(Protocol):
     """A durable place for entries; every method raises LedgerError when it cannot keep its promise."""
 
     name: str
+    shelf: "Shelf"
 
     def identity(self) -> Identity | None:
         """Return who this ledger is, or None for an empty store."""
@@ -88,30 +91,6 @@ class Store(Protocol):
 
     def datasets(self) -> list[str]:
         """Return the names of all datasets."""
-
-    def row(self, dataset: str, number: int) -> Row | None:
-        """Return one entry."""
-
-    def reservation(self, dataset: str, request: str) -> Row | None:
-        """Return the entry that reserved this request."""
-
-    def answer(self, dataset: str, asked: str) -> Row | None:
-        """Return the earliest answer to this question."""
-
-    def outcome(self, dataset: str, reservation: int) -> Row | None:
-        """Return the entry that answered or failed this reservation."""
-
-    def steps(self, dataset: str, reservation: int, first: int, most: int) -> list[Row]:
-        """Return at most so many entries of a stream, in order, from the one that took step `first`."""
-
-    def secret(self, dataset: str, reservation: int) -> bytes | None:
-        """Return the concealed state of a stream."""
-
-    def keep_secret(self, dataset: str, reservation: int, secret: bytes) -> None:
-        """Put a concealed state in the place of the one before it; only inside `writing`."""
-
-    def rows(self, dataset: str, first: int, last: int) -> Iterator[Row]:
-        """Return the entries with first <= number <= last, in order."""
 
     def append(self, row: Row, state: str) -> None:
         """Add an entry and move the head to it; only inside `writing`."""

@@ -54,7 +54,7 @@ def begin(turn: Turn, request: Request, state: bytes) -> Streaming:
 def find(turn: Turn, request_id: str, analyst: str) -> Streaming | None:
     """Return the stream that was begun under this id, or None if there is nothing under it."""
     turn.account.admit(analyst)
-    row = turn.store.reservation(turn.dataset, request_id)
+    row = turn.store.shelf.reservation(turn.dataset, request_id)
     if row is None:
         return None
     match turn.seals.open(row).event:
@@ -85,7 +85,7 @@ def recorded(turn: Turn, stream: Streaming, first: int, last: int) -> tuple[Stor
     turn.account.admit(stream.analyst)
     found: list[Stored] = []
     expected = first
-    for row in turn.store.steps(turn.dataset, stream.number, first, max(0, last - first + 1)):
+    for row in turn.store.shelf.steps(turn.dataset, stream.number, first, max(0, last - first + 1)):
         match turn.seals.open(row).event:
             case Advanced(stream.number, begun, ended) if begun <= expected <= ended:
                 found.append(_stored(turn, row))
@@ -107,7 +107,7 @@ def _record(turn: Turn, number: int, first: int, taken: Taken) -> Row:
     concealed = conceal(turn.seals.key, turn.seals.ledger, turn.dataset, number, last, taken.state)
     answers = digest(taken.payload), len(taken.payload)
     row = turn.append(Advanced(number, first, last, digest(concealed), *answers), taken.payload)
-    turn.store.keep_secret(turn.dataset, number, concealed)
+    turn.store.shelf.keep_secret(turn.dataset, number, concealed)
     return row
 
 

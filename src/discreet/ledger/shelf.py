@@ -1,0 +1,90 @@
+"""Finding things in a ledger's tables, in the words that both databases understand.
+
+A statement is written once, with `?` for each value; a database that marks values otherwise, or calls its
+tables otherwise, says so.  Every look-up is answered by an index, and SQLite has to be told which: left to
+itself it may prefer the primary key, and then reads the whole history of a dataset.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from discreet.ledger.codec import step_key
+from discreet.ledger.store import COLUMNS, Row, checked_row, typed
+
+BATCH = 500
+Run = Callable[[str, tuple[object, ...]], list[tuple[Any, ...]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Shelf:
+    """The entries and secrets in the tables of one database.
+
+    `prefix` begins the names of its tables, `mark` stands for a value, and `told` says whether it wants to be
+    told the index.
+    """
+
+    run: Run
+    name: str
+    prefix: str
+    mark: str
+    told: bool
+
+    def row(self, dataset: str, number: int) -> Row | None:
+        """Return one entry."""
+        return _first(self._find("number = ?", dataset, number))
+
+    def reservation(self, dataset: str, request: str) -> Row | None:
+        """Return the entry that reserved this request."""
+        return _first(self._find("request = ? AND kind = 'reserved'", dataset, request, index="request"))
+
+    def answer(self, dataset: str, asked: str) -> Row | None:
+        """Return the earliest answer to this question."""
+        where = "asked = ? AND kind = 'answered' ORDER BY number LIMIT 1"
+        return _first(self._find(where, dataset, asked, index="asked"))
+
+    def outcome(self, dataset: str, reservation: int) -> Row | None:
+        """Return the entry that answered or failed this reservation."""
+        where = "refers = ? AND kind IN ('answered', 'failed')"
+        return _first(self._find(where, dataset, reservation, index="outcome"))
+
+    def rows(self, dataset: str, first: int, last: int) -> Iterator[Row]:
+        """Return the entries with first <= number <= last, in order, a batch at a time."""
+        while first <= last:
+            where = f"number BETWEEN ? AND ? ORDER BY number LIMIT {BATCH}"
+            batch = self._find(where, dataset, first, last)
+            yield from batch
+            if len(batch) < BATCH:
+                return
+            first = batch[-1].number + 1
+
+    def steps(self, dataset: str, reservation: int, first: int, most: int) -> list[Row]:
+        """Return at most so many entries of a stream, in order, from the one that took step `first`."""
+        where = "refers = ? AND kind = 'advanced' AND asked >= ? ORDER BY asked LIMIT ?"
+        return self._find(where, dataset, reservation, step_key(first), most, index="step")
+
+    def secret(self, dataset: str, reservation: int) -> bytes | None:
+        """Return the concealed state of a stream."""
+        statement = f"SELECT concealed FROM {self.prefix}secret WHERE dataset = ? AND number = ?"
+        found = self.run(self._marked(statement), (dataset, reservation))
+        return typed(found[0][0], bytes, self.name) if found else None
+
+    def keep_secret(self, dataset: str, reservation: int, secret: bytes) -> None:
+        """Put a concealed state in the place of the one before it; only inside `writing`."""
+        replaced = "ON CONFLICT (dataset, number) DO UPDATE SET concealed = excluded.concealed"
+        statement = f"INSERT INTO {self.prefix}secret VALUES (?, ?, ?) {replaced}"
+        self.run(self._marked(statement), (dataset, reservation, secret))
+
+    def _find(self, where: str, dataset: str, *values: object, index: str | None = None) -> list[Row]:
+        table = f"{self.prefix}entry"
+        hint = f" INDEXED BY {table}_{index}" if self.told and index is not None else ""
+        statement = f"SELECT {COLUMNS} FROM {table}{hint} WHERE dataset = ? AND {where}"
+        found = self.run(self._marked(statement), (dataset, *values))
+        return [checked_row(columns, self.name) for columns in found]
+
+    def _marked(self, statement: str) -> str:
+        return statement.replace("?", self.mark)
+
+
+def _first(found: list[Row]) -> Row | None:
+    return found[0] if found else None
