@@ -182,8 +182,7 @@ class Account:
         if self.analysts is None:
             raise ConflictError(
                 f"dataset {self.dataset} was opened to everybody who holds the ledger, so it keeps no list "
-                "of "
-                "analysts; name the analysts when creating a dataset to keep one"
+                "of analysts; name the analysts when creating a dataset to keep one"
             )
         return self.analysts
 

@@ -105,8 +105,7 @@ def _resume(turn: Turn, request: Request, row: Row) -> Granted | Stored | Confli
     turn.append(Failed(row.number, "too-many-attempts"))
     return ConflictError(
         f"request {request.request_id} broke off {ATTEMPTS} times without an answer and stays spent; to ask "
-        "again "
-        "and pay again, choose a new id"
+        "again and pay again, choose a new id"
     )
 
 
@@ -120,8 +119,7 @@ def _settled(turn: Turn, reservation: int, asked: str) -> Stored:
             case Failed(_, code):
                 raise ConflictError(
                     f"entry {reservation} of dataset {turn.dataset} failed ({code}) and stays spent; to ask "
-                    "again "
-                    "and pay again, choose a new id"
+                    "again and pay again, choose a new id"
                 )
             case _:
                 pass

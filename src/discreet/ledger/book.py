@@ -215,8 +215,7 @@ class Ledger:
             if row is None or row.mac.hex() != receipt.mac:
                 raise LedgerError(
                     f"this ledger does not hold entry {receipt.number} of dataset {receipt.dataset} as the "
-                    "receipt "
-                    "has it: either the receipt is not from here, or the ledger was rolled back"
+                    "receipt has it: either the receipt is not from here, or the ledger was rolled back"
                 )
             return self._seals.open(row)
 

@@ -78,8 +78,7 @@ def _from_file(path: Path) -> bytes:
     except (OSError, UnicodeDecodeError):
         raise LedgerError(
             f"the ledger key {path} is missing or unreadable; bring the key that this ledger was created "
-            "with, "
-            "for nothing can be verified or spent without it"
+            "with, for nothing can be verified or spent without it"
         ) from None
 
 

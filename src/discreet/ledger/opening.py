@@ -122,8 +122,7 @@ def _agree(store: Store, key: bytes | Path | None, anchor: Anchor, *, create: bo
         if marks is not None and marks.heads:
             raise LedgerError(
                 f"the ledger {store.name} is empty, but its anchor {anchor} knows {len(marks.heads)} "
-                "dataset(s): the "
-                "ledger was lost or emptied; restore it"
+                "dataset(s): the ledger was lost or emptied; restore it"
             )
         if not create:
             raise LedgerError(f"there is no ledger at {store.name}")
@@ -135,8 +134,7 @@ def _agree(store: Store, key: bytes | Path | None, anchor: Anchor, *, create: bo
         if store.datasets():
             raise LedgerError(
                 f"the ledger {store.name} has entries but its anchor {anchor} is missing, so it cannot be "
-                "told "
-                "whether it was rolled back; bring the anchor back, or inspect the ledger and call "
+                "told whether it was rolled back; bring the anchor back, or inspect the ledger and call "
                 "adopt_ledger()"
             )
         anchor.start(identity.ledger)

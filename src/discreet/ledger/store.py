@@ -113,14 +113,12 @@ def refuse_schema(found: int, name: str) -> None:
     if found > SCHEMA:
         raise LedgerError(
             f"the ledger {name} has schema version {found}, written by a newer discreet; this one knows up "
-            "to "
-            f"version {SCHEMA}: upgrade discreet"
+            f"to version {SCHEMA}: upgrade discreet"
         )
     if found < SCHEMA:
         raise LedgerError(
-            f"the ledger {name} has schema version {found} and this discreet needs version {SCHEMA}; nothing "
-            "was "
-            "changed: back it up, then run discreet budget --migrate or migrate_ledger()"
+            f"the ledger {name} has schema version {found} and this discreet needs version {SCHEMA}; "
+            "nothing was changed: back it up, then run discreet budget --migrate or migrate_ledger()"
         )
 
 
