@@ -194,6 +194,20 @@ def test_the_noise_covers_a_whole_contribution(asked, contribution):
         assert Fraction(99, 800) <= kept.rho <= Fraction(1, 8)
 
 
+def test_where_data_may_be_replaced_a_contribution_goes_and_another_comes():
+    with opened(neighbours="replace") as session:
+        stream = session.stream("visits", **BEGIN)
+        assert Fraction(99, 100) <= stream.guarantee.cost <= 1
+        assert stream.guarantee.cost == 4 * stream.counter.guarantee.cost
+        assert "one person replacing at most 2" in stream.right.request.question
+        assert "whatever their data were" in stream.card()
+        assert session.stream("visits").guarantee == stream.guarantee
+    with opened(delta="1e-9", neighbours="replace") as session:
+        stream = session.stream("visits", **BEGIN)
+        assert stream.guarantee.rho == 16 * stream.counter.guarantee.rho
+        assert session.budget.limits[0].spent.rho >= stream.guarantee.rho
+
+
 def moved(length: int, radices: tuple[int, ...], change: tuple[int, ...]) -> list[int]:
     """Return, level by level, by how much a change of the increments moves the sums of the blocks in all."""
     sizes, size = [], 1

@@ -208,7 +208,7 @@ class Session:
         `contribution` is the most that one person adds to all steps together; 1 protects single events.
         The name alone goes on with a stream that was begun before.
         """
-        from discreet.release.stream import open_stream
+        from discreet.release.stream import open_stream, strictest
 
         return open_stream(
             self.ledger,
@@ -221,6 +221,7 @@ class Session:
             epsilon=epsilon,
             rho=rho,
             contribution=contribution,
+            adjacency=strictest(self.catalog.tables),
         )
 
     def _answer(self, text: str, priced: Quote, request_id: str | None) -> Release:

@@ -4,11 +4,15 @@ Who is protected.  The curator declares c, the most that one person changes the 
 over all its steps: visits per person, say.  With c = 1 the promise is to each single event.
 
 Theorem.  Let a counter promise epsilon (or rho) towards a change by one of one increment, with all its
-answers together.  Towards a person with contribution c they keep c epsilon (or c**2 rho), even if increments
+answers together.  Let k = c where neighbours differ by the presence of a person, and k = 2 c where they
+differ by a person's data.  Towards one person the answers keep k epsilon (or k**2 rho), even if increments
 are chosen after seeing earlier answers.
-Proof.  The streams with and without the person are joined by a chain of at most c changes by one, and
-privacy towards a group multiplies, for zCDP with the square.  So a counter at epsilon / c (or rho / c**2)
-keeps what is asked, and the ledger is charged what it really keeps.
+Proof.  Neighbouring streams differ by at most c in the sum of the absolute changes of their increments; if
+data are replaced, by c for what goes and c for what comes.  So a chain of at most k changes by one joins
+them, and privacy towards a group multiplies, for zCDP with the square.  A counter at epsilon / k (or
+rho / k**2) therefore keeps what is asked, and the ledger is charged what it really keeps.
+
+A stream belongs to no table, and takes the strictest relation that the tables of its dataset declare.
 
 What no program can check is the declaration itself: an increment is a number, and does not say whose it is.
 
@@ -20,7 +24,6 @@ process, it returns what was released and counts nothing twice, whatever increme
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import partial
 from math import sqrt
 from typing import Any
@@ -29,9 +32,11 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.exact.number import Real, positive
 from discreet.ledger import Ledger, Request, Streaming, Taken
 from discreet.ledger.codec import canonical
+from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget, below_grid
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.zcdp import largest_rho
+from discreet.query.catalog import Table
 from discreet.workload.codec import Counter, decode_counter, decode_state, encode_counter, encode_state
 from discreet.workload.noise import Promise
 from discreet.workload.root import LONGEST_STREAM
@@ -61,6 +66,7 @@ class NamedStream:
     name: str
     counter: Counter = field(repr=False)
     contribution: int
+    adjacency: Adjacency
     ledger: Ledger = field(repr=False)
     right: Streaming = field(repr=False)
 
@@ -110,7 +116,7 @@ class NamedStream:
     @property
     def guarantee(self) -> Promise:
         """Return the promise to one person by all running counts together."""
-        return self.counter.guarantee.group(self.contribution)
+        return self.counter.guarantee.group(_changes(self.contribution, self.adjacency))
 
     @property
     def cost(self) -> Cost:
@@ -142,9 +148,10 @@ class NamedStream:
             if self.contribution == 1
             else f"each person who adds at most {self.contribution} to all steps together"
         )
+        otherwise = "without them" if self.adjacency is Adjacency.ADD_REMOVE else "whatever their data were"
         return [
             ("Stream", f"{self.name}, of at most {self.length} steps"),
-            ("Protects", f"{whom}; all counts together would have been almost as likely without them"),
+            ("Protects", f"{whom}; all counts together would have been almost as likely {otherwise}"),
             ("Strength", f"{price(self.cost)}, for the whole stream, however many steps are taken"),
             ("Error", f"every count is off by {format_number(widest)} or less, as a standard deviation"),
         ]
@@ -186,6 +193,7 @@ def open_stream(
     epsilon: Real | None = None,
     rho: Real | None = None,
     contribution: int | None = None,
+    adjacency: Adjacency = Adjacency.ADD_REMOVE,
 ) -> NamedStream:
     """Begin a named stream, charging its whole guarantee, or go on with it at no further cost."""
     if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
@@ -201,27 +209,43 @@ def open_stream(
         return _continued(ledger, name, found)
     steps, each = _whole(length, "length", LONGEST_STREAM), _whole(contribution, "contribution", LARGEST)
     promise, price = _promised(budget, epsilon, rho)
-    counter = counter_for(steps, _towards_one(promise, each))
+    changes = _changes(each, adjacency)
+    counter = counter_for(steps, _towards_one(promise, changes))
+    doing = "replacing" if adjacency is Adjacency.REPLACE else "adding"
+    whom = {"contribution": each, "neighbours": adjacency.value}
     request = Request(
         request_id=request_id,
         dataset=dataset,
         snapshot=SNAPSHOT,
         project=project,
         analyst=analyst,
-        question=f"stream {json.dumps(name)} of {steps} steps at {price}, one person adding at most {each}",
-        cost=counter.guarantee.group(each).price(),
-        mechanisms=(
-            canonical({"name": "stream/1", "counter": encode_counter(counter), "contribution": each}),
-        ),
+        question=f"stream {json.dumps(name)} of {steps} steps at {price}, one person {doing} at most {each}",
+        cost=counter.guarantee.group(changes).price(),
+        mechanisms=(canonical({"name": "stream/1", "counter": encode_counter(counter), **whom}),),
     )
     return _continued(ledger, name, ledger.open_stream(request, _write_state(counter.start())))
+
+
+def strictest(tables: Iterable[Table]) -> Adjacency:
+    """Return the relation under which a guarantee holds for the people of all these tables."""
+    replaced = any(table.adjacency is Adjacency.REPLACE for table in tables if not table.public)
+    return Adjacency.REPLACE if replaced else Adjacency.ADD_REMOVE
 
 
 def _continued(ledger: Ledger, name: str, right: Streaming) -> NamedStream:
     """Return a stream as it was begun: a newer version might calibrate the same promise differently."""
     match [json.loads(text) for text in right.request.mechanisms]:
-        case [{"name": "stream/1", "counter": dict(counter), "contribution": int(contribution)}]:
-            return NamedStream(name, decode_counter(counter), contribution, ledger, right)
+        case [
+            {
+                "name": "stream/1",
+                "counter": dict(counter),
+                "contribution": int(contribution),
+                "neighbours": "add-remove" | "replace" as adjacency,
+            }
+        ]:
+            return NamedStream(
+                name, decode_counter(counter), contribution, Adjacency(adjacency), ledger, right
+            )
     raise LedgerError(f"stream {name!r} has a form this version does not know; upgrade discreet")
 
 
@@ -245,13 +269,22 @@ def _promised(budget: Budget, epsilon: Real | None, rho: Real | None) -> tuple[P
             return Concentrated(below_grid(largest_rho(exact, delta - slack))), f"epsilon {exact}"
 
 
-def _towards_one(promise: Promise, contribution: int) -> Promise:
-    """Return what has to be promised to a change by one, so that a whole contribution keeps the promise."""
+def _changes(contribution: int, adjacency: Adjacency) -> int:
+    """Return how many changes by one lead from a stream to its neighbour, at most."""
+    match adjacency:
+        case Adjacency.ADD_REMOVE:
+            return contribution
+        case Adjacency.REPLACE:
+            return 2 * contribution
+
+
+def _towards_one(promise: Promise, changes: int) -> Promise:
+    """Return what has to be promised to a change by one, so that all of them together keep the promise."""
     match promise:
         case Pure(cost):
-            return Pure(cost / contribution)
+            return Pure(cost / changes)
         case Concentrated(rho):
-            return Concentrated(rho / Fraction(contribution) ** 2)
+            return Concentrated(rho / changes**2)
 
 
 def _whole(value: int | None, what: str, most: int) -> int:
