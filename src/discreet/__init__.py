@@ -59,6 +59,7 @@ _HOME = {
     "discreet.query.frame": ("col", "when"),
     "discreet.release.answer": ("Release",),
     "discreet.release.session": ("Session", "open"),
+    "discreet.release.stream": ("NamedStream",),
     "discreet.utility": ("Gain", "Graph", "Loss", "Prior", "advise", "bayes", "optimal"),
     "discreet.verify": ("check_certificate", "couple", "verify"),
     "discreet.workload": ("Stream",),

@@ -112,7 +112,8 @@ class RootCounter:
     def guarantee(self) -> Concentrated:
         """The privacy of the whole stream of answers.
 
-        All coefficients are non-negative, so two columns are at most sqrt(2) times as far apart as long.
+        A replaced event adds one to another increment instead.  All coefficients are non-negative, so two
+        columns are at most sqrt(2) times as far apart as long.
         """
         return self.noise.guarantee(Sensitivity(*_change(self.length, self.each)))
 
