@@ -44,5 +44,5 @@ def figure(value: int | Fraction) -> str:
 
 
 def _caption(text: str) -> str:
-    style = "caption-side:top;text-align:left;font-weight:600;padding-bottom:.3em"
+    style = "caption-side:top;text-align:left;white-space:nowrap;font-weight:600;padding-bottom:.3em"
     return f'<caption style="{style}">{escape(text)}</caption>' if text else ""

@@ -1,9 +1,11 @@
 """The documentation builds without a warning: every block of every page runs, every link leads somewhere."""
 
+import ast
 import os
 import re
 import subprocess
 import sys
+import tomllib
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
@@ -11,6 +13,8 @@ from urllib.parse import unquote
 import pytest
 
 from cell import PageError, cells, run
+from discreet.query import catalog
+from discreet.query.catalog import declare
 from live import own_names
 
 ROOT = Path(__file__).parents[2]
@@ -121,3 +125,17 @@ def test_what_is_only_quoted_does_not_run(tmp_path):
 def test_a_failing_block_says_where(tmp_path):
     with pytest.raises(PageError, match="line 5: ZeroDivisionError"):
         list(run("# Title\n\n```python\nx = 0\n1 / x\n```\n", tmp_path / "page.md"))
+
+
+def test_the_page_on_manifests_shows_one_that_is_understood_and_explains_every_key():
+    text = (DOCS / "how-to" / "manifest.md").read_text()
+    (manifest,) = re.findall(r"```toml\n(.*?)```", text, flags=re.S)
+    assert [table.name for table in declare(tomllib.loads(manifest)).tables] == ["visits", "wards"]
+    tree = ast.parse(Path(catalog.__file__).read_text())
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and len(node.args) == 3]
+    known = [node.args[1] for node in calls if isinstance(node.func, ast.Name) and node.func.id == "_only"]
+    keys = {part.value for names in known for part in ast.walk(names) if isinstance(part, ast.Constant)}
+    assert {"source", "unit", "bounds", "delta"} <= keys
+    for key in keys - {"dataset", "budget", "tables", "columns"}:
+        assert re.search(rf"`{key}\b", text), key
+        assert re.search(rf"\b{key} *=", manifest), key
