@@ -36,6 +36,13 @@ def test_a_dot_alone_is_a_graph_and_nothing_is_not():
         networks({})
 
 
+def test_dots_grow_with_their_names():
+    sizes = [
+        network([name, "b"], [(0, 1)]).to_dict()["layer"][1]["mark"]["size"] for name in ("a", "a long name")
+    ]
+    assert sizes[0] < sizes[1]
+
+
 def test_graphs_stand_side_by_side_under_their_names():
     row = networks(
         {"path": (range(2), [(0, 1)]), "ring": (range(3), [(0, 1), (1, 2), (0, 2)])}, good=["path"]

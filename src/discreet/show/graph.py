@@ -13,11 +13,15 @@ from discreet.show.theme import INK, PALETTE
 Edges = Sequence[tuple[int, int]]
 
 SIDE = 170
+"""Width and height of a picture, unless told otherwise."""
+
 MARGIN = 1.3
 """Dots lie on a unit circle; this much of the plane around it is shown."""
 
 
-def network(labels: Sequence[Any], edges: Edges, *, title: str = "", subtitle: str = "") -> alt.LayerChart:
+def network(
+    labels: Sequence[Any], edges: Edges, *, title: str = "", subtitle: str = "", side: int = SIDE
+) -> alt.LayerChart:
     """Return a graph with its dots in a row if only consecutive ones are joined, else in a ring."""
     size = len(labels)
     if not size or any(not 0 <= end < size for edge in edges for end in edge):
@@ -28,18 +32,20 @@ def network(labels: Sequence[Any], edges: Edges, *, title: str = "", subtitle: s
     joined = [
         {"x": places[i][0], "y": places[i][1], "x2": places[j][0], "y2": places[j][1]} for i, j in edges
     ]
+    # The area of a dot that has room for its name.
+    room = max(520, 300 + 70 * max(len(dot["name"]) for dot in dots) ** 2)
     scale = alt.Scale(domain=[-MARGIN, MARGIN], nice=False)
     across, up = (kind(f"{field}:Q", axis=None, scale=scale) for kind, field in ((alt.X, "x"), (alt.Y, "y")))
 
     def base(rows: list[dict[str, Any]]) -> alt.Chart:
-        return alt.Chart(alt.Data(values=rows), width=SIDE, height=SIDE)
+        return alt.Chart(alt.Data(values=rows), width=side, height=side)
 
     drawn = (
         [base(joined).mark_rule(strokeWidth=2).encode(x=across, y=up, x2="x2:Q", y2="y2:Q")] if edges else []
     )
     drawn += [
         base(dots)
-        .mark_circle(size=520, color="white", stroke=INK, strokeWidth=1.8, opacity=1)
+        .mark_circle(size=room, color="white", stroke=INK, strokeWidth=1.8, opacity=1)
         .encode(x=across, y=up),
         base(dots).mark_text(fontSize=12, color=INK).encode(x=across, y=up, text="name:N"),
     ]
