@@ -84,6 +84,7 @@ def streams(disk: Path) -> Table:
         "steps/s",
         "median ms",
         "99 % ms",
+        "CPU ms",
         "in batches/s",
         "bytes a step",
         "MB",
@@ -106,19 +107,22 @@ def streams(disk: Path) -> Table:
 
 
 def _stream_figures(place: Place, ledger: Ledger, budget: Budget) -> tuple[str, ...]:
-    kind = type(budget).__name__
-    stream = open_stream(ledger, budget, "clinic", "p", "a", kind, length=LENGTH, epsilon=1, contribution=1)
+    asked = str(type(budget))
+    stream = open_stream(ledger, budget, "clinic", "p", "a", asked, length=LENGTH, epsilon=1, contribution=1)
     stream.extend([1] * 1000, first=1)
     steps = count(stream.steps + 1)
     held, stored = _resident(), _stored_bytes(place)
+    busy = time.process_time()
     waits, elapsed = _timed(lambda: stream.add(1, step=next(steps)))
+    busy = 1000 * (time.process_time() - busy) / len(waits)
     size = (_stored_bytes(place) - stored) / len(waits)
     begin, first = time.perf_counter(), stream.steps + 1
     stream.extend([1] * BATCHED, first=first)
     batched = BATCHED / (time.perf_counter() - begin)
     grown = (_resident() - held) / 2**20
     figures = _figures(waits, elapsed)
-    return type(stream.counter).__name__, *figures, f"{batched:.0f}", f"{size:.0f}", f"{grown:+.1f}"
+    kind = type(stream.counter).__name__
+    return kind, *figures, f"{busy:.2f}", f"{batched:.0f}", f"{size:.0f}", f"{grown:+.1f}"
 
 
 def _resident() -> int:
