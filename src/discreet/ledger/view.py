@@ -72,7 +72,8 @@ class BudgetView:
 
     def _repr_html_(self) -> str:
         state = "closed, " if self.closed else ""
-        return _html(self.limits, f"Dataset {self.dataset} ({state}{self.entries} entries)")
+        entries = "1 entry" if self.entries == 1 else f"{self.entries} entries"
+        return _html(self.limits, f"Dataset {self.dataset} ({state}{entries})")
 
     def to_json(self) -> dict[str, object]:
         """Return the view as plain values; rationals are text, in lowest terms."""
