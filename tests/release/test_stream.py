@@ -4,6 +4,7 @@ from fractions import Fraction
 from itertools import product
 from math import sqrt
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -130,6 +131,9 @@ def test_steps_out_of_order_and_increments_that_are_not_counts_are_refused(sessi
     for increment in (True, 0.5, "1", 2**32 + 1, -(2**32) - 1):
         with pytest.raises(ParameterError, match="increment"):
             stream.add(increment, step=1)
+    for step in (True, 1.0, "1"):
+        with pytest.raises(ParameterError, match="step must be an integer"):
+            stream.add(1, step=step)
     with pytest.raises(LedgerError, match="not taken"):
         stream.released(1, 1)
     assert stream.steps == 0
@@ -138,11 +142,20 @@ def test_steps_out_of_order_and_increments_that_are_not_counts_are_refused(sessi
     stream.extend([2**32, -(2**32), 0], first=1)
 
 
+def test_integers_of_other_libraries_are_integers(session):
+    stream = session.stream("visits", length=np.int64(50), epsilon=1, contribution=np.int8(1))
+    counts = stream.extend(np.arange(5), first=np.int32(1))
+    assert stream.released() == counts
+    assert stream.add(np.uint8(7), step=np.int64(6)).step == 6
+    with pytest.raises(ParameterError, match="integer, got bool"):
+        stream.add(np.True_, step=7)
+
+
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"epsilon": 1, "contribution": 1}, "length must be"),
-        ({"length": 10, "epsilon": 1}, "contribution must be .* one person adds"),
+        ({"epsilon": 1, "contribution": 1}, "give length=, how many steps"),
+        ({"length": 10, "epsilon": 1}, "give contribution=, the most that one person adds"),
         ({"length": 10, "epsilon": 1, "contribution": 0}, "contribution must be"),
         ({"length": 10.5, "epsilon": 1, "contribution": 1}, "length must be"),
         ({"length": 10, "contribution": 1}, "either epsilon or rho"),

@@ -26,7 +26,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from math import sqrt
-from typing import Any
+from operator import index
+from typing import Any, SupportsIndex
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.exact.number import Real, positive
@@ -76,7 +77,7 @@ class NamedStream:
 
     def extend(self, increments: Iterable[int], *, first: int) -> tuple[Count, ...]:
         """Take the steps first, first + 1, ... and release their running counts, many in one write."""
-        pending = [_increment(value) for value in increments]
+        pending, first = [_increment(value) for value in increments], _integer(first, "step")
         if first < 1 or first + len(pending) - 1 > self.counter.length:
             raise ParameterError(
                 f"stream {self.name!r} has the steps 1 to {self.counter.length}, got {first} to "
@@ -288,21 +289,31 @@ def _towards_one(promise: Promise, changes: int) -> Promise:
 
 
 def _whole(value: int | None, what: str, most: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
-        meaning = {
-            "length": "how many steps the stream can have",
-            "contribution": "the most that one person adds to all steps together; 1 protects single events",
-        }
-        raise ParameterError(
-            f"{what} must be a whole number from 1 to {most}: {meaning[what]}; got {value!r}"
-        )
-    return value
+    meaning = {
+        "length": "how many steps the stream can have",
+        "contribution": "the most that one person adds to all steps together; 1 protects single events",
+    }
+    if value is None:
+        raise ParameterError(f"give {what}=, {meaning[what]}")
+    if not 1 <= (exact := _integer(value, what)) <= most:
+        raise ParameterError(f"{what} must be from 1 to {most}: {meaning[what]}")
+    return exact
 
 
 def _increment(value: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > LARGEST:
-        raise ParameterError(f"an increment must be an integer between {-LARGEST} and {LARGEST}")
-    return value
+    if abs(exact := _integer(value, "increment")) > LARGEST:
+        raise ParameterError(f"an increment must be between {-LARGEST} and {LARGEST}")
+    return exact
+
+
+def _integer(value: SupportsIndex, what: str) -> int:
+    """Return an integer of any kind as Python's own; the message never shows it, for it may be data."""
+    try:
+        if not isinstance(value, bool):
+            return index(value)
+    except TypeError:
+        pass
+    raise ParameterError(f"{what} must be an integer, got {type(value).__name__}")
 
 
 def _write_state(state: Any) -> bytes:
