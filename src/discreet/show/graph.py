@@ -33,7 +33,7 @@ def network(
         {"x": places[i][0], "y": places[i][1], "x2": places[j][0], "y2": places[j][1]} for i, j in edges
     ]
     # The area of a dot that has room for its name.
-    room = max(520, 300 + 70 * max(len(dot["name"]) for dot in dots) ** 2)
+    room = max(520, 300 + 70 * max(len(str(label)) for label in labels) ** 2)
     scale = alt.Scale(domain=[-MARGIN, MARGIN], nice=False)
     across, up = (kind(f"{field}:Q", axis=None, scale=scale) for kind, field in ((alt.X, "x"), (alt.Y, "y")))
 
