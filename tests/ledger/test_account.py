@@ -8,9 +8,10 @@ from hypothesis import strategies as st
 from tests.ledger.world import ask
 
 from discreet.errors import BudgetError, ConflictError, DiscreetError
-from discreet.ledger.account import Account
+from discreet.ledger.account import Account, read_account, write_account
 from discreet.ledger.entry import (
     EVERYBODY,
+    Advanced,
     Answered,
     Closed,
     Created,
@@ -39,6 +40,13 @@ events = st.one_of(
     st.builds(Answered, numbers, st.just("q"), st.just("d"), st.just(1)),
     st.builds(Failed, numbers, st.just("engine-error")),
     st.builds(
+        lambda paid, first, more: Advanced(paid, first, first + more, "s", "d", 1),
+        numbers,
+        st.integers(1, 4),
+        st.integers(-1, 1),
+    ),
+    st.just(lambda number: Advanced(number - 1, 1, 0, "s", "d", 1)),
+    st.builds(
         Limited,
         st.builds(Scope, st.sampled_from([None, "p", "q"]), st.sampled_from([None, "ann", "bob"])),
         st.integers(1, 20).map(lambda n: PureBudget(Fraction(n, 10))),
@@ -54,7 +62,9 @@ events = st.one_of(
 def test_spending_never_falls_and_is_admitted_by_every_limit_at_the_time(history):
     account = Account.opened("clinic", Created(PureBudget(1), ("ann", "bob"), "opened"))
     answered: set[int] = set()
-    for number, event in enumerate(history, 2):
+    released: set[tuple[int, int]] = set()
+    for number, drawn in enumerate(history, 2):
+        event = drawn(number) if callable(drawn) else drawn
         before = account.filter(EVERYBODY).spent.epsilon
         try:
             after = account.after(event, number)
@@ -71,6 +81,12 @@ def test_spending_never_falls_and_is_admitted_by_every_limit_at_the_time(history
         if isinstance(event, Answered | Failed):
             assert event.reservation not in answered, "one payment bought two outcomes"
             answered.add(event.reservation)
+        if isinstance(event, Advanced):
+            assert event.reservation not in answered, "a question that was answered became a stream"
+            steps = {(event.reservation, step) for step in range(event.first, event.last + 1)}
+            assert not steps & released, "a step was released twice"
+            released |= steps
+        assert read_account(write_account(after)) == after
         account = after
 
 
@@ -103,7 +119,7 @@ def test_an_open_dataset_keeps_no_list_of_analysts():
 
 
 def test_a_free_request_is_admitted_by_an_exhausted_budget():
-    """A stream pays once for all of its updates, which are then recorded at no further cost."""
+    """What was exhausted by paying admits whatever adds nothing to it."""
     account = Account.opened("clinic", Created(PureBudget("0.1"), None, "opened")).after(
         Reserved(ask("a")), 2
     )

@@ -20,6 +20,7 @@ from discreet.ledger.codec import (
     write_event,
 )
 from discreet.ledger.entry import (
+    Advanced,
     Answered,
     Closed,
     Created,
@@ -64,6 +65,9 @@ GOLDEN = {
     '{"attempt":2,"kind":"retried","reservation":5}': Retried(5, 2),
     '{"digest":"ab","kind":"answered","question":"cd","reservation":5,"size":7}': Answered(5, "cd", "ab", 7),
     '{"code":"engine-error","kind":"failed","reservation":5}': Failed(5, "engine-error"),
+    '{"digest":"ab","first":3,"kind":"advanced","last":4,"reservation":5,"secret":"ef","size":7}': (
+        Advanced(5, 3, 4, "ef", "ab", 7)
+    ),
 }
 
 
