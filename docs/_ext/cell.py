@@ -100,12 +100,12 @@ def _run(cell: Cell, path: Path, names: dict[str, Any]) -> Outcome:
             exec(compile(tree, str(path), "exec"), names)  # noqa: S102
             if isinstance(last, ast.Expr):
                 value = eval(compile(ast.Expression(last.value), str(path), "eval"), names)  # noqa: S307
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         raise PageError(_line(problem, cell, path), f"{type(problem).__name__}: {problem}") from problem
     return Outcome(cell, printed.getvalue(), value)
 
 
-def _line(problem: Exception, cell: Cell, path: Path) -> int:
+def _line(problem: BaseException, cell: Cell, path: Path) -> int:
     if isinstance(problem, SyntaxError):
         return problem.lineno or cell.line
     line, trace = cell.line, sys.exc_info()[2]

@@ -10,12 +10,16 @@ from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote
 
+import pandas as pd
 import pytest
 
+import discreet as dp
+import docstring
 from cell import PageError, cells, run
 from discreet.query import catalog
 from discreet.query.catalog import declare
 from live import own_names
+from refusal import refusals
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -54,16 +58,20 @@ class Page(HTMLParser):
             self.loads.append(found["href"])
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory) -> dict[Path, Page]:
-    target = tmp_path_factory.mktemp("site")
-    done = build(DOCS, target)
+def test_the_site_builds_without_a_warning_and_holds_together(tmp_path):
+    done = build(DOCS, tmp_path)
     assert done.returncode == 0, done.stderr
-    return {path: Page(path.read_text()) for path in sorted(target.rglob("*.html"))}
+    site = {path: Page(path.read_text()) for path in sorted(tmp_path.rglob("*.html"))}
+    assert {"start.html", "sql.html", "api.html", "covered.html"} <= {path.name for path in site}
+    every_link_leads_to_a_page_and_a_place_on_it(site)
+    for path, page in site.items():
+        assert len(page.ids) == len(set(page.ids)), f"{path.name}: two things share an id"
+        assert not [name for name in page.loads if "//" in name], f"{path.name}: reading it tells somebody"
+        for tag in re.findall(r'<div class="picture"[^>]*>', path.read_text()):
+            assert re.search(r'aria-label="[^"]+"', tag), f"{path.name}: a picture is not told in words"
 
 
-def test_every_link_within_the_site_leads_to_a_page_and_a_place_on_it(site):
-    assert len(site) > 3
+def every_link_leads_to_a_page_and_a_place_on_it(site: dict[Path, Page]) -> None:
     for path, page in site.items():
         for link in page.links:
             if re.match(r"[a-z]+:", link):
@@ -74,21 +82,12 @@ def test_every_link_within_the_site_leads_to_a_page_and_a_place_on_it(site):
             assert not place or place in site[found].ids, (path.name, link)
 
 
-def test_no_two_things_on_a_page_share_an_id(site):
-    for path, page in site.items():
-        twice = {name for name in page.ids if page.ids.count(name) > 1}
-        assert not twice, (path, twice)
-
-
-def test_reading_the_site_tells_nobody(site):
-    for path, page in site.items():
-        assert not [address for address in page.loads if "//" in address], path
-
-
-def test_every_picture_says_in_words_what_it_shows(site):
-    for path in site:
-        for tag in re.findall(r'<div class="picture"[^>]*>', path.read_text()):
-            assert re.search(r'aria-label="[^"]+"', tag), path
+def test_a_link_that_leads_nowhere_is_noticed(tmp_path):
+    page = tmp_path / "index.html"
+    with pytest.raises(AssertionError, match="elsewhere"):
+        every_link_leads_to_a_page_and_a_place_on_it({page: Page('<a href="elsewhere.html">x</a>')})
+    with pytest.raises(AssertionError, match="#place"):
+        every_link_leads_to_a_page_and_a_place_on_it({page: Page('<a href="#place">x</a>')})
 
 
 def test_a_block_that_fails_fails_the_build_and_is_named(tmp_path):
@@ -139,3 +138,50 @@ def test_the_page_on_manifests_shows_one_that_is_understood_and_explains_every_k
     for key in keys - {"dataset", "budget", "tables", "columns"}:
         assert re.search(rf"`{key}\b", text), key
         assert re.search(rf"\b{key} *=", manifest), key
+
+
+def test_a_block_that_leaves_the_program_fails_its_page(tmp_path):
+    with pytest.raises(PageError, match="line 2: SystemExit"):
+        list(run("```python\nraise SystemExit(2)\n```\n", tmp_path / "page.md"))
+
+
+def test_docstrings_are_shown_as_they_are():
+    lines = ["Return a**|k| of `values`.", "", "    Pr[Z = k] = a**|k|", "", "Not a *list* of links_."]
+    docstring.plain(None, "function", "f", None, None, lines)
+    assert lines == [
+        r"Return a\*\*\|k\| of ``values``.",
+        "",
+        "::",
+        "",
+        "       Pr[Z = k] = a**|k|",
+        "",
+        r"Not a \*list\* of links\_.",
+        "",
+    ]
+
+
+def test_a_refusal_that_is_met_is_among_those_that_are_listed():
+    listed = [tuple(map(pattern, refusal[1:])) for refusal in refusals()]
+    assert len(listed) > 100
+    people = pd.DataFrame({"person": [1, 2], "name": ["a", "b"], "age": [1, 2]})
+    with dp.open(people=people, unit="person", rows_per_unit=1, epsilon=1) as data:
+        for question in (
+            "SELECT * FROM people",
+            "SELECT AVG(age) FROM people",
+            "SELECT COUNT(*) FROM nobody",
+            "SELECT COUNT(*) FROM people LIMIT 1 + x",
+            "SELECT COUNT(*) FROM people GROUP BY person",
+            "SELECT COUNT(*) FROM people WHERE age IN (SELECT 1)",
+        ):
+            with pytest.raises(dp.QueryError) as met:
+                data.quote(question, epsilon=1)
+            words = (met.value.clause, met.value.reason, met.value.instead)
+            assert any(
+                all(re.fullmatch(want, word) for want, word in zip(wanted, words, strict=True))
+                for wanted in listed
+            ), words
+
+
+def pattern(text: str) -> str:
+    """What a listed refusal stands for: an ellipsis for anything."""
+    return ".*".join(re.escape(part) for part in text.split("…"))
