@@ -28,6 +28,7 @@ THEIRS = 3 * 10_700_000 + 200_000_000
 EPSILON = 0.1
 FLAT5, FLAT10 = (0,) * 5, (0,) * 10
 LATE = (*(-1,) * 9, 1)
+HALVES = (*(1,) * 5, *(-1,) * 5)
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ CASES = (
     Case("SVT3", sp.sparse_vector(3, E), FLAT10, LATE, 0.182, 160, "inf", 11_000_000),
     Case("SVT4", sp.sparse_vector(4, E), FLAT10, LATE, 0.170, 130, ".175", 11_000_000),
     Case("SVT5", sp.sparse_vector(5, E), FLAT10, (-1, *(1,) * 9), 1.761, 59, "inf", 200_000),
-    Case("SVT6", sp.sparse_vector(6, E), FLAT10, (*(1,) * 5, *(-1,) * 5), 0.272, 96, "inf", 4_000_000),
+    Case("SVT6", sp.sparse_vector(6, E), FLAT10, HALVES, 0.272, 96, "inf", 4_000_000),
     Case("NumSVT", sp.numeric_sparse_vector(E), FLAT10, LATE, 0.035, 152, ".1", 11_000_000),
     Case("PrefixSum", sp.prefix_sums(1 / E), FLAT10, (1,) * 10, 0.577, 97, "1", 1_000_000),
     Case("LaplaceParallel", sp.parallel_laplace(20, 0.005), 0, 1, 0.035, 104, ".1", 8_000_000),
@@ -81,7 +82,7 @@ CASES = (
         "SVT34Parallel",
         sp.both(sp.sparse_vector(3, E, 2), sp.sparse_vector(4, E, 2)),
         FLAT10,
-        LATE,
+        HALVES,
         0.262,
         364,
         "inf",

@@ -107,20 +107,24 @@ def test_publishing_the_noisy_maximum_itself_is_caught_and_its_position_is_not()
 @pytest.mark.parametrize("variant", [3, 4, 5, 6])
 def test_broken_sparse_vectors_are_caught(variant):
     with seeded(10 + variant):
-        verdict = search(
-            sp.sparse_vector(variant, 1.0), 8, epsilon=1, runs=100_000, search_runs=8_000, batched=True
-        )
+        verdict = search(sp.sparse_vector(variant, 1.0), 8, epsilon=1, runs=100_000, batched=True)
     assert isinstance(verdict, Violated)
 
 
 @pytest.mark.parametrize("variant", [1, 2])
 def test_correct_sparse_vectors_are_not_accused(variant):
     with seeded(20 + variant):
-        verdict = search(
-            sp.sparse_vector(variant, 1.0), 8, epsilon=1, runs=100_000, search_runs=8_000, batched=True
-        )
+        verdict = search(sp.sparse_vector(variant, 1.0), 8, epsilon=1, runs=100_000, batched=True)
     assert isinstance(verdict, Consistent)
     assert verdict.epsilon_lower > 0.3
+
+
+def test_two_mechanisms_side_by_side_are_told_apart_by_both():
+    """Each alone is consistent with the claim; their outputs together are not."""
+    pair = sp.both(sp.noisy_max(1), sp.sparse_vector(1, 1.0))
+    with seeded(25):
+        verdict = audit(pair, (0,) * 4, (-1, 1, 1, 1), epsilon=1, runs=200_000, batched=True)
+    assert isinstance(verdict, Violated)
 
 
 def test_sessions_with_structured_outputs_can_be_audited():

@@ -33,8 +33,8 @@ def trap(q, count):
 
 def test_climbing_finds_a_violation_that_no_pattern_meets():
     with seeded(400):
-        still = search(trap, 2, epsilon=1, runs=2_000, search_runs=1_000, one=True, batched=True)
-        climbed = search(trap, 2, epsilon=1, runs=2_000, search_runs=1_000, one=True, steps=3, batched=True)
+        still = search(trap, 2, epsilon=1, runs=2_000, search_runs=2_000, one=True, batched=True)
+        climbed = search(trap, 2, epsilon=1, runs=2_000, search_runs=4_000, one=True, steps=3, batched=True)
     assert not still.violated
     assert climbed.violated
     assert climbed.left[0] >= 3

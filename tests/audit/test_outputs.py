@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.audit.seeded import seeded
 
-from discreet.audit.features import families, lowest_bit
+from discreet.audit.features import families, lowest_bit, smallest_beside
+from discreet.audit.grid import bin_of, blocks, cells, frequent
 from discreet.audit.outputs import Layout, atoms
 from discreet.audit.runs import fair_split
 from discreet.mechanisms.sparse_vector import Above
@@ -64,3 +65,25 @@ def test_fair_coins_are_counted_one_by_one():
     assert abs(sum(right for _, right in halves) - 100_000) < 5.4 * np.sqrt(50_000)
     assert fair_split(0) == (0, 0)
     assert sum(fair_split(1)) == 1
+
+
+def test_columns_that_depend_on_each_other_form_one_block():
+    noise = np.random.default_rng(5)
+    shared, alone = noise.normal(size=(2, 4000))
+    rows = np.column_stack([shared, alone, shared + noise.normal(size=4000), noise.integers(0, 2, 4000)])
+    assert blocks(rows) == [(0, 2), (1,), (3,)]
+
+
+def test_atoms_are_cells_of_their_own_and_the_rest_is_cut_into_quantiles():
+    values = np.concatenate([np.full(500, -1000.0), np.linspace(-3, 3, 500)])
+    cuts = cells(values, 2)
+    assert len(set(bin_of(cuts, np.array([-1000.0, -2.0, 2.0])))) == 3
+    assert len(set(bin_of(cuts, np.array([-2.0, -1.0])))) == 1
+    assert list(frequent(values)) == [-1000.0]
+
+
+def test_the_smallest_ordinary_value_ignores_atoms_and_may_be_missing():
+    rows = np.array([[-1000.0, 5.0, 2.0], [-1000.0, -1000.0, -1000.0]])
+    found = smallest_beside((np.array([-1000.0]),) * 3, (0, 1, 2))(rows)
+    assert found[0] == 2
+    assert np.isnan(found[1])

@@ -17,7 +17,7 @@ ROWS = {case.name: case for case in CASES}
     ("name", "runs"),
     [
         ("Laplace", 4_000_000),
-        ("TruncatedGeometric", 4_000_000),
+        ("TruncatedGeometric", 8_000_000),
         ("NoisyHist2", 100_000),
         ("RNM4", 400_000),
         ("SVT5", 50_000),

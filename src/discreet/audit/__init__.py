@@ -8,9 +8,9 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from discreet.audit.batch import audit, audit_pairs
+from discreet.audit.batch import audit
 from discreet.audit.evidence import Tally, epsilon_lower
-from discreet.audit.neighbours import patterns, search
+from discreet.audit.neighbours import audit_pairs, patterns, search
 from discreet.audit.replay import Replay, replay
 from discreet.audit.score import Event
 from discreet.audit.sequential import audit_until

@@ -3,17 +3,13 @@
 A quarter of the runs chooses an event; the others are a fresh guessing game, played once, from which the
 bound is computed.  Nothing of the training leaks into the game, so the confidence is exact whatever was
 learned.
-
-The price of looking at many pairs of inputs is paid in the same way: candidates are compared on runs of their
-own, and only the winner plays the game.
 """
 
-from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from discreet.audit.evidence import Tally, epsilon_lower
-from discreet.audit.learn import learn, promise_of
+from discreet.audit.learn import learn
 from discreet.audit.runs import CHUNK, Box, Progress, Runner, fair_split, running
 from discreet.audit.score import Event
 from discreet.audit.verdict import Verdict, judge
@@ -57,47 +53,6 @@ def audit(
     bound = epsilon_lower(tally, alpha, claim[1])
     violated = Fraction(bound) > claim[0]
     return judge(event, claim, bound, 1 - alpha, tally, (left, right), violated=violated)
-
-
-def audit_pairs(
-    subject: Any,
-    pairs: Sequence[tuple[Any, Any]],
-    *,
-    epsilon: Real,
-    delta: Real = 0,
-    runs: int = 20_000,
-    search_runs: int | None = None,
-    confidence: Real = "0.95",
-    batched: bool = False,
-    workers: int = 1,
-    progress: Progress | None = None,
-) -> Verdict:
-    """Test the claim on the most promising of several pairs, chosen with `search_runs` runs of each."""
-    if not pairs:
-        raise ParameterError("there must be at least one pair of neighbours to audit")
-    box, slack = Box.of(subject, batched=batched), non_negative(delta, "delta")
-    each = max(FEWEST, min(runs // 4, 20_000)) if search_runs is None else search_runs
-    with running(box, workers, progress) as run:
-        left, right = max(pairs, key=lambda pair: promise(run, pair[0], pair[1], each, delta=slack))
-    return audit(
-        box,
-        left,
-        right,
-        epsilon=epsilon,
-        delta=delta,
-        runs=runs,
-        confidence=confidence,
-        workers=workers,
-        progress=progress,
-    )
-
-
-def promise(run: Runner, left: Any, right: Any, runs: int, *, delta: Fraction = Fraction(0)) -> float:
-    """Return how promising a pair of inputs is, for comparing pairs only."""
-    half = max(FEWEST // 2, runs // 2)
-    event = learn(run(left, half), run(right, half), delta)
-    tally = event.play(run(left, half), run(right, half))
-    return float(promise_of(tally.correct, tally.wrong, tally.trials, float(delta)))
 
 
 def play(run: Runner, left: Any, right: Any, event: Event, trials: int) -> Tally:

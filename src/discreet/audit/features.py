@@ -92,6 +92,20 @@ def _summaries(layout: Layout, rows: Matrix) -> tuple[Feature, ...]:
     )
 
 
+def smallest_beside(atoms: tuple[Column, ...], columns: tuple[int, ...]) -> Feature:
+    """Return the smallest value of these columns that is none of their atoms; NaN where there is none."""
+
+    def compute(rows: Matrix) -> Column:
+        least = np.full(len(rows), np.inf)
+        for column in columns:
+            values = rows[:, column]
+            ordinary = ~np.isin(values, atoms[column]) & ~np.isnan(values)
+            least = np.where(ordinary, np.minimum(least, values), least)
+        return np.where(np.isinf(least), np.nan, least)
+
+    return Feature("their smallest value", compute)
+
+
 def _bits(layout: Layout, rows: Matrix) -> tuple[Feature, ...]:
     return tuple(_low_bit(layout, column) for column in range(layout.width) if not _whole(rows[:, column]))
 

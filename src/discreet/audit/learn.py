@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.evidence import Tally, epsilon_lower
-from discreet.audit.features import Column, Families, families
+from discreet.audit.features import Column, Families, families, smallest_beside
+from discreet.audit.grid import Grid, blocks, frequent
 from discreet.audit.outputs import Layout, Matrix
 from discreet.audit.score import Binned, Event, Score, Value, Weighted, Whole
 
@@ -29,8 +30,14 @@ CAUTION = 0.001
 HEARING = 100_000
 """Rows per input on which all scores are compared before the best are compared on all rows."""
 
-CLASS = 400_000
-"""Rows per input from which scores are learned where outputs hardly repeat."""
+CROWD = 1_000_000
+"""Rows per input that are counted in tables of cells."""
+
+CLASS = 200_000
+"""Rows per input from which scores of single features are learned."""
+
+GLIMPSE = 20_000
+"""Rows per input that show where values lie."""
 
 FEW = 5_000
 """Rows per distinct output from which on a table of whole outputs is all that is tried."""
@@ -45,23 +52,30 @@ FINALISTS = 12
 """Pairs of thresholds whose exact bound is computed, after ranking by a normal approximation."""
 
 
-def learn(left: object, right: object, delta: Fraction = Fraction(0)) -> Event:
-    """Return the event that promises the largest bound, from training outputs of both inputs."""
+def learn(
+    left: object, right: object, delta: Fraction = Fraction(0), *, caution: float | None = None
+) -> Event:
+    """Return the event that promises the largest bound, from training outputs of both inputs.
+
+    `caution` is the level of the bounds compared, by default so strict that none wins by luck alone.
+    """
     layout = Layout.of(left, right)
     rows = layout.rows(left), layout.rows(right)
     first = rows[0][::2], rows[1][::2]
     second = rows[0][1::2], rows[1][1::2]
     scores = list(candidates(layout, *first))
-    tries = len(scores)
+    # Among so many comparisons about one is this lucky.
+    level = caution or min(CAUTION, 1 / (len(scores) * THRESHOLDS))
     if len(second[0]) + len(second[1]) > 2 * HEARING:
         heard = second[0][:HEARING], second[1][:HEARING]
         found = [
-            thresholds(score.of(heard[0]), score.of(heard[1]), delta, 80, tries).promise for score in scores
+            thresholds(score.of(heard[0]), score.of(heard[1]), delta, 80, level).promise for score in scores
         ]
         order = [scores[place] for place in np.argsort(found)[::-1]]
         scores = order[:SHORTLIST] + [score for score in order[SHORTLIST:] if isinstance(score, Value)][:1]
     tried = [
-        (thresholds(score.of(second[0]), score.of(second[1]), delta, tries=tries), score) for score in scores
+        (thresholds(score.of(second[0]), score.of(second[1]), delta, caution=level), score)
+        for score in scores
     ]
     cut, score = max(tried, key=_merit)
     plain = max((pair for pair in tried if isinstance(pair[1], Value)), key=_merit, default=(cut, score))
@@ -78,11 +92,13 @@ def _merit(pair: "tuple[Cut, Score]") -> tuple[float, float]:
 def candidates(layout: Layout, left: Matrix, right: Matrix) -> Iterator[Score]:
     """Yield the scores learned from the first part of the training runs."""
     if layout.columns > 1:
-        tables = Whole.fit(left, right, (1.0, 8.0, 64.0))
+        tables = Whole.fit(Grid(tuple(range(layout.columns))), left, right, (1.0, 8.0, 64.0))
         yield from tables
         # Where few outputs occur, and often, their table says all there is to say.
-        if tables and FEW * len(tables[0].keys) <= len(left) + len(right):
+        if tables and FEW * len(tables[0].seen) <= len(left) + len(right):
             return
+    if layout.columns > 1:
+        yield from _grids(left[:CROWD], right[:CROWD])
     left, right = left[:CLASS], right[:CLASS]
     known = families(layout, np.concatenate([left, right]))
     for feature in known.all:
@@ -91,21 +107,36 @@ def candidates(layout: Layout, left: Matrix, right: Matrix) -> Iterator[Score]:
     single = {feature.name: Binned.fit(feature, left, right) for feature in known.all}
     yield from single.values()
     if layout.columns > 1:
-        yield from _grids(layout, left, right)
         yield from _sums(known, left, right)
         yield logistic(tuple(single.values()), left, right)
 
 
-def _grids(layout: Layout, left: Matrix, right: Matrix) -> Iterator[Score]:
-    """Yield tables of positions together, each cut into a few cells; also of either half, added up."""
-    half = layout.columns // 2
-    for bins in (2, 4, 8):
-        yield from Whole.fit(left, right, (8.0, 64.0), bins=bins)
-        sides = slice(half), slice(half, None)
-        halves = [Whole.fit(left, right, (64.0,), bins=bins, columns=side) for side in sides]
-        if layout.columns >= 4 and all(halves):
-            parts = tuple(table for tables in halves for table in tables)
-            yield Weighted(parts, np.ones(len(parts)), "the sum of log ratios of both halves")
+def _grids(left: Matrix, right: Matrix) -> Iterator[Score]:
+    """Yield tables of positions together, coarse or fine, and sums of tables of independent blocks."""
+    both = np.concatenate([left[:GLIMPSE], right[:GLIMPSE]])
+    everything = tuple(range(both.shape[1]))
+    for bins in (1, 2, 4, 8):
+        yield from Whole.fit(Grid.cut(both, everything, bins), left, right, (8.0, 64.0))
+    apart = blocks(left)
+    if len(apart) == len(everything):
+        return
+    cuts = [[Grid.cut(both, block, bins) for block in apart] for bins in (1, 2, 4)] if len(apart) > 1 else []
+    # Where atoms say what happened, one ordinary number beside them says how close it was.
+    atoms = tuple(frequent(column) for column in both.T)
+    least = [smallest_beside(atoms, block) for block in apart]
+    mixed = [(feature,) if np.isfinite(feature(both)).any() else () for feature in least]
+    if any(mixed) and any(map(len, atoms)):
+        cuts += [
+            [Grid.cut(both, block, 1, beside, slices) for block, beside in zip(apart, mixed, strict=True)]
+            for slices in (4, 16)
+        ]
+    known: dict[object, list[Whole]] = {}
+    for grids in cuts:
+        for grid in grids:
+            if grid.alike not in known:
+                known[grid.alike] = Whole.fit(grid, left, right, (64.0, 256.0))
+        for parts in zip(*(known[grid.alike] for grid in grids if known[grid.alike]), strict=True):
+            yield Weighted(parts, np.ones(len(parts)), "the sum of log ratios of independent parts")
 
 
 def _sums(known: Families, left: Matrix, right: Matrix) -> Iterator[Score]:
@@ -151,14 +182,16 @@ class Cut:
 
 
 def thresholds(
-    left: Column, right: Column, delta: Fraction = Fraction(0), count: int = THRESHOLDS, tries: int = 1
+    left: Column,
+    right: Column,
+    delta: Fraction = Fraction(0),
+    count: int = THRESHOLDS,
+    caution: float = CAUTION,
 ) -> Cut:
-    """Return the thresholds with the largest bound on these scores, one of `tries` scores that compete."""
+    """Return the thresholds with the largest bound at confidence 1 - `caution` on these scores."""
     from scipy.special import ndtri
 
     steps = _steps(np.concatenate([left, right]), count)
-    # Among so many comparisons about one is this lucky.
-    caution = min(CAUTION, 1 / (tries * len(steps)))
     left, right = np.sort(left), np.sort(right)
     # Row 0 is "never guess right", column 0 is "never guess left".
     right_wrong, right_correct = (

@@ -14,10 +14,14 @@ from numpy.typing import NDArray
 
 from discreet.audit.evidence import Tally
 from discreet.audit.features import Column, Feature
+from discreet.audit.grid import Grid, bin_of, edges
 from discreet.audit.outputs import Layout, Matrix
 
 FINE = 128
 """Values that occur are told apart up to this number; beyond it, quantiles are."""
+
+GLIMPSE = 1 << 14
+"""Rows that show whether cells repeat at all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,7 +29,7 @@ class Binned:
     """The log ratio of one feature, bin by bin; the last entry is for NaN."""
 
     feature: Feature
-    edges: Column
+    cuts: Column
     ratios: Column
 
     @property
@@ -39,20 +43,20 @@ class Binned:
     ) -> "Binned":
         """Learn the ratios from training rows."""
         a, b = feature(left), feature(right)
-        edges = _edges(np.concatenate([a, b]), bins)
-        lefts, rights = (np.bincount(_bin(edges, x), minlength=len(edges) + 2) for x in (a, b))
-        return cls(feature, edges, _ratios(lefts, rights, prior))
+        cuts = edges(np.concatenate([a, b]), bins)
+        lefts, rights = (np.bincount(bin_of(cuts, x), minlength=len(cuts) + 2) for x in (a, b))
+        return cls(feature, cuts, _ratios(lefts, rights, prior))
 
     def of(self, rows: Matrix) -> Column:
         """Return the score of each row."""
-        return self.ratios[_bin(self.edges, self.feature(rows))]
+        return self.ratios[bin_of(self.cuts, self.feature(rows))]
 
     def text(self, low: float, high: float) -> str:
         """Return in words which outputs are guessed."""
         parts = []
         for side, chosen in (("right", self.ratios >= high), ("left", self.ratios <= low)):
             if chosen.any():
-                parts.append(f"{side} when {self.feature.name} {_intervals(self.edges, chosen)}")
+                parts.append(f"{side} when {self.feature.name} {_intervals(self.cuts, chosen)}")
         return "; ".join(parts)
 
 
@@ -77,54 +81,46 @@ class Value:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Whole:
-    """The log ratio of each whole output, or of each cell of a grid, that occurred; unseen ones score 0.
+    """The log ratio of each cell of a grid that occurred; unseen ones score 0."""
 
-    `edges` holds one array per column in `columns`; without edges, outputs count as they are.
-    """
-
-    columns: slice
-    edges: tuple[Column, ...] | None
-    keys: NDArray[np.uint64]
+    grid: Grid
+    seen: NDArray[np.uint64]
     ratios: Column
     examples: Matrix
 
     @classmethod
-    def fit(
-        cls,
-        left: Matrix,
-        right: Matrix,
-        priors: tuple[float, ...],
-        *,
-        bins: int | None = None,
-        columns: slice = slice(None),
-    ) -> "list[Whole]":
-        """Learn the ratios from training rows, once for each prior; none if outputs hardly repeat."""
+    def fit(cls, grid: Grid, left: Matrix, right: Matrix, priors: tuple[float, ...]) -> "list[Whole]":
+        """Learn the ratios from training rows, once for each prior; none if cells hardly repeat."""
+        glimpse = grid.keys(left[:GLIMPSE])
+        if 10 * len(np.unique(glimpse)) > 9 * len(glimpse) > 0 and len(left) > GLIMPSE:
+            return []
         both = np.concatenate([left, right])
-        edges = None if bins is None else tuple(_cells(column, bins) for column in both[:, columns].T)
-        keys, first, places = np.unique(
-            _keys(both[:, columns], edges), return_index=True, return_inverse=True
-        )
-        if 2 * len(keys) > len(places):
+        seen, first, places = np.unique(grid.keys(both), return_index=True, return_inverse=True)
+        if 2 * len(seen) > len(places):
             return []
         lefts, rights = (
-            np.bincount(part, minlength=len(keys)) for part in (places[: len(left)], places[len(left) :])
+            np.bincount(part, minlength=len(seen)) for part in (places[: len(left)], places[len(left) :])
         )
-        return [cls(columns, edges, keys, _ratios(lefts, rights, prior), both[first]) for prior in priors]
+        return [cls(grid, seen, _ratios(lefts, rights, prior), both[first]) for prior in priors]
 
     @property
     def name(self) -> str:
         """Return what is looked at."""
-        return "positions together"
+        if not self.grid.columns:
+            return "nothing"
+        low, high = min(self.grid.columns), max(self.grid.columns)
+        where = f"position {low}" if low == high else f"positions {low} to {high} together"
+        return " and ".join([where, *(feature.name for feature in self.grid.beside)])
 
     def of(self, rows: Matrix) -> Column:
         """Return the score of each row."""
-        wanted = _keys(rows[:, self.columns], self.edges)
-        places = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        return np.where(self.keys[places] == wanted, self.ratios[places], 0.0)
+        wanted = self.grid.keys(rows)
+        places = np.minimum(np.searchsorted(self.seen, wanted), len(self.seen) - 1)
+        return np.where(self.seen[places] == wanted, self.ratios[places], 0.0)
 
     def text(self, low: float, high: float) -> str:
         """Return in words which outputs are guessed."""
-        what = "the output is" if self.edges is None else "the output is like"
+        what = "the output is" if self.grid.edges is None else "the output is like"
         parts = []
         for side, chosen in (("right", self.ratios >= high), ("left", self.ratios <= low)):
             if chosen.any():
@@ -204,52 +200,6 @@ def _ratios(left: NDArray[np.intp], right: NDArray[np.intp], prior: float) -> Co
     # Pseudo-counts in proportion keep a bin seen once from looking certain.
     balance = total[1] / total[0]
     return np.asarray(np.log((right + prior * balance) / (left + prior)) - np.log(balance))
-
-
-def _edges(values: Column, bins: int) -> Column:
-    finite = values[~np.isnan(values)]
-    if finite.size == 0:
-        return np.zeros(1)
-    # A spread-out part of the values is enough to place edges.
-    some = np.sort(finite[:: max(1, finite.size >> 15)])
-    distinct = some[np.append(True, some[1:] != some[:-1])]
-    if len(distinct) <= bins:
-        return np.asarray(distinct)
-    ranks = np.linspace(0, some.size - 1, bins + 1)[1:-1].astype(np.intp)
-    return np.unique(some[ranks])
-
-
-def _bin(edges: Column, values: Column) -> NDArray[np.intp]:
-    places = np.searchsorted(edges, values, side="right")
-    return np.where(np.isnan(values), len(edges) + 1, places)
-
-
-def _cells(values: Column, bins: int) -> Column:
-    """Return edges that set values occurring often apart and cut the rest into quantiles."""
-    some = np.sort(values[:: max(1, values.size >> 15)])
-    some = some[~np.isnan(some)]
-    if some.size == 0:
-        return np.zeros(1)
-    distinct, counts = np.unique(some, return_counts=True)
-    atoms = distinct[counts * 200 > some.size]
-    rest = np.setdiff1d(some, atoms, assume_unique=False)
-    ranks = np.linspace(0, max(0, rest.size - 1), bins + 1)[1:-1].astype(np.intp)
-    cuts = rest[ranks] if rest.size else rest
-    return np.unique(np.concatenate([atoms, np.nextafter(atoms, np.inf), cuts]))
-
-
-def _keys(rows: Matrix, edges: tuple[Column, ...] | None) -> NDArray[np.uint64]:
-    """Return one number per row, equal for equal rows or cells; others collide rarely, and harmlessly."""
-    key = np.zeros(len(rows), dtype=np.uint64)
-    for place, column in enumerate(rows.T):
-        if edges is None:
-            # Adding zero makes -0.0 and 0.0 the same, and all NaN are made one.
-            part = np.ascontiguousarray(np.where(np.isnan(column), np.nan, column) + 0.0).view(np.uint64)
-        else:
-            part = _bin(edges[place], column).astype(np.uint64)
-        key = (key ^ part) * np.uint64(0x9E3779B97F4A7C15)
-        key ^= key >> np.uint64(29)
-    return key
 
 
 def _output(row: Column) -> str:

@@ -119,7 +119,6 @@ def _question(console: "Console", manifest: Path, sql: str, runs: int, options: 
                 [(pair.left, pair.right) for pair in pairs],
                 delta=claimed,
                 runs=runs,
-                search_runs=max(100, runs // 5),
                 progress=tell,
                 **options,
             )
