@@ -231,9 +231,37 @@ SELECT COUNT(*) FROM visits LIMIT 5 OFFSET 2 -> OFFSET
 SELECT COUNT(*) FROM visits LIMIT 10% -> 
 SELECT COUNT(*) FROM visits LIMIT (SELECT 5) -> 
 SELECT ward, COUNT(*) FROM visits GROUP BY 7 -> column
-SELECT ward, COUNT(*) FROM visits GROUP BY CUBE (ward, flag) -> CUBE
-SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward) -> ROLLUP
-SELECT ward, COUNT(*) FROM visits GROUP BY GROUPING SETS ((ward), ()) -> GROUPING
+SELECT city, COUNT(*) FROM visits GROUP BY CUBE (city, flag) -> declare values for city
+SELECT ward, MEDIAN(age) FROM visits GROUP BY ROLLUP (ward) -> does not add up
+SELECT ward, COUNT(DISTINCT person) FROM visits GROUP BY CUBE (ward) -> does not add up
+SELECT ward, COUNT(DISTINCT city) FROM visits GROUP BY GROUPING SETS ((ward), ()) -> does not add up
+SELECT person, COUNT(*) FROM visits GROUP BY CUBE (person) -> release people
+SELECT AVG(n) FROM (SELECT person, ward, COUNT(*) AS n FROM visits GROUP BY CUBE (person, ward)) -> outermost
+SELECT COUNT(*) FROM visits GROUP BY CUBE (ward, flag, score, age, day, cost, temp, city, person, huge, wild) -> more than 10
+SELECT COUNT(*) FROM visits GROUP BY CUBE (ward, flag, score), CUBE (ward, age, day), CUBE (flag, age, score), CUBE (day, flag) -> sets of columns
+SELECT age, COUNT(*) FROM visits GROUP BY CUBE (age, day, score) -> more than 200000
+SELECT CDF(age) + 1 FROM visits -> column of its own
+SELECT CDF(age), COUNT(*) FROM visits -> stands alone
+SELECT CDF(age), HISTOGRAM(age, 3) FROM visits -> stands alone
+SELECT COUNT(*) FROM visits HAVING CDF(age) > 1 -> column of its own
+SELECT ward, CDF(age) FROM visits GROUP BY CUBE (ward) -> stands alone
+SELECT CDF(wild) FROM visits -> no bounds
+SELECT CDF(city) FROM visits -> needs a number
+SELECT CDF(age, 0) FROM visits -> at least 1
+SELECT CDF(age, ward) FROM visits -> whole number
+SELECT CDF(temp, 100000) FROM visits -> fewer
+SELECT CDF() FROM visits -> CDF(x)
+SELECT CDF(SUM(age)) FROM visits -> another aggregate
+SELECT city, CDF(age) FROM visits GROUP BY city -> declare values
+SELECT HISTOGRAM(age) FROM visits -> HISTOGRAM(x, 10)
+SELECT HISTOGRAM(age, [0, 50]) FROM visits -> inside the bounds
+SELECT HISTOGRAM(age, [50, 20]) FROM visits -> increasing
+SELECT HISTOGRAM(age, [20.5]) FROM visits -> whole numbers
+SELECT HISTOGRAM(age, [score]) FROM visits -> constant numbers
+SELECT QUANTILES(age, 0.5) FROM visits -> QUANTILES(x, [
+SELECT QUANTILES(age, [0.5, 1.5]) FROM visits -> 0 to 1
+SELECT QUANTILES(age, []) FROM visits -> QUANTILES
+SELECT AVG(c) FROM (SELECT person, CDF(age) AS c FROM visits GROUP BY person) -> per person
 SELECT ward, COUNT(*) FROM visits GROUP BY ALL -> ALL
 SELECT ward, COUNT(*) FROM visits ORDER BY ALL -> 
 SELECT DISTINCT ON (ward) ward, COUNT(*) FROM visits GROUP BY ward -> DISTINCT ON

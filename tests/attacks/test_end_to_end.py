@@ -30,6 +30,11 @@ KINDS = {
     "mode": "MODE(ward)",
     "arithmetic": "SUM(cost) / 2 + 3 * COUNT(*)",
 }
+TOGETHER = {
+    "cube": "SELECT ward, COUNT(*) AS v FROM visits WHERE {} GROUP BY CUBE (ward)",
+    "running": "SELECT CDF(age, 4) AS v FROM visits WHERE {}",
+    "batch": "SELECT ward, COUNT(*) AS v FROM visits WHERE {} GROUP BY ward",
+}
 FAR = {"rows", "values", "people", "sum", "arithmetic"}
 EPSILON, RUNS = 4, 150
 
@@ -69,6 +74,23 @@ def test_a_question_is_as_private_as_it_claims_and_a_cheaper_claim_is_caught(nei
     assert not verdict.violated
     if kind in FAR:
         assert audit(ask, 0, 1, epsilon=EPSILON / 8, runs=RUNS, confidence="0.9").violated
+
+
+@pytest.mark.parametrize("kind", TOGETHER)
+def test_groups_measured_together_are_as_private_as_claimed_and_a_cheaper_claim_is_caught(neighbours, kind):
+    fresh = count(10**6)
+
+    def ask(side: int):
+        text = TOGETHER[kind].format(f"age >= -{next(fresh)}")
+        if kind == "batch":
+            counts, total = neighbours[side].batch(
+                [text, f"SELECT COUNT(*) AS v FROM visits WHERE age >= -{next(fresh)}"], epsilon=EPSILON
+            )
+            return tuple(float(cells[-1]) for cells in (*counts, *total))
+        return tuple(float(cells[-1]) for cells in neighbours[side].query(text, epsilon=EPSILON))
+
+    assert not audit(ask, 0, 1, epsilon=EPSILON, runs=RUNS, confidence="0.9999999").violated
+    assert audit(ask, 0, 1, epsilon=EPSILON / 8, runs=RUNS, confidence="0.9").violated
 
 
 def test_a_key_that_one_person_has_is_not_shown():

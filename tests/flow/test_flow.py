@@ -13,8 +13,8 @@ import pytest
 
 from discreet.query.catalog import Catalog, declare
 from discreet.query.check import check
+from discreet.query.joint import statements
 from discreet.query.render import render
-from discreet.query.rewrite import statements
 from discreet.query.sql import read
 
 FOLDER = Path(__file__).parent

@@ -10,9 +10,9 @@ from discreet.engines.duckdb import DuckDB, Origin, open_tables
 from discreet.engines.exact import Exact, Request
 from discreet.query.catalog import Catalog
 from discreet.query.check import check
+from discreet.query.joint import statements
 from discreet.query.measure import Checked
 from discreet.query.render import render
-from discreet.query.rewrite import statements
 from discreet.query.sql import read
 
 Row = dict[str, Any]

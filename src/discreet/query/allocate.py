@@ -62,6 +62,9 @@ Noise: TypeAlias = Geometric | Staircase | Gaussian
 Choice: TypeAlias = Exponential | PermuteAndFlip
 FLIP_LIMIT = 1_000
 SEARCH = 40
+STEEP = 40
+"""Beyond this epsilon the search for the best exact staircase takes longer than the better noise is worth."""
+
 OUTSIDE = 50
 """An extreme aims so far inside the data that an empty candidate beyond it is this many times less likely."""
 
@@ -243,7 +246,7 @@ def noise_for(measurement: Measurement, price: Price) -> Noise:
             return Gaussian.calibrate(rho=rho, sensitivity=sensitivity)
         case PurePrice(epsilon):
             plain = Geometric.calibrate(epsilon=epsilon, sensitivity=sensitivity)
-            if sensitivity.scalar and sensitivity.l1 > 1 and epsilon >= 1:
+            if sensitivity.scalar and sensitivity.l1 > 1 and 1 <= epsilon <= STEEP:
                 steps = Staircase.calibrate(epsilon=epsilon, sensitivity=sensitivity.l1)
                 if steps.mean_error < plain.mean_error:
                     return steps

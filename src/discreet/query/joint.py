@@ -27,6 +27,7 @@ from discreet.query import rewrite
 from discreet.query.formula import Public
 from discreet.query.measure import Checked, Classes, Declared, Joint, Measurement, Private, Running, Sets
 from discreet.query.plan import conjunction
+from discreet.query.rows import admitted
 from discreet.query.statement import Statement
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _table(checked: Checked, keys: Joint, chosen: tuple[int, ...]) -> Checked:
     """Return the question with the disjoint groups of one table."""
     left_out = [column for place, column in enumerate(keys.columns) if place not in chosen]
     conditions = [] if checked.rows.where is None else [checked.rows.where]
-    conditions += [column.admits() for column in left_out]
+    conditions += [part for column in left_out for part in admitted(column, column.scalar, checked)]
     rows = replace(checked.rows, where=conjunction(tuple(conditions)))
     return replace(checked, keys=cells(keys, chosen), rows=rows)
 

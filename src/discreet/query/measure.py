@@ -18,7 +18,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.claim import Contribution
 from discreet.query.formula import Formula, Public
-from discreet.query.plan import Among, Literal, Scalar
+from discreet.query.plan import Scalar
 from discreet.query.statement import Source
 
 WEIGHT = 2**16
@@ -168,10 +168,6 @@ class KeyColumn:
     values: tuple[Public, ...] | None
     day: bool = False
     ends: tuple[Formula, Formula] | None = None
-
-    def admits(self) -> Scalar:
-        """Return the condition that a row's key is one of the declared values."""
-        return Among(self.scalar, tuple(Literal(value) for value in self.values or ()))
 
 
 @dataclass(frozen=True, slots=True)

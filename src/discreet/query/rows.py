@@ -6,7 +6,7 @@ Rows whose person or group key is NULL are dropped.  Duplicated rows are rows.
 from collections.abc import Sequence
 from datetime import date
 
-from discreet.query.measure import Checked, Declared, KeyColumn
+from discreet.query.measure import Checked, KeyColumn, Private
 from discreet.query.plan import Among, Call, Column, Literal, Scalar, conjunction
 from discreet.query.statement import Query
 
@@ -60,7 +60,7 @@ def person_rows(checked: Checked, raws: Sequence[Item], *, unit: bool, admit: bo
     conditions += [
         part
         for column in checked.keys.columns
-        for part in _admitted(column, column.scalar, checked)
+        for part in admitted(column, column.scalar, checked)
         if admit or not isinstance(part, Among)
     ]
     return Query((*found, *raws) or (("one", Literal(1)),), rows.source, conjunction(tuple(conditions)))
@@ -85,18 +85,20 @@ def _listed(checked: Checked, wrap: str | None) -> Scalar | None:
     for name, column in zip(keys_of(checked), checked.keys.columns, strict=True):
         own: Scalar = Column("r", name)
         tested = own if wrap is None else Call(wrap, (own,))
-        parts += [part for part in _admitted(column, tested, checked) if isinstance(part, Among)]
+        parts += [part for part in admitted(column, tested, checked) if isinstance(part, Among)]
     return conjunction(tuple(parts))
 
 
-def _admitted(column: KeyColumn, scalar: Scalar, checked: Checked) -> list[Scalar]:
-    values = column.values if isinstance(checked.keys, Declared) else None
+def admitted(column: KeyColumn, scalar: Scalar, checked: Checked) -> list[Scalar]:
+    """Return the conditions for a row's key to be one that is counted."""
+    values = None if isinstance(checked.keys, Private) else column.values
     if values is None:
         if column.day:
             return [Call("ge", (scalar, Literal(date.min))), Call("le", (scalar, Literal(date.max)))]
         return [present(scalar)]
     first, last = values[0], values[-1]
-    if isinstance(first, bool):
+    if isinstance(first, bool) or column.ends is not None:
+        # Both truth values are declared, and the cells of a distribution leave nothing out.
         return [present(scalar)]
     if isinstance(first, int) and isinstance(last, int) and last - first + 1 == len(values):
         return [Call("ge", (scalar, Literal(first))), Call("le", (scalar, Literal(last)))]
