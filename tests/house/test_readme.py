@@ -10,6 +10,7 @@ from cell import run
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 TEXT = README.read_text()
+PAGES = sorted([README, *(ROOT / "docs").rglob("*.md")])
 LOOSE = [README, ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 
 
@@ -36,11 +37,29 @@ def test_every_file_and_heading_a_page_links_to_exists(page):
         assert not heading or heading in anchors(found), target
 
 
-def test_every_command_the_readme_names_exists():
-    from discreet.cli.commands import COMMANDS
+def shown_commands(text: str) -> list[tuple[str, list[str]]]:
+    """The commands that a page shows, in a console or between backticks, each with its options."""
+    text = text.replace("\\\n", " ")
+    found = re.findall(r"^\$ discreet ([a-z]+)(.*)$|`discreet ([a-z]+)([^`]*)`", text, flags=re.M)
+    return [(a or b, re.findall(r"(?<=\s)--?[a-z][a-z0-9-]*", c or d)) for a, c, b, d in found]
 
-    for name in set(re.findall(r"(?:`|\$ )discreet ([a-z]+)", TEXT)):
-        assert name in COMMANDS, name
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_command_a_page_shows_exists_with_its_options(page):
+    import typer
+
+    from discreet.cli import app
+
+    commands = typer.main.get_command(app).commands
+    for name, options in shown_commands(page.read_text()):
+        assert name in commands, name
+        known = {option for parameter in commands[name].params for option in parameter.opts}
+        assert set(options) <= known | {"--help"}, (name, options)
+
+
+def test_commands_and_options_that_do_not_exist_are_noticed():
+    assert shown_commands("$ discreet ask x --nicely") == [("ask", ["--nicely"])]
+    assert shown_commands("say `discreet query x --epsilon 1`") == [("query", ["--epsilon"])]
 
 
 def test_every_make_target_the_readme_names_exists():
