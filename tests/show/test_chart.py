@@ -71,6 +71,14 @@ def test_large_numbers_in_a_heat_map_are_written_out():
         assert drawn.to_dict()["layer"][1]["encoding"]["text"]["format"] == form
 
 
+def test_powers_of_ten_are_written_as_people_write_them():
+    far = svg(lines([{"x": 1, "y": 1e-7}, {"x": 2, "y": 3e8}], x="x", y="y", log_y=True))
+    assert "10⁻⁷" in far
+    assert "10⁷" in far
+    near = svg(lines([{"x": 1, "y": 0.01}, {"x": 2, "y": 1000}], x="x", y="y", log_y=True))
+    assert ">1000<" in near.replace("1,000", "1000")
+
+
 def test_a_series_beneath_the_others_is_drawn_once_wide_and_before_them():
     rows = [{"x": x, "y": x, "series": name} for name in ("best", "mine") for x in (0, 1)]
     under, over = lines(rows, x="x", y="y", series="series", beneath="best").to_dict()["layer"]

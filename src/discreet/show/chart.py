@@ -289,8 +289,20 @@ def _axis(values: Sequence[float], *, log: bool) -> alt.Axis:
     low, high = floor(log10(min(values))), ceil(log10(max(values)))
     stride = max(1, (high - low) // 8)
     leading = (1, 2, 5) if high - low <= 2 else (1,)
-    ticks = [digit * 10.0**power for power in range(low, high + 1, stride) for digit in leading]
-    return alt.Axis(values=ticks, format="~f" if low >= -5 and high <= 6 else ".0e", grid=True)
+    powers = range(low, high + 1, stride)
+    ticks = [digit * 10.0**power for power in powers for digit in leading]
+    if low >= -5 and high <= 6:
+        return alt.Axis(values=ticks, format="~f", grid=True)
+    if leading != (1,):
+        return alt.Axis(values=ticks, format=".0e", grid=True)
+    return alt.Axis(values=ticks, labelExpr=_superscripts(powers), grid=True)
+
+
+def _superscripts(powers: Iterable[int]) -> str:
+    # No number format of Vega's writes powers of ten as people do.
+    raised = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    cases = (f"abs(log(datum.value) / LN10 - {p}) < 0.1 ? '10{str(p).translate(raised)}' : " for p in powers)
+    return "".join(cases) + "''"
 
 
 def _label(value: float | str) -> str:
