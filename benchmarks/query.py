@@ -28,6 +28,7 @@ HEADS = "SELECT k, COUNT(DISTINCT u) AS p FROM v GROUP BY k"
 COLUMNS = {"k": {"type": "text"}, "x": {"type": "integer", "low": 0, "high": 5000, "nullable": False}}
 KEYS = {**COLUMNS, "k": {"type": "text", "values": [f"g{number:02d}" for number in range(GROUPS)]}}
 LIMITS = {"unit": "u", "rows_per_unit": 8}
+PEERS = {"opendp_query": ".venv-peers", "smartnoise_query": ".venv-smartnoise"}
 
 CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "rows are people": ("row", {"columns": KEYS}, QUESTION),
@@ -81,7 +82,7 @@ def frame(path: Path) -> Any:
     import duckdb
 
     with duckdb.connect(str(path), read_only=True) as connection:
-        return connection.execute("SELECT * FROM v").to_arrow_table()
+        return connection.sql("SELECT * FROM v").to_arrow_table()
 
 
 def plain(path: Path, storage: str) -> dict[str, float]:
@@ -186,14 +187,18 @@ def main() -> None:
                     f"{found['opening']:.2f}",
                 )
             grid.add_section()
-        for peer in ("opendp_query", "smartnoise_query"):
-            answers = ask(peer, str(path), str(GROUPS), timeout=1800)
+        for peer, environment in PEERS.items():
+            answers = ask(peer, str(path), str(GROUPS), timeout=1800, environment=environment)
             if not answers:
                 grid.add_row(peer.removesuffix("_query"), "not installed", "", "", "")
             for label, found in answers.items():
-                seconds = f"{found['seconds']:.3f}"
+                whole = found.get("rows", ROWS) == ROWS
                 grid.add_row(
-                    label, seconds, f"{found['seconds'] / base['seconds']:.1f}", f"{found['memory']:.2f}", ""
+                    label,
+                    f"{found['seconds']:.3f}",
+                    f"{found['seconds'] / base['seconds']:.1f}" if whole else "",
+                    f"{found['memory']:.2f}",
+                    f"{found['opening']:.2f}" if "opening" in found else "",
                 )
     console.print(grid)
     console.print(f"a whole answer on 1,000 rows, ledger included: {small() * 1000:.1f} ms")

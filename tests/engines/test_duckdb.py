@@ -12,7 +12,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from discreet.engines.duckdb import FAILED, DuckDB, Origin, describe, open_tables, prepare
+from discreet.engines.duckdb import FAILED, SLOTS, DuckDB, Origin, describe, open_tables, prepare
 from discreet.engines.exact import Request
 from discreet.errors import CatalogError, EngineError
 from discreet.query.catalog import Table, declare
@@ -242,3 +242,28 @@ def test_closing_twice_is_harmless() -> None:
     engine.close()
     with pytest.raises(EngineError):
         engine.run([QUESTION], 1)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 8, 64])
+def test_arrays_indexed_by_a_key_stay_small_however_many_threads_there_are(threads: int) -> None:
+    rows = pyarrow.table({"u": [1, 2, 2]})
+    with open_tables({"v": Origin(rows, (("u", "identifier"),))}, threads=threads) as engine:
+        (bits,) = engine.connection.execute("SELECT current_setting('perfect_ht_threshold')").fetchone()
+        assert 2**bits * threads <= SLOTS < 2 ** (bits + 1) * threads
+
+
+def test_people_numbered_densely_are_counted_like_any_others(tmp_path: Path) -> None:
+    people = "SELECT u, count(*) AS n FROM v GROUP BY u"
+    sql = f"SELECT n AS k, count(*) AS m0 FROM ({people}) GROUP BY n"
+    answers = []
+    for stride in (1, 10**12 + 7):
+        file = tmp_path / f"by{stride}.duckdb"
+        with duckdb.connect(str(file)) as connection:
+            connection.execute(
+                f"CREATE TABLE v AS SELECT (range * range % 5003) * {stride} AS u FROM range(40000)"
+            )
+        with open_tables({"v": Origin(f"{file}#v", (("u", "identifier"),))}, threads=2) as engine:
+            plan = engine.connection.execute(f"EXPLAIN {sql}").fetchone()[1]
+            assert ("Perfect Hash" in plan) == (stride == 1)
+            answers.append(dict(engine.run([Request(sql, 1, ("m0",))], 1)._totals["m0"]))
+    assert answers[0] == answers[1]
