@@ -29,14 +29,19 @@ docs: $(READY)
 test: lint
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
-# The peers live in an environment of their own, since their pins contradict each other and ours.
+# The peers live in environments of their own, since their pins contradict each other and ours.
 .venv-peers/.ready: benchmarks/peers/requirements.txt
 	$(PYTHON) -m venv .venv-peers
 	.venv-peers/bin/python -m pip install --quiet --requirement $<
-	-.venv-peers/bin/python -m pip install --quiet smartnoise-sql
 	touch $@
 
-bench: $(READY) .venv-peers/.ready
+.venv-smartnoise/.ready: benchmarks/peers/smartnoise.txt
+	$(PYTHON) -m venv .venv-smartnoise
+	.venv-smartnoise/bin/python -m pip install --quiet --upgrade pip
+	.venv-smartnoise/bin/python -m pip install --quiet --requirement $<
+	touch $@
+
+bench: $(READY) .venv-peers/.ready .venv-smartnoise/.ready
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks $(BENCH)
 
 clean:
