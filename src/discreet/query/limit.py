@@ -121,7 +121,6 @@ class Bounding:
             adjacency=scope.adjacency,
             bound=scope.bound,
             rows=None if self.structural else scope.rows,
-            groups=scope.groups if self.cellwise else None,
             per_group=scope.per_group if self.cellwise else None,
             people=self._most_people() if people else None,
         )

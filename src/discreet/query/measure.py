@@ -292,8 +292,8 @@ class Rows:
     """The private rows a question aggregates: their source, filter, unit, and how each person is bounded.
 
     `bound` is the number of rows that one person can have by construction (None: any number).
-    `rows`, `groups`, `per_group` and (for counts of people) `people` are the limits that the rewrite must
-    enforce; one that already holds by construction is None.
+    `rows`, `per_group` and (for counts of people) `people` are the limits that the rewrite must enforce; one
+    that already holds by construction is None.
     """
 
     source: Source
@@ -302,7 +302,6 @@ class Rows:
     adjacency: Adjacency
     bound: int | None
     rows: int | None
-    groups: int | None
     per_group: int | None
     people: int | None
 

@@ -19,7 +19,6 @@ from discreet.query.statement import (
     Source,
     Statement,
     Stored,
-    Union,
 )
 
 LIMIT = 200_000
@@ -123,8 +122,6 @@ def _source(source: Source) -> str:
             return f"{_name(name)} AS {_name(alias)}"
         case Inner(query, alias):
             return f"({_query(query)}) AS {_name(alias)}"
-        case Union(queries, alias):
-            return f"({' UNION ALL '.join(_query(query) for query in queries)}) AS {_name(alias)}"
         case Joined(left, right, on, outer):
             word = "LEFT JOIN" if outer else "JOIN"
             return f"{_source(left)} {word} {_source(right)} ON {scalar_text(on)}"

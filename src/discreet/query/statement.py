@@ -48,14 +48,6 @@ class Joined:
 
 
 @dataclass(frozen=True, slots=True)
-class Union:
-    """All rows of several queries with the same columns."""
-
-    queries: tuple["Query", ...]
-    alias: str
-
-
-@dataclass(frozen=True, slots=True)
 class Listed:
     """A table of public constants."""
 
@@ -64,7 +56,7 @@ class Listed:
     alias: str
 
 
-Source: TypeAlias = Stored | Named | Inner | Joined | Union | Listed
+Source: TypeAlias = Stored | Named | Inner | Joined | Listed
 
 
 @dataclass(frozen=True, slots=True)
