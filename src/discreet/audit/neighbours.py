@@ -82,8 +82,12 @@ def race(run: Runner, pairs: Sequence[tuple[Any, Any]], runs: int, *, delta: Fra
     """
     standing = list(pairs)
     rounds = max(1, (len(standing) - 1).bit_length())
+    if runs // (rounds * len(standing)) < FEWEST:
+        # Too few for several rounds: one has to do.
+        each = max(FEWEST, runs // len(standing))
+        return max(standing, key=lambda pair: promise(run, pair[0], pair[1], each, delta=delta))
     while len(standing) > 1:
-        each = max(FEWEST, runs // (rounds * len(standing)))
+        each = runs // (rounds * len(standing))
         merit = [promise(run, left, right, each, delta=delta) for left, right in standing]
         order = sorted(range(len(standing)), key=merit.__getitem__, reverse=True)
         standing = [standing[place] for place in order[: (len(standing) + 1) // 2]]

@@ -22,7 +22,6 @@ class Figure:
     y_title: str
     points: tuple[tuple[float, float, str], ...]
     log_x: bool = False
-    log_y: bool = False
     domain: tuple[float, float] | None = None
 
     def picture(self) -> Any:
@@ -37,7 +36,6 @@ class Figure:
             series="series",
             points=True,
             log_x=self.log_x,
-            log_y=self.log_y,
             y_domain=self.domain,
             title=self.title,
             subtitle=self.subtitle,
@@ -58,6 +56,21 @@ class Report:
     figures: tuple[Figure, ...]
     stop: str
 
+    def _repr_html_(self) -> str:
+        """Return the pictures, the table and what stops the attack, for notebooks and pages."""
+        from discreet.show.save import svg
+
+        parts = []
+        for figure in self.figures:
+            label = escape(figure.title, quote=True)
+            parts.append(f"<figure role='img' aria-label='{label}'>{svg(figure.picture())}</figure>")
+        head = "".join(f"<th>{escape(cell)}</th>" for cell in self.columns)
+        body = "".join(
+            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in self.table
+        )
+        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
+        return "\n".join([*parts, f"<p class='stop'>{escape(self.stop)}</p>"])
+
 
 STYLE = """
 body { font-family: Inter, 'Helvetica Neue', Arial, 'DejaVu Sans', sans-serif; color: #1f2933; max-width:
@@ -72,8 +85,6 @@ margin: 1.2rem 0; } .stop { border-left: 4px solid #009E73; padding: .2rem 0 .2r
 
 def page(reports: Sequence[Report], *, title: str = "What answers give away") -> str:
     """Return one HTML document with everything inside it: no script, no font, no picture from elsewhere."""
-    from discreet.show.save import svg
-
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",
         "<meta name='viewport' content='width=device-width, initial-scale=1'>",
@@ -82,13 +93,5 @@ def page(reports: Sequence[Report], *, title: str = "What answers give away") ->
     for report in reports:
         parts.append(f"<h2>{escape(report.title)}</h2>")
         parts += [f"<p>{escape(paragraph)}</p>" for paragraph in report.story.split("\n\n")]
-        for figure in report.figures:
-            label = escape(figure.title, quote=True)
-            parts.append(f"<figure role='img' aria-label='{label}'>{svg(figure.picture())}</figure>")
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in report.columns)
-        body = "".join(
-            "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in report.table
-        )
-        parts.append(f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>")
-        parts.append(f"<p class='stop'>{escape(report.stop)}</p>")
+        parts.append(report._repr_html_())
     return "\n".join([*parts, "</body></html>"])

@@ -92,7 +92,7 @@ def timing(scale: int = 50, draws: int = 3000) -> Report:
                 "size of the noise",
                 "microseconds",
                 tuple(points),
-                log_y=True,
+                domain=(0.0, 1.05 * max(y for _, y, _ in points)),
             ),
         ),
         "No budget stops this one either: the leak is beside the answer. A sampler whose work does not "
