@@ -103,7 +103,7 @@ def _question(console: "Console", manifest: Path, sql: str, runs: int, options: 
             found = [replay(way, pair.left, pair.right, same_flow=not way.selects_keys, runs=5)]
             for position, share in enumerate(way.priced.shares):
                 if isinstance(share.measured, Measurement) and not way.selects_keys:
-                    moves = share.measured.sensitivity
+                    moves = share.moves(way.priced.checked.keys)
                     function = way.measured(position)
                     found.append(
                         replay(function, pair.left, pair.right, l1=moves.l1, linf=moves.linf, runs=5)

@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.errors import ParameterError
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from discreet.query.allocate import Quote
     from discreet.release.answer import Release
     from discreet.release.session import Session
@@ -25,7 +29,7 @@ class Format(StrEnum):
 
 def query(
     data: Annotated[Path, typer.Argument(help="A manifest (.toml), or a file of data.")],
-    sql: Annotated[str, typer.Argument(help="The question.")],
+    sql: Annotated[list[str], typer.Argument(help="The question; several are asked as one batch.")],
     epsilon: Annotated[str | None, typer.Option(help="What to spend on this question.")] = None,
     within: Annotated[
         str | None, typer.Option(help="Spend the least that gets every answer this close.")
@@ -54,22 +58,26 @@ def query(
     """Ask a question and get a private answer; the same question again is free."""
     from rich.console import Console
 
+    asked: dict[str, Any] = {"epsilon": epsilon, "within": within, "confidence": confidence}
+    if len(sql) > 1 and (plot is not None or delta is not None):
+        raise ParameterError("--plot and --delta are for a single question, not for a batch")
     with _open(data, unit, rows_per_unit, budget, analyst, project) as session:
         if dry_run:
-            priced = session.quote(sql, epsilon=epsilon, within=within, confidence=confidence, delta=delta)
-            show_quote(priced)
+            show_quote(session.quote(sql if len(sql) > 1 else sql[0], delta=delta, **asked))
             return
         with Console(stderr=True).status("asking ..."):
-            answer = session.query(
-                sql, epsilon=epsilon, within=within, confidence=confidence, delta=delta, request_id=request
+            answers = (
+                session.batch(sql, request_id=request, **asked)
+                if len(sql) > 1
+                else (session.query(sql[0], delta=delta, request_id=request, **asked),)
             )
-        _print(answer, output)
+        _print(answers, output)
         if output is Format.TABLE:
-            show_price(answer, session)
-        if card:
+            show_price(answers[0], session)
+        for answer in answers if card else ():
             typer.echo(answer.card())
         if plot is not None:
-            answer.plot(str(plot))
+            answers[0].plot(str(plot))
             typer.echo(f"chart: {plot}", err=True)
 
 
@@ -95,28 +103,39 @@ def _open(
     )
 
 
-def _print(answer: "Release", output: Format) -> None:
+def _print(answers: "Sequence[Release]", output: Format) -> None:
     from rich.console import Console
 
     from discreet.release.text import rich_table
 
-    match output:
-        case Format.TABLE:
+    if output is Format.JSON:
+        bodies = [_body(answer) for answer in answers]
+        typer.echo(json.dumps(bodies if len(bodies) > 1 else bodies[0], indent=2, default=str))
+        return
+    for number, answer in enumerate(answers):
+        if number:
+            typer.echo()
+        if output is Format.TABLE:
             Console().print(rich_table(answer))
-        case Format.JSON:
-            body = {
-                "rows": answer.intervals(answer.quote.confidence),
-                "cost": str(answer.quote.cost),
-                "confidence": float(answer.quote.confidence),
-                "receipt": str(answer.receipt),
-                "free": answer.free,
-            }
-            typer.echo(json.dumps(body, indent=2, default=str))
-        case Format.CSV:
-            records = answer.intervals(answer.quote.confidence)
-            writer = csv.DictWriter(sys.stdout, list(records[0]) if records else list(answer.columns))
-            writer.writeheader()
-            writer.writerows({name: safe_cell(value) for name, value in row.items()} for row in records)
+        else:
+            _print_csv(answer)
+
+
+def _body(answer: "Release") -> dict[str, Any]:
+    return {
+        "rows": answer.intervals(answer.quote.confidence),
+        "cost": str(answer.quote.cost),
+        "confidence": float(answer.quote.confidence),
+        "receipt": str(answer.receipt),
+        "free": answer.free,
+    }
+
+
+def _print_csv(answer: "Release") -> None:
+    records = answer.intervals(answer.quote.confidence)
+    writer = csv.DictWriter(sys.stdout, list(records[0]) if records else list(answer.columns))
+    writer.writeheader()
+    writer.writerows({name: safe_cell(value) for name, value in row.items()} for row in records)
 
 
 def safe_cell(value: object) -> object:

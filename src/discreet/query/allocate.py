@@ -42,10 +42,11 @@ from discreet.query.formula import (
     measured,
     span,
 )
-from discreet.query.joint import Together, statements, together
+from discreet.query.joint import Together, overlap, statements, together
 from discreet.query.measure import (
     Checked,
     Classes,
+    Keys,
     Measured,
     Measurement,
     ModeChoice,
@@ -107,6 +108,17 @@ class Share:
         """What to call the mechanism."""
         made = self.mechanism
         return made.name if isinstance(made, Together) else type(made).__name__
+
+    def moves(self, keys: Keys) -> Sensitivity:
+        """Return how far one person moves the released values while the noise stays the same.
+
+        Where groups overlap, a row counts in several of them, and least squares returns what is counted; the
+        answers are then rounded, for which a thousandth is allowed.
+        """
+        if not isinstance(self.mechanism, Together) or not isinstance(keys, Sets | Running | Classes):
+            return self.measured.sensitivity
+        reach, times = self.mechanism.reach * Fraction(1001, 1000), overlap(keys)
+        return Sensitivity(reach * times, reach**2 * times, reach)
 
 
 @dataclass(frozen=True, slots=True)

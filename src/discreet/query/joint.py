@@ -58,6 +58,19 @@ def cells(keys: Joint, chosen: tuple[int, ...]) -> Declared:
     return Declared(tuple(keys.columns[position] for position in chosen))
 
 
+def overlap(keys: Joint) -> int:
+    """Return the most groups in which one row counts."""
+    match keys:
+        case Sets(_, sets):
+            return len(sets)
+        case Running(columns):
+            return len(columns[-1].values or ())
+        case Classes(columns, groups):
+            return max(sum(cell in group for group in groups) for cell in columns[0].values or ())
+        case _:
+            assert_never(keys)
+
+
 def output(position: int, table: int) -> str:
     """Return the name of a measurement's integers in one table."""
     return f"m{position}" if table == 0 else f"m{position}t{table}"

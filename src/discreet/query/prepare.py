@@ -19,7 +19,9 @@ def preparation(table: Table) -> str:
     names = [name for name, _ in table.offered]
     own = [Column("t", name) for name in names]
     unit = Column("t", table.unit)
-    rank = Call("rank", (unit, Call("hash", (Call("choice", ()), *own)), *own))
+    # Hashed twice, as in `discreet.query.cap`, so that every choice of rows is as likely as any other.
+    keyed = Call("hash", (Call("hash", (Call("choice", ()), *own)),))
+    rank = Call("rank", (unit, keyed, *own))
     ranked = Query(
         (*((name, Column("t", name)) for name in names), ("__j", rank)),
         Stored(table.name, "t"),
