@@ -327,6 +327,16 @@ def test_together_is_better_than_one_by_one():
     assert joint.expected[-1].radius < one.expected[-1].radius
 
 
+def test_a_column_with_one_value_has_subtotals_too(data):
+    question = "SELECT ward, sex = 'f' OR sex <> 'f' AS all_of_them, COUNT(*) AS n FROM visits "
+    for tail in ("GROUP BY CUBE (ward, all_of_them)", "GROUP BY ROLLUP (year, ward)"):
+        text = question.replace("all_of_them", "year") if "year" in tail else question
+        text = text.replace("sex = 'f' OR sex <> 'f'", "CASE WHEN age >= 0 THEN 2025 ELSE 2025 END")
+        found = {row[:2]: round(row[2]) for row in data.query(text + tail, epsilon=10**6)}
+        assert found[None, None] == 400
+        assert sum(n for (ward, one), n in found.items() if ward is not None and one is not None) == 400
+
+
 def test_large_sets_never_write_the_whole_domain():
     columns = {f"a{n}": {"type": "integer", "low": 0, "high": 9} for n in range(12)}
     from discreet.query.catalog import declare

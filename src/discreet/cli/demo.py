@@ -25,6 +25,9 @@ PER_PERSON = """SELECT COUNT(*) AS frequent_patients FROM (
 ) WHERE n >= 6"""
 MEDIAN = """SELECT MEDIAN(waited) AS median_wait, QUANTILE(waited, 0.9) AS nine_in_ten
 FROM visits WHERE ward = 'Emergency'"""
+CUBE = """SELECT EXTRACT(quarter FROM day) AS quarter, waited > 60 AS long_wait, COUNT(*) AS visits
+FROM visits GROUP BY CUBE (quarter, long_wait)"""
+QUANTILES = "SELECT QUANTILES(waited, [0.1, 0.25, 0.5, 0.75, 0.9]) AS minutes FROM visits"
 NOSY = "SELECT COUNT(*) FROM visits WHERE (SELECT COUNT(*) FROM visits) > 1000"
 
 
@@ -86,11 +89,21 @@ def _story(console: "Console", session: "Session") -> list["Release"]:
         _sql(console, text)
         answers.append(_ask(console, session, text, epsilon="0.3"))
 
-    _title(console, 5, "A refusal that teaches", "It costs nothing and never depends on the data.")
+    _title(
+        console,
+        5,
+        "Many numbers at one price",
+        "Tables with their totals and whole distributions are measured together, and agree.",
+    )
+    for text in (CUBE, QUANTILES):
+        _sql(console, text)
+        answers.append(_ask(console, session, text, epsilon="0.3"))
+
+    _title(console, 6, "A refusal that teaches", "It costs nothing and never depends on the data.")
     _sql(console, NOSY)
     _refused(console, session, NOSY)
 
-    _title(console, 6, "The same question again", "Same data, same question: the stored answer, free.")
+    _title(console, 7, "The same question again", "Same data, same question: the stored answer, free.")
     again = session.query(BY_WARD, epsilon="0.5")
     console.print(f"  free: {again.free}, the same bytes: {again.noisy == answers[0].noisy}")
     return answers
@@ -99,7 +112,7 @@ def _story(console: "Console", session: "Session") -> list["Release"]:
 def _run_out(console: "Console", session: "Session") -> None:
     from discreet.errors import BudgetError
 
-    _title(console, 7, "The budget runs out", "The ledger refuses before anything is looked at.")
+    _title(console, 8, "The budget runs out", "The ledger refuses before anything is looked at.")
     asked = 0
     try:
         while True:

@@ -144,14 +144,16 @@ def _centred_integers(counts: NDArray[Any]) -> NDArray[Any]:
 
 
 def _checked(plan: MarginalPlan, tables: Mapping[Attributes, NDArray[Any]]) -> dict[Attributes, NDArray[Any]]:
+    """Return the given tables that the plan can use, refusing where they do not hold all it needs."""
     sizes, exact = plan.workload.sizes, {}
-    for attributes in plan.needs:
-        if attributes not in tables:
-            raise ParameterError(f"the exact table of attributes {attributes} is missing; see plan.needs")
-        counts = integers(tables[attributes])
+    for attributes, given in tables.items():
+        counts = integers(given)
         if counts.shape != tuple(sizes[i] for i in attributes):
             raise ParameterError(f"the table of attributes {attributes} must have one axis per attribute")
         exact[attributes] = roomy(counts, 1)
+    for attributes in plan.needs:
+        if not any(set(attributes) <= set(given) for given in exact):
+            raise ParameterError(f"the exact table of attributes {attributes} is missing; see plan.needs")
     return exact
 
 
