@@ -1,6 +1,6 @@
 """Workloads: every error forecast, measured and compared with the baselines, in one run.
 
-Run with `python -m benchmarks.workload [section ...]`: table, ranges, marginals, streams, real, large.
+Run with `python -m benchmarks.workload [section ...]`: table, sql, ranges, marginals, streams, real, large.
 Timings are processor seconds; with OPENBLAS_NUM_THREADS=1 they are what an idle core needs.
 """
 
@@ -22,6 +22,7 @@ from discreet.workload.dummy import EachItem, EachPrefix
 from discreet.workload.forecast import error, unit_error
 from discreet.workload.linear import AllRange, Marginals, Prefix
 from discreet.workload.marginal import plan_marginals
+from discreet.workload.noise import spread
 from discreet.workload.optimise import certified_optimum, optimised
 from discreet.workload.pidentity import error_and_gradient
 from discreet.workload.plan import plan
@@ -359,6 +360,75 @@ def table() -> None:
     )
 
 
+def sql() -> None:
+    """Questions in SQL on 200,000 rows: one by one at equal shares of the price, and together.
+
+    Under a budget with delta shares are of rho, so each costs its error the root of their number.
+    """
+    import pyarrow
+
+    import discreet as dp
+
+    rng = np.random.default_rng(0)
+    rows = 200_000
+    visits = pyarrow.table(
+        {
+            "person": np.arange(rows) % 100_000,
+            "ward": rng.choice(list("ABCDEFGH"), rows),
+            "quarter": rng.integers(1, 5, rows),
+            "urgent": rng.random(rows) < 0.2,
+            "waited": rng.gamma(2, 20, rows).clip(0, 240).astype(np.int64),
+        }
+    )
+    columns = {
+        "ward": {"values": list("ABCDEFGH"), "nullable": False},
+        "quarter": {"low": 1, "high": 4, "nullable": False},
+        "urgent": {"nullable": False},
+        "waited": {"low": 0, "high": 240, "nullable": False},
+    }
+    one = "SELECT COUNT(*) AS n FROM visits"
+    asked: list[tuple[str, str | list[str], int]] = [
+        ("CDF(waited), 241 values", "SELECT CDF(waited) FROM visits", 241),
+        ("CDF(waited, 60) by ward", "SELECT ward, CDF(waited, 60) FROM visits GROUP BY ward", 60),
+        (
+            "CUBE (ward, quarter, urgent)",
+            "SELECT COUNT(*) FROM visits GROUP BY CUBE (ward, quarter, urgent)",
+            8,
+        ),
+        (
+            "ten conditions, one batch",
+            [f"{one} WHERE waited > {20 * k} AND quarter <= {1 + k % 4}" for k in range(10)],
+            10,
+        ),
+    ]
+    lines = []
+    for delta in (0, "1e-6"):
+        with dp.open(
+            visits=visits, unit="person", rows_per_unit=2, epsilon=100, delta=delta, columns=columns
+        ) as data:
+            for name, question, separate in asked:
+                start = process_time()
+                priced = data.quote(question, epsilon=1)
+                planned = process_time() - start
+                share = priced.shares[0]
+                together = float(np.sqrt(share.mechanism.variances.mean())) / share.measured.scale
+                part = Fraction(1, separate) if not delta else Fraction(1)
+                alone = data.quote(one, epsilon=part).shares[0]
+                apart = sqrt(float(spread(alone.mechanism))) / alone.measured.scale
+                apart *= sqrt(separate) if delta else 1
+                start = process_time()
+                if isinstance(question, str):
+                    data.query(question, epsilon=1)
+                else:
+                    data.batch(question, epsilon=1)
+                asking = process_time() - start
+                kind = "pure" if not delta else f"delta {delta}"
+                errors = [f"{apart:.1f}", f"{together:.1f}", f"{apart / together:.1f}"]
+                lines.append([name, kind, *errors, f"{planned:.2f}", f"{asking:.2f}"])
+    heads = ["question", "budget", "alone", "together", "ratio", "plan s", "ask s"]
+    _show("From SQL: root mean squared error of an answer, epsilon 1", heads, lines)
+
+
 def real() -> None:
     """Real histograms: realised error against predicted."""
     rows = []
@@ -398,6 +468,7 @@ def real() -> None:
 
 SECTIONS = {
     "table": table,
+    "sql": sql,
     "ranges": ranges,
     "marginals": marginals,
     "streams": streams,
