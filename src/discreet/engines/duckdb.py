@@ -176,7 +176,7 @@ def open_tables(
 def _array_bits(engine: DuckDB) -> int:
     """Return the widest key, in bits, for which each thread may keep an array."""
     (used,) = engine.connection.execute("SELECT current_setting('threads')").fetchone()
-    return (SLOTS // int(used)).bit_length() - 1 if used < SLOTS else 0
+    return (SLOTS // int(used)).bit_length() - 1
 
 
 def prepare(name: str, origin: Origin, sql: str, choice: int, target: Path, *, folder: Path = Path()) -> None:
