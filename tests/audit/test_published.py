@@ -4,11 +4,14 @@ Its table used 232 million samples per input; the runs here are per input, and t
 benchmark.  Coins are seeded, so a bound is the same number every time.
 """
 
+from itertools import product
+
+import numpy as np
 import pytest
-from benchmarks.audit import CASES, THEIRS
+from benchmarks.audit import BENT, CASES, EARLY, LAWS, THEIRS, first_above_law, largest_law, limit
 from tests.audit.seeded import seeded
 
-from discreet.audit import audit
+from discreet.audit import Tally, audit, epsilon_lower
 
 ROWS = {case.name: case for case in CASES}
 
@@ -45,3 +48,47 @@ def test_published_bounds_are_reached_with_a_twentieth_of_the_samples(name, runs
 
 def test_no_row_of_the_benchmark_uses_more_than_a_twentieth_of_their_samples():
     assert all(20 * case.runs <= THEIRS for case in CASES)
+
+
+@pytest.mark.parametrize(
+    ("name", "law", "sides", "cells"),
+    [
+        ("SVT4", first_above_law, (EARLY, BENT), lambda rows: np.where(rows == 1, 1, 0)),
+        ("RNM3", largest_law, (0, 1), None),
+    ],
+)
+def test_the_laws_behind_the_limits_are_those_of_the_specimens(name, law, sides, cells):
+    """Expected and seen counts of each cell differ by no more than six standard deviations."""
+    case, runs = ROWS[name], 200_000
+    for side in sides:
+        with seeded(301):
+            if cells is None:
+                edges = np.concatenate([[-np.inf], np.arange(-100, 400, 0.25), [np.inf]])
+                seen = np.histogram(case.subject((side,) * 5, runs) + 1e-9, edges)[0]
+            else:
+                above = cells(case.subject(side, runs))
+                first = np.where(above.any(axis=1), above.argmax(axis=1), len(side))
+                seen = np.bincount(first, minlength=len(side) + 1)
+        expected = runs * law(side)
+        # Cells that hardly ever occur are not normal enough to be judged one by one.
+        often = expected > 200
+        assert often.any()
+        assert (np.abs(seen - expected)[often] < 6 * np.sqrt(expected[often])).all()
+
+
+def test_a_limit_is_the_best_bound_over_all_events():
+    """Enumerate every pair of disjoint sets of four outputs."""
+    left, right = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.1, 0.2, 0.3, 0.4])
+    bounds = []
+    for guess in product((-1, 0, 1), repeat=4):
+        guesses = np.array(guess)
+        correct = round(float(left[guesses < 0].sum() + right[guesses > 0].sum()) * 1000)
+        wrong = round(float(right[guesses < 0].sum() + left[guesses > 0].sum()) * 1000)
+        bounds.append(epsilon_lower(Tally(2000, correct, wrong), 0.1))
+    assert limit((left, right), 1000) == max(bounds)
+
+
+def test_what_was_published_beyond_the_limit_is_beyond_it():
+    """Nobody shows these two with a twentieth of the samples, but by luck; with all of them one can."""
+    for name, laws in LAWS.items():
+        assert limit(laws, THEIRS // 20) < ROWS[name].published < limit(laws, 200_000_000)

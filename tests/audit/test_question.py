@@ -111,6 +111,16 @@ def test_the_command_audits_functions_and_exits_with_one_on_violations(tmp_path,
     assert CliRunner().invoke(app, [*arguments, "--sequential"]).exit_code == 1
 
 
+def test_the_command_searches_pairs_of_vectors(tmp_path, monkeypatch):
+    (tmp_path / "largest_module.py").write_text("def leak(answers):\n    return max(answers)\n")
+    monkeypatch.chdir(tmp_path)
+    app = Typer()
+    app.command()(audit_command)
+    done = CliRunner().invoke(app, ["largest_module:leak", "--length", "3", "--steps", "1", "--runs", "400"])
+    assert done.exit_code == 1, done.output
+    assert "VIOLATED" in done.output
+
+
 def test_what_cannot_be_loaded_is_explained():
     with pytest.raises(ParameterError, match="module:function"):
         load("nothing")

@@ -13,6 +13,12 @@ from numpy.typing import NDArray
 from discreet.audit.features import Column, Feature
 from discreet.audit.outputs import Matrix
 
+GLIMPSE = 20_000
+"""Rows that show where values lie, whether they repeat, and which columns depend on each other."""
+
+INDEPENDENT = 6.0
+"""Standard deviations above its mean that chi-square must reach before two columns count as dependent."""
+
 
 def edges(values: Column, bins: int) -> Column:
     """Return the values themselves where they are few, and quantiles of them where they are many."""
@@ -97,14 +103,9 @@ class Grid:
         return key
 
 
-INDEPENDENT = 6.0
-"""Standard deviations above its mean that chi-square must reach before two columns count as dependent."""
-
-
-def blocks(rows: Matrix, most: int = 20_000) -> list[tuple[int, ...]]:
+def blocks(rows: Matrix) -> list[tuple[int, ...]]:
     """Return groups of columns such that columns of different groups look independent of each other."""
-    rows = rows[:most]
-    codes = [bin_of(cells(column, 4), column) for column in rows.T]
+    codes = [bin_of(cells(column, 4), column) for column in rows[:GLIMPSE].T]
     group = list(range(len(codes)))
     for one, two in combinations(range(len(codes)), 2):
         if group[one] != group[two] and _dependent(codes[one], codes[two]):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.audit.evidence import Tally, epsilon_lower
 from discreet.audit.features import Column, Families, families, smallest_beside
-from discreet.audit.grid import Grid, blocks, frequent
+from discreet.audit.grid import GLIMPSE, Grid, blocks, frequent
 from discreet.audit.outputs import Layout, Matrix
 from discreet.audit.score import Binned, Event, Score, Value, Weighted, Whole
 
@@ -35,9 +35,6 @@ CROWD = 1_000_000
 
 CLASS = 200_000
 """Rows per input from which scores of single features are learned."""
-
-GLIMPSE = 20_000
-"""Rows per input that show where values lie."""
 
 FEW = 5_000
 """Rows per distinct output from which on a table of whole outputs is all that is tried."""

@@ -14,14 +14,11 @@ from numpy.typing import NDArray
 
 from discreet.audit.evidence import Tally
 from discreet.audit.features import Column, Feature
-from discreet.audit.grid import Grid, bin_of, edges
+from discreet.audit.grid import GLIMPSE, Grid, bin_of, edges
 from discreet.audit.outputs import Layout, Matrix
 
 FINE = 128
 """Values that occur are told apart up to this number; beyond it, quantiles are."""
-
-GLIMPSE = 1 << 14
-"""Rows that show whether cells repeat at all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,8 +103,6 @@ class Whole:
     @property
     def name(self) -> str:
         """Return what is looked at."""
-        if not self.grid.columns:
-            return "nothing"
         low, high = min(self.grid.columns), max(self.grid.columns)
         where = f"position {low}" if low == high else f"positions {low} to {high} together"
         return " and ".join([where, *(feature.name for feature in self.grid.beside)])

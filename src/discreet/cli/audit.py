@@ -27,6 +27,9 @@ def audit(
     length: Annotated[
         int | None, typer.Option(help="Search neighbouring vectors of this length instead.")
     ] = None,
+    steps: Annotated[
+        int, typer.Option(help="With --length: improve the best pair found up to this many times.")
+    ] = 0,
     manifest: Annotated[
         Path | None, typer.Option(help="Audit a question on invented data that fits this manifest.")
     ] = None,
@@ -52,7 +55,7 @@ def audit(
             console,
             subject,
             (left, right),
-            length,
+            (length, steps),
             runs or 20_000,
             {**options, "delta": delta, "batched": batched},
             sequential=sequential,
@@ -67,7 +70,7 @@ def _function(
     console: "Console",
     subject: str,
     pair: tuple[str | None, str | None],
-    length: int | None,
+    vectors: tuple[int | None, int],
     runs: int,
     options: dict[str, Any],
     *,
@@ -78,8 +81,9 @@ def _function(
 
     function = load(subject)
     with _progress(console) as tell:
+        length, steps = vectors
         if length is not None:
-            return search(function, length, runs=runs, progress=tell, **options)
+            return search(function, length, runs=runs, steps=steps, progress=tell, **options)
         left, right = (_input(text, name) for text, name in zip(pair, ("left", "right"), strict=True))
         if sequential:
             return audit_until(function, left, right, at_most=runs, progress=tell, **options)
