@@ -13,6 +13,8 @@ author = "the founders of discreet"
 version = release = discreet.__version__
 extensions = ["myst_parser", "sphinx.ext.autodoc", "docstring", "formula", "live"]
 exclude_patterns = ["_build", "_ext"]
+# Two hyphens are an option of a command, and quotes belong to code more often than not.
+smartquotes = False
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3

@@ -18,17 +18,23 @@ from typing import Any
 
 from markdown_it import MarkdownIt
 
-LIVE = re.compile(r"\{live\}(?:\s+(?P<caption>.*))?")
+LIVE = re.compile(r"\{live\}(?:\s+.*)?")
 OPTIONS = re.compile(r"(?::[a-z-]+:[^\n]*\n)*")
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One Python block of a page; `line` is that of its first line of code, counted from 1."""
+    """One Python block of a page.
+
+    `line` is that of its first line of code, counted from 1; `place` holds the lines of the whole block, from
+    the first to just after the last, counted from 0.
+    """
 
     line: int
     code: str
     live: bool
+    options: frozenset[str]
+    place: tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +59,17 @@ def cells(text: str) -> Iterator[Cell]:
     for token in MarkdownIt("commonmark").parse(text):
         if token.type != "fence" or token.map is None:
             continue
-        first = token.map[0] + 2
+        start, end = token.map
         info = token.info.strip()
         if info == "python":
-            yield Cell(first, token.content, live=False)
+            yield Cell(start + 2, token.content, live=False, options=frozenset(), place=(start, end))
         elif LIVE.fullmatch(info):
             # The options of the directive stand before the code, one a line.
-            options = OPTIONS.match(token.content)
-            skipped = options.group() if options else ""
-            yield Cell(first + skipped.count("\n"), token.content[len(skipped) :], live=True)
+            head = OPTIONS.match(token.content)
+            skipped = head.group() if head else ""
+            options = frozenset(line.strip(":") for line in skipped.split())
+            code = token.content[len(skipped) :]
+            yield Cell(start + 2 + skipped.count("\n"), code, live=True, options=options, place=(start, end))
 
 
 def run(text: str, path: Path) -> Iterator[Outcome]:

@@ -1,8 +1,8 @@
 """The directive `{live}`: Python that runs while the site is built, followed by what it shows.
 
 The value of the last expression is shown as a picture when it is a chart, as HTML when it knows how, and
-else as text; what the block prints comes first.  `:hide-code:` shows the result alone, and `:markdown:`
-reads the printed text as a part of the page.
+else as text; what the block prints comes first.  `:hide-code:` shows the result alone.  With `:markdown:` the
+printed text takes the place of the block, as if it had been written there.
 """
 
 import re
@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 from docutils import nodes
 from docutils.parsers.rst import directives
-from docutils.statemachine import StringList
 from sphinx.application import Sphinx
 from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
@@ -43,17 +42,7 @@ class Live(SphinxDirective):
         shown: list[nodes.Node] = []
         if "hide-code" not in self.options:
             shown.append(block(outcome.cell.code, "python"))
-        if "markdown" in self.options:
-            return [*shown, *self.parsed(outcome.printed)]
         return [*shown, *self.result(outcome)]
-
-    def parsed(self, text: str) -> list[nodes.Node]:
-        """Return generated Markdown, headings and all, as nodes of the page."""
-        lines = StringList(text.splitlines(), source=str(self.get_source_info()[0]))
-        holder = nodes.Element()
-        holder.document = self.state.document
-        self.state.nested_parse(lines, self.content_offset, holder, match_titles=True)
-        return holder.children
 
     def result(self, outcome: cell.Outcome) -> Iterator[nodes.Node]:
         """Yield what the cell printed, then its value, then the caption."""
@@ -114,7 +103,14 @@ def run_page(app: Sphinx, docname: str, source: list[str]) -> None:
             outcomes.append(outcome)
     except cell.PageError as problem:
         LOG.warning(problem.reason, location=(docname, problem.line))
-    app.env.current_document[KEY] = iter(outcomes)
+    lines = source[0].split("\n")
+    for outcome in reversed(outcomes):
+        if "markdown" in outcome.cell.options:
+            start, end = outcome.cell.place
+            lines[start:end] = outcome.printed.split("\n")
+    source[0] = "\n".join(lines)
+    shown = [outcome for outcome in outcomes if "markdown" not in outcome.cell.options]
+    app.env.current_document[KEY] = iter(shown)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:

@@ -58,6 +58,8 @@ class Page(HTMLParser):
             self.loads.append(found["href"])
 
 
+# On a machine where much else runs this takes a while.
+@pytest.mark.timeout(900)
 def test_the_site_builds_without_a_warning_and_holds_together(tmp_path):
     done = build(DOCS, tmp_path)
     assert done.returncode == 0, done.stderr
@@ -95,6 +97,17 @@ def test_a_block_that_fails_fails_the_build_and_is_named(tmp_path):
     done = build(tmp_path, tmp_path / "out")
     assert done.returncode != 0
     assert "index.md:5: WARNING: AssertionError" in done.stderr
+
+
+def test_printed_markdown_takes_the_place_of_its_block(tmp_path):
+    code = "print('| a |\\n|---|\\n| first |\\n\\n## Second\\n\\nthird')"
+    (tmp_path / "index.md").write_text(f"# Title\n\n```{{live}}\n:markdown:\n{code}\n```\n\nfourth\n")
+    done = build(tmp_path, tmp_path / "out")
+    assert done.returncode == 0, done.stderr
+    shown = (tmp_path / "out" / "index.html").read_text().partition("<h1>")[2]
+    places = [shown.index(word) for word in ("<p>first", "<h2>Second", "<p>third", "<p>fourth")]
+    assert places == sorted(places)
+    assert "print(" not in shown
 
 
 def test_a_page_that_is_missing_fails_the_build(tmp_path):
