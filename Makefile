@@ -23,7 +23,7 @@ lint: $(READY)
 
 # Read anew each time, since the pages run the code they describe.
 docs: $(READY)
-	$(BIN)/sphinx-build -E -W --keep-going -q -b html docs docs/_build/html
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/sphinx-build -j auto -E -W --keep-going -q -b html docs docs/_build/html
 
 # One thread each: two test workers already use two cores, and linear algebra would spin for more.
 test: lint

@@ -32,7 +32,7 @@ def build(source: Path, target: Path) -> subprocess.CompletedProcess[str]:
         [*command, "-c", str(DOCS), str(source), str(target)],
         capture_output=True,
         text=True,
-        env=os.environ | {"PYTHONPATH": str(ROOT / "src")},
+        env=os.environ | {"PYTHONPATH": str(ROOT / "src"), "OPENBLAS_NUM_THREADS": "1"},
     )
 
 
