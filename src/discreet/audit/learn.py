@@ -7,7 +7,6 @@ prefers a common event with a modest ratio to a rare one with a huge ratio exact
 warrants.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.audit.candidates import candidates
 from discreet.audit.evidence import Tally, epsilon_lower
-from discreet.audit.features import Column, Families, families, smallest_beside
-from discreet.audit.grid import GLIMPSE, Grid, blocks, frequent
-from discreet.audit.outputs import Layout, Matrix
-from discreet.audit.score import Binned, Event, Score, Value, Weighted, Whole
+from discreet.audit.features import Column
+from discreet.audit.outputs import Layout
+from discreet.audit.score import Event, Score, Value
 
 THRESHOLDS = 250
 """Thresholds tried on each side of a score."""
@@ -29,15 +28,6 @@ CAUTION = 0.001
 
 HEARING = 100_000
 """Rows per input on which all scores are compared before the best are compared on all rows."""
-
-CROWD = 1_000_000
-"""Rows per input that are counted in tables of cells."""
-
-CLASS = 200_000
-"""Rows per input from which scores of single features are learned."""
-
-FEW = 5_000
-"""Rows per distinct output from which on a table of whole outputs is all that is tried."""
 
 PLAIN = 0.97
 """The share of the best bound at which a single number is preferred to a learned table."""
@@ -84,88 +74,6 @@ def learn(
 
 def _merit(pair: "tuple[Cut, Score]") -> tuple[float, float]:
     return pair[0].bound, pair[0].promise
-
-
-def candidates(layout: Layout, left: Matrix, right: Matrix) -> Iterator[Score]:
-    """Yield the scores learned from the first part of the training runs."""
-    if layout.columns > 1:
-        tables = Whole.fit(Grid(tuple(range(layout.columns))), left, right, (1.0, 8.0, 64.0))
-        yield from tables
-        # Where few outputs occur, and often, their table says all there is to say.
-        if tables and FEW * len(tables[0].seen) <= len(left) + len(right):
-            return
-    if layout.columns > 1:
-        yield from _grids(left[:CROWD], right[:CROWD])
-    left, right = left[:CLASS], right[:CLASS]
-    known = families(layout, np.concatenate([left, right]))
-    for feature in known.all:
-        yield Value(feature, 1)
-        yield Value(feature, -1)
-    single = {feature.name: Binned.fit(feature, left, right) for feature in known.all}
-    yield from single.values()
-    if layout.columns > 1:
-        yield from _sums(known, left, right)
-        yield logistic(tuple(single.values()), left, right)
-
-
-def _grids(left: Matrix, right: Matrix) -> Iterator[Score]:
-    """Yield tables of positions together, coarse or fine, and sums of tables of independent blocks."""
-    both = np.concatenate([left[:GLIMPSE], right[:GLIMPSE]])
-    everything = tuple(range(both.shape[1]))
-    for bins in (1, 2, 4, 8):
-        yield from Whole.fit(Grid.cut(both, everything, bins), left, right, (8.0, 64.0))
-    apart = blocks(left)
-    if len(apart) == len(everything):
-        return
-    cuts = [[Grid.cut(both, block, bins) for block in apart] for bins in (1, 2, 4)] if len(apart) > 1 else []
-    # Where atoms say what happened, one ordinary number beside them says how close it was.
-    atoms = tuple(frequent(column) for column in both.T)
-    least = [smallest_beside(atoms, block) for block in apart]
-    mixed = [(feature,) if np.isfinite(feature(both)).any() else () for feature in least]
-    if any(mixed) and any(map(len, atoms)):
-        cuts += [
-            [Grid.cut(both, block, 1, beside, slices) for block, beside in zip(apart, mixed, strict=True)]
-            for slices in (4, 16)
-        ]
-    known: dict[object, list[Whole]] = {}
-    for grids in cuts:
-        for grid in grids:
-            if grid.alike not in known:
-                known[grid.alike] = Whole.fit(grid, left, right, (64.0, 256.0))
-        for parts in zip(*(known[grid.alike] for grid in grids if known[grid.alike]), strict=True):
-            yield Weighted(parts, np.ones(len(parts)), "the sum of log ratios of independent parts")
-
-
-def _sums(known: Families, left: Matrix, right: Matrix) -> Iterator[Score]:
-    for name, family in (("positions", known.positions), ("steps", known.differences)):
-        for bins in (2, 8, 64):
-            parts = tuple(Binned.fit(feature, left, right, bins) for feature in family)
-            yield Weighted(parts, np.ones(len(parts)), f"the sum of log ratios of {name}")
-
-
-def logistic(parts: tuple[Binned, ...], left: Matrix, right: Matrix, rounds: int = 8) -> Weighted:
-    """Return log ratios weighed by a ridge logistic regression, fitted by Newton's method."""
-    limit = 1 << 15
-    left, right = left[:limit], right[:limit]
-    design = np.stack([np.concatenate([part.of(left), part.of(right)]) for part in parts], axis=1)
-    truth = np.concatenate([np.zeros(len(left)), np.ones(len(right))])
-    width = design.shape[1]
-    design = np.column_stack([design, np.ones(len(design))])
-    ridge = np.diag(np.append(np.full(width, 1e-3 * len(design) * _scale(design[:, :width])), 0.0))
-    weights = np.zeros(width + 1)
-    for _ in range(rounds):
-        chance = 1 / (1 + np.exp(-np.clip(design @ weights, -30, 30)))
-        slope = design.T @ (truth - chance) - ridge @ weights
-        curve = (design * (chance * (1 - chance))[:, None]).T @ design + ridge
-        step = np.linalg.lstsq(curve, slope, rcond=None)[0]
-        weights = weights + step
-        if np.abs(step).max() < 1e-6:
-            break
-    return Weighted(parts, weights[:width], "a logistic score")
-
-
-def _scale(design: NDArray[np.float64]) -> float:
-    return float(np.mean(np.var(design, axis=0))) + 1e-12
 
 
 @dataclass(frozen=True, slots=True)
