@@ -10,6 +10,7 @@ import discreet as dp
 from discreet.ledger import Scope
 from discreet.markup import card, figure, table
 from discreet.show import format_number
+from discreet.utility import path
 from discreet.verify import Unknown
 
 HOSTILE = "<script>alert('x')</script>&"
@@ -120,6 +121,22 @@ def test_bounds_show_both_ends_and_the_theorem():
     bounds = dp.compose([dp.Pure("0.1")] * 50).epsilon("1e-6")
     assert str(bounds) in words(bounds)
     assert bounds.route in words(bounds)
+
+
+def test_an_explanation_shows_every_route():
+    told = dp.compose([(dp.Geometric.calibrate(epsilon="0.1"), 20)]).explain("1e-6")
+    shown = words(told)
+    assert f"ε at δ = 1e-06: {told.bounds}" in shown
+    for line in told.lines:
+        assert f"{line.route} {figure(line.epsilon)} " in shown if line.epsilon else line.route in shown
+
+
+def test_advice_shows_every_mechanism_beside_the_best_possible():
+    advice = dp.advise(path(5), 1, dp.Loss.absolute(range(6)), dp.Prior.uniform(6))
+    shown = words(advice)
+    assert shown.startswith("Expected loss at ε = 1")
+    assert all(f"{each.name} {each.loss}" in shown for each in advice.candidates)
+    assert shown.endswith(f"the best possible {float(advice.best.loss):.9g}")
 
 
 def test_a_quote_shows_price_and_errors_and_nothing_of_the_data(session):

@@ -22,6 +22,7 @@ from flint import arb
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, ball, enclose, non_negative
+from discreet.markup import figure, table
 from discreet.privacy.atoms import AtomsLoss, multiplied
 from discreet.privacy.bounds import FULLY, Bounds
 from discreet.privacy.filter import Cost
@@ -99,6 +100,14 @@ class Explanation:
             for line in self.lines
         ]
         return "\n".join([head, *rows])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (line.route, "" if line.epsilon is None else figure(line.epsilon), line.adaptive, line.theorem)
+            for line in self.lines
+        ]
+        caption = f"ε at δ = {figure(self.delta)}: {self.bounds.words}"
+        return table(("route", "ε at most", "later parameters", "theorem"), rows, caption=caption)
 
 
 @dataclass(frozen=True, slots=True)

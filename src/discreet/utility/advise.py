@@ -15,6 +15,7 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, positive, probability, rational
+from discreet.markup import figure, table
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
@@ -66,6 +67,12 @@ class Advice:
         """How much more the winner costs than the best possible mechanism."""
         high = self.winner.loss.high if self.winner.loss.high is not None else self.winner.loss.low
         return Bounds(max(self.winner.loss.low - self.best.loss, Fraction(0)), high - self.best.bound)
+
+    def _repr_html_(self) -> str:
+        rows = [(candidate.name, candidate.loss.words) for candidate in self.candidates]
+        best = ("the best possible", f"{float(self.best.loss):.9g}")
+        caption = f"Expected loss at ε = {figure(self.epsilon)}, after the best reading"
+        return table(("mechanism", "expected loss"), [*rows, best], caption=caption)
 
 
 def advise(
