@@ -94,6 +94,7 @@ _UNITS = {
 
 SUPPORTED = (
     *("COUNT", "SUM", "AVG", "VARIANCE", "STDDEV", "MEDIAN", "QUANTILE", "MIN", "MAX", "MODE"),
+    *("CDF", "HISTOGRAM", "QUANTILES"),
     *(
         "ABS",
         "CEIL",
