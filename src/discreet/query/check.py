@@ -6,6 +6,7 @@ refusal reveals nothing.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import TypeGuard
 
 from discreet.errors import QueryError
@@ -49,6 +50,8 @@ from discreet.query.plan import (
 )
 
 GROUP_LIMIT = 200_000
+SUBSET_LIMIT = 1_024
+RUNNING_LIMIT = 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,8 +295,8 @@ def _distribution(block: Block) -> Aggregate | None:
     if not found:
         return None
     only = found[0]
-    others = [item for item in block.items if item.scalar != only and aggregates(item.scalar)]
-    if others or len(found) > 1 or block.sets is not None:
+    every = [part for scalar in _asked(block) for part in walk(scalar) if isinstance(part, Aggregate)]
+    if any(part != only for part in every) or len(found) > 1 or block.sets is not None:
         raise QueryError(
             only.function.upper(),
             "has a row for each of its values, so it stands alone among aggregates",
@@ -316,7 +319,11 @@ def _labels(spread: Aggregate, cells: Cells, block: Block) -> dict[str, Formula]
         case _:
             labels = {"level": Key(len(block.group))}
     taken = {item.name.lower() for item in block.items}
-    return {name if name.lower() not in taken else f"{name}_cell": label for name, label in labels.items()}
+
+    def free(name: str) -> str:
+        return name if name.lower() not in taken else free(f"{name}_cell")
+
+    return {free(name): label for name, label in labels.items()}
 
 
 def _outputs(block: Block, reading: "_Reading", spread: Aggregate | None) -> tuple[Output, ...]:
@@ -372,7 +379,31 @@ def _sized(keys: Declared | Joint) -> Keys:
         raise QueryError(
             "GROUP BY", f"has more than {GROUP_LIMIT} declared groups", "group by fewer or coarser columns"
         )
+    if isinstance(keys, Sets) and not _few_subsets(tables):
+        raise QueryError(
+            "GROUP BY",
+            f"has sets of columns with more than {SUBSET_LIMIT} subsets, all of which are planned for",
+            "list smaller sets in GROUPING SETS (...)",
+        )
+    if isinstance(keys, Running) and Declared(keys.columns[:-1]).size > RUNNING_LIMIT:
+        raise QueryError(
+            "GROUP BY",
+            f"has more than {RUNNING_LIMIT} groups with a distribution each",
+            "group by fewer or coarser columns",
+        )
     return keys
+
+
+def _few_subsets(tables: tuple[tuple[int, ...], ...]) -> bool:
+    """Whether the sets of columns have few subsets, counting each once."""
+    if any(2 ** len(chosen) > SUBSET_LIMIT for chosen in tables):
+        return False
+    found: set[tuple[int, ...]] = set()
+    for chosen in tables:
+        found.update(subset for size in range(len(chosen) + 1) for subset in combinations(chosen, size))
+        if len(found) > SUBSET_LIMIT:
+            return False
+    return True
 
 
 OPERATIONS = frozenset(

@@ -27,7 +27,8 @@ EACH_VALUE = 512
 CELLS = 256
 """How many cells a wider range has, unless the question says otherwise."""
 
-MOST_CELLS = 4096
+MOST_CELLS = {"histogram": 4096, "cdf": 1024, "quantiles": 1024}
+"""The most cells; for running counts the time of planning grows with their cube."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +60,11 @@ def cells(aggregate: Aggregate, argument: Typed, auto: str | None, place: int) -
     if isinstance(aggregate.cells, tuple):
         return _edged(name, argument, aggregate.cells, ends, place, whole=whole)
     count = aggregate.cells or (size if whole and size <= EACH_VALUE else CELLS)
-    if count > MOST_CELLS:
+    count, most = max(min(count, size), 1), MOST_CELLS[aggregate.function]
+    if count > most:
         raise QueryError(
-            aggregate.function.upper(), f"has more than {MOST_CELLS} cells", "ask for fewer, wider ones"
+            aggregate.function.upper(), f"has more than {most} cells", "ask for fewer, wider ones"
         )
-    count = max(min(count, size), 1)
     position: Scalar = integer.scalar
     if integer.low:
         position = Call("subtract", (position, Literal(integer.low)))

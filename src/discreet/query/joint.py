@@ -202,11 +202,12 @@ def together(keys: Joint, measurement: Measurement, promise: Promise) -> Togethe
     if isinstance(keys, Sets):
         workload = Marginals(tuple(len(column.values or ()) for column in keys.columns), keys.sets)
         planned = plan_marginals(workload, unit)
-        spread = [np.full(workload.table_cells(chosen), planned.variance(chosen)) for chosen in keys.sets]
+        known = planned.variances()
+        spread = [np.full(workload.table_cells(chosen), known[chosen]) for chosen in keys.sets]
         return Together(planned, reach, np.concatenate(spread), bell, places)
-    known = foreseen(_workload(keys), bell)
-    chosen = known.plan.at(unit)
-    return Together(chosen, reach, known.variances * known.scale_to(chosen), bell, places)
+    ahead = foreseen(_workload(keys), bell)
+    chosen = ahead.plan.at(unit)
+    return Together(chosen, reach, ahead.variances * ahead.scale_to(chosen), bell, places)
 
 
 def _workload(keys: Running | Classes) -> "Workload":
@@ -240,7 +241,7 @@ class Foreseen:
         return spread(other.noise) / spread(self.plan.noise)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)  # a plan of a thousand cells holds tens of megabytes
 def foreseen(workload: "Workload", bell: bool) -> Foreseen:
     """Return the best plan for a workload; only the amount of noise depends on the price."""
     from discreet.workload import plan

@@ -379,7 +379,7 @@ def _sets(node: exp.Expr, place: Callable[[exp.Expr], int]) -> list[tuple[int, .
     """Return the grouping sets that one entry of GROUP BY stands for."""
     match node:
         case exp.Cube() | exp.Rollup():
-            terms = [_columns(part, place) for part in fields(node, "expressions")["expressions"]]
+            terms = [_columns(part, place) for part in _parts(node)]
             if len(terms) > CUBE_LIMIT:
                 raise QueryError(
                     type(node).__name__.upper(),
@@ -393,11 +393,17 @@ def _sets(node: exp.Expr, place: Callable[[exp.Expr], int]) -> list[tuple[int, .
             )
             return [tuple(p for part in pick for p in part) for pick in chosen]
         case exp.GroupingSets():
-            return [
-                found for part in fields(node, "expressions")["expressions"] for found in _sets(part, place)
-            ]
+            return [found for part in _parts(node) for found in _sets(part, place)]
         case _:
             return [_columns(node, place)]
+
+
+def _parts(node: exp.Expr) -> list[exp.Expr]:
+    found: list[exp.Expr] = fields(node, "expressions").get("expressions", [])
+    if not found:
+        word = "GROUPING SETS" if isinstance(node, exp.GroupingSets) else type(node).__name__.upper()
+        raise QueryError(word, "lists no columns", f"write {word} (column, column)")
+    return found
 
 
 def _columns(node: exp.Expr, place: Callable[[exp.Expr], int]) -> tuple[int, ...]:

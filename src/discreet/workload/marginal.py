@@ -81,6 +81,11 @@ class MarginalPlan:
         """Return the variance of every cell of one marginal, which must lie within the workload."""
         return _cell_variance(self.workload.sizes, attributes, self.pieces())
 
+    def variances(self) -> dict[Attributes, float]:
+        """Return the variance of every cell of each marginal of the workload."""
+        known = self.pieces()
+        return {chosen: _cell_variance(self.workload.sizes, chosen, known) for chosen in self.workload.sets}
+
     def pieces(self) -> dict[Attributes, float]:
         """Return s_A for every centred piece."""
         return pieces(self.workload, self.tables, self.adjacency)
@@ -255,7 +260,8 @@ def _optimal_shares(workload: Marginals, cost: Fraction, adjacency: Adjacency) -
         for a in closure(workload)
         if _moves(workload.sizes, a) or (a == () and adjacency is Adjacency.ADD_REMOVE)
     ]
-    value = np.array([weights(workload)[a] for a in sets])
+    own = weights(workload)
+    value = np.array([own[a] for a in sets])
     place = {a: k for k, a in enumerate(sets)}
     tells = np.zeros((len(sets), len(sets)))
     for a in sets:

@@ -198,12 +198,13 @@ def measure_exactly(strategy: Strategy, histogram: Array) -> Array:
 
 
 def integers(counts: Array) -> Array:
-    """Return counts that are integers: in 64 bits, or Python's own where they were given so."""
+    """Return counts that are integers: in 64 bits, or Python's own where 64 bits do not hold them."""
     found = np.asarray(counts)
     if found.dtype.kind in "iu":
         return found.astype(np.int64)
     if found.dtype.kind == "O" and all(type(count) is int for count in found.flat):
-        return found
+        small = all(-_LARGEST_PRODUCT < count < _LARGEST_PRODUCT for count in found.flat)
+        return found.astype(np.int64) if small else found
     raise ParameterError("a histogram holds integers; convert it with astype(np.int64)")
 
 
