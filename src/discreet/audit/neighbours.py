@@ -20,7 +20,7 @@ from discreet.audit.verdict import Verdict
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, non_negative
 
-HOPE = 0.02
+HOPE = 0.002
 """The level at which events are chosen while pairs are compared: a rare leak deserves a second look."""
 
 Numbers = tuple[int, ...]
