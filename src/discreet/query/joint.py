@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from math import sqrt
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from discreet.privacy.filter import Cost
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.workload import Estimate, MarginalPlan, Plan, Workload
+    from discreet.workload.noise import Noise
 
 Promise: TypeAlias = Pure | Concentrated
 Key: TypeAlias = tuple[Public, ...]
@@ -124,7 +126,7 @@ class Together:
     """How one measurement is released for all overlapping groups: a plan, its reach, and what to expect.
 
     `reach` is how far one person moves the cells in l1; `variances` are those of the answers, in squared
-    integer units and in the order of the groups.
+    integer units and in the order of the groups; `grain` is one step of the noise in standard deviations.
     """
 
     plan: "Plan | MarginalPlan"
@@ -132,6 +134,7 @@ class Together:
     variances: "NDArray[Any]"
     bell: bool
     places: dict[Key, int]
+    grain: float
 
     @property
     def name(self) -> str:
@@ -154,11 +157,17 @@ class Together:
                 assert_never(never)
 
     def radius(self, beta: Fraction, key: Key | None = None) -> Fraction:
-        """Return how far an answer may be off in integer units but for probability beta; without key, any."""
+        """Return how far an answer may be off in integer units but for probability beta; without key, any.
+
+        An answer is a sum of c_i Z_i with integers Z_i of variance v at least, so it moves in steps of at
+        most max |c_i| <= deviation / sqrt(v): where that is coarse, a quantile of a continuous law may be
+        short by one step.  Chebyshev's inequality needs no law.
+        """
         from discreet.workload import Answers
 
         chosen = self.variances.max() if key is None else self.variances[self.places[key]]
-        return Fraction(float(Answers(chosen, chosen, self.bell).radius(beta)))
+        deviation, usual = sqrt(chosen), float(Answers(chosen, chosen, self.bell).radius(beta))
+        return Fraction(min(usual + deviation * self.grain, deviation / sqrt(beta)))
 
     def release(self, counts: "Mapping[tuple[int, ...], NDArray[Any]]", scale: int) -> tuple[Public, ...]:
         """Draw the noise, once, and return consistent answers for all groups in natural units."""
@@ -204,10 +213,19 @@ def together(keys: Joint, measurement: Measurement, promise: Promise) -> Togethe
         planned = plan_marginals(workload, unit)
         known = planned.variances()
         spread = [np.full(workload.table_cells(chosen), known[chosen]) for chosen in keys.sets]
-        return Together(planned, reach, np.concatenate(spread), bell, places)
+        grain = max(_grain(table.noise) for table in planned.tables)
+        return Together(planned, reach, np.concatenate(spread), bell, places, grain)
     ahead = foreseen(_workload(keys), bell)
     chosen = ahead.plan.at(unit)
-    return Together(chosen, reach, ahead.variances * ahead.scale_to(chosen), bell, places)
+    variances = ahead.variances * ahead.scale_to(chosen)
+    return Together(chosen, reach, variances, bell, places, _grain(chosen.noise))
+
+
+def _grain(noise: "Noise") -> float:
+    from discreet.workload.noise import spread
+
+    variance = spread(noise)
+    return 1 / sqrt(variance) if variance else 0.0
 
 
 def _workload(keys: Running | Classes) -> "Workload":
