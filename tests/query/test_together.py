@@ -12,7 +12,7 @@ from tests.query.questions import Questions, clinic
 from tests.query.test_error_freeness import adversarial
 from tests.query.worlds import extreme, open_world, requests, row
 
-from discreet.errors import EngineError, QueryError
+from discreet.errors import EngineError, ParameterError, QueryError
 from discreet.query import frame
 from discreet.query.allocate import quote
 from discreet.query.batch import combine
@@ -391,6 +391,14 @@ def test_the_shapes_of_overlapping_groups():
     assert isinstance(asked("cdf", catalog).keys, Running)
     assert isinstance(asked("batch", catalog).keys, Classes)
     assert isinstance(check(read("SELECT HISTOGRAM(age, 5) FROM visits"), catalog).keys, Declared)
+
+
+def test_a_batch_of_one_text_or_with_limits_per_group_is_refused(data):
+    with pytest.raises(ParameterError, match="list of questions"):
+        data.batch("SELECT COUNT(*) FROM visits", epsilon=1)
+    catalog = clinic(per_group=1)
+    with pytest.raises(QueryError, match="per group"):
+        combine([check(read("SELECT ward, COUNT(*) FROM visits GROUP BY ward"), catalog)], catalog)
 
 
 @pytest.mark.parametrize(

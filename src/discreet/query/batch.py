@@ -133,7 +133,13 @@ def _require_counts(number: int, checked: Checked, first: Checked) -> None:
     counts = all(
         isinstance(measured, Measurement) and measured.sort is Sort.ROWS for measured in checked.measurements
     )
-    if not counts or not isinstance(checked.keys, Declared) or checked.rows.per_group is not None:
+    if checked.rows.per_group is not None:
+        raise QueryError(
+            clause,
+            "has a limit of rows per group, and groups of a batch overlap",
+            "ask it on its own, or ask the curator for rows_per_unit alone",
+        )
+    if not counts or not isinstance(checked.keys, Declared):
         raise QueryError(
             clause,
             "is not a count of rows in declared groups",

@@ -22,7 +22,7 @@ from weakref import finalize
 
 from discreet.engines.duckdb import DuckDB, open_tables
 from discreet.engines.exact import Request as Statement
-from discreet.errors import CatalogError, EngineError
+from discreet.errors import CatalogError, EngineError, ParameterError
 from discreet.exact.coins import source
 from discreet.exact.number import Real as Number
 from discreet.exact.number import positive, rational
@@ -170,6 +170,8 @@ class Session:
         )
 
     def _batch(self, questions: Sequence[str | Block], limits: Limits | None) -> Batch:
+        if isinstance(questions, str):
+            raise ParameterError("a batch is a list of questions; ask a single one with query")
         return combine([self._check(question, limits) for question in questions], self.catalog)
 
     def table(self, name: str) -> Frame:
