@@ -8,6 +8,7 @@ further than this module.
 
 import unicodedata
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from itertools import combinations, product
 from math import prod
 from typing import NoReturn
@@ -44,6 +45,7 @@ DIALECT = "duckdb"
 Views = Mapping[str, Block]
 
 
+@lru_cache(maxsize=256)  # a question is quoted, asked and asked again
 def read(text: str) -> Block:
     """Return the plan of one SELECT statement, or refuse with the clause, the reason and a way out."""
     tree = _parse(text)
