@@ -181,7 +181,7 @@ def test_every_limit_that_covers_a_request_must_admit_it(place: Place):
             ledger.reserve(ask("b2", analyst="bob"))
         for turn in range(4):
             ledger.reserve(ask(f"c{turn}", analyst="cy", project="third"))
-        with pytest.raises(BudgetError, match="the limit on the whole dataset of"):
+        with pytest.raises(BudgetError, match="the limit on all of dataset clinic"):
             ledger.reserve(ask("c4", analyst="cy", project="third"))
         assert spent(ledger) == 1
 

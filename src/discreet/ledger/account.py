@@ -110,8 +110,9 @@ class Account:
                 try:
                     self.filter(scope).spend(request.cost)
                 except BudgetError as refusal:
+                    within = "all of" if scope == EVERYBODY else f"{scope} of"
                     raise BudgetError(
-                        f"the limit on {scope} of dataset {self.dataset} refuses: {refusal}"
+                        f"the limit on {within} dataset {self.dataset} refuses: {refusal}"
                     ) from None
 
     def after(self, event: Event, number: int) -> "Account":
