@@ -80,7 +80,7 @@ CASES = (
     Case("RNM2", sp.noisy_max(E, one_sided=True), FLAT5, (1, -1, -1, -1, -1), 0.098, 58, ".1", 11_000_000),
     Case("RNM3", sp.noisy_max(E, value=True), FLAT5, (-1,) * 5, 0.249, 62, ".25", 11_600_000),
     Case("RNM4", sp.noisy_max(E, value=True, one_sided=True), FLAT5, (1,) * 5, 0.353, 63, "inf", 1_000_000),
-    Case("SVT1", sp.sparse_vector(1, E, 1, 0.5), FLAT10, LATE, 0.086, 126, ".1", 11_000_000),
+    Case("SVT1", sp.sparse_vector(1, E, 1, 0.5), FLAT10, LATE, 0.086, 126, ".1", 11_600_000),
     Case("SVT2", sp.sparse_vector(2, E), FLAT10, LATE, 0.086, 160, ".1", 11_600_000),
     Case("SVT3", sp.sparse_vector(3, E), FLAT10, LATE, 0.182, 160, "inf", 11_000_000),
     Case("SVT4", sp.sparse_vector(4, E), EARLY, BENT, 0.170, 130, ".175", 11_600_000),
@@ -88,7 +88,7 @@ CASES = (
     Case("SVT6", sp.sparse_vector(6, E), FLAT10, HALVES, 0.272, 96, "inf", 4_000_000),
     Case("NumSVT", sp.numeric_sparse_vector(E), *CROSSED, 0.035, 152, ".1", 11_600_000),
     Case("PrefixSum", sp.prefix_sums(1 / E), FLAT10, (1,) * 10, 0.577, 97, "1", 1_000_000),
-    Case("LaplaceParallel", sp.parallel_laplace(20, 0.005), 0, 1, 0.035, 104, ".1", 8_000_000),
+    Case("LaplaceParallel", sp.parallel_laplace(20, 0.005), 0, 1, 0.035, 104, ".1", 11_600_000),
     Case(
         "SVT34Parallel",
         sp.both(sp.sparse_vector(3, E, 2), sp.sparse_vector(4, E, 2)),
@@ -164,12 +164,15 @@ def largest_law(shift: float) -> Cells:
     return np.diff(laplace_cdf(edges - shift, 2 / EPSILON) ** 5)
 
 
-def first_above_law(answers: tuple[int, ...]) -> Cells:
-    """Return the law of the first position found above, or none, in the fourth sparse vector algorithm."""
+def first_above_law(answers: tuple[int, ...], hidden: float, noise: float, threshold: float) -> Cells:
+    """Return the law of the first position found above, or none, in a sparse vector algorithm.
+
+    `hidden` and `noise` are the scales of the noise on the threshold and on the answers.
+    """
     grid = np.linspace(-1500, 1500, 60_001)
-    law, below = [], np.exp(-np.abs(grid - 1) / 40) / 80
+    law, below = [], np.exp(-np.abs(grid - threshold) / hidden) / (2 * hidden)
     for answer in answers:
-        under = laplace_cdf(grid - answer, 4 / (3 * EPSILON))
+        under = laplace_cdf(grid - answer, noise)
         law.append(np.trapezoid(below * (1 - under), grid))
         below = below * under
     return np.array([*law, np.trapezoid(below, grid)])
@@ -177,7 +180,8 @@ def first_above_law(answers: tuple[int, ...]) -> Cells:
 
 LAWS: dict[str, tuple[Cells, Cells]] = {
     "RNM3": (largest_law(0), largest_law(1)),
-    "SVT4": (first_above_law(EARLY), first_above_law(BENT)),
+    "SVT1": (first_above_law(FLAT10, 2 / E, 4 / E, 0.5), first_above_law(LATE, 2 / E, 4 / E, 0.5)),
+    "SVT4": (first_above_law(EARLY, 4 / E, 4 / (3 * E), 1), first_above_law(BENT, 4 / E, 4 / (3 * E), 1)),
 }
 """Exact laws on the best pair known; by Neyman and Pearson the best events are those of highest ratio."""
 
