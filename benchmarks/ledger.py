@@ -263,7 +263,7 @@ def copy(place: Place, remote: Place) -> None:
 
 def clear(remote: Place) -> None:
     with psycopg.connect(remote.location) as database:
-        database.execute("DROP TABLE discreet_entry, discreet_head, discreet_ledger")
+        database.execute("DROP TABLE discreet_entry, discreet_head, discreet_ledger, discreet_secret")
         database.execute("DROP FUNCTION discreet_refuse")
     remote.anchor.unlink()
 
