@@ -15,6 +15,7 @@ from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.zcdp import largest_rho
 from discreet.release import stream as module
 from discreet.release.session import open as open_session
+from discreet.workload.noise import towards_one
 from discreet.workload.root import RootCounter
 from discreet.workload.stream import counter_for
 from discreet.workload.tree import TreeCounter
@@ -198,7 +199,7 @@ def test_a_pure_budget_refuses_a_stream_without_a_pure_guarantee(session):
 @pytest.mark.parametrize("contribution", [1, 2, 5])
 def test_the_noise_covers_a_whole_contribution(asked, contribution):
     """A person's contribution moves what is measured by at most its size times what a single event moves."""
-    counter = counter_for(20, module._towards_one(asked, contribution))
+    counter = counter_for(20, towards_one(asked, contribution))
     kept = counter.guarantee.group(contribution)
     if isinstance(asked, Pure):
         assert Fraction(99, 100) <= kept.cost <= 1

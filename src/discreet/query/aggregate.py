@@ -14,13 +14,13 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query import function, rewrite
 from discreet.query.claim import claim
-from discreet.query.distribution import Cells, cells
+from discreet.query.distribution import cells
 from discreet.query.fixed import bounds, units
 from discreet.query.formula import Constant, Formula, Noisy, Operation
 from discreet.query.kind import Typed, Whole, domain
 from discreet.query.limit import Bounding
 from discreet.query.lineage import condition, find, resolve
-from discreet.query.measure import Fixed, Measured, Measurement, ModeChoice, QuantileChoice, Sort
+from discreet.query.measure import Fixed, KeyColumn, Measured, Measurement, ModeChoice, QuantileChoice, Sort
 from discreet.query.plan import Aggregate, Case, Column, Literal, Scalar, given
 
 CHOICE_LIMIT = 20_000
@@ -65,7 +65,7 @@ class Measuring:
             aggregate.function.upper(), "is not supported", "use COUNT, SUM, AVG, VARIANCE, MEDIAN or MODE"
         )
 
-    def cells(self, aggregate: Aggregate, place: int) -> Cells:
+    def cells(self, aggregate: Aggregate, place: int) -> KeyColumn:
         """Return the cells of a distribution, which are one more group key in this place."""
         typed, auto = self._argument(replace(aggregate, where=None))
         found = cells(aggregate, typed, auto, place)

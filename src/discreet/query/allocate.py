@@ -45,7 +45,7 @@ from discreet.query.formula import (
 from discreet.query.joint import Together, overlap, statements, together
 from discreet.query.measure import (
     Checked,
-    Classes,
+    Joint,
     Keys,
     Measured,
     Measurement,
@@ -53,7 +53,6 @@ from discreet.query.measure import (
     Private,
     QuantileChoice,
     Running,
-    Sets,
     Sort,
 )
 from discreet.query.plan import given
@@ -115,7 +114,7 @@ class Share:
         Where groups overlap, a row counts in several of them, and least squares returns what is counted; the
         answers are then rounded, for which a thousandth is allowed.
         """
-        if not isinstance(self.mechanism, Together) or not isinstance(keys, Sets | Running | Classes):
+        if not isinstance(self.mechanism, Together) or not isinstance(keys, Joint):
             return self.measured.sensitivity
         reach, times = self.mechanism.reach * Fraction(1001, 1000), overlap(keys)
         return Sensitivity(reach * times, reach**2 * times, reach)
@@ -220,7 +219,7 @@ def _priced(
 
 def _share(checked: Checked, position: int, price: Price, delta: Fraction) -> Share:
     measurement = checked.measurements[position]
-    if isinstance(checked.keys, Sets | Running | Classes) and isinstance(measurement, Measurement):
+    if isinstance(checked.keys, Joint) and isinstance(measurement, Measurement):
         return Share(measurement, together(checked.keys, measurement, _promise(price)))
     if isinstance(checked.keys, Private) and position == checked.keys.people:
         groups = given(measurement.sensitivity.l0)

@@ -13,7 +13,6 @@ from discreet.errors import QueryError
 from discreet.query import catalog as declared
 from discreet.query import distribution, function, joint
 from discreet.query.aggregate import Measuring
-from discreet.query.distribution import Cells
 from discreet.query.formula import Constant, Formula, Key, Operation
 from discreet.query.kind import Day, Moment, Nothing, Opaque, Real, domain, word
 from discreet.query.limit import Bounding
@@ -234,20 +233,18 @@ def _keys(scope: Lineage, block: Block) -> tuple[KeyColumn, ...]:
 def _question(scope: Lineage, block: Block) -> Checked:
     where = None if block.where is None else condition(block.where, scope, "WHERE")
     columns = _keys(scope, block)
-    spread = _distribution(block)
+    asked = tuple(part for scalar in _asked(block) for part in walk(scalar) if isinstance(part, Aggregate))
+    spread = _distribution(block, asked)
     if (spread is not None and spread.function != "histogram") or block.sets is not None:
         # Limits per group are for groups that do not overlap; the total limits these.
         scope = replace(scope, groups=None, per_group=None)
-    asked = frozenset(
-        part for scalar in _asked(block) for part in walk(scalar) if isinstance(part, Aggregate)
-    )
     bounding = Bounding(scope, None)
-    measuring = Measuring(bounding, asked)
-    cells = None if spread is None else measuring.cells(spread, len(columns))
-    columns = columns if cells is None else (*columns, cells.column)
+    measuring = Measuring(bounding, frozenset(asked))
+    if spread is not None:
+        columns = (*columns, measuring.cells(spread, len(columns)))
     if all(column.values is not None for column in columns):
         measuring.bounding = bounding = Bounding(scope, Declared(columns).size)
-    shown = {} if cells is None or spread is None else _labels(spread, cells, block)
+    shown = {} if spread is None else _labels(spread, columns, block)
     reading = _Reading(scope, block, columns, measuring, shown)
     outputs = _outputs(block, reading, spread)
     having = None if block.having is None else reading.formula(block.having, "HAVING")
@@ -280,12 +277,10 @@ def _question(scope: Lineage, block: Block) -> Checked:
     return replace(checked, canonical=joint.canonical(checked))
 
 
-def _distribution(block: Block) -> Aggregate | None:
+def _distribution(block: Block, asked: tuple[Aggregate, ...]) -> Aggregate | None:
     """Return the question's CDF, HISTOGRAM or QUANTILES, which must be its only aggregate."""
     found = [item.scalar for item in block.items if _spreads(item.scalar)]
-    hidden = [
-        part for scalar in _asked(block) for part in walk(scalar) if _spreads(part) and part not in found
-    ]
+    hidden = [part for part in asked if _spreads(part) and part not in found]
     if hidden:
         raise QueryError(
             hidden[0].function.upper(),
@@ -295,8 +290,7 @@ def _distribution(block: Block) -> Aggregate | None:
     if not found:
         return None
     only = found[0]
-    every = [part for scalar in _asked(block) for part in walk(scalar) if isinstance(part, Aggregate)]
-    if any(part != only for part in every) or len(found) > 1 or block.sets is not None:
+    if any(part != only for part in asked) or len(found) > 1 or block.sets is not None:
         raise QueryError(
             only.function.upper(),
             "has a row for each of its values, so it stands alone among aggregates",
@@ -309,15 +303,16 @@ def _spreads(scalar: Scalar) -> TypeGuard[Aggregate]:
     return isinstance(scalar, Aggregate) and scalar.function in distribution.KINDS
 
 
-def _labels(spread: Aggregate, cells: Cells, block: Block) -> dict[str, Formula]:
+def _labels(spread: Aggregate, columns: tuple[KeyColumn, ...], block: Block) -> dict[str, Formula]:
     """Return the columns that say which value of a distribution a row is about."""
+    name, (low, high) = columns[-1].name, given(columns[-1].ends)
     match spread.function:
         case "histogram":
-            labels = {f"{cells.name}_from": cells.low, f"{cells.name}_to": cells.high}
+            labels = {f"{name}_from": low, f"{name}_to": high}
         case "cdf":
-            labels = {cells.name: cells.high}
+            labels = {name: high}
         case _:
-            labels = {"level": Key(len(block.group))}
+            labels = {"level": Key(len(columns) - 1)}
     taken = {item.name.lower() for item in block.items}
 
     def free(name: str) -> str:

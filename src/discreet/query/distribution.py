@@ -9,7 +9,6 @@ tens.  Edges given in the question are compared with the argument one by one.  R
 out.
 """
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import QueryError
@@ -31,27 +30,11 @@ MOST_CELLS = {"histogram": 4096, "cdf": 1024, "quantiles": 1024}
 """The most cells; for running counts the time of planning grows with their cube."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cells:
-    """The cells of an argument: its scalar and, for the cell in place k of the key, both of its ends.
+def cells(aggregate: Aggregate, argument: Typed, auto: str | None, place: int) -> KeyColumn:
+    """Return the cells of a distribution as the group key in this place.
 
     For whole numbers both ends belong to the cell; otherwise the upper one is where the next cell begins.
     """
-
-    name: str
-    scalar: Scalar
-    count: int
-    low: Formula
-    high: Formula
-
-    @property
-    def column(self) -> KeyColumn:
-        """The cell as a group key."""
-        return KeyColumn(self.name, self.scalar, tuple(range(self.count)), ends=(self.low, self.high))
-
-
-def cells(aggregate: Aggregate, argument: Typed, auto: str | None, place: int) -> Cells:
-    """Return the cells of a distribution whose key is in this place."""
     integer = fixed_point(aggregate.function, argument, auto)
     whole = isinstance(argument.kind, Whole)
     size = integer.high - integer.low + (1 if whole else 0)
@@ -82,7 +65,7 @@ def cells(aggregate: Aggregate, argument: Typed, auto: str | None, place: int) -
         step = Constant((ends[1] - ends[0]) / count)
         low = _sum(Constant(ends[0]), Operation("multiply", (here, step)))
         high = _sum(low, step)
-    return Cells(name, position, count, low, high)
+    return KeyColumn(name, position, tuple(range(count)), ends=(low, high))
 
 
 def _whole_ends(here: Key, bottom: int, size: int, count: int) -> tuple[Formula, Formula]:
@@ -106,7 +89,7 @@ def _edged(
     place: int,
     *,
     whole: bool,
-) -> Cells:
+) -> KeyColumn:
     if not (ends[0] < edges[0] and edges[-1] <= ends[1]) or (whole and any(e.denominator > 1 for e in edges)):
         kind = "whole numbers " if whole else ""
         raise QueryError(
@@ -123,12 +106,11 @@ def _edged(
     missing = (Call("is_null", (value,)), Literal(None))
     starts = (ends[0], *edges)
     stops = (*(edge - 1 if whole else edge for edge in edges), ends[1])
-    return Cells(
+    return KeyColumn(
         name,
         Case((missing, *branches), Literal(len(edges))),
-        len(edges) + 1,
-        _listed(Key(place), starts),
-        _listed(Key(place), stops),
+        tuple(range(len(edges) + 1)),
+        ends=(_listed(Key(place), starts), _listed(Key(place), stops)),
     )
 
 

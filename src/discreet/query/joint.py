@@ -19,7 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from math import sqrt
+from math import ceil, sqrt
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from discreet.privacy.filter import Cost
@@ -130,7 +130,7 @@ class Together:
     """
 
     plan: "Plan | MarginalPlan"
-    reach: Fraction
+    reach: int
     variances: "NDArray[Any]"
     bell: bool
     places: dict[Key, int]
@@ -148,13 +148,7 @@ class Together:
     @property
     def cost(self) -> Cost:
         """What one person can lose: the plan's promise, for someone who moves cells by `reach`."""
-        match self.plan.guarantee:
-            case Pure(epsilon):
-                return Pure(epsilon * self.reach).price()
-            case Concentrated(rho, _):
-                return Concentrated(rho * self.reach**2).price()
-            case never:
-                assert_never(never)
+        return self.plan.guarantee.group(self.reach).price()
 
     def radius(self, beta: Fraction, key: Key | None = None) -> Fraction:
         """Return how far an answer may be off in integer units but for probability beta; without key, any.
@@ -201,11 +195,10 @@ def together(keys: Joint, measurement: Measurement, promise: Promise) -> Togethe
     import numpy as np
 
     from discreet.workload import Marginals, plan_marginals
+    from discreet.workload.noise import towards_one
 
-    reach = measurement.sensitivity.l1 or Fraction(1)
-    unit: Promise = (
-        Pure(promise.cost / reach) if isinstance(promise, Pure) else Concentrated(promise.rho / reach**2)
-    )
+    reach = max(ceil(measurement.sensitivity.l1), 1)
+    unit = towards_one(promise, reach)
     bell = isinstance(promise, Concentrated)
     places = {key: place for place, key in enumerate(keys.product())}
     if isinstance(keys, Sets):

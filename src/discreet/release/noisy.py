@@ -30,6 +30,7 @@ from discreet.query.joint import output as output_of
 from discreet.query.measure import (
     Classes,
     Declared,
+    Joint,
     Keys,
     Measurement,
     ModeChoice,
@@ -105,7 +106,7 @@ def _values(priced: Quote, position: int, keys: tuple[Key, ...], exact: Exact) -
 
 def _tables(overlapping: Keys, position: int, exact: Exact) -> dict[tuple[int, ...], NDArray[Any]]:
     """Return the exact integers of every table that is measured, one axis for each of its columns."""
-    if isinstance(overlapping, Declared | Private):
+    if not isinstance(overlapping, Joint):
         raise TypeError("only groups that overlap are measured together")
     found = {}
     for place, chosen in enumerate(tables(overlapping)):

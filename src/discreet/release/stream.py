@@ -39,7 +39,7 @@ from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.zcdp import largest_rho
 from discreet.query.catalog import Table
 from discreet.workload.codec import Counter, decode_counter, decode_state, encode_counter, encode_state
-from discreet.workload.noise import Promise
+from discreet.workload.noise import Promise, towards_one
 from discreet.workload.root import LONGEST_STREAM
 from discreet.workload.stream import Count, advance, counter_for
 
@@ -211,7 +211,7 @@ def open_stream(
     steps, each = _whole(length, "length", LONGEST_STREAM), _whole(contribution, "contribution", LARGEST)
     promise, price = _promised(budget, epsilon, rho)
     changes = _changes(each, adjacency)
-    counter = counter_for(steps, _towards_one(promise, changes))
+    counter = counter_for(steps, towards_one(promise, changes))
     doing = "replacing" if adjacency is Adjacency.REPLACE else "adding"
     whom = {"contribution": each, "neighbours": adjacency.value}
     request = Request(
@@ -277,15 +277,6 @@ def _changes(contribution: int, adjacency: Adjacency) -> int:
             return contribution
         case Adjacency.REPLACE:
             return 2 * contribution
-
-
-def _towards_one(promise: Promise, changes: int) -> Promise:
-    """Return what has to be promised to a change by one, so that all of them together keep the promise."""
-    match promise:
-        case Pure(cost):
-            return Pure(cost / changes)
-        case Concentrated(rho):
-            return Concentrated(rho / changes**2)
 
 
 def _whole(value: int | None, what: str, most: int) -> int:

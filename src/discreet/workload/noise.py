@@ -38,6 +38,17 @@ def spread(noise: Noise) -> float:
             assert_never(noise)
 
 
+def towards_one(promise: Promise, changes: int) -> Promise:
+    """Return what to promise to a change by one, so that so many changes together keep the promise."""
+    match promise:
+        case Pure(cost):
+            return Pure(cost / changes)
+        case Concentrated(rho):
+            return Concentrated(rho / changes**2)
+        case _:
+            assert_never(promise)
+
+
 def promised(noise: Noise, sensitivity: Sensitivity) -> Promise:
     """Return what one measurement with this noise really promises."""
     return noise.guarantee(sensitivity)

@@ -46,9 +46,10 @@ LARGEST_ATTRIBUTE = 4096
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One strategy that was considered, and the error it would have."""
+    """One strategy that was considered, how far one person moves it, and the error it would have."""
 
     strategy: Strategy
+    sensitivity: Sensitivity
     error: Error
 
     @property
@@ -100,10 +101,7 @@ class Plan:
                 * (spread(calibrated(guarantee, change)) / spread(calibrated(before, change))),
             )
 
-        candidates = tuple(
-            Candidate(c.strategy, again(c.error, sensitivity(c.strategy, self.adjacency)))
-            for c in self.candidates
-        )
+        candidates = tuple(replace(c, error=again(c.error, c.sensitivity)) for c in self.candidates)
         one = Error(1.0, 1)
         return replace(
             self,
@@ -159,21 +157,20 @@ def plan(
     strategies, bound = _strategies(workload, guarantee, progress)
     candidates = []
     for strategy in strategies:
-        if sensitivity(strategy, adjacency).l1 == 0:
+        change = sensitivity(strategy, adjacency)
+        if change.l1 == 0:
             continue  # it measures only what is public already, so it decides nothing
         progress(f"forecasting {strategy.name}")
-        candidates.append(Candidate(strategy, error(workload, strategy, guarantee, adjacency)))
+        candidates.append(Candidate(strategy, change, error(workload, strategy, guarantee, adjacency)))
     if not candidates:
         raise ParameterError("nobody can move the answers of this workload, so it needs no privacy")
     ranked = tuple(sorted(candidates, key=lambda candidate: candidate.error.total))
-    chosen = ranked[0].strategy
-    change = sensitivity(chosen, adjacency)
+    best = ranked[0]
     lower = (
         bound * _unit_noise(guarantee) if bound is not None and adjacency is Adjacency.ADD_REMOVE else None
     )
-    return Plan(
-        workload, adjacency, chosen, calibrated(guarantee, change), change, ranked[0].error, ranked, lower
-    )
+    noise = calibrated(guarantee, best.sensitivity)
+    return Plan(workload, adjacency, best.strategy, noise, best.sensitivity, best.error, ranked, lower)
 
 
 def _strategies(
