@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test fuzz mutants lint docs bench clean
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -28,6 +28,14 @@ docs: $(READY)
 # One thread each: two test workers already use two cores, and linear algebra would spin for more.
 test: lint
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+
+# Long searches with fresh randomness: each has a short form among the tests.
+fuzz: $(READY)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m fuzz --timeout 7200 $(FUZZ)
+
+# Plants small faults in copies of the sources and demands that the tests notice each; ROOMS="core ledger" picks some.
+mutants: $(READY)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(ROOMS)
 
 # The peers live in environments of their own, since their pins contradict each other and ours.
 .venv-peers/.ready: benchmarks/peers/requirements.txt

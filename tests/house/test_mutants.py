@@ -1,0 +1,53 @@
+"""The list of planted faults is kept up to date, and the planting notices what it must notice."""
+
+from pathlib import Path
+
+import pytest
+from tests.mutants.__main__ import killer, rooms, run
+from tests.mutants.fault import ROOT, Fault
+
+GUARD = "tests/mechanisms/test_price.py"
+HARMLESS = Fault("errors.py", '"""', '"""', (GUARD,), "changes nothing")
+
+
+def test_every_listed_fault_can_be_planted():
+    """A fault whose place was rewritten must be planted anew, not forgotten."""
+    assert [reason for faults in rooms().values() for fault in faults if (reason := fault.wrong())] == []
+
+
+def test_no_fault_is_listed_twice():
+    changes = [(fault.file, fault.old, fault.new) for faults in rooms().values() for fault in faults]
+    assert len(changes) == len(set(changes))
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Fault("nowhere.py", "a", "b", (GUARD,), "no file"),
+        Fault("errors.py", "this text is nowhere", "b", (GUARD,), "no place"),
+        HARMLESS,
+        Fault("errors.py", "class DiscreetError(Exception)", "class Other", ("tests/nowhere.py",), "no test"),
+        Fault("errors.py", "class DiscreetError(Exception)", "class Other", (), "no test named"),
+    ],
+)
+def test_a_fault_that_cannot_be_planted_says_why(fault: Fault):
+    assert fault.wrong() is not None
+
+
+def test_a_fault_is_noticed_in_the_copy_that_runs():
+    """The tests must read the changed copy: if they read the sound sources nothing would ever be noticed."""
+    broken = Fault(
+        "errors.py",
+        "class DiscreetError(Exception)",
+        "raise SystemError\n\n\nclass DiscreetError(Exception)",
+        (GUARD,),
+        "",
+    )
+    assert broken.wrong() is None
+    assert killer(broken) is not None
+
+
+def test_sound_sources_pass_and_are_left_alone(tmp_path: Path):
+    before = (ROOT / "src/discreet/errors.py").read_bytes()
+    assert run(ROOT / "src", (GUARD,))[0]
+    assert (ROOT / "src/discreet/errors.py").read_bytes() == before

@@ -1,0 +1,114 @@
+"""`make mutants`: plant every fault, one at a time, and demand that the tests it names fail.
+
+Each fault is planted in a copy of the sources; the tests run against that copy in a process of their own.
+First the same tests are run on the sound sources, because a test that fails anyway notices nothing.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+from tests.mutants.fault import ROOT, Fault
+
+SECONDS = 300
+"""A fault that makes its tests hang is noticed too: they would not end in a build either."""
+
+
+def rooms() -> dict[str, tuple[Fault, ...]]:
+    """Return the faults of every module beside this one that lists some, by the module's name."""
+    found = {}
+    for module in iter_modules([str(Path(__file__).parent)]):
+        faults = getattr(import_module(f"tests.mutants.{module.name}"), "FAULTS", None)
+        if faults is not None:
+            found[module.name] = faults
+    return found
+
+
+def run(source: Path, tests: Sequence[str]) -> tuple[bool, str]:
+    """Run tests against the package in `source`; return whether all passed, and the first failure's name."""
+    command = [
+        *(sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider"),
+        *("-o", f"pythonpath={source} . docs/_ext", *tests),
+    ]
+    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
+    # Properties try the same examples each time, so that a fault is noticed always or never.
+    environment["CI"] = "true"
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        return False, "did not end"
+    named = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return done.returncode == 0, named[0].split(" - ")[0] if named else f"exit status {done.returncode}"
+
+
+def killer(fault: Fault) -> str | None:
+    """Return the test that notices a fault, or None when all tests it names pass with it."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "src"
+        shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
+        fault.plant(source)
+        passed, first = run(source, fault.tests)
+    return None if passed else first
+
+
+def _verdicts(faults: Sequence[Fault], jobs: int) -> Iterator[tuple[Fault, str | None]]:
+    with ThreadPoolExecutor(jobs) as pool:
+        yield from zip(faults, pool.map(killer, faults), strict=True)
+
+
+def main() -> int:
+    """Plant the chosen faults and print the table; the exit status is 1 if any survives."""
+    parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
+    parser.add_argument("rooms", nargs="*", help="modules of tests/mutants (default: all)")
+    parser.add_argument("--containing", default="", help="only faults whose file or reason contains this")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    arguments = parser.parse_args()
+    listed = rooms()
+    unknown = set(arguments.rooms) - set(listed)
+    if unknown:
+        parser.error(f"no such room: {', '.join(sorted(unknown))}; there are {', '.join(sorted(listed))}")
+    chosen = [
+        fault
+        for room in arguments.rooms or sorted(listed)
+        for fault in listed[room]
+        if arguments.containing in fault.name
+    ]
+    wrong = [reason for fault in chosen if (reason := fault.wrong()) is not None]
+    if wrong:
+        print(*wrong, sep="\n")
+        return 2
+    began = time.monotonic()
+    guards = sorted({test for fault in chosen for test in fault.tests})
+    passed, first = run(ROOT / "src", guards)
+    if not passed:
+        print(f"the tests fail on the sound sources: {first}")
+        return 2
+    survivors = []
+    for number, (fault, by) in enumerate(_verdicts(chosen, arguments.jobs), 1):
+        print(
+            f"{number:4} {'killed  ' if by else 'SURVIVED'} {fault.name}\n              {by or ''}",
+            flush=True,
+        )
+        if by is None:
+            survivors.append(fault)
+    minutes = (time.monotonic() - began) / 60
+    print(f"planted {len(chosen)}, killed {len(chosen) - len(survivors)}, survived {len(survivors)}", end="")
+    print(f", in {minutes:.1f} minutes")
+    for fault in survivors:
+        print(f"SURVIVED {fault.name}")
+    return 1 if survivors else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
