@@ -21,6 +21,12 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str
     return f"<table>{_caption(caption)}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows of words as plain text, each column as wide as its longest word."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
 def card(title: str, facts: Iterable[tuple[str, str]], *, note: str = "", colour: str = "") -> str:
     """Return a title over named facts; a colour marks the side of a card that passes judgement."""
     rows = "".join(

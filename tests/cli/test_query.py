@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import sys
 import tomllib
 
 import numpy as np
@@ -10,9 +11,10 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from discreet.cli import app
+import discreet
+from discreet.cli import app, main
 from discreet.cli.init import draft
-from discreet.errors import BudgetError, CatalogError, QueryError
+from discreet.errors import BudgetError, CatalogError, ParameterError, QueryError
 
 MANIFEST = """
 [dataset]
@@ -112,3 +114,84 @@ def test_a_drafted_manifest_is_valid_toml_without_a_bound_from_the_data(folder):
     assert set(document["tables"]["visits"]["columns"]) >= {"ward", "age"}
     assert "299" not in text
     assert "low" not in str(document)
+
+
+def test_the_question_may_come_from_standard_input_or_a_file(folder):
+    (folder / "question.sql").write_text(BY_WARD)
+    given = run(folder / "clinic.toml", BY_WARD, "--epsilon", "1", "--format", "json")
+    read = run(folder / "clinic.toml", f"@{folder}/question.sql", "--epsilon", "1", "--format", "json")
+    arguments = ["query", str(folder / "clinic.toml"), "-", "--epsilon", "1", "--format", "json"]
+    piped = CliRunner().invoke(app, arguments, input=BY_WARD)
+    for other in (read, piped):
+        assert json.loads(other.stdout) == json.loads(given.stdout) | {"free": True}
+    missing = run(folder / "clinic.toml", "@nowhere.sql", "--epsilon", "1").exception
+    assert isinstance(missing, ParameterError)
+
+
+def test_a_quote_is_printed_in_the_format_that_was_asked_for(folder):
+    quoted = [folder / "clinic.toml", BY_WARD, "--epsilon", "0.5", "--dry-run", "--format"]
+    body = json.loads(run(*quoted, "json").stdout)
+    assert body["questions_left"] == 4
+    assert [column["name"] for column in body["columns"]] == ["ward", "n"]
+    rows = list(csv.DictReader(io.StringIO(run(*quoted, "csv").stdout)))
+    assert [row["column"] for row in rows] == ["ward", "n"]
+
+
+def test_a_quote_says_when_the_budget_does_not_suffice(folder):
+    quoted = run(folder / "clinic.toml", BY_WARD, "--epsilon", "3", "--dry-run")
+    assert "does not suffice" in quoted.stdout
+    assert (
+        "about 20 such questions"
+        in run(folder / "clinic.toml", BY_WARD, "--epsilon", "0.1", "--dry-run").stdout
+    )
+
+
+@pytest.mark.parametrize("target", ["chart.pdf", "chart", "nowhere/chart.svg", ""])
+def test_a_chart_that_cannot_be_saved_is_refused_before_anything_is_paid(folder, target):
+    place = folder / target
+    done = run(folder / "clinic.toml", BY_WARD, "--epsilon", "1", "--plot", place)
+    assert isinstance(done.exception, ParameterError)
+    assert not (folder / "clinic.ledger").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("query", "clinic.toml", BY_WARD, "--epsilon", "1"), 0),
+        (("query", "clinic.toml", "SELECT * FROM visits", "--epsilon", "1"), 1),
+        (("query", "clinic.toml", 'SELECT COUNT(*) FROM visits WHERE "[/x]" = 1', "--epsilon", "1"), 1),
+        (("query", "nowhere.toml", BY_WARD, "--epsilon", "1"), 1),
+        (("query", "clinic.toml", BY_WARD, "--epsilon", "minus one"), 2),
+        (("query", "clinic.toml", BY_WARD, "--nonsense"), 2),
+        (("query", "clinic.toml", BY_WARD, "--epsilon", "9"), 3),
+    ],
+)
+def test_the_exit_status_says_what_happened(folder, monkeypatch, capsys, arguments, expected):
+    """0 answered, 1 refused, 2 not understood, 3 over budget; with --format json the reason is JSON."""
+    monkeypatch.chdir(folder)
+    for form in ((), ("--format", "json")):
+        monkeypatch.setattr(sys, "argv", ["discreet", *arguments, *form])
+        with pytest.raises(SystemExit) as left:
+            main()
+        assert (left.value.code or 0) == expected
+        said = capsys.readouterr().err
+        if form and expected in (1, 3):
+            body = json.loads(said)
+            assert body["status"] == expected
+            assert body["message"]
+        elif expected and not form:
+            assert "Traceback" not in said
+            assert "[/x]" in said or "[/x]" not in arguments[2]
+
+
+def test_the_version_and_completion_are_offered():
+    assert CliRunner().invoke(app, ["--version"]).stdout.strip() == f"discreet {discreet.__version__}"
+    assert "--install-completion" in CliRunner().invoke(app, ["--help"]).stdout
+
+
+def test_keys_that_look_like_markup_are_shown_as_they_are(folder):
+    text = (folder / "clinic.toml").read_text().replace("=cmd", "[/x]")
+    (folder / "clinic.toml").write_text(text)
+    done = run(folder / "clinic.toml", BY_WARD, "--epsilon", "1")
+    assert done.exit_code == 0, done.exception
+    assert "[/x]" in done.stdout

@@ -1,6 +1,7 @@
 """The public door: exact names, light to open, and no promise in the README that does not work."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -33,6 +34,64 @@ def test_every_public_name_exists_and_the_list_is_sorted():
 
 def test_a_name_that_does_not_exist_is_an_attribute_error():
     assert not hasattr(discreet, "registry")
+
+
+def typed_names() -> set[str]:
+    """The names that a type checker sees at the door."""
+    tree = ast.parse((ROOT / "src/discreet/__init__.pyi").read_text())
+    return {
+        alias.asname or "" for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
+
+
+def test_type_checkers_see_exactly_the_public_names():
+    assert typed_names() == set(discreet.__all__)
+    assert (ROOT / "src/discreet/py.typed").exists()
+
+
+PROGRAM = """
+import discreet as dp
+
+with dp.open("clinic.toml") as data:
+    reveal_type(data)
+    reveal_type(data.quote("SELECT COUNT(*) FROM visits", epsilon=1))
+    reveal_type(data.query("SELECT COUNT(*) FROM visits", epsilon=1))
+    reveal_type(data.budget)
+reveal_type(dp.Geometric.calibrate(epsilon=1, sensitivity=1).radius("0.05"))
+reveal_type(dp.compose([dp.Geometric.calibrate(epsilon=1, sensitivity=1).guarantee(1)]).epsilon(delta="1e-9"))
+reveal_type(dp.verify("program.dp"))
+dp.nonsense
+"""
+
+
+def test_a_small_program_is_typed_through_the_door(tmp_path):
+    """What an editor shows: true types, and an error for a name that does not exist."""
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--cache-dir",
+        str(ROOT / ".mypy_cache"),
+        "program.py",
+    ]
+    done = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=os.environ | {"MYPYPATH": str(ROOT / "src")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    seen = re.findall(r'Revealed type is "(.*)"', done.stdout)
+    last = [" | ".join(part.rsplit(".", 1)[-1] for part in kind.split(" | ")) for kind in seen]
+    assert last == [
+        *("Session", "Quote", "Release", "BudgetView", "int", "Bounds", "Proved | Refuted | Unknown")
+    ], done.stdout
+    errors = [line for line in done.stdout.splitlines() if ": error:" in line]
+    assert len(errors) == 1, done.stdout
+    assert 'has no attribute "nonsense"' in errors[0]
 
 
 def test_importing_the_package_loads_nothing_heavy():

@@ -152,3 +152,30 @@ def test_a_refusal_says_what_was_asked_and_what_remains():
 def test_meaningless_budgets_and_costs_are_refused(make):
     with pytest.raises(ParameterError):
         make()
+
+
+@given(
+    budget=st.sampled_from([PureBudget(1), ApproximateBudget(1, "1e-6"), ApproximateBudget(2, "1e-9")]),
+    cost=st.builds(
+        Cost,
+        st.none() | st.fractions("1/10", 1, max_denominator=50),
+        st.fractions("1/1000", "1/10", max_denominator=1000),
+        st.sampled_from([Fraction(0), Fraction(1, 10**7)]),
+    ),
+    spent=st.integers(0, 3),
+)
+def test_so_many_copies_fit_and_not_one_more(budget, cost, spent):
+    """The number promised in a quote is the number that the filter will admit."""
+    filter_ = Filter(budget)
+    for _ in range(spent):
+        if filter_.can_spend(cost):
+            filter_ = filter_.spend(cost)
+    copies = filter_.copies(cost)
+    for _ in range(copies):
+        filter_ = filter_.spend(cost)
+    assert not filter_.can_spend(cost)
+
+
+def test_what_costs_nothing_fits_for_ever():
+    assert Filter(PureBudget(1)).copies(Cost.zero) is None
+    assert Filter(ApproximateBudget(1, "1e-6")).copies(Cost.zero) is None

@@ -1,6 +1,7 @@
 """The `discreet` command: one module per subcommand, each loading what it needs when it runs."""
 
 import sys
+from typing import Annotated
 
 import typer
 
@@ -11,8 +12,24 @@ app = typer.Typer(
     help="Private answers about people: ask in SQL, prove, audit and account for privacy.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
 )
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        from discreet import __version__
+
+        typer.echo(f"discreet {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Private answers about people: ask in SQL, prove, audit and account for privacy."""
 
 
 def _register() -> None:
@@ -26,11 +43,11 @@ _register()
 
 
 def main() -> None:
-    """Run the command line; a deliberate error is one clear line and exit status 2."""
+    """Run the command line; a deliberate error is one clear line and a status that says what kind it is."""
     try:
         app()
     except DiscreetError as error:
-        from rich.console import Console
+        from discreet.cli.refusal import say, status, structured
 
-        Console(stderr=True, highlight=False).print(f"[bold red]refused[/] {error}", markup=True)
-        sys.exit(2)
+        say(error, plain=structured(sys.argv[1:]))
+        sys.exit(status(error))

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.errors import ParameterError
+from discreet.show.save import check_target
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
+    from fractions import Fraction
 
     from discreet.query.allocate import Quote
     from discreet.release.answer import Release
@@ -29,7 +31,12 @@ class Format(StrEnum):
 
 def query(
     data: Annotated[Path, typer.Argument(help="A manifest (.toml), or a file of data.")],
-    sql: Annotated[list[str], typer.Argument(help="The question; several are asked as one batch.")],
+    sql: Annotated[
+        list[str],
+        typer.Argument(
+            help="The question; - reads it from standard input, @FILE from a file; several are one batch."
+        ),
+    ],
     epsilon: Annotated[str | None, typer.Option(help="What to spend on this question.")] = None,
     within: Annotated[
         str | None, typer.Option(help="Spend the least that gets every answer this close.")
@@ -59,11 +66,14 @@ def query(
     from rich.console import Console
 
     asked: dict[str, Any] = {"epsilon": epsilon, "within": within, "confidence": confidence}
+    sql = [question_text(word) for word in sql]
     if len(sql) > 1 and (plot is not None or delta is not None):
         raise ParameterError("--plot and --delta are for a single question, not for a batch")
+    if plot is not None:
+        check_target(plot)
     with _open(data, unit, rows_per_unit, budget, analyst, project) as session:
         if dry_run:
-            show_quote(session.quote(sql if len(sql) > 1 else sql[0], delta=delta, **asked))
+            _print_quote(session.quote(sql if len(sql) > 1 else sql[0], delta=delta, **asked), output)
             return
         with Console(stderr=True).status("asking ..."):
             answers = (
@@ -79,6 +89,18 @@ def query(
         if plot is not None:
             answers[0].plot(str(plot))
             typer.echo(f"chart: {plot}", err=True)
+
+
+def question_text(word: str) -> str:
+    """Return the question that a word of the command line means: itself, standard input, or a file."""
+    if word == "-":
+        return sys.stdin.read()
+    if not word.startswith("@"):
+        return word
+    try:
+        return Path(word[1:]).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise ParameterError(f"the file {word[1:]} with the question cannot be read") from None
 
 
 def _open(
@@ -133,7 +155,12 @@ def _body(answer: "Release") -> dict[str, Any]:
 
 def _print_csv(answer: "Release") -> None:
     records = answer.intervals(answer.quote.confidence)
-    writer = csv.DictWriter(sys.stdout, list(records[0]) if records else list(answer.columns))
+    print_csv(list(records[0]) if records else list(answer.columns), records)
+
+
+def print_csv(names: "Sequence[str]", records: "Sequence[Mapping[str, object]]") -> None:
+    """Print records as CSV that no spreadsheet will run."""
+    writer = csv.DictWriter(sys.stdout, names)
     writer.writeheader()
     writer.writerows({name: safe_cell(value) for name, value in row.items()} for row in records)
 
@@ -146,24 +173,68 @@ def safe_cell(value: object) -> object:
 def show_price(answer: "Release", session: "Session") -> None:
     """Print what the answer cost and what is left."""
     from rich.console import Console
+    from rich.text import Text
 
     from discreet.query.quoted import price
 
     left = session.budget.limits[0].remaining
     paid = "already paid for: free" if answer.free else f"cost {price(answer.quote.cost)}"
     sure = f"{float(answer.quote.confidence):.0%}"
-    Console(stderr=True, highlight=False).print(f"[dim]± at {sure} · {paid} · left: {left}[/]")
+    Console(stderr=True, highlight=False).print(Text(f"± at {sure} · {paid} · left: {left}", "dim"))
+
+
+def _print_quote(priced: "Quote", output: Format) -> None:
+    from discreet.query.quoted import heads, lines
+
+    if output is Format.TABLE:
+        show_quote(priced)
+    elif output is Format.JSON:
+        typer.echo(json.dumps(_quoted(priced), indent=2))
+    else:
+        records = [dict(zip(heads(priced), line, strict=True)) for line in lines(priced)]
+        print_csv(heads(priced), records)
+
+
+def _quoted(priced: "Quote") -> dict[str, Any]:
+    from discreet.query.quoted import lines
+
+    return {
+        "columns": [
+            {"name": name, "error": error, "mechanism": mechanism, "radius": _number(expected.radius)}
+            for (name, error, mechanism), expected in zip(lines(priced), priced.expected, strict=True)
+        ],
+        "cost": str(priced.cost),
+        "epsilon": str(priced.epsilon),
+        "delta": str(priced.delta),
+        "confidence": float(priced.confidence),
+        "questions_left": priced.copies,
+        "sql": list(priced.sql),
+    }
+
+
+def _number(value: "Fraction | None") -> float | None:
+    return None if value is None else float(value)
 
 
 def show_quote(priced: "Quote") -> None:
     """Print a quote: the price, the error of each column, the mechanisms and the SQL that would run."""
     from rich.console import Console
+    from rich.text import Text
 
-    from discreet.query.quoted import price
+    from discreet.query.quoted import afford, price
     from discreet.release.text import quote_table
 
     console = Console(highlight=False)
     console.print(quote_table(priced))
-    console.print(f"[bold]cost[/] {price(priced.cost)}   [dim]nothing was spent, no data was touched[/]")
+    console.print(
+        Text.assemble(
+            ("cost ", "bold"),
+            price(priced.cost),
+            ("   nothing was spent, no data was touched", "dim"),
+        )
+    )
+    known = afford(priced)
+    if known is not None:
+        console.print(Text(known, "" if priced.copies else "bold yellow"))
     for statement in priced.sql:
-        console.print(f"[dim]{statement}[/]", markup=True, soft_wrap=True)
+        console.print(Text(statement, "dim"), soft_wrap=True)

@@ -7,8 +7,10 @@ from fractions import Fraction
 from discreet.ledger.account import Account
 from discreet.ledger.codec import write_budget, write_cost
 from discreet.ledger.entry import EVERYBODY, Scope
-from discreet.markup import table
+from discreet.markup import aligned, table
 from discreet.privacy.filter import Budget, Cost, Filter, PureBudget, Remaining
+
+HEADS = ("limit on", "budget", "spent", "left", "used")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,11 @@ class LimitView:
         """Return the limit in words: on whom, how much, spent and left."""
         return str(self.scope), str(self.budget), self.paid, str(self.remaining)
 
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """Return the limit in words, with the share that is used."""
+        return *self.row, f"{float(self.used):.1%}"
+
     def _repr_html_(self) -> str:
         return _html([self], f"The limit on {self.scope}")
 
@@ -70,10 +77,17 @@ class BudgetView:
     """What each project and analyst has spent."""
     collusion: Collusion
 
-    def _repr_html_(self) -> str:
+    @property
+    def _title(self) -> str:
         state = "closed, " if self.closed else ""
         entries = "1 entry" if self.entries == 1 else f"{self.entries} entries"
-        return _html(self.limits, f"Dataset {self.dataset} ({state}{entries})")
+        return f"Dataset {self.dataset} ({state}{entries})"
+
+    def __repr__(self) -> str:
+        return f"{self._title}\n{aligned([HEADS, *(limit.cells for limit in self.limits)])}"
+
+    def _repr_html_(self) -> str:
+        return _html(self.limits, self._title)
 
     def to_json(self) -> dict[str, object]:
         """Return the view as plain values; rationals are text, in lowest terms."""
@@ -139,8 +153,7 @@ def _share(spent: Fraction | None, total: Fraction) -> Fraction:
 
 
 def _html(limits: Sequence[LimitView], caption: str) -> str:
-    rows = [[*limit.row, f"{float(limit.used):.1%}"] for limit in limits]
-    return table(("limit on", "budget", "spent", "left", "used"), rows, caption=caption)
+    return table(HEADS, [limit.cells for limit in limits], caption=caption)
 
 
 def _limit_json(limit: LimitView) -> dict[str, object]:

@@ -36,6 +36,7 @@ and Zrnic, NeurIPS 2021; Lecuyer, 2021; approximate zCDP filters: Whitehouse, Ra
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from math import lcm
 from typing import ClassVar, assert_never
 
@@ -201,6 +202,22 @@ class Filter:
             case never:
                 assert_never(never)
 
+    def copies(self, cost: Cost) -> int | None:
+        """Return how many more releases of this same cost fit, or None when it costs nothing."""
+        fits = partial(_fits, spent=self.spent, cost=cost)
+        match self.budget:
+            case PureBudget(epsilon):
+                return 0 if cost.delta else fits("epsilon", epsilon)
+            case ApproximateBudget(epsilon, _, slack) as budget:
+                routes = [fits("epsilon", epsilon), fits("rho", budget.rho)]
+                found = [
+                    fits("delta", slack),
+                    None if None in routes else max(r for r in routes if r is not None),
+                ]
+                return min((count for count in found if count is not None), default=None)
+            case never:
+                assert_never(never)
+
     def _refusal(self, cost: Cost) -> str:
         if isinstance(self.budget, PureBudget) and (cost.epsilon is None or cost.delta):
             return (
@@ -219,6 +236,14 @@ def _admits(budget: Budget, total: Cost) -> bool:
             return total.delta <= slack and within
         case never:
             assert_never(never)
+
+
+def _fits(measure: str, limit: Fraction, *, spent: Cost, cost: Cost) -> int | None:
+    """Return how many times a cost fits under one measure, or None when it costs nothing there."""
+    used, each = getattr(spent, measure), getattr(cost, measure)
+    if used is None or each is None or used > limit:
+        return 0
+    return None if each == 0 else int((limit - used) / each)
 
 
 def _left(limit: Fraction, spent: Fraction | None) -> Fraction:

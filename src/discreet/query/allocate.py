@@ -147,6 +147,13 @@ class Quote:
     sql: tuple[str, ...]
     advice: object = None
     """Which mechanism would serve best, where a prior and a loss were given; it changes nothing else."""
+    copies: int | None = None
+    """How many such questions the tightest limit would still admit, where the ledger was asked."""
+
+    def __repr__(self) -> str:
+        from discreet.query.quoted import text
+
+        return text(self)
 
     def _repr_html_(self) -> str:
         from discreet.query.quoted import html

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from discreet.markup import table
+from discreet.markup import aligned, table
 from discreet.query.formula import measured
 from discreet.show.number import format_number
 
@@ -38,6 +38,26 @@ def lines(priced: "Quote") -> list[tuple[str, str, str]]:
             error = "known with the answer"
         found.append((output.name, error, names))
     return found
+
+
+def afford(priced: "Quote") -> str | None:
+    """Return in words how many such questions the budget still admits, where that is known."""
+    match priced.copies:
+        case None:
+            return None
+        case 0:
+            return "the budget does not suffice for it"
+        case 1:
+            return "the budget suffices for one such question"
+        case copies:
+            return f"the budget suffices for about {copies:,} such questions"
+
+
+def text(priced: "Quote") -> str:
+    """Return a quote as a few lines: the error of each column, the price, and what is left for it."""
+    parts = [f"cost {price(priced.cost)}", "nothing is spent yet", afford(priced)]
+    last = "; ".join(part for part in parts if part is not None)
+    return f"{aligned([heads(priced), *lines(priced)])}\n{last}"
 
 
 def html(priced: "Quote") -> str:

@@ -123,6 +123,10 @@ class Release:
 
         return text.table(self)
 
+    def __repr__(self) -> str:
+        paid = "paid for before" if self.free else f"cost {price(self.quote.cost)}"
+        return f"{self}\n{paid}; intervals at {float(self.quote.confidence):.0%}"
+
     def _repr_html_(self) -> str:
         body = [
             [cell_text(cell, span) for cell, span in zip(row.cells, row.spans, strict=True)]

@@ -29,7 +29,7 @@ from discreet.exact.number import positive, rational
 from discreet.ledger import BudgetView, Granted, Ledger, Request, Stored, open_ledger
 from discreet.mechanisms.codec import encode as encode_mechanism
 from discreet.privacy.adjacency import Unit
-from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
+from discreet.privacy.filter import ApproximateBudget, Budget, Cost, Filter, PureBudget
 from discreet.query import bounds
 from discreet.query.allocate import Quote, Share, quote
 from discreet.query.batch import Batch, combine
@@ -89,6 +89,7 @@ class Session:
             else self._batch(question, limits).whole
         )
         priced = self._quote(checked, epsilon, within, confidence, delta)
+        priced = replace(priced, copies=self._copies(priced.cost))
         if prior is None:
             return priced
         from discreet.release.belief import advice
@@ -128,9 +129,7 @@ class Session:
         request_id: str | None = None,
     ) -> Release:
         """Answer a question privately, at the price of its quote; asked before, it is free."""
-        priced = self.quote(
-            question, epsilon=epsilon, within=within, confidence=confidence, delta=delta, limits=limits
-        )
+        priced = self._quote(self._check(question, limits), epsilon, within, confidence, delta)
         text = question if isinstance(question, str) else priced.checked.canonical
         return self._answer(text, priced, request_id)
 
@@ -278,6 +277,12 @@ class Session:
 
     def _budget(self) -> Budget:
         return declared_budget(self.catalog)
+
+    def _copies(self, cost: Cost) -> int | None:
+        """Return how many more questions of this cost the tightest limit on this analyst admits."""
+        applying = [limit for limit in self.budget.limits if limit.scope.covers(self.project, self.analyst)]
+        found = [Filter(limit.budget, limit.spent).copies(cost) for limit in applying]
+        return min((copies for copies in found if copies is not None), default=None)
 
     @property
     def budget(self) -> BudgetView:

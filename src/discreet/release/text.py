@@ -12,15 +12,16 @@ if TYPE_CHECKING:
 def rich_table(release: "Release") -> Any:
     """Return a rich table with each cell's interval."""
     from rich.table import Table
+    from rich.text import Text
 
     from discreet.query.formula import measured
     from discreet.release.answer import cell_text
 
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for output in release.quote.checked.columns:
-        shown.add_column(output.name, justify="right" if measured(output.formula) else "left")
+        shown.add_column(Text(output.name), justify="right" if measured(output.formula) else "left")
     for row in release.rows:
-        shown.add_row(*(cell_text(cell, span) for cell, span in zip(row.cells, row.spans, strict=True)))
+        shown.add_row(*(Text(cell_text(cell, span)) for cell, span in zip(row.cells, row.spans, strict=True)))
     return shown
 
 
@@ -37,10 +38,11 @@ def table(release: "Release") -> str:
 def quote_table(priced: "Quote") -> Any:
     """Return a rich table of a quote: how far off each column may be."""
     from rich.table import Table
+    from rich.text import Text
 
     shown = Table(box=None, header_style="bold", pad_edge=False)
     for title in heads(priced):
-        shown.add_column(title)
+        shown.add_column(Text(title))
     for line in lines(priced):
-        shown.add_row(*line)
+        shown.add_row(*map(Text, line))
     return shown

@@ -18,13 +18,8 @@ STAND_IN = "\ue000"
 
 def save(chart: Any, path: str | Path, *, scale: float = 2.0) -> Path:
     """Write a chart in the format that the file's ending names, and return the path."""
-    target = Path(path)
-    ending = target.suffix.lower()
-    if ending not in FORMATS:
-        raise ParameterError(
-            f"a chart is saved as {', '.join(FORMATS)}; the file name ends in {ending or 'nothing'!r}"
-        )
-    match ending:
+    target = check_target(path)
+    match target.suffix.lower():
         case ".svg":
             target.write_text(svg(chart), encoding="utf-8")
         case ".png":
@@ -33,6 +28,21 @@ def save(chart: Any, path: str | Path, *, scale: float = 2.0) -> Path:
             target.write_text(html(chart), encoding="utf-8")
         case _:
             target.write_text(chart.to_json(indent=2), encoding="utf-8")
+    return target
+
+
+def check_target(path: str | Path) -> Path:
+    """Return where a chart would be saved, refusing at once what could only fail after the work is done."""
+    target = Path(path)
+    ending = target.suffix.lower()
+    if ending not in FORMATS:
+        raise ParameterError(
+            f"a chart is saved as {', '.join(FORMATS)}; the file name ends in {ending or 'nothing'!r}"
+        )
+    if not target.parent.is_dir():
+        raise ParameterError(f"there is no folder {target.parent} to save the chart in; create it first")
+    if target.is_dir():
+        raise ParameterError(f"{target} is a folder; name a file to save the chart in")
     return target
 
 
