@@ -69,8 +69,10 @@ class Certificate:
     def from_json(cls, text: str) -> "Certificate":
         """Read a certificate; whatever does not have exactly the expected shape is refused."""
         try:
-            data = json.loads(text)
-        except (json.JSONDecodeError, RecursionError) as problem:
+            data = json.loads(text, object_pairs_hook=_once)
+        except CertificateError:
+            raise
+        except (ValueError, RecursionError) as problem:
             raise CertificateError("the certificate is not JSON") from problem
         fields = _table(data, {"format", "program", "claim", "neighbours", "method", "arithmetic", "parts"})
         if fields["format"] != FORMAT:
@@ -84,6 +86,14 @@ class Certificate:
             fields["method"],
             tuple(_part(item) for item in _list(fields["parts"])),
         )
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object's fields; a field that occurs twice would let two readers see two certificates."""
+    fields = dict(pairs)
+    if len(fields) != len(pairs):
+        raise CertificateError("the certificate gives a field twice")
+    return fields
 
 
 def _part(data: Any) -> Part:
@@ -115,7 +125,7 @@ def _text(data: Any) -> str:
 
 
 def _number(key: str) -> int:
-    if not key.isascii() or not key.isdecimal():
+    if not key.isascii() or not key.isdecimal() or len(key) > 6:
         raise CertificateError("the certificate names a draw or a loop by something that is not a number")
     return int(key)
 

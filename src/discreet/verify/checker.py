@@ -13,17 +13,18 @@ from dataclasses import dataclass
 
 import z3
 
-from discreet.errors import CertificateError, ProgramError
+from discreet.errors import CertificateError
 from discreet.verify import finite
 from discreet.verify.certificate import Certificate, Part, claim_text, neighbours_text
 from discreet.verify.check import Checked, parse
+from discreet.verify.closed import read_closed
 from discreet.verify.discharge import Failure, failures, possible, script
 from discreet.verify.neighbours import directions
 from discreet.verify.obligation import Relation, System
 from discreet.verify.parse import parse_formula
 from discreet.verify.product import obligations
 from discreet.verify.syntax import Expr, Sample, While, statements
-from discreet.verify.term import Term, UnsupportedError, constants
+from discreet.verify.term import Term, UnsupportedError
 
 PATIENCE = 20_000
 """Milliseconds for one obligation: the checker may take longer than the search."""
@@ -82,7 +83,9 @@ def _systems(checked: Checked, given: Certificate) -> list[tuple[System, Mapping
                 raise CertificateError("no input satisfies the assumptions of the program")
             result.append((system, _invariants(system, part)))
         return result
-    except (UnsupportedError, ProgramError, KeyError, z3.Z3Exception) as problem:
+    except CertificateError:
+        raise
+    except (UnsupportedError, KeyError, ValueError, RecursionError, z3.Z3Exception) as problem:
         raise CertificateError(f"the certificate cannot be read against the program: {problem}") from problem
 
 
@@ -110,16 +113,8 @@ def _invariants(system: System, part: Part) -> dict[str, Term]:
 
 def _formula(relation: Relation, conjuncts: tuple[str, ...]) -> Term:
     symbols = {str(term): term for term in (*relation.changing, *relation.rigid)}
-    found: list[Term] = []
-    for text in conjuncts:
-        found += z3.parse_smt2_string(f"(assert {text})", decls=symbols)
-    formula = z3.And(*found) if found else z3.BoolVal(True)
-    known = {term.get_id() for term in symbols.values()}
-    if any(key not in known for key in constants(formula)):
-        raise CertificateError(
-            f"the invariant of {relation.name} speaks of something that does not exist there"
-        )
-    return formula
+    found = [read_closed(text, symbols) for text in conjuncts]
+    return z3.And(*found) if found else z3.BoolVal(True)
 
 
 def _words(failure: Failure) -> str:
