@@ -50,6 +50,7 @@ from discreet.query.plan import (
     Scan,
     aggregates,
     conjuncts,
+    walk,
 )
 from discreet.query.statement import Inner, Joined, Query, Source, Stored
 
@@ -180,15 +181,16 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
     if not left.private and not right.private:
         return replace(joint, unique=())
     person, public = (left, right) if left.private else (right, left)
-    matched = [key for key in public.unique if any(key in pair and len(pair) == 2 for pair in equated)]
-    bound = person.bound if matched else None
-    if matched and person.bound is not None:
-        source = _deduplicated(source, public, matched[0])
+    matched = _matched(person, public, equal)
+    bound = None if matched is None else person.bound
+    if matched is not None and bound is not None:
+        source = _deduplicated(source, public, matched)
     if bound is None and not person.units:
         raise QueryError(
             "JOIN",
             "one row may match many public rows, and without a unit nothing bounds them",
-            "declare unique = true on the public key column, or a unit on the private table",
+            "join on a public column declared unique = true, equal to columns of the private table alone, "
+            "or declare a unit on the private table",
         )
     return replace(
         person,
@@ -232,6 +234,30 @@ def _join_people(left: Lineage, right: Lineage, joint: Lineage, equated: set[fro
         per_group=_smaller(left.per_group, right.per_group),
         unique=(),
     )
+
+
+def _matched(person: Lineage, public: Lineage, equal: Sequence[tuple[Scalar, ...]]) -> Scalar | None:
+    """Return a unique public key that each private row fixes, if the condition has one.
+
+    Let the public table have one row for each value of the key k, and let the condition imply k = e, where e
+    is computed from one private row and constants alone.  Then e has one value for that row, so the row meets
+    at most one public row.  If e contained a public column, as in k = k || '', it would have a value for
+    every pair of rows, and nothing would follow.  Text made of the key is different for different keys.
+    """
+    own = _relations(person.source)
+    for one, other in equal:
+        for key, value in ((one, other), (other, one)):
+            columns = [part for part in walk(value) if isinstance(part, Column)]
+            if _bare(key) in public.unique and all(column.relation in own for column in columns):
+                return _bare(key)
+    return None
+
+
+def _relations(source: Source) -> frozenset[str]:
+    """Return the names under which a source offers columns."""
+    if isinstance(source, Joined):
+        return _relations(source.left) | _relations(source.right)
+    return frozenset((source.alias,))
 
 
 def _deduplicated(source: Source, public: Lineage, key: Scalar) -> Source:
