@@ -17,7 +17,7 @@ from discreet.query.claim import claim
 from discreet.query.distribution import cells
 from discreet.query.fixed import bounds, units
 from discreet.query.formula import Constant, Formula, Noisy, Operation
-from discreet.query.kind import Typed, Whole, domain
+from discreet.query.kind import Typed, Whole, domain, known
 from discreet.query.limit import Bounding
 from discreet.query.lineage import condition, find, resolve
 from discreet.query.measure import Fixed, KeyColumn, Measured, Measurement, ModeChoice, QuantileChoice, Sort
@@ -76,7 +76,7 @@ class Measuring:
         """Add the count of rows."""
         if where is None:
             return self._weighed("count(*)", Sort.ROWS, Fixed(None), ZERO, ONE)
-        kept = self._filtered(Typed(Literal(1), Whole(1, 1)), where)
+        kept = self._filtered(known(1), where)
         return self._weighed("count(*) filter", Sort.ROWS, Fixed(kept.scalar, present=True), ZERO, ONE)
 
     def people(self) -> int:

@@ -4,6 +4,9 @@ A function is made total when the question is checked: 64-bit integers are used 
 interval proves that they cannot overflow, and doubles otherwise; doubles never raise, and what is not
 finite becomes NULL before it is compared, chosen or added up; division by zero is NULL; every cast is one
 that yields NULL instead of an error.  So no cell value can raise or show in an error, whatever the data.
+
+What is known about the arguments is lost unless a rule says why it stays: a result is `held` only where the
+rule states it, and beside it why.
 """
 
 from collections.abc import Callable, Sequence
@@ -30,6 +33,8 @@ from discreet.query.kind import (
     common_step,
     hold,
     hull,
+    known,
+    truth,
     word,
 )
 from discreet.query.plan import Call, Column, Literal, Scalar, constant
@@ -90,7 +95,7 @@ def to_real(typed: Typed) -> Typed:
     """Return a number as a double."""
     match typed:
         case Typed(Literal(int(value)), Whole() as kind):
-            return Typed(Literal(Fraction(value)), as_real(kind))
+            return Typed(Literal(Fraction(value)), as_real(kind), held=True)
         case Typed(_, Whole() as kind):
             return Typed(Call("to_real", (typed.scalar,)), as_real(kind), typed.held)
         case _:
@@ -106,7 +111,8 @@ def _convert(typed: Typed, kind: Kind) -> Typed:
         case Nothing(), _:
             return typed
         case _, Nothing():
-            return Typed(Call(_NULLS[type(kind)], (typed.scalar,)), typed.kind)
+            # Only NULL, which may always occur.
+            return Typed(Call(_NULLS[type(kind)], (typed.scalar,)), typed.kind, held=True)
         case _:
             return typed
 
@@ -140,7 +146,8 @@ def _arithmetic(name: str, arguments: Sequence[Typed]) -> Typed:
             if ends is not None:
                 kind = Whole(int(ends[0]), int(ends[1]))
                 if kind.bounded:
-                    return Typed(Call(name, (left.scalar, right.scalar)), kind)
+                    # Exact arithmetic on numbers that `_numbers` holds stays between the ends.
+                    return Typed(Call(name, (left.scalar, right.scalar)), kind, held=True)
     left, right = to_real(left), to_real(right)
     first, second = _number(left), _number(right)
     ends = _ends(name, as_real(first), as_real(second))
@@ -149,7 +156,8 @@ def _arithmetic(name: str, arguments: Sequence[Typed]) -> Typed:
         kind_real = Real(None, None, step, finite=False)
     else:
         kind_real = Real(*ends, step)
-    return Typed(Call(name, (left.scalar, right.scalar)), kind_real)
+    # Rounding is monotone, so doubles leave the interval by no more than the rounding of its ends.
+    return Typed(Call(name, (left.scalar, right.scalar)), kind_real, held=True)
 
 
 def _number(typed: Typed) -> Whole | Real:
@@ -188,15 +196,17 @@ def _step(name: str, one: Fraction | None, other: Fraction | None) -> Fraction |
 def _modulo(name: str, arguments: Sequence[Typed]) -> Typed:
     left, right = _numbers(name, arguments)
     divisor = constant(right.scalar)
-    if not divisor or not isinstance(left.kind, Whole):
-        raise QueryError("%", "needs an integer and a constant other than 0 to divide by", "write x % 10")
-    reach = abs(divisor) - 1
+    # The smallest 64-bit integer cannot be divided by -1: an engine raises, for that cell alone.
+    if divisor is None or divisor < 1 or not isinstance(left.kind, Whole):
+        raise QueryError("%", "needs an integer and a constant of at least 1 to divide by", "write x % 10")
+    reach = divisor - 1
     low = 0 if left.kind.low is not None and left.kind.low >= 0 else -reach
-    return Typed(Call("modulo", (left.scalar, right.scalar)), Whole(low, reach))
+    # A remainder is smaller than the divisor and has the sign of what was divided, which is held.
+    return Typed(Call("modulo", (left.scalar, right.scalar)), Whole(low, reach), held=True)
 
 
 def _negate(name: str, arguments: Sequence[Typed]) -> Typed:
-    return _arithmetic("subtract", [Typed(Literal(0), Whole(0, 0)), *arguments])
+    return _arithmetic("subtract", [known(0), *arguments])
 
 
 def _absolute(name: str, arguments: Sequence[Typed]) -> Typed:
@@ -206,15 +216,17 @@ def _absolute(name: str, arguments: Sequence[Typed]) -> Typed:
     kind = _number(number)
     scalar = Call("absolute", (number.scalar,))
     if kind.low is None or kind.high is None:
-        return Typed(scalar, between(kind, None, None))
+        return Typed(scalar, between(kind, None, None), held=True)
     low, high = Fraction(kind.low), Fraction(kind.high)
     ends = max(low, -high, Fraction(0)), max(abs(low), abs(high))
-    return Typed(scalar, between(kind, *(map(int, ends) if isinstance(kind, Whole) else ends)))
+    # Exact for every number, and `_numbers` holds the argument.
+    return Typed(scalar, between(kind, *(map(int, ends) if isinstance(kind, Whole) else ends)), held=True)
 
 
 def _sign(name: str, arguments: Sequence[Typed]) -> Typed:
     (number,) = _numbers(name, arguments)
-    return Typed(Call("to_whole", (Call("sign", (settle(number).scalar,)),)), Whole(-1, 1))
+    # A sign is one of three numbers, whatever it is the sign of.
+    return Typed(Call("to_whole", (Call("sign", (settle(number).scalar,)),)), Whole(-1, 1), held=True)
 
 
 def _rounding(name: str, arguments: Sequence[Typed]) -> Typed:
@@ -236,7 +248,8 @@ def _rounding(name: str, arguments: Sequence[Typed]) -> Typed:
     if digits:
         bounds = (None if low is None else Fraction(low), None if high is None else Fraction(high))
         scalar = Call("round", (number.scalar, Literal(digits)))
-        return Typed(scalar, Real(*bounds, Fraction(1, 10**digits), real.finite))
+        # Rounding is monotone, and the ends are whole.
+        return Typed(scalar, Real(*bounds, Fraction(1, 10**digits), real.finite), held=True)
     core = {"floor": "floor", "ceil": "ceil", "round": "round_whole"}[name]
     return Typed(Call("to_whole", (Call(core, (number.scalar,)),)), Whole(low, high))
 
@@ -255,16 +268,18 @@ def _curve(name: str, arguments: Sequence[Typed]) -> Typed:
         case "exp" if low is not None and high is not None and -100 <= low <= high <= 100:
             ends = exp_bounds(low, 64)[0], exp_bounds(high, 64)[1]
         case _:
-            return Typed(Call(name, (number.scalar,)), Real(finite=False))
-    return Typed(Call(name, (number.scalar,)), Real(*ends))
+            return Typed(Call(name, (number.scalar,)), Real(finite=False), held=True)
+    # All three are monotone, and engines compute them to a few units in the last place.
+    return Typed(Call(name, (number.scalar,)), Real(*ends), held=True)
 
 
 def _power(name: str, arguments: Sequence[Typed]) -> Typed:
     match arguments[1].scalar:
         case Literal(int(exponent)) if type(exponent) is int and 1 <= exponent <= 4:
-            product = arguments[0]
+            (number,) = _numbers(name.upper(), arguments[:1])
+            product = number
             for _ in range(exponent - 1):
-                product = _arithmetic("multiply", [product, arguments[0]])
+                product = _arithmetic("multiply", [product, number])
             kind = _number(product)
             if exponent % 2 == 0 and kind.low is not None:
                 product = replace(product, kind=between(kind, max(kind.low, 0), kind.high))
@@ -279,8 +294,8 @@ def _power(name: str, arguments: Sequence[Typed]) -> Typed:
 
 def _extreme(name: str, arguments: Sequence[Typed]) -> Typed:
     parts, kind = agree(name.upper(), _numbers(name, arguments))
-    # The result is one of the arguments (NULL ones are skipped), so the common interval is the best known.
-    return Typed(Call(name, tuple(part.scalar for part in parts)), kind)
+    # The result is one of the arguments (NULL ones are skipped), so it is in the common interval if they are.
+    return Typed(Call(name, tuple(part.scalar for part in parts)), kind, parts[0].held)
 
 
 def _clamp(name: str, arguments: Sequence[Typed]) -> Typed:
@@ -306,9 +321,10 @@ def _clamp(name: str, arguments: Sequence[Typed]) -> Typed:
     if number.held and kind.low is not None and kind.high is not None:
         own = Fraction(kind.low), Fraction(kind.high)
         bottom, top = min(max(bottom, own[0]), top), max(min(top, own[1]), bottom)
+    # A clamp is what makes an interval true.
     if isinstance(kind, Whole):
-        return Typed(call, Whole(int(bottom), int(top)))
-    return Typed(call, Real(bottom, top, kind.step if _on_grid(bottom, top, kind.step) else None))
+        return Typed(call, Whole(int(bottom), int(top)), held=True)
+    return Typed(call, Real(bottom, top, kind.step if _on_grid(bottom, top, kind.step) else None), held=True)
 
 
 def _on_grid(low: Fraction, high: Fraction, step: Fraction | None) -> bool:
@@ -317,7 +333,7 @@ def _on_grid(low: Fraction, high: Fraction, step: Fraction | None) -> bool:
 
 def _comparison(name: str, arguments: Sequence[Typed]) -> Typed:
     if name == "eq" and _identifiers(arguments):
-        return Typed(Call("eq", tuple(Call("to_text", (part.scalar,)) for part in arguments)), Truth())
+        return truth(Call("eq", tuple(Call("to_text", (part.scalar,)) for part in arguments)))
     parts, kind = agree(_SIGNS[name], arguments)
     if isinstance(kind, Opaque):
         if name not in ("eq", "ne"):
@@ -325,10 +341,10 @@ def _comparison(name: str, arguments: Sequence[Typed]) -> Typed:
                 _SIGNS[name], "an identifier of undeclared type has no order", "declare the column's type"
             )
         # Two such columns may be stored differently, so they are compared as text.
-        return Typed(Call(name, tuple(Call("to_text", (part.scalar,)) for part in parts)), Truth())
+        return truth(Call(name, tuple(Call("to_text", (part.scalar,)) for part in parts)))
     if name in ("lt", "le", "gt", "ge") and isinstance(kind, Truth):
         raise QueryError(_SIGNS[name], "booleans have no order", "compare them with = or use them directly")
-    return Typed(Call(name, tuple(part.scalar for part in parts)), Truth())
+    return truth(Call(name, tuple(part.scalar for part in parts)))
 
 
 def _identifiers(arguments: Sequence[Typed]) -> bool:
@@ -347,24 +363,23 @@ def _logic(name: str, arguments: Sequence[Typed]) -> Typed:
             raise QueryError(
                 name.upper(), f"needs conditions but got {word(argument.kind)}", "compare it with something"
             )
-    return Typed(Call(name, tuple(argument.scalar for argument in arguments)), Truth())
+    return truth(Call(name, tuple(argument.scalar for argument in arguments)))
 
 
 def _is_null(name: str, arguments: Sequence[Typed]) -> Typed:
-    return Typed(Call("is_null", (settle(arguments[0]).scalar,)), Truth())
+    return truth(Call("is_null", (settle(arguments[0]).scalar,)))
 
 
 def _coalesce(name: str, arguments: Sequence[Typed]) -> Typed:
     parts, kind = agree("COALESCE", arguments)
+    # The result is one of the arguments.
     return Typed(Call("coalesce", tuple(part.scalar for part in parts)), kind, parts[0].held)
 
 
 def _nullif(name: str, arguments: Sequence[Typed]) -> Typed:
     parts, _ = agree("NULLIF", arguments)
-    kind = settle(arguments[0]).kind
-    if isinstance(kind, Whole) and isinstance(arguments[1].kind, Real):
-        kind = as_real(kind)
-    return Typed(Call("nullif", tuple(part.scalar for part in parts)), kind, parts[0].held)
+    # The result is the first argument, as it was converted, or NULL.
+    return Typed(Call("nullif", tuple(part.scalar for part in parts)), parts[0].kind, parts[0].held)
 
 
 def _text(name: str, argument: Typed) -> Scalar:
@@ -388,10 +403,12 @@ def _change_text(name: str, arguments: Sequence[Typed]) -> Typed:
         after: tuple[str, ...] | None = tuple(sorted({changes[name](value) for value in values}))
     else:
         after = None
-    return Typed(Call(name, (_text(name, arguments[0]),)), Text(after))
+    # Declared values say nothing about what the cells hold; only where they are known does the result follow.
+    return Typed(Call(name, (_text(name, arguments[0]),)), Text(after), arguments[0].held)
 
 
 def _length(name: str, arguments: Sequence[Typed]) -> Typed:
+    # No length is negative.
     return Typed(Call("length", (_text(name, arguments[0]),)), Whole(0, None), held=True)
 
 
@@ -433,7 +450,7 @@ def _pattern(name: str, arguments: Sequence[Typed]) -> Typed:
                 _check_escape(str(arguments[1].scalar.value), escape)  # type: ignore[union-attr]
             case _:
                 raise QueryError("ESCAPE", "must be one character", "write LIKE '10!%' ESCAPE '!'")
-    return Typed(Call(name, (text, *(argument.scalar for argument in arguments[1:]))), Truth())
+    return truth(Call(name, (text, *(argument.scalar for argument in arguments[1:]))))
 
 
 def _check_escape(pattern: str, escape: str) -> None:
@@ -477,9 +494,8 @@ def _part(name: str, arguments: Sequence[Typed]) -> Typed:
             raise QueryError("EXTRACT", f"a date has no {unit}", "use a timestamp column")
         case "year", Day(date() as first, date() as last):
             low, high = first.year, last.year
-            return Typed(Call("part", (Literal(unit), moment.scalar)), Whole(low, high), moment.held)
-        case _:
-            return Typed(Call("part", (Literal(unit), moment.scalar)), Whole(low, high))
+    # Not held: dates that are computed or read from text may lie outside the calendar.
+    return Typed(Call("part", (Literal(unit), moment.scalar)), Whole(low, high))
 
 
 def _trunc(name: str, arguments: Sequence[Typed]) -> Typed:
@@ -489,6 +505,7 @@ def _trunc(name: str, arguments: Sequence[Typed]) -> Typed:
     match moment.kind:
         case Day(date() as low, date() as high):
             kind = Day(_floor_day(unit, low), high, unit in ("year", "quarter", "month"))
+    # Truncation is monotone and never goes up.
     return Typed(Call("trunc", (Literal(unit), moment.scalar)), kind, moment.held)
 
 
@@ -517,6 +534,7 @@ def _difference(name: str, arguments: Sequence[Typed]) -> Typed:
         "day": 366 * 10**4,
     }[unit]
     parts, _ = agree("DATE_DIFF", [first, second])
+    # Between dates inside the calendar only, so it is not held: text may be read as the year 5,000,000.
     return Typed(Call("difference", (Literal(unit), parts[0].scalar, parts[1].scalar)), Whole(-reach, reach))
 
 
@@ -541,28 +559,28 @@ def _cast(name: str, arguments: Sequence[Typed]) -> Typed:
                 return argument
             return _rounding("round", [argument])
         case "to_whole", Truth():
-            return Typed(Call("to_whole", (argument.scalar,)), Whole(0, 1))
+            # A condition is 0, 1 or NULL.
+            return Typed(Call("to_whole", (argument.scalar,)), Whole(0, 1), held=True)
         case "to_whole", Text():
             return Typed(Call("to_whole", (argument.scalar,)), Whole())
         case "to_real", Whole() | Real():
             return to_real(argument)
         case "to_real", Text():
-            return Typed(Call("to_real", (argument.scalar,)), Real(finite=False))
-        case "to_text", Text() | Whole() | Truth() | Day():
-            return Typed(
-                Call("to_text", (argument.scalar,)),
-                argument.kind if isinstance(argument.kind, Text) else Text(),
-            )
-        case "to_day", Day() | Moment() | Text():
-            return Typed(
-                Call("to_day", (argument.scalar,)),
-                argument.kind if isinstance(argument.kind, Day) else Day(),
-                argument.held,
-            )
+            # Nothing is said, so nothing can be wrong.
+            return Typed(Call("to_real", (argument.scalar,)), Real(finite=False), held=True)
+        # What is text or a date already stays as it is, and so does what is known about it.
+        case "to_text", Text() as kind:
+            return Typed(Call("to_text", (argument.scalar,)), kind, argument.held)
+        case "to_text", Whole() | Truth() | Day():
+            return Typed(Call("to_text", (argument.scalar,)), Text())
+        case "to_day", Day() as kind:
+            return Typed(Call("to_day", (argument.scalar,)), kind, argument.held)
+        case "to_day", Moment() | Text():
+            return Typed(Call("to_day", (argument.scalar,)), Day())
         case "to_moment", Day() | Moment() | Text():
             return Typed(Call("to_moment", (argument.scalar,)), Moment())
         case "to_truth", Truth() | Text():
-            return Typed(Call("to_truth", (argument.scalar,)), Truth())
+            return truth(Call("to_truth", (argument.scalar,)))
         case _, Nothing():
             return Typed(Call(name, (argument.scalar,)), _KINDS[name])
         case _:

@@ -2,8 +2,8 @@
 
 Intervals are inferred, never read from the data.  A `Whole` with both ends inside +-2**62 is computed in
 64-bit integers, which therefore cannot overflow; a `Real` is a double, whose arithmetic never raises.
-A `Typed` scalar says whether its interval is `held` by construction; where it is only declared, `hold`
-writes the clamp that makes it true.
+A `Typed` scalar says whether its interval is `held`, that is true by construction; where it is only declared,
+`hold` writes the clamp that makes it true.  Nothing is held unless a rule says why.
 """
 
 from dataclasses import dataclass, replace
@@ -93,11 +93,25 @@ Kind: TypeAlias = Whole | Real | Text | Truth | Day | Moment | Opaque | Nothing
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A resolved scalar with its kind; `held` says that the kind's interval is true by construction."""
+    """A resolved scalar with its kind; `held` says that what the kind tells is true whatever the data.
+
+    That is the interval of a number, the values of a text, the range of a date; NULL may always occur.  For a
+    `Real` it is true but for the rounding of doubles, so whole numbers made of one are not held.
+    """
 
     scalar: Scalar
     kind: Kind
-    held: bool = True
+    held: bool = False
+
+
+def known(value: Value) -> Typed:
+    """Return a constant of the question, which is all that its kind says."""
+    return Typed(Literal(value), of_literal(value), held=True)
+
+
+def truth(scalar: Scalar) -> Typed:
+    """Return a condition: by its type it is true, false or NULL."""
+    return Typed(scalar, Truth(), held=True)
 
 
 def word(kind: Kind) -> str:
@@ -127,11 +141,11 @@ def hold(typed: Typed) -> Typed:
         case Whole(int(low), int(high)) | Real(Fraction() as low, Fraction() as high) if not typed.held:
             kind = typed.kind if isinstance(typed.kind, Whole) else replace(typed.kind, finite=True)
             name = "clamp" if isinstance(kind, Whole) else "clamp_real"
-            return Typed(Call(name, (typed.scalar, Literal(low), Literal(high))), kind)
+            return Typed(Call(name, (typed.scalar, Literal(low), Literal(high))), kind, held=True)
         case Whole() | Real() if not typed.held:
-            return Typed(
-                typed.scalar, Whole() if isinstance(typed.kind, Whole) else Real(finite=typed.kind.finite)
-            )
+            # Nothing is said any more, which is true.
+            free = Whole() if isinstance(typed.kind, Whole) else Real(finite=typed.kind.finite)
+            return Typed(typed.scalar, free, held=True)
         case _:
             return typed
 

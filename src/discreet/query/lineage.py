@@ -32,7 +32,8 @@ from discreet.query.kind import (
     Whole,
     domain,
     hold,
-    of_literal,
+    known,
+    truth,
     word,
 )
 from discreet.query.plan import (
@@ -123,7 +124,7 @@ def _scan(scan: Scan, catalog: declared.Catalog, own: str) -> Lineage:
         Visible(
             scan.alias,
             column.name,
-            Typed(Column(own, column.name), column.kind, held=False),
+            Typed(Column(own, column.name), column.kind),
             column.nullable,
             table.name if column.auto else None,
         )
@@ -426,8 +427,8 @@ def _person_aggregate(aggregate: Aggregate, inner: Lineage) -> Typed:
     limit = inner.bound if inner.bound is not None else inner.rows
     if aggregate.argument is None:
         if aggregate.where is None:
-            return Typed(Call("count_rows", ()), Whole(0, limit), held=False)
-        argument = Typed(Literal(1), Whole(1, 1))
+            return Typed(Call("count_rows", ()), Whole(0, limit))
+        argument = known(1)
     else:
         argument = function.settle(resolve(aggregate.argument, inner, aggregate.function.upper()))
     if aggregate.where is not None:
@@ -436,7 +437,7 @@ def _person_aggregate(aggregate: Aggregate, inner: Lineage) -> Typed:
     match aggregate.function:
         case "count":
             name = "count_distinct" if aggregate.distinct else "count_values"
-            return Typed(Call(name, (argument.scalar,)), Whole(0, limit), held=False)
+            return Typed(Call(name, (argument.scalar,)), Whole(0, limit))
         case "min" | "max":
             if isinstance(argument.kind, Opaque):
                 raise QueryError(
@@ -444,6 +445,7 @@ def _person_aggregate(aggregate: Aggregate, inner: Lineage) -> Typed:
                     "an identifier of undeclared type has no order",
                     "declare its type",
                 )
+            # An extreme is one of the values.
             return Typed(Call(aggregate.function, (argument.scalar,)), argument.kind, argument.held)
         case "sum" | "avg":
             return _person_total(aggregate.function, argument, limit)
@@ -465,16 +467,14 @@ def _person_total(name: str, argument: Typed, limit: int | None) -> Typed:
         return Typed(
             Call("mean", (total, Call("count_values", (integer.scalar,)), Literal(Fraction(integer.scale)))),
             kind,
-            held=False,
         )
     ends = (None, None) if limit is None else (min(low, 0) * limit, max(high, 0) * limit)
     if integer.scale == 1 and isinstance(argument.kind, Whole):
-        return Typed(Call("to_whole", (total,)), Whole(*ends), held=False)
+        return Typed(Call("to_whole", (total,)), Whole(*ends))
     least, most = (None if end is None else Fraction(end, integer.scale) for end in ends)
     return Typed(
         Call("divide", (Call("to_real", (total,)), Literal(Fraction(integer.scale)))),
         Real(least, most),
-        held=False,
     )
 
 
@@ -482,7 +482,7 @@ def resolve(scalar: Scalar, scope: Lineage, clause: str) -> Typed:
     """Return a row-level scalar with its columns found, its kind inferred and every function made total."""
     match scalar:
         case Literal(value):
-            return Typed(scalar, of_literal(value))
+            return known(value)
         case Column():
             return find(scalar, scope).typed
         case Call(name, arguments):
@@ -529,13 +529,12 @@ def find(column: Column, scope: Lineage) -> Visible:
 def _case(conditions: list[Scalar], values: list[Typed]) -> Typed:
     parts, kind = function.agree("CASE", values)
     branches = tuple(zip(conditions, (part.scalar for part in parts[:-1]), strict=True))
+    # The value is that of a branch, and the joint kind contains them all.
     return Typed(Case(branches, parts[-1].scalar), kind, parts[0].held)
 
 
 def _among(argument: Typed, values: Sequence[Literal]) -> Typed:
-    parts, kind = function.agree(
-        "IN", [argument, *(Typed(value, of_literal(value.value)) for value in values)]
-    )
+    parts, kind = function.agree("IN", [argument, *(known(value.value) for value in values)])
     if isinstance(kind, Opaque | Nothing):
         raise QueryError("IN", "needs a column of declared type", "declare the column's type")
     constants = tuple(part.scalar for part in parts[1:] if isinstance(part.scalar, Literal))
@@ -543,7 +542,7 @@ def _among(argument: Typed, values: Sequence[Literal]) -> Typed:
         raise QueryError(
             "IN", f"cannot compare {word(argument.kind)} with these constants", "use constants of its type"
         )
-    return Typed(Among(parts[0].scalar, constants), Truth())
+    return truth(Among(parts[0].scalar, constants))
 
 
 def _truth(typed: Typed, clause: str) -> Scalar:
