@@ -86,7 +86,7 @@ def _privates(
     options: list[list[tuple[str, Value, Value]]] = []
     for parameter in checked.program.parameters:
         if isinstance(parameter.type, Query):
-            bound = constants.get("GS" + parameter.name, Fraction(1))
+            bound = constants.get(parameter.type.sensitivity, Fraction(1))
             options.append([(parameter.name, lambda d: Fraction(0), lambda d, b=bound: Fraction(b))])
         elif parameter.private:
             relation = _relation(checked, parameter)

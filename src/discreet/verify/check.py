@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import NoReturn, assert_never
 
 from discreet.errors import ProgramError
-from discreet.verify.parse import FUNCTIONS, parse_file
+from discreet.verify.cursor import FUNCTIONS
+from discreet.verify.parse import parse_file
 from discreet.verify.resolve import resolve
 from discreet.verify.shared import agrees, shared_variables
 from discreet.verify.syntax import (
     Append,
     Apply,
     Array,
+    Ask,
     Assign,
     Binary,
     Call,
@@ -27,6 +29,7 @@ from discreet.verify.syntax import (
     If,
     Items,
     Kind,
+    Length,
     Name,
     Number,
     Position,
@@ -37,6 +40,7 @@ from discreet.verify.syntax import (
     Sample,
     Scalar,
     Secret,
+    Size,
     Statement,
     Truth,
     Type,
@@ -194,12 +198,12 @@ class _Types:
                 self.fail(f"the list {name} cannot be copied", at)
             case Assign(target, value, at):
                 kind = self.scalar_or_none(value)
-                return None if kind is None else (target, Scalar(kind), at)
+                return None if kind is None else (target, self.typed(kind, value), at)
             case Append(target, value, at=at):
                 kind = self.scalar_or_none(value)
-                return None if kind is None else (target, Array(Scalar(kind)), at)
-            case Sample(target, law, at=at):
-                return target, Scalar(DRAWN[law]), at
+                return None if kind is None else (target, Array(self.typed(kind, value)), at)
+            case Sample(target, law, at=at, length=length):
+                return target, Scalar(DRAWN[law], length=length), at
             case Call(at=at):
                 self.fail("calls must be inlined first", at)
         return None
@@ -220,9 +224,30 @@ class _Types:
         kinds = {old.kind, new.kind}
         if kinds == {"int", "real"}:
             return Scalar("real")
+        if old.length != new.length:
+            self.fail(f"{name} has both {old.length} and {new.length} bits", at)
         if len(kinds) == 1:
-            return Scalar(old.kind)
+            return Scalar(old.kind, length=old.length)
         return self.fail(f"{name} is used both as {old.kind} and as {new.kind}", at)
+
+    def typed(self, kind: Kind, expression: Expr) -> Scalar:
+        return Scalar(kind, length=self.length(expression) if kind == "bits" else None)
+
+    def length(self, expression: Expr) -> Length | None:
+        """Return how many bits a bit string has; strings are only combined with strings of equal length."""
+        match expression:
+            case Name(name):
+                found = self.env.get(name)
+                return found.length if isinstance(found, Scalar) else None
+            case Element(array):
+                kind = self.env.get(array)
+                return kind.element.length if isinstance(kind, Array) else None
+            case Binary("xor", left, right, at) | Conditional(_, left, right, at):
+                first, second = self.length(left), self.length(right)
+                if first != second:
+                    self.fail(f"a string of {first} bits is combined with one of {second} bits", at)
+                return first
+        return None
 
     def scalar_or_none(self, expression: Expr) -> Kind | None:
         """Return the kind, or None while some variable inside has no type yet."""
@@ -276,6 +301,14 @@ class _Types:
                     self.fail(f"{array} is an output list; only input lists can be read", at)
                 self.expect(index, "int")
                 return found.element.kind
+            case Size(array, at=at):
+                if not isinstance(self.env.get(array), Array):
+                    self.fail(f"size is applied to a list, and {array} is not one", at)
+                return "int"
+            case Ask(query, data, at=at):
+                if not self.is_private_list(Name(data)):
+                    self.fail(f"{query} is applied to one private list: {query}(d)", at)
+                return "real"
             case Items(at=at):
                 self.fail("a list cannot be used here", at)
         assert_never(expression)
@@ -294,6 +327,8 @@ class _Types:
         if operator == "xor":
             if first != second or first not in ("bool", "bits"):
                 self.fail(f"xor needs two bit strings or two truth values, not {first} and {second}", at)
+            if first == "bits":
+                self.length(Binary("xor", left, right, at))
             return first
         if operator in ("=", "!=") and first == second == "bool":
             return "bool"
@@ -311,19 +346,10 @@ class _Types:
         return "real" if operator == "/" or "real" in (first, second) else "int"
 
     def apply(self, function: str, arguments: tuple[Expr, ...], at: Position) -> Kind:
-        if isinstance(self.env.get(function), Query):
-            if len(arguments) != 1 or not self.is_private_list(arguments[0]):
-                self.fail(f"{function} is applied to one private list: {function}(d)", at)
-            return "real"
         if function not in FUNCTIONS:
-            self.fail(f"unknown function {function!r}; there are {', '.join(FUNCTIONS)}", at)
+            self.fail(f"{function} cannot be used here", at)
         if len(arguments) != FUNCTIONS[function]:
             self.fail(f"{function} takes {FUNCTIONS[function]} argument(s), got {len(arguments)}", at)
-        if function == "size":
-            argument = arguments[0]
-            if not isinstance(argument, Name) or not isinstance(self.env.get(argument.name), Array):
-                self.fail("size is applied to a list", at)
-            return "int"
         kinds = [self.numeric(self.scalar(a), a) for a in arguments]
         return "real" if function == "exp" or "real" in kinds else "int"
 

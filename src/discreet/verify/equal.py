@@ -19,6 +19,7 @@ from discreet.verify.discharge import solver
 from discreet.verify.integrate import add, multiply
 from discreet.verify.neighbours import Inputs
 from discreet.verify.syntax import (
+    Ask,
     Assign,
     Element,
     Expr,
@@ -29,7 +30,9 @@ from discreet.verify.syntax import (
     Return,
     Sample,
     Scalar,
+    Size,
     Statement,
+    show,
 )
 from discreet.verify.term import Reader, Term, UnsupportedError, cast, choose, real, symbol
 
@@ -76,12 +79,12 @@ class _Trace:
             return self.inputs.element(node.array, index, 1, shared=True)
 
         def apply(call: Any) -> Term:
-            match call.arguments:
-                case (Name(argument),) if call.function == "size":
-                    return self.inputs.size(argument, 1)
-                case (Name(argument),) if f"GS{call.function}" in self.checked.types:
-                    return self.inputs.query(call.function, argument, 1)
-            raise UnsupportedError(f"{call.function} cannot be compared")
+            match call:
+                case Size(array):
+                    return self.inputs.size(array, 1)
+                case Ask(query, data):
+                    return self.inputs.query(query, data, 1)
+            raise UnsupportedError(f"{show(call)} cannot be compared")
 
         def no_remainder(kind: str, left: Term, right: Term) -> Term:
             return left % right

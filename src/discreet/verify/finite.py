@@ -23,7 +23,6 @@ from discreet.verify.integrate import UNIT, Number, TooHardError, add, multiply,
 from discreet.verify.positive import negative_beyond_one
 from discreet.verify.run import Exact, Run, Value
 from discreet.verify.syntax import (
-    Apply,
     Array,
     Binary,
     Epsilon,
@@ -35,6 +34,7 @@ from discreet.verify.syntax import (
     Sample,
     Scalar,
     Secret,
+    Size,
     statements,
 )
 from discreet.verify.syntax import Number as Literal
@@ -245,7 +245,7 @@ def fixed(checked: Checked, name: str) -> Fraction | int | None:
 
 def _is_equation(condition: Expr) -> bool:
     match condition:
-        case Binary("=", Name() | Apply("size"), Literal()):
+        case Binary("=", Name() | Size(), Literal()):
             return True
         case Binary(">" | ">=", Name("eps"), Literal(value)):
             return value == 0
@@ -286,7 +286,7 @@ def _inputs(checked: Checked, publics: Mapping[str, Value]) -> Iterator[dict[str
             continue
         match parameter.type:
             case Array(element):
-                size = _fixed(checked, Apply("size", (Name(parameter.name),)))
+                size = _fixed(checked, Size(parameter.name))
                 if size is None:
                     raise NotFiniteError(
                         f"fix the length of the list by `requires size({parameter.name}) = ...`"

@@ -8,11 +8,16 @@ from discreet.verify.syntax import Position
 
 _WORDS = re.compile(
     r"(?P<space>[ \t]+)|(?P<comment>#[^\n]*)|(?P<newline>\n)"
-    r"|(?P<number>\d+\.\d+|\d+)|(?P<name>[A-Za-z_][A-Za-z_0-9']*)"
+    r"|(?P<foreign>(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)[eE][-+]?[0-9]+|\.[0-9]+"
+    r"|\*\*|[-+*/]=|\+\+(?=[ ]*(?:\n|;))|~)"
+    r"|(?P<number>[0-9]+\.[0-9]+|[0-9]+)|(?P<name>[A-Za-z_][A-Za-z_0-9']*)"
     r"|(?P<symbol>:=|\+\+|->|<=|>=|!=|<>|==|&&|\|\||\.\.|[-+*/%^()\[\]{},;:$<>=!])"
 )
 _SYNONYMS = {"==": "=", "<>": "!=", "&&": "and", "||": "or", "%": "mod", "!": "not"}
 LONGEST = 200_000
+"""Characters of a program."""
+DIGITS = 60
+"""Digits of one number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +29,29 @@ class Token:
     at: Position
 
 
+def _advice(word: str) -> str:
+    """Return what to write instead of a spelling of other languages."""
+    if word == "**":
+        return "there is no `**`: write a product, x * x"
+    if word == "++":
+        return "there is no `++` of a single variable: write i := i + 1"
+    if word == "~":
+        return "a draw is written x := $ Laplace(b)"
+    if word.endswith("="):
+        return f"there is no `{word}`: write x := x {word[0]} 1"
+    if "e" in word.lower():
+        return f"write {word} as a fraction or a decimal number, such as 1/1000 or 0.001"
+    return f"write 0{word}"
+
+
 def tokens(text: str) -> list[Token]:
     """Split a text into words and layout marks."""
     if len(text) > LONGEST:
         raise ProgramError(f"the program is longer than {LONGEST} characters", 1, 1)
-    text = text.replace("\r\n", "\n").expandtabs(4) + "\n"
+    broken = re.search("[\ud800-\udfff]", text)
+    if broken is not None:
+        raise ProgramError("the text contains half a character", text.count("\n", 0, broken.start()) + 1, 1)
+    text = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4) + "\n"
     found: list[Token] = []
     offset, line, start, depth = 0, 1, 0, 0
     while offset < len(text):
@@ -38,6 +61,10 @@ def tokens(text: str) -> list[Token]:
             raise ProgramError(f"unexpected character {text[offset]!r}", at.line, at.column)
         kind, word = str(match.lastgroup), match.group()
         offset = match.end()
+        if kind == "foreign":
+            raise ProgramError(_advice(word), at.line, at.column)
+        if kind == "number" and len(word) > DIGITS:
+            raise ProgramError(f"a number has at most {DIGITS} digits", at.line, at.column)
         if kind == "newline":
             line, start = line + 1, offset
             if depth == 0 and found and found[-1].kind != "newline":

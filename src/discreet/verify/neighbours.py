@@ -17,7 +17,19 @@ from typing import Literal, NoReturn
 import z3
 
 from discreet.verify.check import Checked
-from discreet.verify.syntax import Apply, Array, Element, Expr, Name, Neighbours, Position, Query, Scalar
+from discreet.verify.syntax import (
+    Apply,
+    Array,
+    Ask,
+    Element,
+    Expr,
+    Neighbours,
+    Position,
+    Query,
+    Scalar,
+    Size,
+    show,
+)
 from discreet.verify.term import Reader, Term, UnsupportedError, cast, constants, number, real, symbol
 
 Direction = Literal["both", "up", "down", "remove", "add"]
@@ -68,11 +80,10 @@ class Inputs:
                     self.facts.append(self.size(parameter.name, 1) >= 0)
                     self.facts.append(self.size(parameter.name, 2) >= 0)
                 case Query():
-                    self.facts.append(self.public("GS" + parameter.name) > 0)
+                    pass
                 case Scalar():
                     if not parameter.private:
                         self._public_facts(parameter.name, parameter.type)
-        self.facts.append(self.public("eps") > 0)
         for condition in program.requires:
             self.facts.append(self.header(condition))
         for parameter in program.parameters:
@@ -140,10 +151,10 @@ class Inputs:
     def header(self, expression: Expr) -> Term:
         """Return a term for an expression of the header."""
 
-        def apply(call: Apply) -> Term:
-            if call.function == "size" and isinstance(call.arguments[0], Name):
-                return self.size(call.arguments[0].name, 1)
-            raise UnsupportedError(f"{call.function} cannot be used in the header")
+        def apply(call: Apply | Size | Ask) -> Term:
+            if isinstance(call, Size):
+                return self.size(call.array, 1)
+            raise UnsupportedError(f"{show(call)} cannot be used in the header")
 
         def no_element(element: Element, _: Term) -> Term:
             raise UnsupportedError(f"{element.array} cannot be read in the header")
@@ -281,7 +292,10 @@ class Inputs:
         first, second = z3.Real(f"{name}{{1}}"), z3.Real(f"{name}{{2}}")
         if name not in self.scalars:
             self.scalars[name] = first, second
-            bound = self.public("GS" + function)
+            parameter = self.checked.program.parameter(function)
+            if parameter is None or not isinstance(parameter.type, Query):
+                raise UnsupportedError(f"{function} is not a query")
+            bound = self.public(parameter.type.sensitivity)
             self.facts += [second - first <= bound, first - second <= bound]
         return self.scalars[name][side - 1]
 

@@ -218,7 +218,7 @@ def _gaussian(checked: Checked, draws: list[Sample]) -> Iterator[dict[int, Expr]
         if not parameter.private and parameter.type == Scalar("real") and parameter.name != "eps":
             bounds.append(Name(parameter.name))
         if isinstance(parameter.type, Query):
-            bounds.append(Name("GS" + parameter.name))
+            bounds.append(Name(parameter.type.sensitivity))
     for choice in cartesian(bounds, repeat=len(draws)):
         yield {s.site: bound for s, bound in zip(draws, choice, strict=True)}
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.verify.syntax import Apply, Binary, Expr, Name, Number, Unary
+from discreet.verify.syntax import Binary, Expr, Name, Number, Size, Unary
 
 Monomial = tuple[tuple[str, int], ...]
 """Names with positive powers, sorted by name."""
@@ -78,7 +78,7 @@ def ratio(expression: Expr) -> Ratio:
             return Ratio(constant(value), ONE)
         case Name(name):
             return Ratio(variable(name), ONE)
-        case Apply("size", (Name(name),)):
+        case Size(name):
             return Ratio(variable(f"size({name})"), ONE)
         case Unary("-", operand):
             inner = ratio(operand)

@@ -14,7 +14,7 @@ import z3
 from discreet.verify.check import Checked
 from discreet.verify.neighbours import Inputs
 from discreet.verify.obligation import State
-from discreet.verify.syntax import Apply, Element, Expr, Name, Number
+from discreet.verify.syntax import Apply, Ask, Element, Expr, Name, Number, Size, show
 from discreet.verify.term import Reader, Term, UnsupportedError
 
 
@@ -67,12 +67,12 @@ class Reading:
             )
         return self.inputs.element(node.array, self.walking[node.index.name], side, shared=True)
 
-    def _apply(self, call: Apply, side: int) -> Term:
-        match call.arguments:
-            case (Name(name),) if call.function == "size":
-                return self.inputs.size(name, side)
-            case (Name(name),) if f"GS{call.function}" in self.checked.types:
-                return self.inputs.query(call.function, name, side)
+    def _apply(self, call: Apply | Size | Ask, side: int) -> Term:
+        match call:
+            case Size(array):
+                return self.inputs.size(array, side)
+            case Ask(query, data):
+                return self.inputs.query(query, data, side)
         raise UnsupportedError(
             f"line {call.at.line}, column {call.at.column}: {call.function} cannot be used in a proof here"
         )
@@ -104,7 +104,7 @@ class Reading:
                 raise UnsupportedError("a move may only read lists at public positions, in a given run")
             return self.inputs.element(node.array, index, node.side, shared=True)
 
-        def apply(call: Apply) -> Term:
+        def apply(call: Apply | Size | Ask) -> Term:
             match call:
                 case Apply("tag" | "value" as ghost, (Name(target),)) if (
                     target in self.checked.returned_lists and target in state.length
@@ -112,12 +112,11 @@ class Reading:
                     return self.ghost(ghost, target, state.length[target])
                 case Apply("result", (Number(which),)):
                     return z3.Int(f"result({int(which)})")
-                case Apply("size"):
-                    return self._apply(call, 1)
-                case Apply(function) if function.endswith(("{1}", "{2}")):
-                    inner = Apply(function[:-3], call.arguments, call.at)
-                    return self._apply(inner, int(function[-2]))
-            raise UnsupportedError(f"{call.function} cannot be used in a move")
+                case Size(side=side):
+                    return self._apply(call, side or 1)
+                case Ask(side=1 | 2 as side):
+                    return self._apply(call, side)
+            raise UnsupportedError(f"{show(call)} cannot be used in a move")
 
         # Z3 gives a division by zero some value, the same in every place: a total function, which is all that
         # a move has to be.

@@ -1,210 +1,330 @@
-"""From the procedures of a file to one closed program: calls inlined, sites numbered, constants propagated.
+"""From the procedures of a file to one closed program in which every name means one thing.
 
-A call `x := P(a, b)` is replaced by P's body with fresh local names, so that privacy composes by being proved
-again for the whole, never by trusting P's own claim.
+Scope.  A procedure knows its parameters, its variables, the constants that only its header mentions, `eps`,
+for each query parameter f the constant GSf that bounds its sensitivity, and the procedures before it.  What
+is declared inside hides a procedure of the same name; the words of the language cannot be declared at all.
+
+A call `x := P(a, b)` is replaced by P's body with fresh names for everything that is P's own, so that nothing
+of the caller is captured and privacy composes by being proved again for the whole, never by trusting P's own
+claim: what P assumes and ensures is checked when P itself is verified.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import count
-from typing import assert_never
+from typing import NoReturn
 
 from discreet.errors import ProgramError
+from discreet.verify.cursor import FUNCTIONS, LAWS
+from discreet.verify.expression import TALLEST, height
+from discreet.verify.substitute import mapped, substitute, substitute_block
 from discreet.verify.syntax import (
     Append,
+    Apply,
     Array,
+    Ask,
     Assign,
+    Binary,
     Call,
+    Epsilon,
     Expr,
     If,
+    Items,
     Name,
+    Number,
     Parameter,
     Position,
     Program,
     Query,
     Return,
+    Rho,
     Sample,
     Scalar,
     Statement,
+    Truth,
     While,
     assigned,
     expressions,
     names,
     statements,
     subexpressions,
-    substitute,
 )
+
+LARGEST = 2000
+"""Statements of a program after inlining."""
+EPSILON = "eps"
+"""The constant that every program knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """A procedure whose names are resolved; `given` are the parameters that a call must provide."""
+
+    program: Program
+    given: tuple[Parameter, ...]
+
+
+Earlier = dict[str, Closed]
 
 
 def resolve(procedures: tuple[Program, ...]) -> Program:
     """Return the last procedure of a file as one closed program."""
     done: Earlier = {}
     for procedure in procedures:
-        done[procedure.name] = _close(procedure, done), len(procedure.parameters)
-    return _number(propagate(done[procedures[-1].name][0]))
+        done[procedure.name] = _close(procedure, done)
+    return _number(propagate(done[procedures[-1].name].program))
 
 
-Earlier = dict[str, tuple[Program, int]]
-"""The closed procedures read so far, each with the number of parameters that a call must give."""
+def _error(message: str, at: Position) -> NoReturn:
+    raise ProgramError(message, at.line, at.column)
 
 
-def _close(program: Program, earlier: Earlier) -> Program:
-    program = _declare(program)
-    taken = {p.name for p in program.parameters} | assigned(program.body)
-    return replace(program, body=_inline(program.body, earlier, taken, count(1)))
+def _close(program: Program, earlier: Earlier) -> Closed:
+    for statement in statements(program.body):
+        target = getattr(statement, "target", "")
+        if program.parameter(target) is not None:
+            _error(f"{target} is a parameter and cannot be assigned", statement.at)
+    given = tuple(_with_sensitivity(p) for p in program.parameters)
+    scope = _Scope(replace(program, parameters=given), earlier)
+    body = scope.block(program.body)
+    header = tuple(scope.expression(e) for e in header_expressions(program))
+    closed = replace(scope.program, body=body)
+    closed = _declare(closed, header, {c.procedure: earlier[c.procedure] for c in _calls(body)})
+    taken = {p.name for p in closed.parameters} | assigned(body) | set(earlier)
+    inlined = _inline(body, closed, earlier, taken, count(1))
+    if sum(1 for _ in statements(inlined)) > LARGEST:
+        _error(f"with its calls written out, {program.name} has more than {LARGEST} statements", program.at)
+    return Closed(replace(closed, body=inlined), given)
 
 
-def _declare(program: Program) -> Program:
-    """Add eps, the sensitivities of function parameters, and the constants that only the header mentions."""
-    known = {p.name for p in program.parameters}
-    header: list[Expr] = list(program.requires)
+def _with_sensitivity(parameter: Parameter) -> Parameter:
+    if isinstance(parameter.type, Query):
+        return replace(parameter, type=Query(f"GS{parameter.name}"))
+    return parameter
+
+
+def header_expressions(program: Program) -> tuple[Expr, ...]:
+    """Return every expression that the header of a procedure contains."""
+    found = list(program.requires)
     for relation in program.neighbours:
-        header += [e for e in (relation.bound, relation.low, relation.high) if e is not None]
-    claim = program.claim
-    header += [e for e in (getattr(claim, f, None) for f in ("epsilon", "delta", "rho")) if e is not None]
-    wanted = {"eps": program.at}
+        found += [e for e in (relation.bound, relation.low, relation.high) if e is not None]
+    match program.claim:
+        case Epsilon(epsilon, delta):
+            found += [epsilon] if delta is None else [epsilon, delta]
+        case Rho(rho):
+            found.append(rho)
+        case _:
+            pass
+    return tuple(found)
+
+
+def _calls(block: tuple[Statement, ...]) -> list[Call]:
+    return [s for s in statements(block) if isinstance(s, Call)]
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What the names of one procedure stand for."""
+
+    program: Program
+    earlier: Earlier
+
+    def block(self, block: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        return tuple(self.statement(s) for s in block)
+
+    def statement(self, statement: Statement) -> Statement:
+        match statement:
+            case Assign(target, Apply(function, arguments), at) if self.is_procedure(function):
+                return Call(target, function, tuple(self.expression(a) for a in arguments), at)
+            case Assign(target, value, at):
+                return Assign(target, self.expression(value), at)
+            case Append(target, value, tag, at):
+                return Append(target, self.expression(value), tag, at)
+            case Sample(_, _, arguments):
+                return replace(statement, arguments=tuple(self.expression(a) for a in arguments))
+            case If(condition, positive, negative, at):
+                return If(self.expression(condition), self.block(positive), self.block(negative), at)
+            case While(condition, body, loop, at):
+                return While(self.expression(condition), self.block(body), loop, at)
+            case Return(values, at):
+                return Return(tuple(self.expression(v) for v in values), at)
+            case Call():
+                return statement
+
+    def is_procedure(self, name: str) -> bool:
+        hidden = self.program.parameter(name) is not None or name in assigned(self.program.body)
+        return name in self.earlier and not hidden
+
+    def expression(self, expression: Expr) -> Expr:
+        """Return an expression whose applications are built-in functions or queries."""
+        applied = [part for part in subexpressions(expression) if isinstance(part, Apply)]
+        for part in applied:
+            if part.function not in FUNCTIONS:
+                self.query(part)
+        return _with_queries(expression) if applied else expression
+
+    def query(self, call: Apply) -> None:
+        name, at = call.function, call.at
+        parameter = self.program.parameter(name)
+        if parameter is not None and isinstance(parameter.type, Query):
+            if len(call.arguments) != 1 or not isinstance(call.arguments[0], Name):
+                _error(f"{name} is applied to one private list: {name}(d)", at)
+        elif parameter is not None or name in assigned(self.program.body):
+            _error(f"{name} is not a function", at)
+        elif name in self.earlier:
+            _error(f"call {name} on a line of its own: x := {name}(...)", at)
+        else:
+            known = ", ".join(("size", *FUNCTIONS))
+            _error(f"unknown function {name!r}; there are {known}", at)
+
+
+def _with_queries(expression: Expr) -> Expr:
+    match expression:
+        case Apply(function, (Name(data),), at) if function not in FUNCTIONS:
+            return Ask(function, data, 0, at)
+        case _:
+            return mapped(expression, _with_queries)
+
+
+def _declare(program: Program, header: tuple[Expr, ...], called: Earlier) -> Program:
+    """Add the constants that are not parameters: eps, sensitivities, those of the header and of calls."""
+    own, local = {p.name for p in program.parameters}, assigned(program.body)
     for parameter in program.parameters:
-        if isinstance(parameter.type, Query):
-            wanted["GS" + parameter.name] = parameter.at
+        if isinstance(parameter.type, Query) and parameter.type.sensitivity in own | local:
+            name = parameter.type.sensitivity
+            _error(
+                f"{name} already means the sensitivity of {parameter.name}; choose another name", parameter.at
+            )
+    wanted: dict[str, Position] = {}
     for expression in header:
         for part in subexpressions(expression):
             if isinstance(part, Name):
                 wanted.setdefault(part.name, part.at)
-    for name in assigned(program.body) & wanted.keys():
-        if name not in known and any(name in names(e) for e in header):
-            raise _error(f"{name} is a constant of the header and cannot be assigned", wanted[name])
-    extra = tuple(
-        Parameter(name, Scalar("real"), False, at)
-        for name, at in wanted.items()
-        if name not in known and name not in assigned(program.body)
-    )
-    return replace(program, parameters=program.parameters + extra)
+    for name, at in wanted.items():
+        if name in local - own:
+            _error(f"{name} is a constant of the header and cannot be assigned", at)
+        if name in LAWS or name in FUNCTIONS:
+            _error(f"{name} is built into the language; choose another name", at)
+    if EPSILON not in local:
+        wanted.setdefault(EPSILON, program.at)
+    sensitivities = {p.type.sensitivity: p.at for p in program.parameters if isinstance(p.type, Query)}
+    wanted |= sensitivities
+    for name, closed in called.items():
+        for constant in _constants(closed):
+            if constant in own | local:
+                text = f"{name} uses the constant {constant}, which means something else here"
+                _error(f"{text}; make it a parameter of {name}", program.at)
+            wanted.setdefault(constant, program.at)
+    extra = tuple(Parameter(n, Scalar("real"), False, at) for n, at in wanted.items() if n not in own)
+    positive = [n for n in (EPSILON, *sensitivities) if n in wanted and n not in own]
+    zero = Number(Fraction(0))
+    assumed = tuple(Binary(">", Name(n), zero, program.at) for n in positive)
+    return replace(program, parameters=program.parameters + extra, requires=program.requires + assumed)
 
 
-def _error(message: str, at: Position) -> ProgramError:
-    return ProgramError(message, at.line, at.column)
+def _constants(closed: Closed) -> list[str]:
+    """Return the constants that the body of a procedure uses without being given them."""
+    used = {n for s in statements(closed.program.body) for e in expressions(s) for n in names(e)}
+    given = {p.name for p in closed.given}
+    bound = {p.type.sensitivity for p in closed.given if isinstance(p.type, Query)}
+    return [p.name for p in closed.program.parameters if p.name in used - given - bound]
 
 
 def _inline(
-    block: tuple[Statement, ...], earlier: Earlier, taken: set[str], serial: Iterator[int]
+    block: tuple[Statement, ...], caller: Program, earlier: Earlier, taken: set[str], serial: Iterator[int]
 ) -> tuple[Statement, ...]:
     result: list[Statement] = []
     for statement in block:
         match statement:
             case Call():
-                result += _expand(statement, earlier, taken, serial)
+                result += _expand(statement, earlier[statement.procedure], caller, taken, next(serial))
             case If(condition, positive, negative, at):
-                inner = (_inline(part, earlier, taken, serial) for part in (positive, negative))
-                result.append(If(condition, next(inner), next(inner), at))
+                first = _inline(positive, caller, earlier, taken, serial)
+                result.append(If(condition, first, _inline(negative, caller, earlier, taken, serial), at))
             case While(condition, body, loop, at):
-                result.append(While(condition, _inline(body, earlier, taken, serial), loop, at))
+                result.append(While(condition, _inline(body, caller, earlier, taken, serial), loop, at))
             case _:
                 result.append(statement)
+        if len(result) > LARGEST:
+            _error(f"with its calls written out, this block has more than {LARGEST} statements", statement.at)
     return tuple(result)
 
 
-def _expand(call: Call, earlier: Earlier, taken: set[str], serial: Iterator[int]) -> tuple[Statement, ...]:
-    callee, arity = earlier[call.procedure]
-    explicit = callee.parameters[:arity]
-    if len(explicit) != len(call.arguments):
-        raise _error(f"{call.procedure} takes {len(explicit)} arguments, got {len(call.arguments)}", call.at)
-    returned = callee.body[-1] if callee.body else None
+def _expand(
+    call: Call, callee: Closed, caller: Program, taken: set[str], number: int
+) -> tuple[Statement, ...]:
+    if len(callee.given) != len(call.arguments):
+        _error(f"{call.procedure} takes {len(callee.given)} arguments, got {len(call.arguments)}", call.at)
+    body = callee.program.body
+    returned = body[-1] if body else None
     if not isinstance(returned, Return) or len(returned.values) != 1:
-        raise _error(f"{call.procedure} cannot be called: it must return exactly one value", call.at)
-    number = next(serial)
-    locals_ = assigned(callee.body)
-    mapping: dict[str, Expr] = {}
-    for name in sorted(locals_):
-        fresh = f"{name}'{number}"
-        while fresh in taken:
-            fresh += "'"
-        taken.add(fresh)
-        mapping[name] = Name(fresh)
+        _error(f"{call.procedure} cannot be called: it must return exactly one value", call.at)
+
+    def fresh(name: str) -> str:
+        found = f"{name}'{number}"
+        while found in taken:
+            found += "'"
+        taken.add(found)
+        return found
+
+    mapping: dict[str, Expr] = {name: Name(fresh(name)) for name in sorted(assigned(body))}
     before: list[Statement] = []
-    for parameter, argument in zip(explicit, call.arguments, strict=True):
-        if isinstance(parameter.type, Array | Query):
-            if not isinstance(argument, Name):
-                raise _error(f"{parameter.name} of {call.procedure} must be given as a name", call.at)
-            mapping[parameter.name] = argument
-            if isinstance(parameter.type, Query):
-                mapping["GS" + parameter.name] = Name("GS" + argument.name, at=argument.at)
-        else:
-            fresh = f"{parameter.name}'{number}"
-            while fresh in taken:
-                fresh += "'"
-            taken.add(fresh)
-            mapping[parameter.name] = Name(fresh)
-            before.append(Assign(fresh, argument, call.at))
+    for parameter, argument in zip(callee.given, call.arguments, strict=True):
+        match parameter.type:
+            case Scalar():
+                own = fresh(parameter.name)
+                mapping[parameter.name] = Name(own)
+                before.append(Assign(own, argument, call.at))
+            case Array() | Query():
+                given = caller.parameter(argument.name) if isinstance(argument, Name) else None
+                if given is None or type(given.type) is not type(parameter.type):
+                    what = "an input list" if isinstance(parameter.type, Array) else "a query"
+                    _error(f"{parameter.name} of {call.procedure} must be {what}, given by its name", call.at)
+                mapping[parameter.name] = Name(given.name, at=call.at)
+                if isinstance(parameter.type, Query) and isinstance(given.type, Query):
+                    mapping[parameter.type.sensitivity] = Name(given.type.sensitivity, at=call.at)
     value = returned.values[0]
-    tail: list[Statement] = []
-    if isinstance(value, Name) and any(
-        isinstance(s, Append) and s.target == value.name for s in statements(callee.body)
-    ):
+    grows = {s.target for s in statements(body) if isinstance(s, Append)}
+    if isinstance(value, Name) and value.name in grows:
         mapping[value.name] = Name(call.target)
-    else:
-        tail.append(Assign(call.target, substitute(value, mapping), call.at))
-    return (*before, *_rename(callee.body[:-1], mapping), *tail)
-
-
-def _new(name: str, mapping: dict[str, Expr]) -> str:
-    other = mapping.get(name)
-    return other.name if isinstance(other, Name) else name
-
-
-def _rename(block: tuple[Statement, ...], mapping: dict[str, Expr]) -> tuple[Statement, ...]:
-    result: list[Statement] = []
-    for statement in block:
-        match statement:
-            case Assign(target, value, at):
-                result.append(Assign(_new(target, mapping), substitute(value, mapping), at))
-            case Append(target, value, tag, at):
-                result.append(Append(_new(target, mapping), substitute(value, mapping), tag, at))
-            case Sample(target, law, arguments, site, at):
-                new = tuple(substitute(a, mapping) for a in arguments)
-                result.append(Sample(_new(target, mapping), law, new, site, at))
-            case If(condition, positive, negative, at):
-                parts = _rename(positive, mapping), _rename(negative, mapping)
-                result.append(If(substitute(condition, mapping), *parts, at))
-            case While(condition, body, loop, at):
-                result.append(While(substitute(condition, mapping), _rename(body, mapping), loop, at))
-            case Return(values, at):
-                result.append(Return(tuple(substitute(v, mapping) for v in values), at))
-            case Call():
-                raise _error("calls are inlined from the inside out", statement.at)
-            case _:
-                assert_never(statement)
-    return tuple(result)
+        return (*before, *substitute_block(body[:-1], mapping))
+    last = Assign(call.target, substitute(value, mapping), call.at)
+    return (*before, *substitute_block(body[:-1], mapping), last)
 
 
 def propagate(program: Program) -> Program:
     """Replace variables that are set once, at the top, to an expression over public constants.
 
-    After this, a scale written `b := 2 / eps` and one written in place are the same scale.
+    After this, a scale written `b := 2 / eps` and one written in place are the same scale.  The assignment
+    stays: its value may not exist, or have the wrong type, which must not be forgotten.
     """
     publics = {p.name for p in program.parameters if not p.private and isinstance(p.type, Scalar)}
-    changed = {s.target: 0 for s in statements(program.body) if isinstance(s, Assign | Sample | Append)}
+    changed: dict[str, int] = {}
     for statement in statements(program.body):
         if isinstance(statement, Assign | Sample | Append):
-            changed[statement.target] += 1
+            changed[statement.target] = changed.get(statement.target, 0) + 1
     rigid = publics - changed.keys()
-    body: list[Statement] = []
+    kept: list[Statement] = []
     mapping: dict[str, Expr] = {}
     used: set[str] = set()
     for statement in program.body:
         match statement:
             case Assign(target, value) if (
                 changed[target] == 1
-                and target not in publics
                 and target not in used
-                and names(substitute(value, mapping)) <= rigid
-                and names(value)
+                and not isinstance(value, Items | Truth)
+                and names(final := substitute(value, mapping)) <= rigid
+                and height(final) <= TALLEST
+                and sum(1 for _ in subexpressions(final)) <= TALLEST
             ):
-                mapping[target] = substitute(value, mapping)
+                mapping[target] = final
+                kept.append(replace(statement, value=final))
             case _:
-                body.append(statement)
+                kept += substitute_block((statement,), mapping)
                 for inner in statements((statement,)):
-                    used |= set().union(*(names(e) for e in expressions(inner)))
-    return replace(program, body=_rename(tuple(body), mapping)) if mapping else program
+                    used |= {name for e in expressions(inner) for name in names(e)}
+    return replace(program, body=tuple(kept))
 
 
 def _number(program: Program) -> Program:

@@ -26,6 +26,7 @@ from discreet.verify.syntax import (
     Append,
     Apply,
     Array,
+    Ask,
     Assign,
     Binary,
     Call,
@@ -40,6 +41,7 @@ from discreet.verify.syntax import (
     Return,
     Sample,
     Scalar,
+    Size,
     Statement,
     Truth,
     Unary,
@@ -211,6 +213,10 @@ class Run:
                 if not 0 <= place < len(items):
                     self._fail(f"{array} is read outside its bounds", expression)
                 return items[place]
+            case Size(array):
+                return len(self.values[array])
+            case Ask(query, data):
+                return self.values[query](self.values[data])
             case Items():
                 return []
         assert_never(expression)
@@ -244,10 +250,6 @@ class Run:
         return self.machine.compare(operator, first, second)
 
     def _apply(self, function: str, arguments: tuple[Expr, ...]) -> Value:
-        if function == "size":
-            return len(self.value(arguments[0]))
-        if function not in ("abs", "exp", "min", "max"):
-            return self.values[function](self.value(arguments[0]))
         values = [self.value(a) for a in arguments]
         match function:
             case "abs":

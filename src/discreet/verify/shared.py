@@ -6,7 +6,7 @@ computed from public values only, and never under a branch that the two runs may
 
 from discreet.verify.syntax import (
     Append,
-    Apply,
+    Ask,
     Assign,
     Element,
     Expr,
@@ -15,14 +15,13 @@ from discreet.verify.syntax import (
     Name,
     Number,
     Program,
-    Query,
     Sample,
+    Size,
     Statement,
     Truth,
     While,
     assigned,
     children,
-    names,
     statements,
     subexpressions,
 )
@@ -42,10 +41,10 @@ def agrees(expression: Expr, shared: frozenset[str], program: Program) -> bool:
         case Name(name):
             parameter = program.parameter(name)
             return name in shared if parameter is None else not parameter.private
-        case Apply("size", (Name(name),)):
+        case Size(name):
             relation = next((r for r in program.neighbours if r.name == name), None)
             return program.parameter(name) is not None and (relation is None or relation.kind != "add-remove")
-        case Apply(function) if isinstance(getattr(program.parameter(function), "type", None), Query):
+        case Ask():
             return False
         case Element(array, index):
             parameter = program.parameter(array)
@@ -89,7 +88,4 @@ def shared_variables(program: Program) -> frozenset[str]:
 def is_one_sided(loop: While, program: Program) -> bool:
     """Return whether a loop walks over a list of which the two runs have different lengths."""
     unequal = {r.name for r in program.neighbours if r.kind == "add-remove"}
-    return any(
-        isinstance(part, Apply) and part.function == "size" and names(part) & unequal
-        for part in subexpressions(loop.condition)
-    )
+    return any(isinstance(part, Size) and part.array in unequal for part in subexpressions(loop.condition))

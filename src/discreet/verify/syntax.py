@@ -80,7 +80,7 @@ class Conditional:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """A built-in function (`size`, `abs`, `exp`, `min`, `max`), a function parameter, or a proof's ghost."""
+    """A built-in function (`abs`, `exp`, `min`, `max`), or in a proof's formula a ghost of the output."""
 
     function: str
     arguments: tuple["Expr", ...]
@@ -98,6 +98,25 @@ class Element:
 
 
 @dataclass(frozen=True, slots=True)
+class Size:
+    """`size(d)`: the length of a list; side as for names."""
+
+    array: str
+    side: int = 0
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """`f(d)`: a query parameter applied to a private list; side as for names."""
+
+    query: str
+    data: str
+    side: int = 0
+    at: Position = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Items:
     """`[a, b, ...]`: a list written out."""
 
@@ -105,7 +124,7 @@ class Items:
     at: Position = field(default=NOWHERE, compare=False, repr=False)
 
 
-Expr = Number | Truth | Name | Unary | Binary | Conditional | Apply | Element | Items
+Expr = Number | Truth | Name | Unary | Binary | Conditional | Apply | Element | Size | Ask | Items
 
 COMPARISONS = ("<", "<=", ">", ">=", "=", "!=")
 LOGICAL = ("and", "or")
@@ -122,13 +141,17 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """`x := $ Law(arguments)`; `site` numbers the draws of a program from 1 in the order of the text."""
+    """`x := $ Law(arguments)`; `site` numbers the draws of a program from 1 in the order of the text.
+
+    `length` is that of a uniform bit string, and None for every other law.
+    """
 
     target: str
     law: str
     arguments: tuple[Expr, ...]
     site: int = 0
     at: Position = field(default=NOWHERE, compare=False, repr=False)
+    length: "Length | None" = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,14 +206,18 @@ Statement = Assign | Sample | Append | Call | If | While | Return
 
 Kind = Literal["int", "real", "bool", "bits"]
 
+Length = int | str
+"""How many bits a string has: a number, or a name that stands for the same number wherever it is written."""
+
 
 @dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number, a truth value or a bit string; integers may have a finite range."""
+    """A number, a truth value or a bit string; integers may have a range, bit strings have a length."""
 
     kind: Kind
     low: int | None = None
     high: int | None = None
+    length: Length | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +229,12 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A function from the data to the reals, of which only its global sensitivity is known."""
+    """A function from the data to the reals, of which only its global sensitivity is known.
+
+    `sensitivity` is the public constant that bounds |f(d) - f(e)| for all neighbours d and e.
+    """
+
+    sensitivity: str = ""
 
 
 Type = Scalar | Array | Query
@@ -210,12 +242,13 @@ Type = Scalar | Array | Query
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One input of a procedure."""
+    """One input of a procedure; `stated` is false where the text leaves open whether it is private."""
 
     name: str
     type: Type
     private: bool
     at: Position = field(default=NOWHERE, compare=False, repr=False)
+    stated: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,7 +298,7 @@ Claim = Epsilon | Rho | Secret
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A procedure with its neighbours, assumptions and claim."""
+    """A procedure with its neighbours, assumptions, claim, and the type that it says it returns."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -274,6 +307,7 @@ class Program:
     claim: Claim | None
     body: tuple[Statement, ...]
     at: Position = field(default=NOWHERE, compare=False, repr=False)
+    result: Type | None = None
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of that name, if there is one."""
@@ -283,7 +317,7 @@ class Program:
 def children(expression: Expr) -> tuple[Expr, ...]:
     """Return the direct subexpressions."""
     match expression:
-        case Number() | Truth() | Name():
+        case Number() | Truth() | Name() | Size() | Ask():
             return ()
         case Unary(_, operand):
             return (operand,)
@@ -340,8 +374,10 @@ def names(expression: Expr) -> set[str]:
         match part:
             case Name(name):
                 found.add(name)
-            case Element(array):
+            case Element(array) | Size(array):
                 found.add(array)
+            case Ask(query, data):
+                found |= {query, data}
             case _:
                 pass
     return found
@@ -352,35 +388,12 @@ def assigned(block: tuple[Statement, ...]) -> set[str]:
     return {s.target for s in statements(block) if isinstance(s, Assign | Sample | Append | Call)}
 
 
-def substitute(expression: Expr, mapping: dict[str, Expr]) -> Expr:
-    """Return the expression with names replaced; a list may only be replaced by another list's name."""
-    match expression:
-        case Number() | Truth():
-            return expression
-        case Name(name):
-            return mapping.get(name, expression)
-        case Unary(operator, operand, at):
-            return Unary(operator, substitute(operand, mapping), at)
-        case Binary(operator, left, right, at):
-            return Binary(operator, substitute(left, mapping), substitute(right, mapping), at)
-        case Conditional(condition, positive, negative, at):
-            parts = [substitute(part, mapping) for part in (condition, positive, negative)]
-            return Conditional(parts[0], parts[1], parts[2], at)
-        case Apply(function, arguments, at):
-            head = mapping.get(function)
-            renamed = head.name if isinstance(head, Name) else function
-            return Apply(renamed, tuple(substitute(a, mapping) for a in arguments), at)
-        case Element(array, index, side, at):
-            other = mapping.get(array)
-            return Element(
-                other.name if isinstance(other, Name) else array, substitute(index, mapping), side, at
-            )
-        case Items(items, at):
-            return Items(tuple(substitute(item, mapping) for item in items), at)
-
-
 _STRENGTH = {"or": 1, "and": 2, "=": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "++": 5, "xor": 5}
 _STRENGTH |= {"+": 6, "-": 6, "*": 7, "/": 7, "mod": 7}
+
+
+def _run(side: int) -> str:
+    return f"{{{side}}}" if side else ""
 
 
 def show(expression: Expr, strength: int = 0) -> str:
@@ -394,7 +407,7 @@ def show(expression: Expr, strength: int = 0) -> str:
         case Truth(value):
             return "true" if value else "false"
         case Name(name, side):
-            return f"{name}{{{side}}}" if side else name
+            return f"{name}{_run(side)}"
         case Unary(operator, operand):
             text = f"-{show(operand, 8)}" if operator == "-" else f"not {show(operand, 3)}"
             return f"({text})" if strength > (6 if operator == "-" else 3) else text
@@ -408,6 +421,10 @@ def show(expression: Expr, strength: int = 0) -> str:
         case Apply(function, arguments):
             return f"{function}({', '.join(show(a) for a in arguments)})"
         case Element(array, index, side):
-            return f"{array}{f'{{{side}}}' if side else ''}[{show(index)}]"
+            return f"{array}{_run(side)}[{show(index)}]"
+        case Size(array, side):
+            return f"size{_run(side)}({array})"
+        case Ask(query, data, side):
+            return f"{query}{_run(side)}({data})"
         case Items(items):
             return f"[{', '.join(show(item) for item in items)}]"

@@ -13,10 +13,12 @@ from itertools import product
 
 from discreet.verify.check import Checked
 from discreet.verify.law import logistic
+from discreet.verify.substitute import substitute
 from discreet.verify.syntax import (
     Append,
     Apply,
     Array,
+    Ask,
     Assign,
     Binary,
     Conditional,
@@ -30,6 +32,7 @@ from discreet.verify.syntax import (
     Return,
     Sample,
     Scalar,
+    Size,
     Statement,
     Truth,
     Unary,
@@ -39,7 +42,6 @@ from discreet.verify.syntax import (
     names,
     statements,
     subexpressions,
-    substitute,
 )
 
 ZERO, ONE = Number(Fraction(0)), Number(Fraction(1))
@@ -125,11 +127,11 @@ def sided(expression: Expr, side: int, checked: Checked) -> Expr:
             return expression if checked.is_shared(expression) else Name(name, side)
         case Element(array, index):
             return Element(array, index, side)
-        case Apply("size"):
+        case Size():
             return expression
+        case Ask(query, data):
+            return Ask(query, data, side)
         case Apply(function, arguments):
-            if isinstance(checked.types.get(function), Query):
-                return Apply(f"{function}{{{side}}}", arguments)
             return Apply(function, tuple(sided(a, side, checked) for a in arguments))
         case Unary(operator, operand):
             return Unary(operator, sided(operand, side, checked))
@@ -244,7 +246,7 @@ def _private_distances(place: Place, checked: Checked) -> list[Expr]:
     for parameter in checked.program.parameters:
         if isinstance(parameter.type, Query):
             lists = [p.name for p in checked.program.parameters if isinstance(p.type, Array)]
-            candidates += [Apply(parameter.name, (Name(name),)) for name in lists]
+            candidates += [Ask(parameter.name, name) for name in lists]
     for candidate in candidates:
         if (checked.kind(candidate) == "bits") == bits:
             change = distance(candidate, checked)

@@ -14,6 +14,7 @@ import z3
 
 from discreet.verify.syntax import (
     Apply,
+    Ask,
     Binary,
     Conditional,
     Element,
@@ -22,6 +23,7 @@ from discreet.verify.syntax import (
     Kind,
     Name,
     Number,
+    Size,
     Truth,
     Unary,
 )
@@ -89,7 +91,7 @@ class Reader:
         self,
         name: Callable[[Name], Term],
         element: Callable[[Element, Term], Term],
-        apply: Callable[[Apply], Term],
+        apply: Callable[[Apply | Size | Ask], Term],
         abstract: Callable[[str, Term, Term], Term],
         need: Callable[[Term], None],
     ) -> None:
@@ -138,6 +140,8 @@ class Reader:
                 return choose(test, self.under(test, positive), self.under(z3.Not(test), negative))
             case Apply(function, arguments):
                 return self._apply(expression, function, arguments)
+            case Size() | Ask():
+                return self.apply_named(expression)
             case Element(_, index):
                 return self.element(expression, self(index))
             case Items():

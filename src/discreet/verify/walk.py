@@ -8,11 +8,11 @@ proved, not assumed.
 
 from discreet.verify.syntax import (
     Append,
-    Apply,
     Assign,
     Binary,
     Name,
     Sample,
+    Size,
     While,
     expressions,
     statements,
@@ -24,7 +24,7 @@ from discreet.verify.term import UnsupportedError
 def walked(statement: While) -> tuple[str, str]:
     """Return the list that a one-sided loop walks over, and its counter."""
     match statement.condition:
-        case Binary("<", Name(counter), Apply("size", (Name(array),))):
+        case Binary("<", Name(counter), Size(array)):
             return array, counter
     at = statement.at
     raise UnsupportedError(
@@ -45,7 +45,7 @@ def require_walk(statement: While) -> None:
             )
     for inner in statements(statement.body):
         for part in (p for e in expressions(inner) for p in subexpressions(e)):
-            if isinstance(part, Apply) and part.function == "size":
+            if isinstance(part, Size):
                 raise UnsupportedError(
                     f"line {part.at.line}, column {part.at.column}: the size of a list cannot be used "
                     "in a loop over a list that may lose an element"
