@@ -190,7 +190,10 @@ def test_the_vector_of_scores_may_be_r_times_as_sensitive_as_one_score():
     moved = workload(likes, range(64), ADD_REMOVE)
     assert (moved.l1, moved.linf) == (6, 1)
     # Selecting needs noise for the sensitivity of one score, perturbing the whole vector for six times it.
-    assert dp.Exponential.calibrate(epsilon=1, sensitivity=moved) == dp.Exponential.calibrate(epsilon=1)
+    assert (
+        dp.Exponential.calibrate(epsilon=1, sensitivity=moved).alpha
+        == dp.Exponential.calibrate(epsilon=1).alpha
+    )
     assert float(dp.Laplace.calibrate(epsilon=1, sensitivity=moved).scale) == pytest.approx(6, rel=1e-4)
 
 

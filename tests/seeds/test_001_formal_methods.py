@@ -373,7 +373,7 @@ def test_a_group_of_k_is_protected_with_k_epsilon_and_no_less():
     """So privacy is meaningful at other granularities: a family, or one person's several records."""
     table = dp.Table.from_noise(dp.Geometric(HALF), 0, 6)
     assert [table.ratio(k) for k in (1, 2, 3)] == [2, 4, 8]
-    promise = dp.Geometric(HALF).guarantee()
+    promise = dp.Geometric(HALF).guarantee(1)
     assert [float(promise.group(k).cost) for k in (1, 2, 3)] == pytest.approx([log(2), log(4), log(8)])
 
 
@@ -429,7 +429,7 @@ def test_parallel_releases_cost_the_maximum_unless_a_replaced_record_changes_par
                 moves = zip(alphas, split(records, routing), split(other, routing), strict=True)
                 # The pair of answers lies in R x R; its largest ratio is the product of the parts'.
                 worst = max(worst, prod((1 / alpha) ** abs(a - b) for alpha, a, b in moves))
-    claimed = parallel([dp.Geometric(alpha).guarantee() for alpha in alphas], adjacency, routing)
+    claimed = parallel([dp.Geometric(alpha).guarantee(1) for alpha in alphas], adjacency, routing)
     assert float(claimed.cost) == pytest.approx(log(worst))
     moved_twice = adjacency is REPLACE and routing is Routing.VALUE
     assert worst == (2 * 4 if moved_twice else max(2, 4))

@@ -219,7 +219,7 @@ def test_group_privacy_holds_with_the_sum_of_powers_and_no_less():
 def test_privacy_degrades_linearly_for_pure_guarantees_only():
     assert [dp.Pure(HALF).group(k).cost for k in (1, 2, 4)] == [HALF, 1, 2]
     noise = dp.Geometric(HALF)
-    assert noise.guarantee(dp.Sensitivity.of(1).group(3)).cost == noise.guarantee().group(3).cost
+    assert noise.guarantee(dp.Sensitivity.of(1).group(3)).cost == noise.guarantee(1).group(3).cost
     slack = [dp.Approximate(1, TINY).group(k).slack for k in (1, 2, 4)]
     assert slack[1] > 2 * slack[0]
     assert slack[2] > 2 * slack[1]

@@ -86,8 +86,8 @@ def test_gaussian_noise_is_not_private_at_any_variance_but_approximately():
         noise = dp.Gaussian(Fraction(variance))
         losses = [log(noise.pmf(k).low / noise.pmf(k + 1).high) for k in (0, 20, 40)]
         assert losses == pytest.approx([(2 * k + 1) / (2 * variance) for k in (0, 20, 40)], rel=1e-6)
-        assert noise.profile().epsilon(0).high is None
-        assert noise.profile().epsilon("1e-6").high < 10
+        assert noise.profile(1).epsilon(0).high is None
+        assert noise.profile(1).epsilon("1e-6").high < 10
 
     # In the exponent, epsilon shapes the noise: exp(-epsilon k**2 / sigma) has variance sigma / (2 epsilon).
     # As a factor in front, as printed, it disappears when the weights are made to sum to 1.
@@ -205,7 +205,7 @@ def test_post_processing_does_not_harm_privacy_and_truncation_is_one():
     assert channel.then(lambda z: z % 2).then(response).ratio() < channel.ratio()
     # The privacy of the truncated mechanism is what it states: attained, so no smaller epsilon is true.
     mechanism = dp.TruncatedGeometric(HALF, 0, 6)
-    assert float(mechanism.guarantee().cost) == pytest.approx(log(channel.ratio()))
+    assert float(mechanism.guarantee(1).cost) == pytest.approx(log(channel.ratio()))
 
 
 # Utility.

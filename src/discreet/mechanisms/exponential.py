@@ -26,7 +26,7 @@ ICML 2020.  Concentration: Cesar, Rogers, ALT 2021.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 from math import ceil, log
@@ -52,7 +52,8 @@ from discreet.mechanisms.candidates import (
     several,
 )
 from discreet.mechanisms.geometric import log_ratio, ratio
-from discreet.mechanisms.notebook import html
+from discreet.mechanisms.notebook import html, line
+from discreet.mechanisms.purpose import moved, one_way, remembered
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.loss import BoundedRangeLoss
@@ -91,18 +92,22 @@ class Exponential:
     """Selection with probability proportional to alpha**gap; a larger alpha is more private."""
 
     alpha: Fraction
+    sensitivity: Sensitivity | None = field(default=None, kw_only=True)
+    monotone: bool = field(default=False, kw_only=True)
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
 
     @classmethod
     def calibrate(
         cls, *, epsilon: Real, sensitivity: Sensitivity | Real = 1, monotone: bool = False
     ) -> "Exponential":
         """Return the sharpest selection that stays epsilon-private for scores of this sensitivity."""
-        return cls(ratio(epsilon, reach(sensitivity, monotone=monotone)))
+        alpha = ratio(epsilon, reach(sensitivity, monotone=monotone))
+        return cls(alpha, sensitivity=Sensitivity.of(sensitivity), monotone=monotone)
 
     def pmf(self, scores: Scores | Levels) -> tuple[Fraction, ...]:
         """Return the probability of each candidate, or of each level as a whole."""
@@ -138,13 +143,19 @@ class Exponential:
         level = choose_powers(self.alpha, gaps(scores.scores), scores.sizes.tolist())
         return int(scores.starts[level]) + int(uniform_below(int(scores.sizes[level])))
 
-    def profile(self, sensitivity: Sensitivity | Real = 1, *, monotone: bool = False) -> Profile:
+    def profile(
+        self, sensitivity: Sensitivity | Real | None = None, *, monotone: bool | None = None
+    ) -> Profile:
         """Return the loss law for composition: bounded range says more than pure privacy."""
         return Profile(BoundedRangeLoss(self.guarantee(sensitivity, monotone=monotone).cost))
 
-    def guarantee(self, sensitivity: Sensitivity | Real = 1, *, monotone: bool = False) -> Pure:
+    def guarantee(
+        self, sensitivity: Sensitivity | Real | None = None, *, monotone: bool | None = None
+    ) -> Pure:
         """Return the privacy of one selection when a person moves any score by at most `sensitivity`."""
-        return Pure(log_up(1 / self.alpha) * reach(sensitivity, monotone=monotone))
+        change = moved(sensitivity, self.sensitivity, self)
+        towards = one_way(monotone, sensitivity, self.monotone)
+        return Pure(log_up(1 / self.alpha) * reach(change, monotone=towards))
 
     def shortfall(
         self, beta: Real = "0.05", *, candidates: int | None = None, scores: Scores | Levels | None = None

@@ -16,7 +16,7 @@ Bun and Steinke, "Concentrated differential privacy", TCC 2016.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, log, sqrt
 from typing import Any
@@ -44,7 +44,8 @@ from discreet.exact.number import (
 )
 from discreet.exact.perturb import perturb
 from discreet.exact.sample import discrete_gaussian
-from discreet.mechanisms.notebook import html
+from discreet.mechanisms.notebook import html, line
+from discreet.mechanisms.purpose import moved, remembered
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Concentrated, Profile
 from discreet.privacy.loss import DiscreteGaussianLoss
@@ -57,11 +58,13 @@ class Gaussian:
     """Discrete Gaussian noise; `sigma_squared` is its parameter and, but for tiny values, its variance."""
 
     sigma_squared: Fraction
+    sensitivity: Sensitivity | None = field(default=None, kw_only=True)
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma_squared", positive(self.sigma_squared, "sigma_squared"))
+        object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
 
     @classmethod
     def calibrate(
@@ -85,13 +88,10 @@ class Gaussian:
             case (None, None, _) | (None, _, None):
                 raise ParameterError("give either rho, or both epsilon and delta")
             case None, _, _:
-                return cls(
-                    _least_variance(
-                        change, positive(epsilon or 0, "epsilon"), probability(delta or 0, "delta")
-                    )
-                )
+                limit, slack = positive(epsilon or 0, "epsilon"), probability(delta or 0, "delta")
+                return cls(_least_variance(change, limit, slack), sensitivity=change)
             case _, None, None:
-                return cls(change.l2_squared / (2 * positive(rho, "rho")))
+                return cls(change.l2_squared / (2 * positive(rho, "rho")), sensitivity=change)
             case _:
                 raise ParameterError("give either rho, or both epsilon and delta, not all of them")
 
@@ -108,16 +108,23 @@ class Gaussian:
         """Return values + Z: an int for an int, an array with independent noise for an array of integers."""
         return perturb(values, lambda count: discrete_gaussian(self.sigma_squared, count))
 
-    def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Concentrated:
+    def guarantee(self, sensitivity: Sensitivity | Real | None = None) -> Concentrated:
         """Return the privacy of one release: rho = l2_squared / (2 sigma_squared)."""
-        return Concentrated(Sensitivity.of(sensitivity).l2_squared / (2 * self.sigma_squared))
+        return Concentrated(moved(sensitivity, self.sensitivity, self).l2_squared / (2 * self.sigma_squared))
 
-    def profile(self, sensitivity: Sensitivity | Real = 1) -> Profile:
+    def profile(self, sensitivity: Sensitivity | Real | None = None) -> Profile:
         """Return the whole loss law of a single integer, for composition; vectors compose by `guarantee`."""
-        change = Sensitivity.of(sensitivity)
+        change = moved(sensitivity, self.sensitivity, self)
         if not change.scalar:
             raise ParameterError("the exact law is for a single integer; vectors compose by their guarantee")
         return Profile(DiscreteGaussianLoss(self.sigma_squared, whole(change.l1, "sensitivity")))
+
+    @property
+    def parts(self) -> tuple[tuple[Profile | Concentrated, int], ...]:
+        """Return what composition can use: the law of a single integer, and for vectors the zCDP."""
+        change = moved(None, self.sensitivity, self)
+        lawful = change.scalar and change.l1.denominator == 1
+        return ((self.profile() if lawful else self.guarantee(), 1),)
 
     def radius(self, beta: Real = "0.05") -> int:
         """Return the smallest r certified to have Pr[|Z| > r] <= beta."""

@@ -16,7 +16,7 @@ References.  Privacy: Dwork, McSherry, Nissim, Smith, TCC 2006.  Optimality: Gho
 Sundararajan, SIAM J. Comput. 41(6), 2012.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, log
 from typing import Any
@@ -32,13 +32,13 @@ from discreet.exact.number import (
     log_up,
     positive,
     probability,
-    whole,
 )
 from discreet.exact.perturb import perturb
 from discreet.exact.sample import two_sided_geometric
-from discreet.mechanisms.notebook import html
+from discreet.mechanisms.notebook import html, line
+from discreet.mechanisms.purpose import moved, remembered
 from discreet.privacy.guarantee import Profile, Pure
-from discreet.privacy.loss import GeometricLoss
+from discreet.privacy.loss import GeometricLoss, ResponseLoss
 from discreet.privacy.sensitivity import Sensitivity
 
 
@@ -58,16 +58,18 @@ class Geometric:
     """Two-sided geometric noise; a larger alpha is noisier and more private."""
 
     alpha: Fraction
+    sensitivity: Sensitivity | None = field(default=None, kw_only=True)
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
 
     @classmethod
     def calibrate(cls, *, epsilon: Real, sensitivity: Sensitivity | Real = 1) -> "Geometric":
         """Return the least noise that keeps an answer of this l1 sensitivity epsilon-private."""
-        return cls(ratio(epsilon, sensitivity))
+        return cls(ratio(epsilon, sensitivity), sensitivity=Sensitivity.of(sensitivity))
 
     def pmf(self, k: int) -> Fraction:
         """Return Pr[Z = k]."""
@@ -83,13 +85,19 @@ class Geometric:
         """Return values + Z: an int for an int, an array with independent noise for an array of integers."""
         return perturb(values, lambda count: two_sided_geometric(self.alpha, count))
 
-    def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Pure:
+    def guarantee(self, sensitivity: Sensitivity | Real | None = None) -> Pure:
         """Return the privacy of one release: epsilon = -l1 ln(alpha), rounded up."""
-        return Pure(log_up(1 / self.alpha) * Sensitivity.of(sensitivity).l1)
+        return Pure(log_up(1 / self.alpha) * moved(sensitivity, self.sensitivity, self).l1)
 
-    def profile(self, sensitivity: Sensitivity | Real = 1) -> Profile:
-        """Return the whole loss law, for composition; vectors of integers are covered by their l1 norm."""
-        return Profile(GeometricLoss(self.alpha, whole(Sensitivity.of(sensitivity).l1, "sensitivity")))
+    def profile(self, sensitivity: Sensitivity | Real | None = None) -> Profile:
+        """Return the whole loss law, for composition; vectors of integers are covered by their l1 norm.
+
+        A sensitivity that is no whole number is that of the worst law of the same epsilon.
+        """
+        l1 = moved(sensitivity, self.sensitivity, self).l1
+        if l1.denominator == 1:
+            return Profile(GeometricLoss(self.alpha, l1.numerator))
+        return Profile(ResponseLoss(self.guarantee(sensitivity).cost))
 
     def radius(self, beta: Real = "0.05") -> int:
         """Return the smallest r with Pr[|Z| > r] <= beta."""

@@ -27,7 +27,7 @@ References.  Hardt, Talwar, STOC 2010.
 
 import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil, comb, log
 from typing import Any, Literal
@@ -41,7 +41,8 @@ from discreet.exact.number import Real, least_integer, log_up, probability, whol
 from discreet.exact.perturb import SAFE, add, integers
 from discreet.exact.sample import geometric, two_sided_geometric, uniform_below
 from discreet.mechanisms.geometric import log_ratio, ratio
-from discreet.mechanisms.notebook import html
+from discreet.mechanisms.notebook import html, line
+from discreet.mechanisms.purpose import moved, remembered
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity
 
@@ -57,12 +58,14 @@ class KNorm:
     dimension: int
     ball: Ball = "l1"
     image: Matrix | None = None
+    sensitivity: Sensitivity | None = field(default=None, kw_only=True)
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
         object.__setattr__(self, "dimension", whole(self.dimension, "dimension"))
+        object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
         if self.dimension < 1:
             raise ParameterError(f"dimension must be at least 1, got {self.dimension}")
         if self.ball not in ("l1", "linf"):
@@ -87,14 +90,15 @@ class KNorm:
     ) -> "KNorm":
         """Return the least noise that is epsilon-private when u has norm at most `sensitivity`."""
         rows = None if image is None else tuple(tuple(row) for row in image)
-        return cls(ratio(epsilon, _length(sensitivity, ball)), dimension, ball, rows)
+        alpha = ratio(epsilon, _length(Sensitivity.of(sensitivity), ball))
+        return cls(alpha, dimension, ball, rows, sensitivity=Sensitivity.of(sensitivity))
 
     def norm(self, move: Sequence[int]) -> Fraction:
         """Return the norm of u for the move T u, refusing moves off the lattice of the noise."""
-        moved = self._preimage(move)
-        if any(entry.denominator != 1 for entry in moved):
+        preimage = self._preimage(move)
+        if any(entry.denominator != 1 for entry in preimage):
             raise ParameterError("this move is not an integer combination of the columns of image")
-        sizes = [abs(entry) for entry in moved]
+        sizes = [abs(entry) for entry in preimage]
         return max(sizes) if self.ball == "linf" else sum(sizes, Fraction(0))
 
     def pmf(self, noise: Sequence[int]) -> Fraction:
@@ -136,9 +140,9 @@ class KNorm:
         points = [[int(x) - n for x in uniform_below(2 * n + 1, size)] for n in radii]
         return _narrow(np.array(points, dtype=object).reshape(count, size))
 
-    def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Pure:
+    def guarantee(self, sensitivity: Sensitivity | Real | None = None) -> Pure:
         """Return the privacy of one release when u has norm at most `sensitivity` in the norm of the ball."""
-        return Pure(log_up(1 / self.alpha) * _length(sensitivity, self.ball))
+        return Pure(log_up(1 / self.alpha) * _length(moved(sensitivity, self.sensitivity, self), self.ball))
 
     def radius(self, beta: Real = "0.05", *, coordinate: int = 0) -> int:
         """Return the smallest r with Pr[|noise at `coordinate`| > r] <= beta."""
@@ -256,9 +260,8 @@ def _solve(matrix: Matrix, right: Sequence[int]) -> list[Fraction] | None:
     return solution
 
 
-def _length(sensitivity: Sensitivity | Real, ball: Ball) -> Fraction:
-    moved = Sensitivity.of(sensitivity)
-    return moved.linf if ball == "linf" else moved.l1
+def _length(change: Sensitivity, ball: Ball) -> Fraction:
+    return change.linf if ball == "linf" else change.l1
 
 
 def _narrow(array: NDArray[Any]) -> NDArray[Any]:

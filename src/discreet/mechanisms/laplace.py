@@ -15,7 +15,7 @@ step shrinks the law tends to the continuous one.
 References.  Dwork, McSherry, Nissim, Smith, TCC 2006.  Floating point: Mironov, CCS 2012.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, exp, floor
@@ -29,7 +29,8 @@ from discreet.errors import ParameterError
 from discreet.exact.digits import TwoSided
 from discreet.exact.number import Real, ball, certain, log_down, positive, probability, rational
 from discreet.mechanisms.geometric import Geometric
-from discreet.mechanisms.notebook import html
+from discreet.mechanisms.notebook import html, line
+from discreet.mechanisms.purpose import moved, remembered
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.sensitivity import Sensitivity
@@ -44,12 +45,14 @@ class Laplace:
 
     alpha: Fraction
     step: Fraction
+    sensitivity: Sensitivity | None = field(default=None, kw_only=True)
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
         object.__setattr__(self, "step", positive(self.step, "step"))
+        object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
 
     @classmethod
     def calibrate(
@@ -59,7 +62,7 @@ class Laplace:
         change = Sensitivity.of(sensitivity)
         grid = _fine(change.l1, positive(epsilon, "epsilon")) if step is None else positive(step, "step")
         on_grid = _on_grid(change, grid)
-        return cls(Geometric.calibrate(epsilon=epsilon, sensitivity=on_grid).alpha, grid)
+        return cls(Geometric.calibrate(epsilon=epsilon, sensitivity=on_grid).alpha, grid, sensitivity=change)
 
     @property
     def noise(self) -> Geometric:
@@ -130,13 +133,13 @@ class Laplace:
         exact = [floor(Fraction(float(x)) / self.step + Fraction(1, 2)) for x in floats.flat]
         return np.array(exact, dtype=object).reshape(floats.shape)
 
-    def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Pure:
+    def guarantee(self, sensitivity: Sensitivity | Real | None = None) -> Pure:
         """Return the privacy of one release, rounding to the grid included."""
-        return self.noise.guarantee(_on_grid(Sensitivity.of(sensitivity), self.step))
+        return self.noise.guarantee(_on_grid(moved(sensitivity, self.sensitivity, self), self.step))
 
-    def profile(self, sensitivity: Sensitivity | Real = 1) -> Profile:
+    def profile(self, sensitivity: Sensitivity | Real | None = None) -> Profile:
         """Return the whole loss law, for composition, rounding to the grid included."""
-        return self.noise.profile(_on_grid(Sensitivity.of(sensitivity), self.step))
+        return self.noise.profile(_on_grid(moved(sensitivity, self.sensitivity, self), self.step))
 
     def radius(self, beta: Real = "0.05") -> Fraction:
         """Return the smallest multiple r of the step with Pr[|Z| > r] <= beta; rounding adds half a step."""

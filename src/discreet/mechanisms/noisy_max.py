@@ -40,8 +40,9 @@ from discreet.mechanisms.candidates import (
     several,
 )
 from discreet.mechanisms.geometric import ratio
-from discreet.mechanisms.notebook import html
+from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip, flip_law
+from discreet.mechanisms.purpose import moved, one_way, remembered
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity
@@ -53,11 +54,14 @@ class NoisyMax:
 
     alpha: Fraction
     two_sided: bool = field(default=False, kw_only=True)
+    sensitivity: Sensitivity | None = field(default=None, kw_only=True)
+    monotone: bool = field(default=False, kw_only=True)
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
 
     @classmethod
     def calibrate(
@@ -69,7 +73,12 @@ class NoisyMax:
         two_sided: bool = False,
     ) -> "NoisyMax":
         """Return the least noise that keeps the selection epsilon-private for scores of this sensitivity."""
-        return cls(ratio(epsilon, reach(sensitivity, monotone=monotone)), two_sided=two_sided)
+        return cls(
+            ratio(epsilon, reach(sensitivity, monotone=monotone)),
+            two_sided=two_sided,
+            sensitivity=Sensitivity.of(sensitivity),
+            monotone=monotone,
+        )
 
     def pmf(self, scores: Scores) -> tuple[Fraction, ...]:
         """Return the probability of each candidate."""
@@ -93,9 +102,13 @@ class NoisyMax:
         tied = np.flatnonzero(noisy == noisy.max())
         return int(tied[uniform_below(tied.size)])
 
-    def guarantee(self, sensitivity: Sensitivity | Real = 1, *, monotone: bool = False) -> Pure:
+    def guarantee(
+        self, sensitivity: Sensitivity | Real | None = None, *, monotone: bool | None = None
+    ) -> Pure:
         """Return the privacy of one selection when a person moves any score by at most `sensitivity`."""
-        return Pure(log_up(1 / self.alpha) * reach(sensitivity, monotone=monotone))
+        change = moved(sensitivity, self.sensitivity, self)
+        towards = one_way(monotone, sensitivity, self.monotone)
+        return Pure(log_up(1 / self.alpha) * reach(change, monotone=towards))
 
     def shortfall(
         self, beta: Real = "0.05", *, candidates: int | None = None, scores: Scores | None = None

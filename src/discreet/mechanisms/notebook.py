@@ -1,21 +1,16 @@
-"""Mechanisms in a notebook: what each is, its parameters, what one release promises and how far it strays."""
+"""Mechanisms printed, and in a notebook: parameters, what one release promises, how far it strays."""
 
 import sys
 from collections.abc import Iterator
 from dataclasses import fields
 from fractions import Fraction
-from inspect import signature
 from typing import Any
 
 from discreet.markup import card, figure
+from discreet.privacy.sensitivity import Sensitivity
 
-UNITS = {
-    "groups": "privacy in one group",
-    "questions": "privacy of one answer",
-    "sensitivity": "privacy at sensitivity 1",
-    "steps": "privacy of neighbours",
-}
-"""What the smallest argument of `guarantee` means."""
+PURPOSES = ("sensitivity", "groups")
+"""What a mechanism remembers that it was made for; None where it was built by hand."""
 
 CANDIDATES = 10
 """Selections are shown with the loss of quality among this many candidates, whatever their scores."""
@@ -27,21 +22,37 @@ def html(mechanism: Any) -> str:
     return card(type(mechanism).__name__, _facts(mechanism), note=theorem)
 
 
+def line(mechanism: Any) -> str:
+    """Return a mechanism in one line; classes take this as their own `__str__`."""
+    facts = ", ".join(f"{what} {value}" for what, value in [*_parameters(mechanism), _promise(mechanism)])
+    return f"{type(mechanism).__name__}({facts})"
+
+
 def _facts(mechanism: Any) -> Iterator[tuple[str, str]]:
-    for each in fields(mechanism):
-        value = getattr(mechanism, each.name)
-        if value is not None:
-            yield each.name.replace("_", " "), _parameter(value)
+    yield from _parameters(mechanism)
     if hasattr(mechanism, "scale"):
         yield "scale", figure(mechanism.scale)
-    (unit, *_) = signature(mechanism.guarantee).parameters.values()
-    # A staircase knows the sensitivity it was made for.
-    yield UNITS[unit.name] if unit.default is not None else "privacy", mechanism.guarantee().words
+    yield _promise(mechanism)
     if hasattr(mechanism, "radius"):
         yield "accuracy", f"within ± {figure(mechanism.radius('0.05'))}, 95 times in 100"
     if hasattr(mechanism, "shortfall"):
         worst = figure(mechanism.shortfall("0.05", candidates=CANDIDATES))
         yield "accuracy", f"within {worst} of the best of {CANDIDATES} candidates, 95 times in 100"
+
+
+def _parameters(mechanism: Any) -> Iterator[tuple[str, str]]:
+    for each in fields(mechanism):
+        value = getattr(mechanism, each.name)
+        if value is not None:
+            yield each.name.replace("_", " "), _parameter(value)
+
+
+def _promise(mechanism: Any) -> tuple[str, str]:
+    """Return what one release promises; of what does not know its purpose, at the smallest there is."""
+    for purpose in PURPOSES:
+        if getattr(mechanism, purpose, 0) is None:
+            return f"privacy if {purpose} is 1", mechanism.guarantee(1).words
+    return "privacy", mechanism.guarantee().words
 
 
 def _parameter(value: Any) -> str:
@@ -50,5 +61,7 @@ def _parameter(value: Any) -> str:
             return str(value)
         case int() | Fraction():
             return figure(value)
+        case Sensitivity():
+            return value.words
         case _:
             return f"{len(value)} × {len(value[0])} matrix"

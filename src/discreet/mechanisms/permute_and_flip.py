@@ -27,7 +27,7 @@ References.  McKenna, Sheldon, NeurIPS 2020.  Noise form: Ding, Kifer, Steinke, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
 from math import ceil, lcm, log, prod
@@ -51,7 +51,8 @@ from discreet.mechanisms.candidates import (
     several,
 )
 from discreet.mechanisms.geometric import log_ratio, ratio
-from discreet.mechanisms.notebook import html
+from discreet.mechanisms.notebook import html, line
+from discreet.mechanisms.purpose import moved, one_way, remembered
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity
@@ -62,18 +63,22 @@ class PermuteAndFlip:
     """Selection of a uniform one among the candidates whose coin of probability alpha**gap shows heads."""
 
     alpha: Fraction
+    sensitivity: Sensitivity | None = field(default=None, kw_only=True)
+    monotone: bool = field(default=False, kw_only=True)
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
 
     @classmethod
     def calibrate(
         cls, *, epsilon: Real, sensitivity: Sensitivity | Real = 1, monotone: bool = False
     ) -> "PermuteAndFlip":
         """Return the sharpest selection that stays epsilon-private for scores of this sensitivity."""
-        return cls(ratio(epsilon, reach(sensitivity, monotone=monotone)))
+        alpha = ratio(epsilon, reach(sensitivity, monotone=monotone))
+        return cls(alpha, sensitivity=Sensitivity.of(sensitivity), monotone=monotone)
 
     def pmf(self, scores: Scores) -> tuple[Fraction, ...]:
         """Return the probability of each candidate."""
@@ -110,9 +115,13 @@ class PermuteAndFlip:
         heads = np.flatnonzero(geometric(self.alpha, distance.size) >= distance)
         return int(heads[uniform_below(heads.size)])
 
-    def guarantee(self, sensitivity: Sensitivity | Real = 1, *, monotone: bool = False) -> Pure:
+    def guarantee(
+        self, sensitivity: Sensitivity | Real | None = None, *, monotone: bool | None = None
+    ) -> Pure:
         """Return the privacy of one selection when a person moves any score by at most `sensitivity`."""
-        return Pure(log_up(1 / self.alpha) * reach(sensitivity, monotone=monotone))
+        change = moved(sensitivity, self.sensitivity, self)
+        towards = one_way(monotone, sensitivity, self.monotone)
+        return Pure(log_up(1 / self.alpha) * reach(change, monotone=towards))
 
     def shortfall(
         self, beta: Real = "0.05", *, candidates: int | None = None, scores: Scores | None = None

@@ -22,7 +22,7 @@ privacy", JMLR 17, 2016.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -43,23 +43,29 @@ from discreet.exact.number import (
 )
 from discreet.exact.perturb import integers
 from discreet.exact.sample import bernoulli, uniform_below
-from discreet.mechanisms.notebook import html
+from discreet.mechanisms.notebook import html, line
+from discreet.mechanisms.purpose import at_least_one
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.guarantee import Profile, Pure
 
 
 @dataclass(frozen=True, slots=True)
 class RandomizedResponse:
-    """A report that is `odds` times likelier to be the truth than to be any given other value."""
+    """A report that is `odds` times likelier to be the truth than to be any given other value.
+
+    One use of it is one person's reports to so many `questions`.
+    """
 
     odds: Fraction
     categories: int = 2
+    questions: int = field(default=1, kw_only=True)
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "odds", rational(self.odds, "odds"))
         object.__setattr__(self, "categories", whole(self.categories, "categories"))
+        object.__setattr__(self, "questions", at_least_one(self.questions, "questions"))
         if self.odds <= 1:
             raise ParameterError(f"odds must be greater than 1, got {self.odds}")
         if self.categories < 2:
@@ -68,10 +74,11 @@ class RandomizedResponse:
     @classmethod
     def calibrate(cls, *, epsilon: Real, categories: int = 2, questions: int = 1) -> "RandomizedResponse":
         """Return the most truthful report of which `questions` are epsilon-private together."""
-        each = positive(epsilon, "epsilon") / _questions(questions)
+        number = at_least_one(questions, "questions")
+        each = positive(epsilon, "epsilon") / number
         # Both are below exp(each); the second stays above 1 however small epsilon is.  The hair taken off
         # is wider than any rounding of the logarithm, so the price stated afterwards is never above `each`.
-        return cls(max(exp_down(each) * (1 - HAIR), 1 + each * (1 - HAIR)), categories)
+        return cls(max(exp_down(each) * (1 - HAIR), 1 + each * (1 - HAIR)), categories, questions=number)
 
     @property
     def truth(self) -> Fraction:
@@ -102,14 +109,20 @@ class RandomizedResponse:
         reports = (truths.ravel() + np.where(lying, steps, 0)) % self.categories
         return int(reports[0]) if truths.ndim == 0 else reports.reshape(truths.shape)
 
-    def guarantee(self, questions: int = 1) -> Pure:
-        """Return the privacy of one person's reports to `questions` questions."""
-        return Pure(log_up(self.odds) * _questions(questions))
+    def guarantee(self, questions: int | None = None) -> Pure:
+        """Return the privacy of one person's reports to so many questions, or to those it was made for."""
+        number = self.questions if questions is None else at_least_one(questions, "questions")
+        return Pure(log_up(self.odds) * number)
 
     def profile(self) -> Profile:
         """Return the exact loss law of one report, for composition."""
         same = (self.categories - 2) * self.lie
         return Profile(AtomsLoss(((self.truth, self.lie), (same, same), (self.lie, self.truth))))
+
+    @property
+    def parts(self) -> tuple[tuple[Profile, int], ...]:
+        """Return what composition can use: the law of one report, as often as there are questions."""
+        return ((self.profile(), self.questions),)
 
     def estimate(self, counts: Sequence[int]) -> tuple[Fraction, ...]:
         """Return unbiased estimates of how many truths there are of each kind, from the counts of reports."""
@@ -126,7 +139,7 @@ class RandomizedResponse:
             for n in truths
         )
 
-    def records_needed(self, *, within: Real, beta: Real = "0.05", questions: int = 1) -> int:
+    def records_needed(self, *, within: Real, beta: Real = "0.05", questions: int | None = None) -> int:
         """Return a number of people that brings every share within `within`, with probability 1 - beta.
 
         Two categories only: the estimate of a share is a mean of terms in an interval of length
@@ -136,7 +149,8 @@ class RandomizedResponse:
             raise ParameterError(f"records_needed is for yes/no questions, not {self.categories} categories")
         width = (self.odds + 1) / (self.odds - 1)
         error, chance = positive(within, "within"), probability(beta, "beta")
-        terms = 2 * _questions(questions) / chance
+        number = self.questions if questions is None else at_least_one(questions, "questions")
+        terms = 2 * number / chance
         upper = enclose(lambda: ball(width**2 / (2 * error**2)) * ball(terms).log())[1]
         return -(-upper.numerator // upper.denominator)
 
@@ -149,10 +163,3 @@ class RandomizedResponse:
         if exact.shape != (self.categories,) or int(exact.min()) < 0:
             raise ParameterError(f"counts must be {self.categories} whole numbers, none negative")
         return exact
-
-
-def _questions(questions: int) -> int:
-    number = whole(questions, "questions")
-    if number < 1:
-        raise ParameterError(f"questions must be at least 1, got {questions}")
-    return number

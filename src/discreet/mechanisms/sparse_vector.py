@@ -27,14 +27,15 @@ split the budget: Lyu, Su, Li, VLDB 2017.  Free gaps: Ding, Wang, Zhang, Kifer, 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact.number import Real, log_up, positive, probability, rational, whole
 from discreet.exact.sample import geometric, two_sided_geometric
 from discreet.mechanisms.geometric import ratio
-from discreet.mechanisms.notebook import html
+from discreet.mechanisms.notebook import html, line
+from discreet.mechanisms.purpose import moved, one_way, remembered
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity
 
@@ -55,8 +56,10 @@ class SparseVector:
     query_alpha: Fraction
     answers: int = 1
     value_alpha: Fraction | None = None
+    sensitivity: Sensitivity | None = field(default=None, kw_only=True)
+    monotone: bool = field(default=False, kw_only=True)
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         for name in ("threshold_alpha", "query_alpha"):
@@ -64,6 +67,7 @@ class SparseVector:
         if self.value_alpha is not None:
             object.__setattr__(self, "value_alpha", probability(self.value_alpha, "value_alpha"))
         object.__setattr__(self, "answers", whole(self.answers, "answers"))
+        object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
         if self.answers < 1:
             raise ParameterError(f"answers must be at least 1, got {self.answers}")
 
@@ -101,13 +105,18 @@ class SparseVector:
             ratio(comparing - threshold, change * moves),
             count,
             ratio(budget * share, change * count) if share else None,
+            sensitivity=Sensitivity.of(sensitivity),
+            monotone=monotone,
         )
 
-    def guarantee(self, sensitivity: Sensitivity | Real = 1, *, monotone: bool = False) -> Pure:
+    def guarantee(
+        self, sensitivity: Sensitivity | Real | None = None, *, monotone: bool | None = None
+    ) -> Pure:
         """Return the privacy of a whole session when a person moves any value by at most `sensitivity`."""
-        change = Sensitivity.of(sensitivity).linf
+        change = moved(sensitivity, self.sensitivity, self).linf
+        towards = one_way(monotone, sensitivity, self.monotone)
         cost = log_up(1 / self.threshold_alpha)
-        cost += self.answers * (1 if monotone else 2) * log_up(1 / self.query_alpha)
+        cost += self.answers * (1 if towards else 2) * log_up(1 / self.query_alpha)
         if self.value_alpha is not None:
             cost += self.answers * log_up(1 / self.value_alpha)
         return Pure(cost * change)

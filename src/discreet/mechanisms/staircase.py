@@ -31,7 +31,7 @@ from discreet.exact.number import Real, at_most, ball, least_integer, log_up, po
 from discreet.exact.perturb import SAFE, perturb
 from discreet.exact.sample import bernoulli, geometric, uniform_below
 from discreet.mechanisms.geometric import log_ratio, ratio
-from discreet.mechanisms.notebook import html
+from discreet.mechanisms.notebook import html, line
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.sensitivity import Sensitivity
@@ -47,7 +47,7 @@ class Staircase:
     width: int
     inner: int
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))

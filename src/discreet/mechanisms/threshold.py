@@ -24,7 +24,7 @@ References.  Desfontaines, Voss, Gipson, Mandayam, "Differentially private parti
 Noise and threshold: Korolova, Kenthapadi, Mishra, Ntoulas, WWW 2009.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, log
@@ -50,7 +50,8 @@ from discreet.exact.number import (
 from discreet.exact.perturb import add, integers
 from discreet.exact.sample import bernoulli, two_sided_geometric
 from discreet.mechanisms.geometric import log_ratio, ratio
-from discreet.mechanisms.notebook import html
+from discreet.mechanisms.notebook import html, line
+from discreet.mechanisms.purpose import at_least_one, counted
 from discreet.privacy.guarantee import Approximate
 
 LONGEST = 10**6
@@ -65,12 +66,14 @@ class Threshold:
 
     odds: Fraction
     delta: Fraction
+    groups: int | None = field(default=None, kw_only=True)
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "odds", rational(self.odds, "odds"))
         object.__setattr__(self, "delta", probability(self.delta, "delta"))
+        _remember(self)
         if self.odds <= 1:
             raise ParameterError(f"odds must be greater than 1, got {self.odds}")
         if log(1 / self.delta) / log(self.odds) > LONGEST / 2:
@@ -81,7 +84,7 @@ class Threshold:
         """Return the (epsilon, delta)-private selection that keeps most, for people in up to `groups`."""
         each, slack = _each(epsilon, delta, groups)
         # Both are below exp(each), by more than any rounding of the logarithm taken back.
-        return cls(max(exp_down(each) * (1 - HAIR), 1 + each * (1 - HAIR)), slack)
+        return cls(max(exp_down(each) * (1 - HAIR), 1 + each * (1 - HAIR)), slack, groups=groups)
 
     def keep(self, count: int) -> Fraction:
         """Return the probability of keeping a group of `count` people."""
@@ -107,9 +110,9 @@ class Threshold:
             kept[places] = bernoulli(self.keep(int(count)), places.size)
         return bool(kept[0]) if many.ndim == 0 else kept.reshape(many.shape)
 
-    def guarantee(self, groups: int = 1) -> Approximate:
+    def guarantee(self, groups: int | None = None) -> Approximate:
         """Return the privacy of the set of kept groups, for people in at most `groups` groups."""
-        number = _groups(groups)
+        number = counted(groups, self.groups, self, "groups")
         return Approximate(log_up(self.odds) * number, 1 - (1 - self.delta) ** number)
 
 
@@ -119,12 +122,14 @@ class NoisyThreshold:
 
     alpha: Fraction
     threshold: int
+    groups: int | None = field(default=None, kw_only=True)
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
         object.__setattr__(self, "threshold", whole(self.threshold, "threshold"))
+        _remember(self)
 
     @classmethod
     def calibrate(cls, *, epsilon: Real, delta: Real, groups: int = 1) -> "NoisyThreshold":
@@ -135,7 +140,7 @@ class NoisyThreshold:
         def hides(t: int) -> bool:
             return at_most(lambda: ball(alpha) ** (t - 1) / (1 + ball(alpha)), slack)
 
-        return cls(alpha, least_integer(hides, ceil(log(slack) / log_ratio(alpha)) + 1, 1))
+        return cls(alpha, least_integer(hides, ceil(log(slack) / log_ratio(alpha)) + 1, 1), groups=groups)
 
     def keep(self, count: int) -> Fraction:
         """Return the probability of showing a group of `count` people: 0 for none, who are no group."""
@@ -156,9 +161,9 @@ class NoisyThreshold:
         noisy = add(many, two_sided_geometric(self.alpha, many.size))
         return (noisy >= self.threshold) & (many > 0), noisy
 
-    def guarantee(self, groups: int = 1) -> Approximate:
+    def guarantee(self, groups: int | None = None) -> Approximate:
         """Return the privacy of the shown groups and their noisy counts, for people in at most `groups`."""
-        number = _groups(groups)
+        number = counted(groups, self.groups, self, "groups")
         return Approximate(log_up(1 / self.alpha) * number, 1 - (1 - self.keep(1)) ** number)
 
 
@@ -176,12 +181,10 @@ def _keep(odds: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
 
 def _each(epsilon: Real, delta: Real, groups: int) -> tuple[Fraction, Fraction]:
     # 1 - (1 - d)**g <= g d, so an equal share of delta is enough.
-    number = _groups(groups)
+    number = at_least_one(groups, "groups")
     return positive(epsilon, "epsilon") / number, probability(delta, "delta") / number
 
 
-def _groups(groups: int) -> int:
-    number = whole(groups, "groups")
-    if number < 1:
-        raise ParameterError(f"groups must be at least 1, got {groups}")
-    return number
+def _remember(selection: Threshold | NoisyThreshold) -> None:
+    if selection.groups is not None:
+        object.__setattr__(selection, "groups", at_least_one(selection.groups, "groups"))

@@ -13,7 +13,7 @@ the same best utility before and after.
 References.  Ghosh, Roughgarden, Sundararajan, SIAM J. Comput. 41(6), 2012.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -23,7 +23,8 @@ from discreet.errors import ParameterError
 from discreet.exact.number import Real, at_most, ball, least_integer, probability, whole
 from discreet.exact.perturb import integers
 from discreet.mechanisms.geometric import Geometric
-from discreet.mechanisms.notebook import html
+from discreet.mechanisms.notebook import html, line
+from discreet.mechanisms.purpose import moved, remembered
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.sensitivity import Sensitivity
 
@@ -35,13 +36,15 @@ class TruncatedGeometric:
     alpha: Fraction
     low: int
     high: int
+    sensitivity: Sensitivity | None = field(default=None, kw_only=True)
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
         object.__setattr__(self, "low", whole(self.low, "low"))
         object.__setattr__(self, "high", whole(self.high, "high"))
+        object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
         if self.low >= self.high:
             raise ParameterError(f"low must be less than high, got low={self.low} and high={self.high}")
 
@@ -50,7 +53,8 @@ class TruncatedGeometric:
         cls, *, epsilon: Real, low: int, high: int, sensitivity: Sensitivity | Real = 1
     ) -> "TruncatedGeometric":
         """Return the least noise that keeps an answer of this l1 sensitivity epsilon-private."""
-        return cls(Geometric.calibrate(epsilon=epsilon, sensitivity=sensitivity).alpha, low, high)
+        noise = Geometric.calibrate(epsilon=epsilon, sensitivity=sensitivity)
+        return cls(noise.alpha, low, high, sensitivity=noise.sensitivity)
 
     @property
     def noise(self) -> Geometric:
@@ -81,13 +85,13 @@ class TruncatedGeometric:
         noisy = self.noise.sample(self._clamp(values))
         return self._clamp(noisy)
 
-    def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Pure:
+    def guarantee(self, sensitivity: Sensitivity | Real | None = None) -> Pure:
         """Return the privacy of one release, that of the noise before truncation."""
-        return self.noise.guarantee(sensitivity)
+        return self.noise.guarantee(moved(sensitivity, self.sensitivity, self))
 
-    def profile(self, sensitivity: Sensitivity | Real = 1) -> Profile:
+    def profile(self, sensitivity: Sensitivity | Real | None = None) -> Profile:
         """Return the whole loss law, for composition; that of the noise before truncation."""
-        return self.noise.profile(sensitivity)
+        return self.noise.profile(moved(sensitivity, self.sensitivity, self))
 
     def radius(self, beta: Real = "0.05") -> int:
         """Return the smallest r with Pr[|report - y| > r] <= beta for every true answer y.

@@ -5,7 +5,7 @@ tending to exp(-(y - low) / b) / 2 and exp(-(high - y) / b) / 2 as the step shri
 strictly between.  Clamping is post-processing, so the privacy is that of the Laplace mechanism.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +15,8 @@ from flint import arb
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, ball, certain, rational
 from discreet.mechanisms.laplace import Laplace
-from discreet.mechanisms.notebook import html
+from discreet.mechanisms.notebook import html, line
+from discreet.mechanisms.purpose import moved, remembered
 from discreet.mechanisms.truncated_geometric import TruncatedGeometric
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Profile, Pure
@@ -30,8 +31,9 @@ class TruncatedLaplace:
     step: Fraction
     low: Fraction
     high: Fraction
+    sensitivity: Sensitivity | None = field(default=None, kw_only=True)
 
-    _repr_html_ = html
+    _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
         noise = Laplace(self.alpha, self.step)
@@ -39,6 +41,7 @@ class TruncatedLaplace:
         object.__setattr__(self, "step", noise.step)
         object.__setattr__(self, "low", rational(self.low, "low"))
         object.__setattr__(self, "high", rational(self.high, "high"))
+        object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
         if self.low >= self.high:
             raise ParameterError(f"low must be less than high, got low={self.low} and high={self.high}")
         if (self.low / self.step).denominator != 1 or (self.high / self.step).denominator != 1:
@@ -50,7 +53,13 @@ class TruncatedLaplace:
     ) -> "TruncatedLaplace":
         """Return the least noise that keeps an answer of this l1 sensitivity epsilon-private on the grid."""
         noise = Laplace.calibrate(epsilon=epsilon, sensitivity=sensitivity, step=step)
-        return cls(noise.alpha, noise.step, rational(low, "low"), rational(high, "high"))
+        return cls(
+            noise.alpha,
+            noise.step,
+            rational(low, "low"),
+            rational(high, "high"),
+            sensitivity=noise.sensitivity,
+        )
 
     @property
     def noise(self) -> Laplace:
@@ -94,13 +103,13 @@ class TruncatedLaplace:
         noisy = min(max(self.noise.sample(inside), self.low), self.high)
         return float(noisy) if isinstance(values, float) else noisy
 
-    def guarantee(self, sensitivity: Sensitivity | Real = 1) -> Pure:
+    def guarantee(self, sensitivity: Sensitivity | Real | None = None) -> Pure:
         """Return the privacy of one release, that of the noise before truncation."""
-        return self.noise.guarantee(sensitivity)
+        return self.noise.guarantee(moved(sensitivity, self.sensitivity, self))
 
-    def profile(self, sensitivity: Sensitivity | Real = 1) -> Profile:
+    def profile(self, sensitivity: Sensitivity | Real | None = None) -> Profile:
         """Return the whole loss law, for composition; that of the noise before truncation."""
-        return self.noise.profile(sensitivity)
+        return self.noise.profile(moved(sensitivity, self.sensitivity, self))
 
     def radius(self, beta: Real = "0.05") -> Fraction:
         """Return the smallest multiple r of the step with Pr[|report - y| > r] <= beta for every y."""

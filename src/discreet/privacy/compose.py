@@ -16,6 +16,7 @@ a loss distribution is never used so.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from inspect import signature
 from typing import Protocol, assert_never, runtime_checkable
 
 from flint import arb
@@ -56,7 +57,7 @@ _EFFORT = 20_000
 
 @runtime_checkable
 class Mechanism(Protocol):
-    """Anything that states its guarantee, at sensitivity 1 unless it was made for another."""
+    """Anything that states its guarantee without being told more: it knows what it was made for."""
 
     @property
     def guarantee(self) -> Callable[..., Guarantee]:
@@ -71,6 +72,16 @@ class Profiled(Protocol):
     @property
     def profile(self) -> Callable[..., Profile]:
         """Return the loss law of one release."""
+        ...
+
+
+@runtime_checkable
+class Parted(Protocol):
+    """What says itself what composition can use: guarantees with their multiplicities."""
+
+    @property
+    def parts(self) -> tuple[tuple[Guarantee, int], ...]:
+        """Return the guarantees of one use."""
         ...
 
 
@@ -244,7 +255,8 @@ def compose(
     """Return what the releases promise together.
 
     Each item is a guarantee, an earlier composition, or a mechanism (with its loss law if it states one, at
-    the sensitivity it was made for, 1 unless it says otherwise), or a pair of one of these and a count.
+    the sensitivity it was made for), or a pair of one of these and a count.  A mechanism that does not know
+    what it was made for is refused: compose its guarantee at a sensitivity that you name.
     """
     counted: dict[Guarantee, int] = {}
     for item in releases:
@@ -259,18 +271,30 @@ def compose(
 
 
 def _parts_of(source: object) -> tuple[tuple[Guarantee, int], ...]:
-    if isinstance(source, Composition):
-        return source.parts
     if isinstance(source, Pure | Approximate | Concentrated | Profile):
         return ((source, 1),)
-    if isinstance(source, Profiled):
-        return _parts_of(source.profile())
-    if isinstance(source, Mechanism):
-        return _parts_of(source.guarantee())
+    if not isinstance(source, type):
+        if isinstance(source, Parted):
+            return source.parts
+        if isinstance(source, Profiled):
+            return _parts_of(_stated(source.profile))
+        if isinstance(source, Mechanism):
+            return _parts_of(_stated(source.guarantee))
     raise ParameterError(
         f"only guarantees and mechanisms compose, got {type(source).__name__}; "
         "write m.profile(sensitivity) or m.guarantee(sensitivity) for a mechanism"
     )
+
+
+def _stated(promise: object) -> object:
+    """Return what a mechanism states of itself; one that must be told its sensitivity states nothing."""
+    if not callable(promise):
+        return promise
+    try:
+        signature(promise).bind()
+    except TypeError:
+        return promise
+    return promise()
 
 
 def _slack_of(part: Guarantee) -> Fraction:

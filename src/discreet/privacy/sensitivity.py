@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, non_negative, rational, whole
+from discreet.markup import figure
 from discreet.privacy.adjacency import Adjacency
 
 Record = TypeVar("Record")
@@ -29,6 +30,10 @@ class Sensitivity:
     l0: int | None = None
 
     def __post_init__(self) -> None:
+        for name in ("l1", "l2_squared", "linf"):
+            object.__setattr__(self, name, non_negative(getattr(self, name), name))
+        if self.l0 is not None:
+            object.__setattr__(self, "l0", whole(non_negative(self.l0, "l0"), "l0"))
         if not 0 <= self.linf <= self.l1:
             raise ParameterError("a sensitivity needs 0 <= linf <= l1")
         if not self.linf**2 <= self.l2_squared <= self.l1**2:
@@ -54,6 +59,14 @@ class Sensitivity:
     def scalar(self) -> bool:
         """Whether a unit can only ever move one coordinate."""
         return self.l0 is not None and self.l0 <= 1
+
+    @property
+    def words(self) -> str:
+        """Return the sensitivity in words: one number for a single number, else every norm."""
+        if self.l0 == 1 and self.l1 == self.linf and self.l2_squared == self.l1**2:
+            return figure(self.l1)
+        norms = f"l1 {figure(self.l1)}, l2 squared {figure(self.l2_squared)}, linf {figure(self.linf)}"
+        return norms if self.l0 is None else f"{norms}, in {self.l0} coordinates"
 
     def group(self, size: int) -> "Sensitivity":
         """Return the sensitivity to `size` units changing at once."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from discreet.errors import ParameterError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity, histogram, prefix_sums
-from discreet.workload.noise import Noise, Promise, calibrated, promised, spread
+from discreet.workload.noise import Noise, Promise, bare, calibrated, promised, spread
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class EachPrefix:
         cls, length: int, guarantee: Promise, adjacency: Adjacency = Adjacency.ADD_REMOVE
     ) -> "EachPrefix":
         """Return the least noise that keeps the promise for all running sums together."""
-        return cls(length, calibrated(guarantee, _all_prefixes(length)), adjacency)
+        return cls(length, bare(calibrated(guarantee, _all_prefixes(length))), adjacency)
 
     @property
     def guarantee(self) -> Promise:
@@ -76,7 +76,7 @@ class EachItem:
         cls, length: int, guarantee: Promise, adjacency: Adjacency = Adjacency.ADD_REMOVE
     ) -> "EachItem":
         """Return the least noise that keeps the promise for all increments together."""
-        return cls(length, calibrated(guarantee, histogram(adjacency)), adjacency)
+        return cls(length, bare(calibrated(guarantee, histogram(adjacency))), adjacency)
 
     @property
     def guarantee(self) -> Promise:

@@ -1,7 +1,8 @@
 """Which exact integer noise keeps which promise: geometric for pure privacy, Gaussian for concentrated."""
 
+from dataclasses import replace
 from functools import lru_cache
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.gaussian import Gaussian
@@ -11,6 +12,7 @@ from discreet.privacy.sensitivity import Sensitivity
 
 Promise = Pure | Concentrated
 Noise = Geometric | Gaussian
+NoiseLaw = TypeVar("NoiseLaw", bound=Geometric | Gaussian)
 
 
 def calibrated(guarantee: Promise, sensitivity: Sensitivity) -> Noise:
@@ -24,6 +26,11 @@ def calibrated(guarantee: Promise, sensitivity: Sensitivity) -> Noise:
             raise ParameterError("a workload is measured under pure or concentrated privacy without slack")
         case _:
             assert_never(guarantee)
+
+
+def bare(noise: NoiseLaw) -> NoiseLaw:
+    """Return the law of the noise alone, for those who know the sensitivity themselves and store the law."""
+    return replace(noise, sensitivity=None)
 
 
 @lru_cache(maxsize=4096)

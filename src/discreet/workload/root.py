@@ -37,6 +37,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.guarantee import Concentrated
 from discreet.privacy.sensitivity import Sensitivity
+from discreet.workload.noise import bare
 
 Integers = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -106,7 +107,7 @@ class RootCounter:
         """Return the counter with the least noise that keeps the promise."""
         each = 1 if adjacency is Adjacency.ADD_REMOVE else 2
         change = Sensitivity(*_change(length, each))
-        return cls(length, Gaussian.calibrate(rho=guarantee.rho, sensitivity=change), each)
+        return cls(length, bare(Gaussian.calibrate(rho=guarantee.rho, sensitivity=change)), each)
 
     @property
     def guarantee(self) -> Concentrated:

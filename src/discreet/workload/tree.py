@@ -32,7 +32,7 @@ from discreet.exact.number import round_down
 from discreet.mechanisms.geometric import Geometric
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.guarantee import Pure
-from discreet.workload.noise import spread
+from discreet.workload.noise import bare, spread
 
 _SHARE_BITS = 30
 _MOST_LEVELS = 12
@@ -92,8 +92,10 @@ class TreeCounter:
         shares = [round_down(Fraction(root / sum(roots)), _SHARE_BITS) for root in roots]
         each = 1 if adjacency is Adjacency.ADD_REMOVE else 2
         noises = tuple(
-            Geometric.calibrate(
-                epsilon=guarantee.cost * max(share, Fraction(1, 2**_SHARE_BITS)), sensitivity=each
+            bare(
+                Geometric.calibrate(
+                    epsilon=guarantee.cost * max(share, Fraction(1, 2**_SHARE_BITS)), sensitivity=each
+                )
             )
             for share in shares
         )
