@@ -18,7 +18,7 @@ from sphinx.util import logging
 from sphinx.util.docutils import SphinxDirective
 
 import cell
-from discreet.show.save import svg
+from discreet.show.save import inline_svg
 
 KEY = "outcomes"
 LOG = logging.getLogger(__name__)
@@ -56,7 +56,7 @@ class Live(SphinxDirective):
             case chart if hasattr(chart, "to_dict") and type(chart).__module__.startswith("altair."):
                 number = self.env.new_serialno("picture")
                 alternative = escape(caption or title(chart) or "a chart", quote=True)
-                drawing = own_names(svg(chart), f"picture{number}-")
+                drawing = own_names(inline_svg(chart), f"picture{number}-")
                 figure += html(f'<div class="picture" role="img" aria-label="{alternative}">{drawing}</div>')
             case rich if hasattr(rich, "_repr_html_"):
                 figure += html(f'<div class="rich">{rich._repr_html_()}</div>')

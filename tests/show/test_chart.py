@@ -9,6 +9,7 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.show import bars, heatmap, html, lines, save, stacked, steps, svg
+from discreet.show.save import inline_svg
 
 ROWS = [
     {"ward": "B", "n": Fraction(241, 2), "low": 110, "high": 130, "year": 2020},
@@ -140,3 +141,13 @@ def test_text_from_the_data_cannot_become_markup(hostile):
         assert document.count(tag) == harmless.count(tag)
     # What the reader sees is still the text itself: the escape is JavaScript's for the same character.
     assert hostile.replace("<", "\\u003c") in document
+
+
+def test_an_inline_chart_follows_the_page_and_a_saved_one_does_not():
+    chart = bars(ROWS, x="ward", y="n", title="people")
+    page = inline_svg(chart)
+    assert "var(--chart-ink, #1f2933)" in page
+    assert "var(--chart-paper, white)" in page
+    assert not re.search(r'"(#1f2933|white|#d9dee3|#9aa5b1)"', page)
+    again = re.sub(r"var\(--chart-[a-z]+, ([^)]*)\)", r"\1", page)
+    assert re.sub(r"clip\d+", "clip", again) == re.sub(r"clip\d+", "clip", svg(chart))

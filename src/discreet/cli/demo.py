@@ -41,6 +41,7 @@ def demo(
     from rich.console import Console
 
     from discreet.cli.clinic import generate
+    from discreet.cli.report import page
     from discreet.release.session import open as open_session
 
     console = Console(highlight=False)
@@ -58,7 +59,7 @@ def demo(
         answers = _story(console, session)
         _run_out(console, session)
         report = folder / "report.html"
-        _report(report, answers, session)
+        report.write_text(page(answers, session.budget, NOSY), encoding="utf-8")
     console.print(f"\n[bold]report[/] {report}")
     console.print(
         f'[bold]try[/] discreet query {manifest} "SELECT COUNT(*) AS n FROM visits" --dry-run --epsilon 1'
@@ -191,33 +192,3 @@ def _fresh(folder: Path) -> None:
 
     for left in folder.glob("clinic.ledger*"):
         rmtree(left) if left.is_dir() else left.unlink()
-
-
-STYLE = """
-body{font:16px/1.5 system-ui,sans-serif;max-width:52rem;margin:3rem auto;color:#222;padding:0 1rem}
-pre{background:#f5f5f2;padding:1rem;border-radius:6px;white-space:pre-wrap}
-table{border-collapse:collapse;margin:1rem 0}
-td,th{padding:.25rem .9rem;text-align:right;border-bottom:1px solid #ddd}
-td:first-child,th:first-child{text-align:left}
-caption{color:#777;font-size:.85rem;text-align:left}
-section{margin:3rem 0}
-svg{max-width:100%;height:auto}
-"""
-
-
-def _report(path: Path, answers: list["Release"], session: "Session") -> None:
-    from html import escape
-
-    from discreet.show.save import svg
-
-    sections = "".join(
-        f"<section><pre>{escape(answer.question)}</pre>{svg(answer.plot())}{answer._repr_html_()}</section>"
-        for answer in answers
-    )
-    left = escape(str(session.budget.limits[0].remaining))
-    path.write_text(
-        "<!doctype html><html lang='en'><meta charset='utf-8'><title>discreet: a private report</title>"
-        f"<style>{STYLE}</style><h1>A private report</h1>"
-        f"<p>Each answer protects every person. Left of the budget: {left}.</p>{sections}</html>\n",
-        encoding="utf-8",
-    )

@@ -175,12 +175,12 @@ def show_price(answer: "Release", session: "Session") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from discreet.query.quoted import price
+    from discreet.query.quoted import caps, price
 
-    left = session.budget.limits[0].remaining
     paid = "already paid for: free" if answer.free else f"cost {price(answer.quote.cost)}"
-    sure = f"{float(answer.quote.confidence):.0%}"
-    Console(stderr=True, highlight=False).print(Text(f"± at {sure} · {paid} · left: {left}", "dim"))
+    left = f"left: {session.budget.limits[0].remaining}"
+    said = [f"± at {float(answer.quote.confidence):.0%}", *caps(answer.quote.checked), paid, left]
+    Console(stderr=True, highlight=False).print(Text(" · ".join(said), "dim"))
 
 
 def _print_quote(priced: "Quote", output: Format) -> None:
@@ -221,7 +221,7 @@ def show_quote(priced: "Quote") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from discreet.query.quoted import afford, price
+    from discreet.query.quoted import afford, caps, price
     from discreet.release.text import quote_table
 
     console = Console(highlight=False)
@@ -233,6 +233,8 @@ def show_quote(priced: "Quote") -> None:
             ("   nothing was spent, no data was touched", "dim"),
         )
     )
+    for said in caps(priced.checked):
+        console.print(Text(said, "dim"))
     known = afford(priced)
     if known is not None:
         console.print(Text(known, "" if priced.copies else "bold yellow"))

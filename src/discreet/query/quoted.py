@@ -4,11 +4,13 @@ from typing import TYPE_CHECKING
 
 from discreet.markup import aligned, table
 from discreet.query.formula import measured
+from discreet.query.measure import Measurement, Sort
 from discreet.show.number import format_number
 
 if TYPE_CHECKING:
     from discreet.privacy.filter import Cost
     from discreet.query.allocate import Quote
+    from discreet.query.measure import Checked
 
 
 def price(cost: "Cost") -> str:
@@ -40,6 +42,24 @@ def lines(priced: "Quote") -> list[tuple[str, str, str]]:
     return found
 
 
+def caps(checked: "Checked") -> list[str]:
+    """Return in words which limits make people count for less than they are; error bars do not cover that."""
+    rows = checked.rows
+    counted = any(not isinstance(m, Measurement) or m.sort is not Sort.PEOPLE for m in checked.measurements)
+    said = []
+    if rows.rows is not None and counted:
+        said.append(f"people with more than {_many(rows.rows, 'row')} count as {rows.rows}")
+    if rows.per_group is not None and counted:
+        said.append(f"at most {_many(rows.per_group, 'row')} of a person count in a group")
+    if rows.people is not None:
+        said.append(f"people in more than {_many(rows.people, 'group')} count as {rows.people}")
+    return said
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def afford(priced: "Quote") -> str | None:
     """Return in words how many such questions the budget still admits, where that is known."""
     match priced.copies:
@@ -55,11 +75,12 @@ def afford(priced: "Quote") -> str | None:
 
 def text(priced: "Quote") -> str:
     """Return a quote as a few lines: the error of each column, the price, and what is left for it."""
-    parts = [f"cost {price(priced.cost)}", "nothing is spent yet", afford(priced)]
+    parts = [f"cost {price(priced.cost)}", "nothing is spent yet", afford(priced), *caps(priced.checked)]
     last = "; ".join(part for part in parts if part is not None)
     return f"{aligned([heads(priced), *lines(priced)])}\n{last}"
 
 
 def html(priced: "Quote") -> str:
     """Return a quote as a table under its price; nothing in it comes from the data."""
-    return table(heads(priced), lines(priced), caption=f"Quote: {price(priced.cost)}; nothing is spent yet")
+    said = [f"Quote: {price(priced.cost)}", "nothing is spent yet", *caps(priced.checked)]
+    return table(heads(priced), lines(priced), caption="; ".join(said))

@@ -1,7 +1,7 @@
 """A private answer: values, error bars, guarantee and provenance, ready to publish."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from typing import Any
@@ -12,7 +12,7 @@ from discreet.markup import table
 from discreet.privacy.adjacency import Unit
 from discreet.query.allocate import Quote
 from discreet.query.formula import Public, measured
-from discreet.query.quoted import price
+from discreet.query.quoted import caps, price
 from discreet.release.card import card
 from discreet.release.noisy import Noisy
 from discreet.release.table import Row, rows
@@ -23,7 +23,8 @@ from discreet.show.number import format_number
 class Release:
     """What was released, and everything a reader needs to know about it.
 
-    `free` says that this answer had been paid for before.
+    `free` says that this answer had been paid for before.  A cell is shown inside its interval; `as_drawn`
+    gives the noisy values themselves, which are without bias and may be negative counts.
     """
 
     question: str
@@ -33,6 +34,11 @@ class Release:
     unit: Unit
     receipt: Receipt
     free: bool = False
+    drawn: bool = False
+
+    def as_drawn(self) -> "Release":
+        """Return the answer with its values as they were drawn, for sums and means over many of them."""
+        return replace(self, drawn=True)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -42,7 +48,7 @@ class Release:
     @property
     def rows(self) -> tuple[Row, ...]:
         """Return the released rows, each cell with its interval at the confidence of the quote."""
-        return rows(self.quote, self.noisy)
+        return rows(self.quote, self.noisy, as_drawn=self.drawn)
 
     def __iter__(self) -> Iterator[tuple[Public, ...]]:
         return (row.cells for row in self.rows)
@@ -63,7 +69,8 @@ class Release:
     def intervals(self, confidence: Real = "0.95") -> list[dict[str, Any]]:
         """Return one record per row: each measured column with the ends of its interval."""
         level = probability(confidence, "confidence")
-        return [self._record(row, ends=True) for row in rows(self.quote, self.noisy, level)]
+        found = rows(self.quote, self.noisy, level, as_drawn=self.drawn)
+        return [self._record(row, ends=True) for row in found]
 
     def records(self) -> list[dict[str, Any]]:
         """Return one plain record per row."""
@@ -125,14 +132,16 @@ class Release:
 
     def __repr__(self) -> str:
         paid = "paid for before" if self.free else f"cost {price(self.quote.cost)}"
-        return f"{self}\n{paid}; intervals at {float(self.quote.confidence):.0%}"
+        said = [paid, f"± at {float(self.quote.confidence):.0%}", *caps(self.quote.checked)]
+        return f"{self}\n{'; '.join(said)}"
 
     def _repr_html_(self) -> str:
         body = [
             [cell_text(cell, span) for cell, span in zip(row.cells, row.spans, strict=True)]
             for row in self.rows
         ]
-        caption = f"{price(self.quote.cost)}; intervals at {float(self.quote.confidence):.0%}"
+        sure = f"intervals at {float(self.quote.confidence):.0%}"
+        caption = "; ".join([price(self.quote.cost), sure, *caps(self.quote.checked)])
         return table(self.columns, body, caption=caption)
 
 

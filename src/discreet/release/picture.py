@@ -49,6 +49,8 @@ def picture(release: "Release") -> Any:
         series = "group" if len(names) > 1 else None
         x_title = checked.columns[place - 1].name
         return lines(data, x="key", y=name, low="low", high="high", series=series, x_title=x_title, **words)
+    if len(release.rows) == 1:
+        return _single(release, words)
     words["x_title"] = ", ".join(names) or None
     ordered = all(len(row.key) == 1 and _along_a_line(row.key[0]) for row in release.rows)
     if any(column.ends for column in checked.keys.columns):
@@ -60,10 +62,23 @@ def picture(release: "Release") -> Any:
         }
         for row in release.rows
     ]
-    if ordered and len(data) > 1:
+    if ordered:
         return lines(data, x="key", y=name, low="low", high="high", **words)
-    long_labels = any(len(str(row["key"])) > LONG_LABEL for row in data) and len(data) > 1
+    long_labels = any(len(str(row["key"])) > LONG_LABEL for row in data)
     return bars(data, x="key", y=name, low="low", high="high", horizontal=long_labels, **words)
+
+
+def _single(release: "Release", words: dict[str, Any]) -> Any:
+    """Return the measured values of an answer of one row, each with its interval: one bar says nothing."""
+    from discreet.show.chart import dots
+
+    (row,) = release.rows
+    columns = release.quote.checked.columns
+    places = [place for place, output in enumerate(columns) if measured(output.formula)]
+    data = [{**_cell(row, place, "value"), "column": columns[place].name} for place in places]
+    title = f"{', '.join(columns[place].name.replace('_', ' ') for place in places)}, {release.dataset}"
+    words = {**words, "title": title}
+    return dots(data, x="value", y="column", low="low", high="high", x_title="", **words)
 
 
 def _cell(row: "Row", place: int, name: str) -> dict[str, Any]:

@@ -39,7 +39,7 @@ from discreet.query.frame import Frame, table
 from discreet.query.joint import Together, statements
 from discreet.query.kind import Real, Whole
 from discreet.query.measure import Checked, Private
-from discreet.query.plan import Block
+from discreet.query.plan import Aggregate, Block, Call, Column, Item, Literal, Nested, Scan
 from discreet.query.sql import read
 from discreet.release.answer import Release
 from discreet.release.noisy import Noisy, decode, draw, encode
@@ -194,6 +194,23 @@ class Session:
         low, high = (Fraction(cell) for cell in row.cells)  # type: ignore[arg-type]
         self.catalog = bounds.found(self.catalog, table, column, low, high)
         return declared_bounds(self.catalog, table, column)
+
+    def over_limit(self, table: str, *, epsilon: Number) -> Release:
+        """Count, privately, the people with more rows in a table than its limit lets count.
+
+        Error bars cover noise, not limits: this is the way to learn whether a limit hides much.
+        """
+        found = self.catalog.table(table)
+        if found is None or found.unit is None or found.rows_per_unit is None:
+            raise CatalogError(f"table {table!r} has no limit of rows per person, so nobody is above one")
+        rows = Block(
+            Scan(found.name, found.name),
+            (Item("person", Column(None, found.unit)), Item("n", Aggregate("count"))),
+            group=(Column(None, found.unit),),
+        )
+        above = Call("gt", (Column(None, "n"), Literal(found.rows_per_unit)))
+        question = Block(Nested(rows, "people"), (Item("people", Aggregate("count")),), where=above)
+        return self.query(question, epsilon=epsilon)
 
     def stream(
         self,

@@ -28,8 +28,14 @@ class Row:
     spans: tuple[Span, ...]
 
 
-def rows(priced: Quote, noisy: Noisy, confidence: Fraction | None = None) -> tuple[Row, ...]:
-    """Return the released table of a question."""
+def rows(
+    priced: Quote, noisy: Noisy, confidence: Fraction | None = None, *, as_drawn: bool = False
+) -> tuple[Row, ...]:
+    """Return the released table of a question.
+
+    A cell is the point of its interval that is nearest to what was drawn: a count drawn as -3 is shown as 0.
+    With `as_drawn` it is the noisy value itself, which is without bias.
+    """
     checked = priced.checked
     sure = priced.confidence if confidence is None else confidence
     places = _places(priced, noisy, sure)
@@ -46,10 +52,20 @@ def rows(priced: Quote, noisy: Noisy, confidence: Fraction | None = None) -> tup
             continue
         seen.add(cells)
         spans = tuple(place.span(output.formula) for output in checked.columns)
-        found.append(Row(place.key, cells, spans))
+        shown = cells if as_drawn else tuple(map(_within, cells, spans))
+        found.append(Row(place.key, shown, spans))
         if checked.limit is not None and len(found) == checked.limit:
             break
     return tuple(found) if checked.limit != 0 else ()
+
+
+def _within(cell: Public, interval: Span) -> Public:
+    """Return the point of an interval that is nearest to a number."""
+    if not isinstance(cell, int | Fraction) or isinstance(cell, bool):
+        return cell
+    low, high = interval
+    above = cell if low is None else max(cell, low)
+    return above if high is None else min(above, high)
 
 
 @dataclass(frozen=True, slots=True)

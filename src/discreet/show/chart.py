@@ -14,7 +14,7 @@ from typing import Any
 import altair as alt
 
 from discreet.errors import ParameterError
-from discreet.show.theme import HEIGHT, INK, PALETTE, WIDTH, config
+from discreet.show.theme import HEIGHT, INK, ON_DARK, ON_LIGHT, PALETTE, WIDTH, config
 
 Rows = Iterable[Mapping[str, Any]]
 
@@ -71,6 +71,36 @@ def bars(
         ends = {key: part for key, part in whisker.items() if key != f"{length}2"}
         layers.append(tick.encode(**ends))
         layers.append(tick.encode(**{**ends, length: _channel(length, "high:Q", **value)}))
+    return finish(alt.layer(*layers), title, subtitle)
+
+
+def dots(
+    rows: Rows,
+    *,
+    x: str,
+    y: str,
+    low: str | None = None,
+    high: str | None = None,
+    title: str = "",
+    subtitle: str = "",
+    x_title: str | None = None,
+    width: int = WIDTH,
+    row: int = 46,
+) -> alt.LayerChart:
+    """Return one dot per row on a common line, with its interval: for few values, far from zero."""
+    data = _table(rows, {"x": x, "y": y, "low": low, "high": high}, needed=("x", "y"))
+    for record in data:
+        record["y"] = _label(record["y"])
+    base = alt.Chart(alt.Data(values=data), width=width, height=row * len(data))
+    place = alt.Y("y:N", sort=None, title=None)
+    scale = {"scale": alt.Scale(zero=False, nice=True, padding=24), "title": _title(x_title, x)}
+    layers = []
+    if low is not None and high is not None:
+        span = base.mark_rule(color=PALETTE[0], strokeWidth=5, opacity=0.35, strokeCap="round")
+        layers.append(span.encode(x=alt.X("low:Q", **scale), x2="high:Q", y=place))
+    tooltip = _tooltip(("y", y), ("x", x), ("low", low), ("high", high))
+    dot = base.mark_point(filled=True, size=130, opacity=1, color=PALETTE[0])
+    layers.append(dot.encode(x=alt.X("x:Q", **scale), y=place, tooltip=tooltip))
     return finish(alt.layer(*layers), title, subtitle)
 
 
@@ -205,9 +235,9 @@ def heatmap(
         return finish(alt.layer(cells), title, subtitle)
     middle = (min(numbers) + max(numbers)) / 2
     ink = (
-        alt.value(INK)
+        alt.value(ON_LIGHT)
         if diverging
-        else alt.condition(f"datum.value > {middle!r}", alt.value(INK), alt.value("white"))
+        else alt.condition(f"datum.value > {middle!r}", alt.value(ON_LIGHT), alt.value(ON_DARK))
     )
     # Three digits say enough of a probability, but of a count of thousands they would be 5e+3.
     form = ",.0f" if max(map(abs, numbers)) >= 1000 else ".3~g"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import ParameterError
+from discreet.show.theme import ROLES
 
 FORMATS = (".svg", ".png", ".html", ".json")
 """The file endings that `save` understands."""
@@ -51,6 +52,18 @@ def svg(chart: Any) -> str:
     import vl_convert
 
     return str(vl_convert.vegalite_to_svg(_specification(chart)))
+
+
+def inline_svg(chart: Any) -> str:
+    """Return a chart as SVG for a page of its own colours: words, rules and paper follow the page.
+
+    The page may set `--chart-ink`, `--chart-quiet`, `--chart-rule` and `--chart-faint`, for instance one way
+    in light and another in dark; where it sets none, the chart looks as it does in a file.
+    """
+    drawing = svg(chart)
+    for colour, role in ROLES.items():
+        drawing = drawing.replace(f'"{colour}"', f'"var(--chart-{role}, {colour})"')
+    return drawing.replace('fill="white"', 'fill="var(--chart-paper, white)"')
 
 
 def png(chart: Any, *, scale: float = 2.0) -> bytes:

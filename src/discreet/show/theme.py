@@ -14,6 +14,15 @@ INK = "#1f2933"
 FAINT = "#d9dee3"
 """The colour of grids and rules that should not compete with data."""
 
+QUIET, RULE, LINE = "#52606d", "#9aa5b1", "#7b8794"
+"""The colours of subtitles, of axes, and of rules drawn by hand."""
+
+ROLES = {INK: "ink", QUIET: "quiet", RULE: "rule", LINE: "rule", FAINT: "faint", "#444444": "quiet"}
+"""What each colour that is not data stands for; a page in the dark gives them colours of its own."""
+
+ON_LIGHT, ON_DARK = "#14181c", "#ffffff"
+"""The colours of words on coloured cells, which are the same whatever the page."""
+
 WIDTH, HEIGHT = 560, 300
 
 _FONT = "Inter, 'Helvetica Neue', Helvetica, Arial, 'DejaVu Sans', sans-serif"
@@ -34,7 +43,7 @@ def config() -> dict[str, Any]:
             "fontSize": 16,
             "fontWeight": 600,
             "subtitleFontSize": 12.5,
-            "subtitleColor": "#52606d",
+            "subtitleColor": QUIET,
             "color": INK,
             "anchor": "start",
             "frame": "group",
@@ -49,8 +58,8 @@ def config() -> dict[str, Any]:
             "titlePadding": 9,
             "gridColor": FAINT,
             "gridOpacity": 0.7,
-            "domainColor": "#9aa5b1",
-            "tickColor": "#9aa5b1",
+            "domainColor": RULE,
+            "tickColor": RULE,
             "labelOverlap": True,
             "labelFlush": False,
         },
@@ -71,5 +80,5 @@ def config() -> dict[str, Any]:
         "header": {**words, "labelFontSize": 12.5, "titleFontSize": 13},
         "line": {"strokeWidth": 2.4, "strokeCap": "round", "strokeJoin": "round"},
         "bar": {"cornerRadiusEnd": 2},
-        "rule": {"color": "#7b8794"},
+        "rule": {"color": LINE},
     }

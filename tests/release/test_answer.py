@@ -1,0 +1,94 @@
+"""What people see of an answer: points inside their intervals, limits said aloud, few lines of text."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from discreet.cli.report import page
+from discreet.errors import CatalogError
+from discreet.release.session import open as open_session
+
+COLUMNS = {"ward": {"values": ["A", "B", "[/x]"]}, "cost": {"low": 0, "high": 50}}
+
+
+def opened(people=40, each=4):
+    place = np.arange(people * each)
+    frame = pd.DataFrame(
+        {"person": place % people, "ward": np.where(place % 2, "A", "B"), "cost": place % 50}
+    )
+    return open_session(visits=frame, unit="person", columns=COLUMNS, rows_per_unit=2, epsilon=400)
+
+
+def test_no_point_is_shown_outside_its_own_interval():
+    """Empty groups at a small epsilon are drawn below zero half the time."""
+    with opened() as data:
+        drawn = set()
+        for turn in range(30):
+            answer = data.query(
+                f"SELECT ward, COUNT(*) AS n, AVG(cost) AS c FROM visits WHERE cost <> {turn} GROUP BY ward",
+                epsilon="0.05",
+            )
+            for row in answer.rows:
+                for cell, (low, high) in zip(row.cells[1:], row.spans[1:], strict=True):
+                    assert cell is None or low is None or low <= cell
+                    assert cell is None or high is None or cell <= high
+            drawn |= {row.cells[1] < 0 for row in answer.as_drawn().rows}
+            for record in answer.intervals("0.5"):
+                assert record["n_low"] <= record["n"] <= record["n_high"]
+        assert drawn == {True, False}
+
+
+def test_limits_that_may_bind_are_said_beside_the_error_bars():
+    with opened() as data:
+        quote = data.quote("SELECT COUNT(*) AS n FROM visits", epsilon=1)
+        answer = data.query("SELECT COUNT(*) AS n FROM visits", epsilon=1)
+        assert "people with more than 2 rows count as 2" in repr(quote)
+        assert "people with more than 2 rows count as 2" in repr(answer)
+        assert "people with more than 2 rows count as 2" in answer._repr_html_()
+        per_person = data.quote("SELECT COUNT(DISTINCT person) AS n FROM visits", epsilon=1)
+        assert "more than" not in repr(per_person)
+
+
+def test_how_many_people_are_above_the_limit_can_be_learnt_privately():
+    with opened() as data:
+        assert abs(data.over_limit("visits", epsilon=50).value - 40) <= 2
+        assert data.budget.limits[0].spent.epsilon == 50
+        with pytest.raises(CatalogError):
+            data.over_limit("nowhere", epsilon=1)
+    with opened(each=2) as data:
+        assert abs(data.over_limit("visits", epsilon=50).value) <= 2
+
+
+def test_values_print_themselves_in_a_few_lines():
+    with opened() as data:
+        question = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
+        for value in (data.quote(question, epsilon=1), data.query(question, epsilon=1), data.budget):
+            text = repr(value)
+            assert len(text.splitlines()) <= 6
+            assert len(text) < 600
+        assert "[/x]" in repr(data.query(question, epsilon=1))
+
+
+def test_a_report_stands_alone_and_escapes_what_it_shows():
+    with opened() as data:
+        asked = [
+            "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward",
+            'SELECT COUNT(*) AS "<b>" FROM visits',
+        ]
+        text = page([data.query(question, epsilon=1) for question in asked], data.budget, "SELECT '<script>'")
+    assert "<script>" not in text
+    assert "&lt;b&gt;" in text
+    assert not re.search(r"(src|href)\s*=", text)
+    assert text.count("<svg") == 1, "a single value is a figure, not a chart with one bar"
+    assert "prefers-color-scheme:dark" in text.replace(" ", "")
+
+
+def test_a_chart_of_one_row_is_a_dot_with_its_interval():
+    with opened() as data:
+        drawn = data.query("SELECT COUNT(*) AS n, SUM(cost) AS c FROM visits", epsilon=1).plot().to_dict()
+    marks = {layer["mark"]["type"] for layer in drawn["layer"]}
+    assert marks == {"rule", "point"}
+    assert len(json.dumps(drawn["data"])) > 0
