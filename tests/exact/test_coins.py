@@ -10,7 +10,7 @@ import pytest
 import discreet
 from discreet.errors import EntropyError
 from discreet.exact import coins as coins_module
-from discreet.exact.coins import REKEY_AFTER, SystemCoins, source
+from discreet.exact.coins import REKEY_AFTER, Keystream, SystemCoins, source
 
 PACKAGE = Path(discreet.__file__).parent
 
@@ -42,8 +42,10 @@ def test_forked_children_share_no_word_with_each_other_or_their_parent():
 
 def test_a_twin_that_keeps_its_key_across_a_fork_is_caught():
     class Careless(SystemCoins):
-        def _mine(self) -> None:
-            pass
+        stream = Keystream()
+
+        def _mine(self):
+            return self.stream
 
     coins = Careless()
     coins.bits(8)
@@ -79,7 +81,7 @@ def test_the_key_is_replaced_after_a_gigabyte(monkeypatch):
     monkeypatch.setattr(coins_module, "_fresh_key", lambda: keys.append(1) or bytes([len(keys)] * 32))
     coins = SystemCoins()
     coins.words(5000, 64)
-    coins._drawn = REKEY_AFTER + 1
+    coins._mine().drawn = REKEY_AFTER + 1
     coins.words(5000, 64)
     assert len(keys) == 2
 

@@ -1,10 +1,10 @@
 """Fair coins that nobody can predict: a keystream keyed by the operating system.
 
-Words come from AES-256 in counter mode under a key that the operating system draws for this
-process.  The key is replaced after every gigabyte and in every forked child, so two processes never
-share a word.  If the operating system cannot give a key, nothing is drawn: EntropyError, and no
-weaker source takes over.  There is no seed: a generator that an outsider can reproduce offers no
-privacy, whatever the mechanism on top of it proves.
+Words come from AES-256 in counter mode under a key that the operating system draws for this thread of
+this process.  The key is replaced after every gigabyte and in every forked child, so two processes never
+share a word.  If the operating system cannot give a key, nothing is drawn: EntropyError, and no weaker
+source takes over.  There is no seed: a generator that an outsider can reproduce offers no privacy,
+whatever the mechanism on top of it proves.
 
 Tests replace the source through `_using`, the one private seam, to enumerate coins or to force rare
 branches; nothing else in the package touches it.
@@ -13,7 +13,7 @@ branches; nothing else in the package touches it.
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import RLock
+from threading import local
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.ciphers.modes import CTR
 from numpy.typing import NDArray
 
 from discreet.errors import EntropyError
+from discreet.exact.process import this_process
 
 Words = NDArray[np.unsignedinteger[Any]]
 
@@ -42,60 +43,74 @@ class Coins(Protocol):
         """Return `count` independent uniform integers of `width` bits (at most 64)."""
 
 
-class SystemCoins:
-    """Coins from a keystream that only this process can compute."""
+class Keystream:
+    """The keystream of one thread in one process.
+
+    Nothing is locked, so a fork leaves nothing locked behind.  A stream that an exception or a signal
+    interrupted in the middle of a draw stays busy, and whoever draws next takes another one.
+    """
+
+    __slots__ = ("busy", "cipher", "drawn", "pool", "process", "used")
 
     def __init__(self) -> None:
-        self._lock = RLock()
-        self._forget()
+        self.process = this_process()
+        self.busy = False
+        self.cipher: CipherContext | None = None
+        self.drawn = 0
+        self.pool = b""
+        self.used = 0
 
-    def _forget(self) -> None:
-        self._owner = 0
-        self._stream: CipherContext | None = None
-        self._drawn = 0
-        self._pool = b""
-        self._used = 0
+    def take(self, size: int) -> bytes | NDArray[np.uint8]:
+        """Return bytes that nobody else gets."""
+        self.busy = True
+        taken = self._generate(size) if size > POOL // 8 else self._from_pool(size)
+        self.busy = False
+        return taken
 
-    def bits(self, count: int) -> int:
-        """Return a uniform integer of `count` bits."""
-        size = (count + 7) // 8
-        return int.from_bytes(self._bytes(size), "little") >> (8 * size - count)
+    def _from_pool(self, size: int) -> bytes:
+        if self.used + size > len(self.pool):
+            self.pool = self._generate(POOL).tobytes()
+            self.used = 0
+        start = self.used
+        self.used = start + size
+        return self.pool[start : start + size]
 
-    def words(self, count: int, width: int) -> Words:
-        """Return `count` independent uniform integers of `width` bits (at most 64)."""
-        container = next(c for c in (8, 16, 32, 64) if c >= width)
-        whole: Words = np.frombuffer(self._bytes(count * container // 8), dtype=f"<u{container // 8}")
-        return whole if container == width else whole >> np.uint8(container - width)
-
-    def _bytes(self, size: int) -> bytes | NDArray[np.uint8]:
-        with self._lock:
-            self._mine()
-            if size > POOL // 8:
-                return self._keystream(size)
-            if self._used + size > len(self._pool):
-                self._pool = self._keystream(POOL).tobytes()
-                self._used = 0
-            self._used += size
-            return self._pool[self._used - size : self._used]
-
-    def _mine(self) -> None:
-        # A child inherits its parent's memory; a keystream must never be used by both.
-        if self._owner != os.getpid():
-            self._forget()
-            self._owner = os.getpid()
-
-    def _keystream(self, size: int) -> NDArray[np.uint8]:
-        if self._stream is None or self._drawn > REKEY_AFTER:
-            self._stream = Cipher(AES(_fresh_key()), CTR(bytes(BLOCK))).encryptor()
-            self._drawn = 0
+    def _generate(self, size: int) -> NDArray[np.uint8]:
+        if self.cipher is None or self.drawn > REKEY_AFTER:
+            self.cipher = Cipher(AES(_fresh_key()), CTR(bytes(BLOCK))).encryptor()
+            self.drawn = 0
         out = np.empty(size + BLOCK, dtype=np.uint8)
         view = out.data
         for start in range(0, size, len(CHUNK)):
             length = min(len(CHUNK), size - start)
             zeros = CHUNK if length == len(CHUNK) else CHUNK[:length]
-            self._stream.update_into(zeros, view[start : start + length + BLOCK - 1])
-        self._drawn += size
+            self.cipher.update_into(zeros, view[start : start + length + BLOCK - 1])
+        self.drawn += size
         return out[:size]
+
+
+class SystemCoins:
+    """Coins from keystreams that only this process can compute."""
+
+    def __init__(self) -> None:
+        self._local = local()
+
+    def bits(self, count: int) -> int:
+        """Return a uniform integer of `count` bits."""
+        size = (count + 7) // 8
+        return int.from_bytes(self._mine().take(size), "little") >> (8 * size - count)
+
+    def words(self, count: int, width: int) -> Words:
+        """Return `count` independent uniform integers of `width` bits (at most 64)."""
+        container = next(c for c in (8, 16, 32, 64) if c >= width)
+        whole: Words = np.frombuffer(self._mine().take(count * container // 8), dtype=f"<u{container // 8}")
+        return whole if container == width else whole >> np.uint8(container - width)
+
+    def _mine(self) -> Keystream:
+        stream: Keystream | None = getattr(self._local, "stream", None)
+        if stream is None or stream.busy or stream.process is not this_process():
+            stream = self._local.stream = Keystream()
+        return stream
 
 
 def _fresh_key() -> bytes:

@@ -41,12 +41,15 @@ from discreet.exact.number import (
     rational,
     whole,
 )
-from discreet.exact.perturb import integers
+from discreet.exact.perturb import SAFE, integers
 from discreet.exact.sample import bernoulli, uniform_below
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import at_least_one
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.guarantee import Profile, Pure
+
+MOST = 10**6
+"""Laws of more probabilities than this are not written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +96,18 @@ class RandomizedResponse:
     def pmf(self, truth: int) -> tuple[Fraction, ...]:
         """Return the probability of each report when the truth is `truth`."""
         self._check(integers([truth]))
+        if self.categories > MOST:
+            raise ParameterError(
+                f"a law of {self.categories} probabilities is not written out; use truth and lie"
+            )
         return tuple(self.truth if report == truth else self.lie for report in range(self.categories))
 
     def channel(self) -> tuple[tuple[Fraction, ...], ...]:
         """Return the matrix Pr[report | truth], one row per truth."""
+        if self.categories**2 > MOST:
+            raise ParameterError(
+                f"a matrix with {self.categories} rows is not written out; use truth and lie"
+            )
         return tuple(self.pmf(truth) for truth in range(self.categories))
 
     def sample(self, values: Any) -> Any:
@@ -106,6 +117,8 @@ class RandomizedResponse:
         lying = bernoulli(1 - self.truth, truths.size)
         # A lie is a uniform non-zero step around the circle of categories.
         steps = 1 + uniform_below(self.categories - 1, truths.size)
+        if self.categories > SAFE:
+            truths, steps = truths.astype(object), steps.astype(object)
         reports = (truths.ravel() + np.where(lying, steps, 0)) % self.categories
         return int(reports[0]) if truths.ndim == 0 else reports.reshape(truths.shape)
 

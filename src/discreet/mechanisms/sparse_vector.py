@@ -32,6 +32,7 @@ from fractions import Fraction
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact.number import Real, log_up, positive, probability, rational, whole
+from discreet.exact.process import Life, no_copies
 from discreet.exact.sample import geometric, two_sided_geometric
 from discreet.mechanisms.geometric import ratio
 from discreet.mechanisms.notebook import html, line
@@ -164,26 +165,39 @@ class SparseVector:
 
 
 class Session:
-    """One run of the technique: it remembers its noisy threshold and how many answers are left."""
+    """One run of the technique: it remembers its noisy threshold and how many answers are left.
 
-    __slots__ = ("_hidden", "left", "mechanism")
+    It has one life: threads take turns, and it can neither be copied nor go on in a forked process.
+    """
+
+    __slots__ = ("_hidden", "_left", "_life", "mechanism")
+
+    __copy__ = __deepcopy__ = __reduce_ex__ = no_copies
 
     def __init__(self, mechanism: SparseVector, threshold: int) -> None:
         self.mechanism = mechanism
-        self.left = mechanism.answers
+        self._life = Life("session")
+        self._left = mechanism.answers
         self._hidden = threshold + geometric(mechanism.threshold_alpha)
+
+    @property
+    def left(self) -> int:
+        """Return how many answers are left."""
+        return self._left
 
     def ask(self, value: int) -> Above | None:
         """Compare one exact value: None when it is below, and its gap when it is not."""
         exact = whole(value, "value")
-        if self.left == 0:
-            raise BudgetError(
-                f"this session has given its {self.mechanism.answers} answers; start another at its own price"
-            )
-        gap = exact + geometric(self.mechanism.query_alpha) - self._hidden
-        if gap < 0:
-            return None
-        self.left -= 1
-        if self.mechanism.value_alpha is None:
-            return Above(gap)
-        return Above(gap, exact + two_sided_geometric(self.mechanism.value_alpha))
+        with self._life.turn():
+            if self._left <= 0:
+                raise BudgetError(
+                    f"this session has given its {self.mechanism.answers} answers; "
+                    "start another at its own price"
+                )
+            gap = exact + geometric(self.mechanism.query_alpha) - self._hidden
+            if gap < 0:
+                return None
+            self._left -= 1
+            if self.mechanism.value_alpha is None:
+                return Above(gap)
+            return Above(gap, exact + two_sided_geometric(self.mechanism.value_alpha))

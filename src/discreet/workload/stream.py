@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any, assert_never
 
 from discreet.errors import LedgerError, ParameterError
+from discreet.exact.process import Life, no_copies
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.workload.codec import Counter, State, decode_counter, decode_state, encode_counter, encode_state
@@ -76,7 +77,12 @@ def advance(counter: Counter, state: State, increment: int) -> tuple[State, floa
 
 
 class Stream:
-    """A running count under one guarantee, in memory or, with a path, durable across crashes."""
+    """A running count under one guarantee, in memory or, with a path, durable across crashes.
+
+    It has one life: threads take turns, and it can neither be copied nor go on in a forked process.
+    """
+
+    __copy__ = __deepcopy__ = __reduce_ex__ = no_copies
 
     def __init__(
         self,
@@ -87,6 +93,7 @@ class Stream:
         last: tuple[Count, ...] = (),
     ) -> None:
         self.counter = counter
+        self._life = Life("stream")
         self._state = counter.start() if state is None else state
         self._path = path
         self._last = last
@@ -160,19 +167,24 @@ class Stream:
 
     def add(self, increment: int = 1, *, step: int | None = None) -> Count:
         """Take one step and release the running count; with `step`, at most once for that step."""
-        if step is not None and step <= self.steps:
-            for count in self._last:
-                if count.step == step:
-                    return count
-            raise ParameterError(
-                f"step {step} was taken before the last call and its answer is not kept here"
-            )
-        if step is not None and step != self.steps + 1:
-            raise ParameterError(f"the next step is {self.steps + 1}, got {step}")
-        return self.extend([increment])[0]
+        with self._life.turn():
+            if step is not None and step <= self.steps:
+                for count in self._last:
+                    if count.step == step:
+                        return count
+                raise ParameterError(
+                    f"step {step} was taken before the last call and its answer is not kept here"
+                )
+            if step is not None and step != self.steps + 1:
+                raise ParameterError(f"the next step is {self.steps + 1}, got {step}")
+            return self._extend([increment])[0]
 
     def extend(self, increments: Iterable[int]) -> tuple[Count, ...]:
         """Take several steps, made durable by one write, and release all their running counts."""
+        with self._life.turn():
+            return self._extend(increments)
+
+    def _extend(self, increments: Iterable[int]) -> tuple[Count, ...]:
         if self._closed:
             raise LedgerError(
                 "this stream was closed, or a write failed half-way; open it again from its file"
