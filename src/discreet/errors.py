@@ -35,6 +35,18 @@ class QueryError(DiscreetError, ValueError):
         super().__init__(f"{clause}: {reason}; {instead}")
 
 
+class ProofError(DiscreetError, RuntimeError):
+    """The checker of statements could not derive what was claimed, so the statement may not run.
+
+    This is a defect of the planner (or of the checker), never of the data; nothing was spent.
+    """
+
+    def __init__(self, part: str, reason: str) -> None:
+        self.part = part
+        self.reason = reason
+        super().__init__(f"not proved, so not run: {part} {reason}; nothing was spent; please report this")
+
+
 class BudgetError(DiscreetError, RuntimeError):
     """A limit of the ledger refused to spend; nothing was touched and nothing was charged."""
 

@@ -14,7 +14,7 @@ evaluated over the box in which all its j measurements lie together with the con
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, log
 from typing import TypeAlias, assert_never
@@ -56,6 +56,7 @@ from discreet.query.measure import (
     Sort,
 )
 from discreet.query.plan import given
+from discreet.query.proof import Proof
 from discreet.query.render import render
 
 Noise: TypeAlias = Geometric | Staircase | Gaussian
@@ -149,6 +150,8 @@ class Quote:
     """Which mechanism would serve best, where a prior and a loss were given; it changes nothing else."""
     copies: int | None = None
     """How many such questions the tightest limit would still admit, where the ledger was asked."""
+    proof: Proof | None = field(default=None, repr=False, compare=False)
+    """What the statements were proved to keep; without it nothing runs."""
 
     def __repr__(self) -> str:
         from discreet.query.quoted import text

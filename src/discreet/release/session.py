@@ -40,6 +40,7 @@ from discreet.query.joint import Together, statements
 from discreet.query.kind import Real, Whole
 from discreet.query.measure import Checked, Private
 from discreet.query.plan import Aggregate, Block, Call, Column, Item, Literal, Nested, Scan
+from discreet.query.proving import proof_of
 from discreet.query.sql import read
 from discreet.release.answer import Release
 from discreet.release.noisy import Noisy, decode, draw, encode
@@ -108,7 +109,7 @@ class Session:
         own = Fraction(0)
         if isinstance(checked.keys, Private):
             own = _own_delta(budget) if delta is None else rational(delta, "delta")
-        return quote(
+        priced = quote(
             checked,
             epsilon=epsilon,
             within=within,
@@ -116,6 +117,7 @@ class Session:
             conversion=budget.delta - budget.slack if isinstance(budget, ApproximateBudget) else None,
             delta=own,
         )
+        return replace(priced, proof=proof_of(priced, self.catalog))
 
     def query(
         self,

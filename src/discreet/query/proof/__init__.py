@@ -1,0 +1,25 @@
+"""The independent checker of statements: whoever checks a claim does not trust who made it.
+
+It reads the statements that will run (`discreet.query.statement`), the declarations of the curator and the
+numbers that the noise is calibrated for, and derives from the statements alone how far one person moves every
+integer.  What no rule derives is refused.
+"""
+
+from discreet.query.proof.check import prove, prove_preparation
+from discreet.query.proof.declared import Chosen, Claim, Declarations, Kept, Noised, Reached, Table
+from discreet.query.proof.derivation import Proof, Proved, Step
+
+__all__ = [
+    "Chosen",
+    "Claim",
+    "Declarations",
+    "Kept",
+    "Noised",
+    "Proof",
+    "Proved",
+    "Reached",
+    "Step",
+    "Table",
+    "prove",
+    "prove_preparation",
+]

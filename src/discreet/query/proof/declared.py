@@ -1,0 +1,105 @@
+"""What the checker is told: which tables hold people, and what is claimed about the integers of a statement.
+
+These are the checker's own values.  Nothing here is computed by the planner: whoever asks for a proof writes
+down the declarations of the curator and the numbers that the noise was calibrated for.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.sensitivity import Sensitivity
+from discreet.query.plan import Value as Constant
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A stored table: its columns with their types, and whom its rows are about.
+
+    `unit` is the column that identifies a person (None: every row is a person of its own).  `kept` is the
+    number of rows of one person that the table can hold because it was prepared so.  A `public` table is
+    about nobody.
+    """
+
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    unit: str | None = None
+    adjacency: Adjacency = Adjacency.ADD_REMOVE
+    kept: int | None = None
+    public: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Declarations:
+    """All stored tables."""
+
+    tables: tuple[Table, ...]
+
+    def find(self, name: str) -> Table | None:
+        """Return the table of exactly this name."""
+        return next((table for table in self.tables if table.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Noised:
+    """Additive noise calibrated for this sensitivity of all groups together."""
+
+    output: str
+    sensitivity: Sensitivity
+
+
+@dataclass(frozen=True, slots=True)
+class Reached:
+    """A plan for overlapping groups, calibrated for cells that move by at most `reach` in l1.
+
+    Theorem.  Every table that the plan measures is a histogram of one statement's cells, and all columns of
+    the measured matrix A of such a table have the same norm.  If one person moves the cells of a statement
+    by h with |h|_1 <= reach, then A h is a combination of columns with coefficients of total size `reach`,
+    so its l1 and l2 norms are at most `reach` times a column's, table by table, and so are their sums.
+    """
+
+    output: str
+    reach: int
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A threshold on people, for which one person adds at most one to each of at most `groups` keys."""
+
+    output: str
+    groups: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """A selection calibrated for scores that move by `moves`, summed over groups.
+
+    With a `level` the candidates are the positions 0, ..., `size` - 1 of a grid and the scores those of a
+    quantile; without, a score is a candidate's weight.  `monotone` claims that all scores move in one
+    direction.
+    """
+
+    output: str
+    moves: Fraction
+    level: Fraction | None
+    size: int
+    monotone: bool = False
+
+
+Release: TypeAlias = Noised | Reached | Kept | Chosen
+
+Keys: TypeAlias = tuple[tuple[Constant, ...], ...] | None
+"""The declared values of each group key (only their combinations leave), or None: found by a threshold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What is claimed about one statement: which groups leave, and how each output is released."""
+
+    keys: Keys
+    releases: tuple[Release, ...]
+
+    def __iter__(self) -> Iterator[Release]:
+        return iter(self.releases)

@@ -1,0 +1,63 @@
+"""The proof as a value: which rule says what about which part of a statement, and from what it follows."""
+
+from dataclasses import dataclass, field
+
+from discreet.errors import ProofError
+from discreet.query.statement import Statement
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One application of a rule: its name, what it says here, and the steps that it rests on."""
+
+    rule: str
+    says: str
+    parts: tuple["Step", ...] = ()
+
+    def lines(self, margin: str = "", last: bool | None = None) -> list[str]:
+        """Return the tree, one step to a line."""
+        mark = "" if last is None else ("`- " if last else "|- ")
+        inner = margin if last is None else margin + ("   " if last else "|  ")
+        found = [f"{margin}{mark}{self.rule}: {self.says}"]
+        for place, part in enumerate(self.parts, 1):
+            found += part.lines(inner, place == len(self.parts))
+        return found
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+class _Mint:
+    """Only the checker holds this, so only it makes proved statements."""
+
+
+MINT = _Mint()
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A statement whose claim has been derived from the statement itself; only the checker makes one."""
+
+    statement: Statement
+    step: Step
+    mint: _Mint = field(repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.mint is not MINT:
+            raise ProofError("a proved statement", "was not made by the checker")
+
+    def __reduce__(self) -> str:
+        raise ProofError("a proved statement", "cannot be copied out of the process")
+
+    def __str__(self) -> str:
+        return str(self.step)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The derivations of all statements of a question, in the order in which they run."""
+
+    statements: tuple[Proved, ...]
+
+    def __str__(self) -> str:
+        return "\n\n".join(str(proved) for proved in self.statements)
