@@ -356,8 +356,8 @@ def _dealt(body: _Body, weight: Call, low: int, high: int) -> tuple[Reach, Step]
 
     Theorem.  Let t >= max(m, sum over k of min(n_pk, c)), let a row weigh floor(A / t) in cells with
     n_pk <= c and floor(B / (t n_pk)) in the others, with B <= c A.  Cell k weighs at most min(n_pk, c) A / t,
-    hence at most c A / m, and all cells at most A.  Needs: cells are groups or finer; the crowd contains every cell
-    that leaves with more than c rows, and its rows do find their weight.
+    hence at most c A / m, and all cells at most A.  Needs: cells are groups or finer; the crowd contains
+    every cell that leaves with more than c rows, and its rows do find their weight.
     """
     heavy, light = (fact_of(argument, body.rows) for argument in weight.arguments)
     if not isinstance(heavy, Heavy) or not isinstance(light, Light) or heavy.divisor != light.divisor:

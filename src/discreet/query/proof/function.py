@@ -13,6 +13,7 @@ the pattern's case, so there the escape must be a character without case.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, exp, floor, log, sqrt
 from typing import Any
@@ -143,7 +144,8 @@ def _arithmetic(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -
         case _:
             low, high = _product(one, other, same=scalars[0] == scalars[1])
     if Kind.REAL in (one.kind, other.kind):
-        return real(low, high)
+        # What is not finite stays so under these operations.
+        return real(low, high, finite=one.finite and other.finite)
     return _fitting(name, low, high, bits, null=null)
 
 
@@ -168,14 +170,10 @@ def _times(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Val
 def _divide(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
     _need(name, values, REALS)
     one, other = values
-    if (
-        not (one.bounded and other.bounded)
-        or Kind.NULL in (one.kind, other.kind)
-        or other.low <= 0 <= other.high
-    ):
+    if not (one.bounded and other.bounded and other.finite) or other.low <= 0 <= other.high:
         return REAL
     corners = [a / b for a in (one.low, one.high) for b in (other.low, other.high)]
-    return real(min(corners), max(corners))
+    return real(min(corners), max(corners), finite=one.finite)
 
 
 def _quotient(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
@@ -203,22 +201,27 @@ def _absolute(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> 
     if not one.bounded:
         return REAL
     low, high = max(one.low, -one.high, 0), max(abs(one.low), abs(one.high))
-    return real(low, high) if one.kind is Kind.REAL else _fitting(name, low, high, one.bits, null=one.null)
+    if one.kind is Kind.REAL:
+        return real(low, high, finite=one.finite)
+    return _fitting(name, low, high, one.bits, null=one.null)
 
 
 def _finite(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
     _need(name, values, REALS)
-    return values[0]
+    return replace(values[0], finite=True)
 
 
 def _curve(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
-    """Increasing functions; an engine's library may be off by a few units in the last place."""
+    """Increasing functions; an engine's library may be off by a few units in the last place.
+
+    The logarithm of any finite double lies between -745.2 and 709.8, where it is finite.
+    """
     _need(name, values, REALS)
     (one,) = values
     low, high = float(one.low), float(one.high)
     inside = {"sqrt": low >= 0, "ln": low > 0, "exp": low >= -700 and high <= 700}[name]
-    if not one.bounded or one.kind is Kind.NULL or not inside:
-        return REAL
+    if not (one.bounded and one.finite and inside) or one.kind is Kind.NULL:
+        return real(Fraction(-746), Fraction(710), finite=False) if name == "ln" else REAL
     curve = {"sqrt": sqrt, "ln": log, "exp": exp}[name]
     ends = Fraction(curve(low)), Fraction(curve(high))
     if name == "sqrt":
@@ -229,7 +232,9 @@ def _curve(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Val
 def _rounded(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
     _need(name, values, REALS)
     (one,) = values
-    return real(Fraction(floor(one.low)), Fraction(ceil(one.high))) if one.bounded else REAL
+    if not one.bounded:
+        return REAL
+    return real(Fraction(floor(one.low)), Fraction(ceil(one.high)), finite=one.finite)
 
 
 def _round(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
@@ -438,7 +443,7 @@ def _to(kind: Kind, taken: frozenset[Kind]) -> "Rule":
             case Kind.WHOLE, _:
                 return whole(-(2**63), 2**63 - 1)
             case Kind.REAL, (Kind.WHOLE | Kind.REAL):
-                return real(value.low, value.high) if value.bounded else REAL
+                return real(value.low, value.high, finite=value.finite) if value.bounded else REAL
             case Kind.REAL, _:
                 return REAL
             case ((Kind.DAY | Kind.MOMENT), (Kind.DAY | Kind.MOMENT)):

@@ -1,8 +1,8 @@
 """What is known of a value without looking at data: its type, the interval it lies in, how many it can be.
 
-`low` and `high` enclose a number whatever the cells are; arithmetic is proved total by them alone.  A double
-that is not `bounded` may be anything, infinite ones and NaN included.  For dates and moments they enclose the
-year.  `domain` and `null` may also rest on a filter: they say which values
+`low` and `high` enclose a number whatever the cells are; arithmetic is proved total by them alone.  Of a
+double they enclose the finite values if it is `bounded`; whether others occur, `finite` says.  For dates and
+moments they enclose the year.  `domain` and `null` may also rest on a filter: they say which values
 can be left after it and count groups, but never excuse an operation, because an engine may compute an
 expression before it filters.
 """
@@ -55,6 +55,7 @@ class Value:
     ones: int | None = None
     origin: str = ""
     bounded: bool = True
+    finite: bool = True
 
     @property
     def members(self) -> Domain | None:
@@ -80,7 +81,7 @@ class Value:
 
 
 TRUTHS: frozenset[Constant] = frozenset((False, True))
-REAL, TEXT, TRUTH = Value(Kind.REAL, bounded=False), Value(Kind.TEXT), Value(Kind.TRUTH)
+REAL, TEXT, TRUTH = Value(Kind.REAL, bounded=False, finite=False), Value(Kind.TEXT), Value(Kind.TRUTH)
 NOTHING = Value(Kind.NULL)
 YEARS = (1, 9999)
 """The years of stored dates; what lies outside is NULL in the tables that an engine offers."""
@@ -93,13 +94,13 @@ def whole(low: int, high: int, bits: int = 64, *, null: bool = True) -> Value:
     return Value(Kind.WHOLE, low, high, bits, null)
 
 
-def real(low: Fraction, high: Fraction, *, null: bool = True) -> Value:
+def real(low: Fraction, high: Fraction, *, null: bool = True, finite: bool = True) -> Value:
     """Return a double in the interval to which rounding takes an interval of real numbers.
 
     Rounding to the nearest double is monotone, so the ends are rounded and nothing else is needed.
     """
     try:
-        return Value(Kind.REAL, Fraction(float(low)), Fraction(float(high)), null=null)
+        return Value(Kind.REAL, Fraction(float(low)), Fraction(float(high)), null=null, finite=finite)
     except OverflowError:
         return REAL
 
@@ -123,7 +124,7 @@ def stored(kind: str, origin: str) -> Value:
         case Kind.DAY | Kind.MOMENT as temporal:
             return Value(temporal, *YEARS)
         case other:
-            return Value(other, origin=origin, bounded=other is not Kind.REAL)
+            return REAL if other is Kind.REAL else Value(other, origin=origin)
 
 
 def constant(value: Constant) -> Value:
@@ -166,7 +167,8 @@ def union(values: Iterable[Value]) -> Value | None:
     if not all(value.bounded for value in known) and kinds <= {Kind.WHOLE, Kind.REAL}:
         return REAL
     if kinds == {Kind.WHOLE, Kind.REAL}:
-        return real(min(value.low for value in known), max(value.high for value in known))
+        finite = all(value.finite for value in known)
+        return real(min(value.low for value in known), max(value.high for value in known), finite=finite)
     if len(kinds) > 1 or not alike(known):
         return None
     domains = [value.members for value in known]
@@ -181,6 +183,7 @@ def union(values: Iterable[Value]) -> Value | None:
         null=True,
         domain=joint if joint != TRUTHS else None,
         ones=None,
+        finite=all(value.finite for value in known),
     )
 
 

@@ -2,8 +2,8 @@
 
 A fact belongs to a column.  It speaks of the rows B_p that a person p has in a part B of the statement: n_p
 of them satisfy a condition F, n_pk of those lie in the cell k of some key columns.  The rules are the
-theorems that join these facts to a bound; each needs the counted rows to be the summed ones, so facts name the part
-and the condition, and `held` compares them with what the final aggregation adds up.
+theorems that join these facts to a bound; each needs the counted rows to be the summed ones, so facts name
+the part and the condition, which the end of the derivation compares with what it adds up.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -158,8 +158,8 @@ def _shared(scalar: Scalar, count: Scalar) -> int | None:
         case Call("quotient", (Literal(int(most)), divisor)) if divisor == count and most >= 0:
             return most
         case Call("least", arguments):
-            found = [most for argument in arguments if (most := _shared(argument, count)) is not None]
-            return min(found) if found else None
+            found = [_shared(argument, count) for argument in arguments]
+            return min((most for most in found if most is not None), default=None)
         case _:
             return None
 
