@@ -82,7 +82,6 @@ def _scope(statement: Statement, declarations: Declarations) -> Scope:
     for name, query in statement.parts:
         hidden = scope.hidden | {fold(name)}
         relation = select(query, replace(scope, hidden=hidden))
-        relation = replace(relation, step=Step(f"part {name}", "", (relation.step,)))
         scope = Scope(declarations, {**scope.parts, name: relation}, hidden)
     return scope
 
@@ -114,9 +113,10 @@ def _proved(statement: Statement, claim: Claim, declarations: Declarations) -> P
     scope = _scope(statement, declarations)
     query = statement.body
     apart([name for name, _ in query.items], "the outputs")
-    if statement.outputs != tuple(name for name, _ in query.items[statement.keys :]):
+    # Integers are read by their place after the keys.
+    if len(statement.outputs) != len(query.items) - statement.keys or statement.keys < 0:
         raise ProofError("the outputs", "are not the columns after the keys")
-    if {release.output for release in claim} != set(statement.outputs):
+    if sorted(release.output for release in claim) != sorted(statement.outputs):
         raise ProofError("the outputs", "are not those that are claimed")
     if statement.cells and (statement.keys < 1 or len(statement.outputs) != 1):
         raise ProofError("a selection", "has one output for each candidate")
@@ -136,11 +136,13 @@ def _proved(statement: Statement, claim: Claim, declarations: Declarations) -> P
     says = (
         f"{person}, {owner.adjacency}; groups {'found by a threshold' if claim.keys is None else 'declared'}"
     )
-    return Proved(statement, Step("statement", says, (*steps, Step("rows", _rows(rows), (rows.step,)))), MINT)
+    named = tuple(Step(f"part {name}", _rows(part), (part.step,)) for name, part in scope.parts.items())
+    final = Step("rows that are added up", _rows(rows), (rows.step,))
+    return Proved(statement, Step("statement", says, (*named, final, *steps)), MINT)
 
 
 def _rows(rows: Relation) -> str:
-    return "any number of a person" if rows.rows is None else f"at most {rows.rows} of a person"
+    return "any number of rows of a person" if rows.rows is None else f"at most {rows.rows} rows of a person"
 
 
 def _allowed(query: Query, rows: Relation, keys: Keys) -> Restriction:
@@ -189,7 +191,7 @@ def _plain(scalar: Scalar) -> Scalar:
 
 
 def _released(body: _Body, statement: Statement, release: Release) -> Step:
-    scalar = dict(body.query.items)[release.output]
+    _, scalar = body.query.items[statement.keys + statement.outputs.index(release.output)]
     if statement.cells != isinstance(release, Chosen):
         raise ProofError(f"the output {release.output}", "is released by another kind of mechanism")
     series = not body.query.group and isinstance(scalar, Call) and scalar.function == "series"
@@ -336,7 +338,10 @@ def _weighted(body: _Body, weight: Scalar, low: int, high: int) -> tuple[Reach, 
     total = min(totals)
     cell = total if cells is None else min(total, cells * value.high)
     reach = Reach(total, cell, _groups(body), low, high)
-    return reach, Step("shares", f"a person's weights sum to at most {total}, in one group to {cell}")
+    says = (
+        f"n rows of {share.part} weigh at most {share.most} / n each, so {total} in all, {cell} in one group"
+    )
+    return reach, Step("shares", says)
 
 
 def _counted(body: _Body, part: str, where: Restriction) -> None:

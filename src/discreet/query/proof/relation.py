@@ -173,7 +173,7 @@ def rename(relation: Relation, alias: str, part: str | None) -> Relation:
     return Relation(
         {moved(name): value for name, value in relation.columns.items()},
         owner and replace(owner, people=frozenset(map(moved, owner.people))),
-        relation.step,
+        relation.step if part is None else Step("rows of a part", part),
         relation.rows,
         tuple(frozenset(map(moved, names)) for names in relation.unique),
         {moved(name): fact for name, fact in relation.facts.items()},

@@ -1,0 +1,102 @@
+"""What is fine is accepted: every legitimate question is derived again, with the planner's own numbers."""
+
+from collections import Counter
+from fractions import Fraction
+from random import Random
+
+import pytest
+from tests.flow.test_flow import CASES as FLOW
+from tests.flow.test_flow import clinic as flow_clinic
+from tests.query.proof.wider import Wider, hospital
+
+from discreet.errors import QueryError
+from discreet.query import proving
+from discreet.query.allocate import Quote, quote
+from discreet.query.check import check
+from discreet.query.proof import Noised, Reached
+from discreet.query.proof.reach import Reach
+from discreet.query.proving import proof_of
+from discreet.query.sql import read
+
+SMALL = Fraction(1, 10**9)
+
+
+def legitimate(seed: int) -> tuple[Quote, object] | None:
+    random = Random(seed)
+    catalog, unit = hospital(random)
+    question = Wider(random, unit=unit).question()
+    bell = random.random() < 0.3 or "city" in question
+    try:
+        checked = check(read(question), catalog)
+        return quote(checked, epsilon=1, conversion=SMALL if bell else None, delta=SMALL), catalog
+    except QueryError:
+        return None
+
+
+def accept(seeds: range) -> Counter[str]:
+    """Prove the random questions of some seeds; nothing legitimate may be refused."""
+    seen: Counter[str] = Counter()
+    for seed in seeds:
+        found = legitimate(seed)
+        if found is None:
+            seen["refused by the planner"] += 1
+            continue
+        proof = proof_of(*found)  # type: ignore[arg-type]
+        assert len(proof.statements) >= 1
+        seen["proved"] += 1
+    return seen
+
+
+def test_random_legitimate_questions_are_all_proved() -> None:
+    seen = accept(range(180))
+    assert seen["proved"] >= 150, seen
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(0)
+def test_ten_thousand_random_legitimate_questions_are_all_proved() -> None:
+    assert accept(range(10_000, 21_500))["proved"] >= 10_000
+
+
+@pytest.mark.parametrize("pair", FLOW)
+def test_the_questions_that_document_the_rewriting_are_proved(pair) -> None:  # type: ignore[no-untyped-def]
+    catalog = flow_clinic()
+    checked = check(read(pair.question), catalog)
+    for conversion in (None, SMALL):
+        priced = quote(checked, epsilon=1, conversion=conversion, delta=SMALL)
+        text = str(proof_of(priced, catalog))
+        assert text.startswith("statement: ")
+        assert "private table: " in text
+
+
+def test_what_is_derived_is_what_the_planner_claims(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The two computations share no code, and differ only where the checker knows more."""
+    tight: Counter[str] = Counter()
+    derived: list[Fraction] = []
+    moves = Reach.moves
+
+    def noted(self, adjacency, size):  # type: ignore[no-untyped-def]
+        found = moves(self, adjacency, size)
+        derived.append(found.l1)
+        return found
+
+    monkeypatch.setattr(Reach, "moves", noted)
+    prove = proving.prove
+
+    def compared(statements, declarations, claims):  # type: ignore[no-untyped-def]
+        derived.clear()
+        found = prove(statements, declarations, claims)
+        claimed = [
+            Fraction(r.reach) if isinstance(r, Reached) else r.sensitivity.l1
+            for claim in claims
+            for r in claim
+            if isinstance(r, Noised | Reached)
+        ]
+        if len(claimed) == len(derived):
+            tight.update("equal" if a == b else "tighter" for a, b in zip(derived, claimed, strict=True))
+        return found
+
+    monkeypatch.setattr(proving, "prove", compared)
+    accept(range(400, 500))
+    assert tight["equal"] >= 9 * tight["tighter"], tight
+    assert tight["equal"] >= 60, tight
