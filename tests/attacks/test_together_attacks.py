@@ -181,7 +181,7 @@ def test_intervals_cover_where_the_noise_is_hardly_more_than_one_step(text, epsi
     checked = checked if "GROUP BY ward" not in text else combine([checked], catalog).whole
     random = Random(8)
     with open_world([row(random, "", wild=False) for _ in range(60)], [], catalog) as engine:
-        exact = engine.run(requests(checked), 3)
+        exact = engine._exact(requests(checked), 3)
     priced, sharp = (quote(checked, epsilon=e, conversion=d) for e, d in ((epsilon, delta), (200, None)))
     truth = np.array([round(value) for value in draw(sharp, exact).values[0]])
     radii = np.array([float(priced.radius(0, Fraction(1, 20), key)) for key in checked.keys.product()])

@@ -72,12 +72,12 @@ def sources(folder: Path) -> dict[str, Any]:
 )
 def test_every_source_gives_the_same_integers(kind: str, tmp_path: Path) -> None:
     with open_tables({"people": Origin(sources(tmp_path)[kind], COLUMNS)}, folder=tmp_path) as engine:
-        assert engine.run([QUESTION], 1)._totals == EXPECTED
+        assert engine._exact([QUESTION], 1)._totals == EXPECTED
 
 
 def test_columns_that_are_not_declared_do_not_exist(tmp_path: Path) -> None:
     with open_tables({"people": Origin(FRAME, (("age", "integer"),))}) as engine, pytest.raises(EngineError):
-        engine.run([Request("SELECT count(ward) FROM people", 0, ("m0",))], 1)
+        engine._exact([Request("SELECT count(ward) FROM people", 0, ("m0",))], 1)
 
 
 def test_every_failure_is_the_same_words_and_carries_no_cause() -> None:
@@ -90,11 +90,11 @@ def test_every_failure_is_the_same_words_and_carries_no_cause() -> None:
             "SELECT 'text' AS m0",
         ):
             with pytest.raises(EngineError) as failure:
-                engine.run([Request(sql, 0, ("m0",))], 1)
+                engine._exact([Request(sql, 0, ("m0",))], 1)
             assert str(failure.value) == FAILED
             assert failure.value.__cause__ is None
             assert failure.value.__context__ is None
-        assert engine.run([QUESTION], 1)._totals == EXPECTED
+        assert engine._exact([QUESTION], 1)._totals == EXPECTED
 
 
 @pytest.mark.parametrize(
@@ -116,8 +116,8 @@ def test_every_failure_is_the_same_words_and_carries_no_cause() -> None:
 def test_a_locked_connection_does_nothing_but_read_its_tables(sql: str) -> None:
     with open_tables({"people": Origin(FRAME, COLUMNS)}) as engine:
         with pytest.raises(EngineError):
-            engine.run([Request(sql, 0, ("m0",))], 1)
-        assert engine.run([QUESTION], 1)._totals == EXPECTED
+            engine._exact([Request(sql, 0, ("m0",))], 1)
+        assert engine._exact([QUESTION], 1)._totals == EXPECTED
 
 
 def test_files_beside_the_declared_ones_are_out_of_reach(tmp_path: Path) -> None:
@@ -126,12 +126,12 @@ def test_files_beside_the_declared_ones_are_out_of_reach(tmp_path: Path) -> None
         open_tables({"people": Origin("people.parquet", COLUMNS)}, folder=tmp_path) as engine,
         pytest.raises(EngineError),
     ):
-        engine.run([Request(f"SELECT count(*) FROM read_csv('{tmp_path}/people.csv')", 0, ("m0",))], 1)
+        engine._exact([Request(f"SELECT count(*) FROM read_csv('{tmp_path}/people.csv')", 0, ("m0",))], 1)
 
 
 def test_exact_integers_do_not_print_copy_or_compare() -> None:
     with open_tables({"people": Origin(FRAME, COLUMNS)}) as engine:
-        exact = engine.run([QUESTION], 1)
+        exact = engine._exact([QUESTION], 1)
     assert "30" not in repr(exact)
     assert "30" not in str(exact)
     with pytest.raises(EngineError):
@@ -144,7 +144,7 @@ def test_keys_come_sorted_whatever_the_insertion_order() -> None:
     seen = set()
     for order in ([0, 1, 2, 3], [3, 1, 0, 2]):
         with open_tables({"people": Origin(FRAME.take(order), COLUMNS)}) as engine:
-            seen.add(tuple(engine.run([QUESTION], 1).groups("m0")))
+            seen.add(tuple(engine._exact([QUESTION], 1).groups("m0")))
     assert len(seen) == 1
 
 
@@ -158,7 +158,7 @@ def test_malformed_cells_become_null_and_never_stop_the_reader(tmp_path: Path) -
         request = Request(
             "SELECT count(age) AS m0, count(cost) AS m1, count(day) AS m2 FROM people", 0, ("m0", "m1", "m2")
         )
-        totals = engine.run([request], 1)._totals
+        totals = engine._exact([request], 1)._totals
     assert totals["m1"][()] == 1
     assert totals["m2"][()] == 1
 
@@ -185,8 +185,8 @@ def test_a_question_that_takes_too_long_is_stopped() -> None:
     with open_tables({"people": Origin(FRAME, COLUMNS)}, timeout=0.3) as engine:
         slow = "SELECT count(*) AS m0 FROM range(100000000) a, range(100000000) b WHERE a.range + b.range = 7"
         with pytest.raises(EngineError):
-            engine.run([Request(slow, 0, ("m0",))], 1)
-        assert engine.run([QUESTION], 1)._totals == EXPECTED
+            engine._exact([Request(slow, 0, ("m0",))], 1)
+        assert engine._exact([QUESTION], 1)._totals == EXPECTED
 
 
 def prepared_table() -> Table:
@@ -208,7 +208,7 @@ def test_a_prepared_table_keeps_few_rows_of_each_person(tmp_path: Path) -> None:
     prepare("people", Origin(rows, table.offered), preparation(table), 5, target)
     assert [path.name for path in tmp_path.iterdir()] == ["people.prepared.duckdb"]
     with open_tables({"people": Origin(str(target), table.offered)}) as engine:
-        counted = engine.run(
+        counted = engine._exact(
             [Request('SELECT "id" AS k0, count(*) AS m0 FROM people GROUP BY "id"', 1, ("m0",))], 1
         )
     assert dict(counted._totals["m0"]) == {(1,): 2, (2,): 1, (3,): 2}
@@ -221,7 +221,7 @@ def test_which_rows_are_kept_depends_on_the_key(tmp_path: Path) -> None:
         prepare("people", Origin(rows, table.offered), preparation(table), choice, tmp_path / "p.duckdb")
         with open_tables({"people": Origin("p.duckdb", table.offered)}, folder=tmp_path) as engine:
             seen.add(
-                engine.run([Request("SELECT sum(age) AS m0 FROM people", 0, ("m0",))], 1)._totals["m0"][()]
+                engine._exact([Request("SELECT sum(age) AS m0 FROM people", 0, ("m0",))], 1)._totals["m0"][()]
             )
     assert len(seen) > 1
 
@@ -241,7 +241,7 @@ def test_closing_twice_is_harmless() -> None:
     engine.close()
     engine.close()
     with pytest.raises(EngineError):
-        engine.run([QUESTION], 1)
+        engine._exact([QUESTION], 1)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8, 64])
@@ -265,5 +265,5 @@ def test_people_numbered_densely_are_counted_like_any_others(tmp_path: Path) -> 
         with open_tables({"v": Origin(f"{file}#v", (("u", "identifier"),))}, threads=2) as engine:
             plan = engine.connection.execute(f"EXPLAIN {sql}").fetchone()[1]
             assert ("Perfect Hash" in plan) == (stride == 1)
-            answers.append(dict(engine.run([Request(sql, 1, ("m0",))], 1)._totals["m0"]))
+            answers.append(dict(engine._exact([Request(sql, 1, ("m0",))], 1)._totals["m0"]))
     assert answers[0] == answers[1]

@@ -28,7 +28,7 @@ def cells(values: list[Any], kind: str) -> dict[int, int]:
     declared = catalog(kind)
     checked = question(declared, "t", "x")
     with open_tables({"t": Origin(frame, declared.tables[0].offered)}) as engine:
-        exact = engine.run(requests(checked), 1)
+        exact = engine._exact(requests(checked), 1)
     choice = checked.measurements[0]
     assert isinstance(choice, QuantileChoice)
     return {int(choice.value(position)): weight for position, weight in exact._cells["m0"][()].items()}  # type: ignore[arg-type]

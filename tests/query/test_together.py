@@ -85,7 +85,7 @@ def test_a_person_moves_cells_and_measurements_no_farther_than_paid_for(name, ne
         integers = []
         for visits in (others + before, others + mine):
             with open_world(visits, [], catalog) as engine:
-                integers.append(engine.run(requests(checked), seed))
+                integers.append(engine._exact(requests(checked), seed))
         for position, share in enumerate(priced.shares):
             one, other = (vector(checked, found, position) for found in integers)
             claim, joint = share.measured.sensitivity, share.mechanism
@@ -116,7 +116,7 @@ def test_a_person_with_unbounded_rows_would_be_noticed():
     checked, loose = asked("cdf", bounded), asked("cdf", unbounded)
     person = [{**row(Random(1), "eve", wild=False), "age": 7} for _ in range(30)]
     with open_world(person, [], unbounded) as engine:
-        moved = sum(int(v.sum()) for v in vector(loose, engine.run(requests(loose), 1), 0))
+        moved = sum(int(v.sum()) for v in vector(loose, engine._exact(requests(loose), 1), 0))
     assert moved > checked.measurements[0].sensitivity.l1
 
 
@@ -284,7 +284,7 @@ def test_intervals_cover_and_answers_are_unbiased_and_agree(name, delta):
     random = Random(8)
     visits = [row(random, f"p{n}", wild=False) for n in range(300)]
     with open_world(visits, [], catalog) as engine:
-        exact = engine.run(requests(checked), 3)
+        exact = engine._exact(requests(checked), 3)
     priced = quote(checked, epsilon=1, conversion=delta)
     sharp = quote(checked, epsilon=10**7)
     truth = [row.cells for row in released_rows(sharp, draw(sharp, exact))]
@@ -376,7 +376,7 @@ def test_distributions_never_fail_on_adversarial_tables(part):
             except QueryError:
                 continue
             try:
-                found = engine.run(requests(checked), 1)
+                found = engine._exact(requests(checked), 1)
             except EngineError:
                 pytest.fail(text)
             answered += 1

@@ -155,4 +155,4 @@ def requests(checked: Checked) -> list[Request]:
 def exact(engine: DuckDB, text: str, catalog: Catalog, choice: int = 7) -> tuple[Checked, Exact]:
     """Return a question and its exact integers."""
     checked = check(read(text), catalog)
-    return checked, engine.run(requests(checked), choice)
+    return checked, engine._exact(requests(checked), choice)

@@ -19,6 +19,9 @@ from typing import Any
 
 from discreet.engines.exact import Exact, Request, collect
 from discreet.errors import CatalogError, EngineError
+from discreet.query.proof import Proved, sealed
+from discreet.query.render import render
+from discreet.query.statement import Statement
 
 FAILED = "the engine could not finish the question; what was reserved for it stays spent"
 """The one message for everything that can go wrong after data was touched."""
@@ -75,11 +78,15 @@ class DuckDB:
     _frames: list[Any] = field(default_factory=list)
     _turn: threading.Lock = field(default_factory=threading.Lock)
 
-    def run(self, requests: Sequence[Request], choice: int) -> Exact:
-        """Return the exact integers of generated statements, all on one snapshot.
+    def run(self, statements: Sequence[Proved], choice: int) -> Exact:
+        """Return the exact integers of proved statements, all on one snapshot.
 
-        `choice` is the fresh 64-bit key of the random choice of groups.
+        `choice` is the fresh 64-bit key of the random choice of groups.  Whatever is not a statement that the
+        checker has proved is refused before any data is touched.
         """
+        return self._exact([_request(sealed(proved)) for proved in statements], choice)
+
+    def _exact(self, requests: Sequence[Request], choice: int) -> Exact:
         # Registered frames belong to this one connection, so questions take turns on it.
         with self._turn, self._deadline(), contextlib.suppress(Exception):
             return collect(requests, self._tables(requests, choice))
@@ -123,6 +130,10 @@ class DuckDB:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def _request(statement: Statement) -> Request:
+    return Request(render(statement), statement.keys, statement.outputs, statement.cells)
 
 
 def open_tables(
@@ -179,13 +190,16 @@ def _array_bits(engine: DuckDB) -> int:
     return (SLOTS // int(used)).bit_length() - 1
 
 
-def prepare(name: str, origin: Origin, sql: str, choice: int, target: Path, *, folder: Path = Path()) -> None:
-    """Run a preparing statement over one table and keep its rows as a table of the same name in a file.
+def prepare(
+    name: str, origin: Origin, preparing: Proved, choice: int, target: Path, *, folder: Path = Path()
+) -> None:
+    """Run a proved preparation of one table and keep its rows as a table of the same name in a file.
 
     The file appears complete or not at all.
     """
     import duckdb
 
+    sql = render(sealed(preparing))
     partial = target.with_name(target.name + ".partial")
     for leftover in (partial, partial.with_name(partial.name + ".wal")):
         leftover.unlink(missing_ok=True)

@@ -5,15 +5,18 @@ are interchangeable.  Which rows of a person are kept depends on that person's r
 the prepared table every person has at most m rows by construction, and later questions need no weights.
 """
 
+from dataclasses import replace
+
 from discreet.errors import CatalogError
 from discreet.query.catalog import Table
 from discreet.query.plan import Call, Column, Literal
-from discreet.query.render import render
+from discreet.query.proof import Declarations, Proved, prove_preparation
+from discreet.query.proving import declared
 from discreet.query.statement import Inner, Query, Statement, Stored
 
 
-def preparation(table: Table) -> str:
-    """Return the statement whose rows are the prepared table."""
+def preparation(table: Table) -> Proved:
+    """Return the statement whose rows are the prepared table, with the proof that they keep its promise."""
     if table.unit is None or table.rows_per_unit is None:
         raise CatalogError(f"tables.{table.name}.prepared needs a unit and rows_per_unit")
     names = [name for name, _ in table.offered]
@@ -32,4 +35,5 @@ def preparation(table: Table) -> str:
         Inner(ranked, "r"),
         Call("le", (Column("r", "__j"), Literal(table.rows_per_unit))),
     )
-    return render(Statement((), kept, 0, ()))
+    raw = declared(replace(table, prepared=False))
+    return prove_preparation(Statement((), kept, 0, ()), Declarations((raw,)), declared(table))

@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from discreet.engines.duckdb import DuckDB, open_tables
-from discreet.engines.exact import Request as Statement
-from discreet.errors import CatalogError, EngineError, ParameterError
+from discreet.errors import CatalogError, EngineError, ParameterError, ProofError
 from discreet.exact.coins import source
 from discreet.exact.number import Real as Number
 from discreet.exact.number import positive, rational
@@ -36,10 +35,11 @@ from discreet.query.batch import Batch, combine
 from discreet.query.catalog import Catalog, load
 from discreet.query.check import Limits, check
 from discreet.query.frame import Frame, table
-from discreet.query.joint import Together, statements
+from discreet.query.joint import Together
 from discreet.query.kind import Real, Whole
 from discreet.query.measure import Checked, Private
 from discreet.query.plan import Aggregate, Block, Call, Column, Item, Literal, Nested, Scan
+from discreet.query.proof import Proved
 from discreet.query.proving import proof_of
 from discreet.query.sql import read
 from discreet.release.answer import Release
@@ -437,9 +437,8 @@ def _stored(share: Share) -> str:
             return encode_mechanism(mechanism)
 
 
-def engine_statements(priced: Quote) -> list[Statement]:
-    """Return what the engine is asked for a priced question."""
-    return [
-        Statement(sql, statement.keys, statement.outputs, statement.cells)
-        for sql, statement in zip(priced.sql, statements(priced.checked), strict=True)
-    ]
+def engine_statements(priced: Quote) -> tuple[Proved, ...]:
+    """Return what the engine is asked for a priced question: what was proved, and nothing else."""
+    if priced.proof is None:
+        raise ProofError("the question", "was priced without a derivation")
+    return priced.proof.statements

@@ -14,6 +14,7 @@ from discreet.errors import CatalogError
 from discreet.exact.coins import source
 from discreet.query.catalog import Catalog, Table, declare
 from discreet.query.prepare import preparation
+from discreet.query.render import render
 
 SECTION = ("unit", "neighbours", "rows_per_unit", "groups_per_unit", "rows_per_group", "public", "columns")
 
@@ -90,11 +91,13 @@ def _prepared(catalog: Catalog, table: Table, origin: Origin) -> Origin:
         raise CatalogError(
             f"tables.{table.name}.prepared is for files; bound a frame with rows_per_unit alone"
         )
-    statement = preparation(table)
+    preparing = preparation(table)
     # The name tells copies apart that were bounded by other limits, for another unit or from another source.
-    meant = sha256("\n".join((statement, str(origin.rows), repr(origin.columns))).encode()).hexdigest()[:12]
+    meant = sha256(
+        "\n".join((render(preparing.statement), str(origin.rows), repr(origin.columns))).encode()
+    ).hexdigest()[:12]
     stem = f"{catalog.name}-{table.name}-{catalog.version}-{meant}"
     target = (catalog.folder / f"{stem}.prepared.duckdb").resolve()
     if not target.exists():
-        prepare(table.name, origin, statement, source().bits(63), target, folder=catalog.folder)
+        prepare(table.name, origin, preparing, source().bits(63), target, folder=catalog.folder)
     return Origin(f"{target}#{table.name}", origin.columns)

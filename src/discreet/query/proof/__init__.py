@@ -7,7 +7,7 @@ integer.  What no rule derives is refused.
 
 from discreet.query.proof.check import prove, prove_preparation
 from discreet.query.proof.declared import Chosen, Claim, Declarations, Kept, Noised, Reached, Table
-from discreet.query.proof.derivation import Proof, Proved, Step
+from discreet.query.proof.derivation import Proof, Proved, Step, sealed
 
 __all__ = [
     "Chosen",
@@ -22,4 +22,5 @@ __all__ = [
     "Table",
     "prove",
     "prove_preparation",
+    "sealed",
 ]

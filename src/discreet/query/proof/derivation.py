@@ -53,6 +53,13 @@ class Proved:
         return str(self.step)
 
 
+def sealed(proved: Proved) -> Statement:
+    """Return the statement that the checker has proved, refusing anything else that is offered as one."""
+    if type(proved) is not Proved or proved.mint is not MINT:
+        raise ProofError("a statement", "was offered to the engine without a derivation")
+    return proved.statement
+
+
 @dataclass(frozen=True, slots=True)
 class Proof:
     """The derivations of all statements of a question, in the order in which they run."""
