@@ -101,6 +101,9 @@ class Questions:
             f"DATE_DIFF('{self.pick('day', 'month', 'year')}', {self.day(depth - 1)}, {self.day(depth - 1)})",
             f"(FLOOR({inner[0]}) % 7)",
             f"(-{inner[0]})",
+            f"(huge % {self.pick('1', '7', '1000000')})",
+            f"ROUND({inner[0]}, 9)",
+            f"(DATE_DIFF('day', CAST(city AS DATE), {self.day(depth - 1)}) * 1000000000000)",
         )
 
     def text(self, depth: int = 1) -> str:
@@ -112,8 +115,10 @@ class Questions:
             f"UPPER({inner})",
             f"TRIM({inner})",
             f"SUBSTRING({inner}, 1, 2)",
-            f"LEFT({inner}, 3)",
-            f"RIGHT({inner}, 1)",
+            f"LEFT({inner}, {self.pick('0', '3')})",
+            f"RIGHT({inner}, {self.pick('0', '1')})",
+            f"SUBSTRING({inner}, {self.pick('0', '1', '1048576')}, {self.pick('0', '2', '1048576')})",
+            "CAST(CAST(city AS BOOLEAN) AS TEXT)",
             f"({inner} || {self.text(0)})",
             f"COALESCE({inner}, 'none')",
             "CAST(age AS TEXT)",
@@ -128,6 +133,8 @@ class Questions:
             "(any_day + INTERVAL 3 MONTH)",
             "(day - INTERVAL 400 DAY)",
             "CAST(city AS DATE)",
+            "CAST(CAST(city AS TIMESTAMP) AS DATE)",
+            "(CAST(city AS DATE) - INTERVAL 4000 YEAR)",
         )
 
     def condition(self, depth: int = 2) -> str:
@@ -139,6 +146,9 @@ class Questions:
                 "ward = 'B'",
                 "city LIKE 'a%'",
                 "city ILIKE '%b_%'",
+                "city ILIKE 'xA' ESCAPE 'b'",
+                "city ILIKE 'AA%' ESCAPE 'A'",
+                "city LIKE '%!%%' ESCAPE '!'",
                 "city IS NULL",
                 "cost IS NOT NULL",
                 "cost BETWEEN 3 AND 20.5",

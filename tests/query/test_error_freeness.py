@@ -1,5 +1,6 @@
 """No cell value can make an allowed question fail: ten thousand random questions on adversarial tables."""
 
+from collections.abc import Callable
 from datetime import date
 from random import Random
 
@@ -11,8 +12,11 @@ from tests.query.worlds import DAYS, NUMBERS, TEXTS, WHOLES, Row, open_world, re
 from discreet.engines.duckdb import DuckDB
 from discreet.errors import EngineError, QueryError
 from discreet.query.check import check
+from discreet.query.lineage import names, resolve, trace
 from discreet.query.measure import Measurement
-from discreet.query.sql import read
+from discreet.query.plan import Scan
+from discreet.query.render import scalar_text
+from discreet.query.sql import fragment, read
 
 SLICES = 8
 PER_SLICE = 1_300
@@ -99,3 +103,71 @@ def test_dates_outside_the_calendar_are_null() -> None:
     checked = check(read("SELECT COUNT(any_day + INTERVAL 4000 YEAR) FROM visits"), catalog)
     with open_world([row(Random(1), "p", wild=False) | {"any_day": date.max}], [], catalog) as engine:
         assert engine._exact(requests(checked), 1)._totals
+
+
+def matches(text: str, pattern: str, escape: str, fold: Callable[[str], str]) -> bool:
+    """Whether text matches a pattern, by the definition of %, _ and the escape character."""
+    if not pattern:
+        return not text
+    head, rest = pattern[0], pattern[1:]
+    if head == escape:
+        return text[:1] == fold(rest[0]) and matches(text[1:], rest[1:], escape, fold)
+    if head == "%":
+        return any(matches(text[start:], rest, escape, fold) for start in range(len(text) + 1))
+    same = bool(text) and (head == "_" or text[0] == fold(head))
+    return same and matches(text[1:], rest, escape, fold)
+
+
+def test_patterns_mean_the_same_at_every_cell_whatever_the_escape_character() -> None:
+    """A letter as escape character once made ILIKE fail at the rows that got as far as the letter."""
+    random, catalog = Random(8), clinic()
+    alphabet = "xXaA%_!\\"
+    cities = ["".join(random.choices(alphabet, k=random.randint(0, 4))) for _ in range(120)]
+    answered = refused = 0
+    with open_world(
+        [{**row(random, "p", wild=False), "city": city} for city in cities], [], catalog
+    ) as engine:
+        for _ in range(400):
+            pattern = "".join(random.choices(alphabet, k=random.randint(0, 4)))
+            escape, like = random.choice(alphabet), random.choice(("LIKE", "ILIKE"))
+            condition = f"city {like} '{pattern}' ESCAPE '{escape}'"
+            try:
+                typed = resolve(fragment(condition), trace(Scan("visits", "v"), catalog, names()), "WHERE")
+            except QueryError:
+                refused += 1
+                continue
+            answered += 1
+            fold = str.lower if like == "ILIKE" else str
+            text = f"SELECT city, {scalar_text(typed.scalar)} FROM visits AS t0"
+            for city, found in engine.connection.execute(text).fetchall():
+                assert found is matches(fold(city), pattern, escape, fold), (condition, city)
+    assert answered > 100
+    assert refused > 50
+
+
+def test_a_date_read_from_text_cannot_leave_the_range_of_integers(engines: dict[bool, DuckDB]) -> None:
+    far = [
+        f"DATE_DIFF('{unit}', CAST(city AS DATE), day) * {factor}"
+        for unit, factor in (
+            ("day", 10**12),
+            ("week", 8 * 10**12),
+            ("month", 3 * 10**13),
+            ("year", 4 * 10**14),
+        )
+    ]
+    far += ["EXTRACT(year FROM CAST(city AS DATE)) * 400000000000000"]
+    catalog = clinic()
+    for number in far:
+        checked = check(read(f"SELECT COUNT(*) FROM visits WHERE {number} > 5"), catalog)
+        assert engines[True]._exact(requests(checked), 1)._totals
+
+
+def test_no_remainder_can_fail_at_a_cell(engines: dict[bool, DuckDB]) -> None:
+    """Dividing the smallest 64-bit integer by -1 is an error; SQL text cannot say it, a dataframe could."""
+    from discreet.query.frame import col, table
+
+    for divisor in (-1, 0, -(2**63)):
+        with pytest.raises(QueryError, match="at least 1"):
+            check(table("visits").where(col("huge") % divisor == 0).count(), clinic())
+    checked = check(table("visits").where(col("huge") % 1 == 0).count(), clinic())
+    assert engines[True]._exact(requests(checked), 1)._totals

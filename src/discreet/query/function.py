@@ -61,6 +61,9 @@ UNITS = ("year", "quarter", "month", "week", "day")
 SHIFT_LIMIT = 4000
 TEXT_LIMIT = 2**20
 
+ESCAPE = "!"
+"""What makes % and _ ordinary in the patterns of statements; folding case leaves it alone."""
+
 
 def apply(function: str, arguments: Sequence[Typed]) -> Typed:
     """Return the total form of a function applied to checked arguments."""
@@ -444,27 +447,44 @@ def _pattern(name: str, arguments: Sequence[Typed]) -> Typed:
                     "the pattern must be constant text with at most four %",
                     "write x LIKE 'abc%'",
                 )
-    if len(arguments) == 3:
-        match arguments[2].scalar:
-            case Literal(str(escape)) if len(escape) == 1:
-                _check_escape(str(arguments[1].scalar.value), escape)  # type: ignore[union-attr]
-            case _:
-                raise QueryError("ESCAPE", "must be one character", "write LIKE '10!%' ESCAPE '!'")
-    return truth(Call(name, (text, *(argument.scalar for argument in arguments[1:]))))
+    constants = tuple(argument.scalar for argument in arguments[1:])
+    match constants:
+        case (Literal(str(pattern)), Literal(str(escape))) if len(escape) == 1:
+            constants = _escaped(pattern, escape)
+        case (_, _):
+            raise QueryError("ESCAPE", "must be one character", "write LIKE '10!%' ESCAPE '!'")
+    return truth(Call(name, (text, *constants)))
 
 
-def _check_escape(pattern: str, escape: str) -> None:
-    position = 0
-    while position < len(pattern):
-        if pattern[position] == escape:
-            position += 1
-            if position == len(pattern) or pattern[position] not in ("%", "_", escape):
-                raise QueryError(
-                    "ESCAPE",
-                    "must be followed by %, _ or itself in the pattern",
-                    "double the escape character",
-                )
-        position += 1
+def _escaped(pattern: str, escape: str) -> tuple[Literal, ...]:
+    """Return the pattern with an escape character of our own, and that character where it is needed.
+
+    Engines that fold case fold the pattern too: with a letter as escape character, other letters would turn
+    into it, and what the pattern then means, or that it is an error, would show at some cells only.
+    """
+    characters = _characters(pattern, escape)
+    if not any(itself and character in "%_" for character, itself in characters):
+        return (Literal("".join(character for character, _ in characters)),)
+    special = ("%", "_", ESCAPE)
+    safe = (ESCAPE + c if itself and c in special else c for c, itself in characters)
+    return Literal("".join(safe)), Literal(ESCAPE)
+
+
+def _characters(pattern: str, escape: str) -> list[tuple[str, bool]]:
+    """Return what a pattern consists of, each character with whether it stands for itself."""
+    found: list[tuple[str, bool]] = []
+    rest = iter(pattern)
+    for character in rest:
+        if character != escape:
+            found.append((character, character not in ("%", "_")))
+            continue
+        following = next(rest, "")
+        if following not in ("%", "_", escape):
+            raise QueryError(
+                "ESCAPE", "must be followed by %, _ or itself in the pattern", "double the escape character"
+            )
+        found.append((following, True))
+    return found
 
 
 def _temporal(name: str, argument: Typed) -> Typed:
