@@ -1,36 +1,36 @@
 -- A person above the limit of rows counts with a smaller weight per row.
 SELECT COUNT(*) FROM visits
 -- becomes
-WITH "person_rows" AS NOT MATERIALIZED (
+WITH "__rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"people" AS MATERIALIZED (
+"__people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "person_rows" AS "r"
+FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
 SELECT sum("p"."w") AS "m0"
-FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
+FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
 -- The weights depend on each person's rows among those the question selects.
 SELECT ward, COUNT(*) FROM visits WHERE age >= 18 GROUP BY ward
 -- becomes
-WITH "person_rows" AS NOT MATERIALIZED (
+WITH "__rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
 FROM "visits" AS "t0"
 WHERE (("t0"."age" >= 18) AND (NOT ("t0"."patient_id" IS NULL)))
 ),
-"people" AS MATERIALIZED (
+"__people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "person_rows" AS "r"
+FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))
 GROUP BY "r"."u"
 )
 SELECT "r"."k0" AS "k0", sum("p"."w") AS "m0"
-FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
+FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 GROUP BY "r"."k0"
 HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
 
@@ -38,19 +38,19 @@ HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
 -- Sums carry the same weights.
 SELECT ward, SUM(cost) FROM visits GROUP BY ward
 -- becomes
-WITH "person_rows" AS NOT MATERIALIZED (
+WITH "__rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0", CAST(CASE WHEN isfinite("t0"."cost") THEN CAST(least(greatest(floor("t0"."cost" * 100.0e0 + 0.5e0), 0.0e0), 500000.0e0) AS BIGINT) END AS INTEGER) AS "a0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"people" AS MATERIALIZED (
+"__people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "person_rows" AS "r"
+FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))
 GROUP BY "r"."u"
 )
 SELECT "r"."k0" AS "k0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m0"
-FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
+FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 GROUP BY "r"."k0"
 HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
 
@@ -58,86 +58,86 @@ HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
 -- So do averages, and numerator and denominator agree.
 SELECT AVG(temperature) FROM visits
 -- becomes
-WITH "person_rows" AS NOT MATERIALIZED (
+WITH "__rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite("t0"."temperature") THEN CAST(least(greatest(floor("t0"."temperature" * 1048576.0e0 + 0.5e0), 31457280.0e0), 47185920.0e0) AS BIGINT) END AS INTEGER) AS "a0", "t0"."temperature" AS "a1"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"people" AS MATERIALIZED (
+"__people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "person_rows" AS "r"
+FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
 SELECT sum((CAST(("r"."a0" - 39321600::BIGINT) AS BIGINT) * "p"."w")) AS "m0", sum(CASE WHEN (NOT ("r"."a1" IS NULL)) THEN "p"."w" END) AS "m1"
-FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
+FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
 -- A column that is never NULL shares the count of rows.
 SELECT COUNT(*), AVG(stay) FROM visits
 -- becomes
-WITH "person_rows" AS NOT MATERIALIZED (
+WITH "__rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS INTEGER) AS "a0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"people" AS MATERIALIZED (
+"__people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "person_rows" AS "r"
+FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
 SELECT sum("p"."w") AS "m0", sum((CAST(("r"."a0" - 30::BIGINT) AS BIGINT) * "p"."w")) AS "m1"
-FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
+FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
 -- Counting values skips NULL.
 SELECT COUNT(cost) FROM visits
 -- becomes
-WITH "person_rows" AS NOT MATERIALIZED (
+WITH "__rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", "t0"."cost" AS "a0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"people" AS MATERIALIZED (
+"__people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "person_rows" AS "r"
+FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
 SELECT sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) AS "m0"
-FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
+FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
 -- Standard deviations are weighted too.
 SELECT STDDEV(age) FROM visits
 -- becomes
-WITH "person_rows" AS NOT MATERIALIZED (
+WITH "__rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END AS INTEGER) AS "a0", CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END AS "a1", "t0"."age" AS "a2"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"people" AS MATERIALIZED (
+"__people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "person_rows" AS "r"
+FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
 SELECT sum((CAST(("r"."a0" - 60::BIGINT) AS BIGINT) * "p"."w")) AS "m0", sum((CAST(((("r"."a1" - 60::BIGINT) * ("r"."a1" - 60::BIGINT)) - 1800::BIGINT) AS BIGINT) * "p"."w")) AS "m1", sum(CASE WHEN (NOT ("r"."a2" IS NULL)) THEN "p"."w" END) AS "m2"
-FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
+FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
 -- Weights apply to the candidates of a median.
 SELECT MEDIAN(cost) FROM visits
 -- becomes
-WITH "person_rows" AS NOT MATERIALIZED (
+WITH "__rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", CASE WHEN isfinite("t0"."cost") THEN CAST(least(greatest(floor("t0"."cost" * 100.0e0 + 0.5e0), 0.0e0), 500000.0e0) AS BIGINT) END AS "x"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"people" AS MATERIALIZED (
+"__people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "person_rows" AS "r"
+FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
 SELECT "r"."x" AS "x", sum("p"."w") AS "m0"
-FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
+FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 WHERE (NOT ("r"."x" IS NULL))
 GROUP BY "r"."x"
 
@@ -145,18 +145,18 @@ GROUP BY "r"."x"
 -- And to those of a mode.
 SELECT city IS NULL, MODE(ward) FROM visits GROUP BY city IS NULL
 -- becomes
-WITH "person_rows" AS NOT MATERIALIZED (
+WITH "__rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", ("t0"."city" IS NULL) AS "k0", "t0"."ward" AS "x"
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (NOT (("t0"."city" IS NULL) IS NULL)))
 ),
-"people" AS MATERIALIZED (
+"__people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "person_rows" AS "r"
+FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
 SELECT "r"."k0" AS "k0", "r"."x" AS "x", sum("p"."w") AS "m0"
-FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
+FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 WHERE ("r"."x" IN ('A', 'B', 'C'))
 GROUP BY "r"."k0", "r"."x"
 
@@ -175,38 +175,38 @@ HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
 -- Limits per group: only cells of more rows than allowed are counted one by one; bits tell who may have any.
 SELECT ward, COUNT(*) FROM limited GROUP BY ward
 -- becomes
-WITH "person_rows" AS NOT MATERIALIZED (
+WITH "__rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
 FROM "limited" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"people" AS MATERIALIZED (
+"__people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", count(*) AS "n", bit_count(bit_or("b"."bit")) AS "b"
-FROM "person_rows" AS "r" JOIN (VALUES ('A', 1), ('B', 2), ('C', 4)) AS "b"("k0", "bit") ON ("r"."k0" = "b"."k0")
+FROM "__rows" AS "r" JOIN (VALUES ('A', 1), ('B', 2), ('C', 4)) AS "b"("k0", "bit") ON ("r"."k0" = "b"."k0")
 GROUP BY "r"."u"
 ),
-"crowded" AS MATERIALIZED (
+"__crowded" AS MATERIALIZED (
 SELECT "r"."u" AS "u", "r"."k0" AS "k0", count(*) AS "n"
-FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
+FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 WHERE (("p"."n" - "p"."b") >= 2)
 GROUP BY "r"."u", "r"."k0"
 HAVING ((count(*) > 2) AND (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C')))
 ),
-"excess" AS MATERIALIZED (
+"__excess" AS MATERIALIZED (
 SELECT "c"."u" AS "u", CAST(sum(("c"."n" - 2::BIGINT)) AS BIGINT) AS "e"
-FROM "crowded" AS "c"
+FROM "__crowded" AS "c"
 GROUP BY "c"."u"
 ),
-"weights" AS MATERIALIZED (
+"__weights" AS MATERIALIZED (
 SELECT "p"."u" AS "u", greatest(6::BIGINT, ("p"."n" - coalesce("e"."e", 0::BIGINT))) AS "t", CAST((393216 // greatest(6::BIGINT, ("p"."n" - coalesce("e"."e", 0::BIGINT)))) AS INTEGER) AS "w"
-FROM "people" AS "p" LEFT JOIN "excess" AS "e" ON ("p"."u" = "e"."u")
+FROM "__people" AS "p" LEFT JOIN "__excess" AS "e" ON ("p"."u" = "e"."u")
 ),
-"cells" AS MATERIALIZED (
+"__cells" AS MATERIALIZED (
 SELECT "c"."u" AS "u", "c"."k0" AS "k0", CAST(((786432 // "w"."t") // "c"."n") AS INTEGER) AS "w"
-FROM "crowded" AS "c" JOIN "weights" AS "w" ON ("c"."u" = "w"."u")
+FROM "__crowded" AS "c" JOIN "__weights" AS "w" ON ("c"."u" = "w"."u")
 )
 SELECT "r"."k0" AS "k0", sum(coalesce("c"."w", "w"."w")) AS "m0"
-FROM "person_rows" AS "r" JOIN "weights" AS "w" ON ("r"."u" = "w"."u") LEFT JOIN "cells" AS "c" ON (("r"."u" = "c"."u") AND ("r"."k0" = "c"."k0"))
+FROM "__rows" AS "r" JOIN "__weights" AS "w" ON ("r"."u" = "w"."u") LEFT JOIN "__cells" AS "c" ON (("r"."u" = "c"."u") AND ("r"."k0" = "c"."k0"))
 GROUP BY "r"."k0"
 HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
 
@@ -214,15 +214,15 @@ HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
 -- With a single group only the limit in that group matters.
 SELECT SUM(age) FROM limited
 -- becomes
-WITH "person_rows" AS NOT MATERIALIZED (
+WITH "__rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END AS INTEGER) AS "a0"
 FROM "limited" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"people" AS MATERIALIZED (
+"__people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (131072 // count(*))) AS INTEGER) AS "w"
-FROM "person_rows" AS "r"
+FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
 SELECT sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m0"
-FROM "person_rows" AS "r" JOIN "people" AS "p" ON ("r"."u" = "p"."u")
+FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")

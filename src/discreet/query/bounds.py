@@ -20,6 +20,7 @@ from discreet.query.kind import Whole
 from discreet.query.limit import Bounding
 from discreet.query.lineage import names, trace
 from discreet.query.measure import Checked, Declared, Output, QuantileChoice
+from discreet.query.name import folded
 from discreet.query.plan import (
     Aggregate,
     Block,
@@ -47,7 +48,7 @@ LARGEST = 53
 def needed(block: Block, catalog: Catalog) -> tuple[tuple[str, str], ...]:
     """Return the columns (with their tables) whose bounds a question needs and which are to be found."""
     names_used = {
-        part.name.lower()
+        folded(part.name)
         for scalar in (*(item.scalar for item in block.items), *(order.scalar for order in block.order))
         for aggregate in walk(scalar)
         if isinstance(aggregate, Aggregate)
@@ -61,7 +62,7 @@ def needed(block: Block, catalog: Catalog) -> tuple[tuple[str, str], ...]:
         for name in dict.fromkeys(_scanned(block.source))
         if (table := catalog.table(name)) is not None
         for column in table.columns
-        if column.auto and column.name.lower() in names_used
+        if column.auto and folded(column.name) in names_used
     ]
     inner = [pair for nested in _blocks(block.source) for pair in needed(nested, catalog)]
     return tuple(dict.fromkeys((*found, *inner)))

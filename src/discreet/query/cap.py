@@ -33,7 +33,8 @@ from discreet.query.statement import ROWS, Inner, Joined, Listed, Named, Query, 
 MASK = 60
 """So many groups fit into the bits of a 64-bit integer, one each."""
 
-PEOPLE, CROWDED, EXCESS, WEIGHTS, CELLS = "people", "crowded", "excess", "weights", "cells"
+PEOPLE, CROWDED, EXCESS, WEIGHTS, CELLS = "__people", "__crowded", "__excess", "__weights", "__cells"
+"""Parts of statements; no declared table can have such a name."""
 
 Part = tuple[str, Query]
 

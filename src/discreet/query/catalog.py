@@ -19,6 +19,7 @@ from discreet.exact.number import Real as Number
 from discreet.exact.number import rational
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.kind import Day, Kind, Moment, Real, Text, Truth, Whole, word
+from discreet.query.name import folded, same
 
 KINDS = ("integer", "decimal", "text", "boolean", "date", "timestamp")
 VALUES_LIMIT = 100_000
@@ -70,11 +71,7 @@ class Table:
 
     def column(self, name: str) -> Column | None:
         """Return the declared column of this name (case does not matter), if there is one."""
-        for column in self.columns:
-            if column.name == name:
-                return column
-        matches = [column for column in self.columns if column.name.lower() == name.lower()]
-        return matches[0] if len(matches) == 1 else None
+        return next((column for column in self.columns if same(column.name, name)), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,11 +95,7 @@ class Catalog:
 
     def table(self, name: str) -> Table | None:
         """Return the declared table of this name (case does not matter), if there is one."""
-        for table in self.tables:
-            if table.name == name:
-                return table
-        matches = [table for table in self.tables if table.name.lower() == name.lower()]
-        return matches[0] if len(matches) == 1 else None
+        return next((table for table in self.tables if same(table.name, name)), None)
 
     def with_bounds(self, table: str, column: str, low: Number, high: Number) -> "Catalog":
         """Return the catalog in which a numeric column has these bounds, as found by a bounds question."""
@@ -140,6 +133,7 @@ def declare(document: Mapping[str, Any]) -> Catalog:
     tables = _mapping(document.get("tables", {}), "tables")
     if not tables:
         raise CatalogError("the manifest declares no table; add a section [tables.NAME] with a source")
+    _different(tables, "tables")
     return Catalog(
         name=_string(dataset.get("name", "dataset"), "dataset.name"),
         ledger=None if "ledger" not in dataset else _string(dataset["ledger"], "dataset.ledger"),
@@ -174,9 +168,7 @@ def _table(name: str, body: Mapping[str, Any]) -> Table:
         _column(column, spec, f"{where}.columns.{column}")
         for column, spec in _mapping(body.get("columns", {}), f"{where}.columns").items()
     )
-    folded = [column.name.lower() for column in columns]
-    if len(set(folded)) != len(folded):
-        raise CatalogError(f"{where}.columns: two names differ only by case; rename one")
+    _different([column.name for column in columns], f"{where}.columns")
     unit = body.get("unit")
     public, prepared = _flag(body, "public", where), _flag(body, "prepared", where)
     if unit is not None:
@@ -359,6 +351,14 @@ def _name(name: str, where: str) -> None:
         raise CatalogError(
             f"{where}: a name must be printable, not empty, and not begin with two underscores"
         )
+
+
+def _different(names: Iterable[str], where: str) -> None:
+    taken: set[str] = set()
+    for name in map(folded, names):
+        if name in taken:
+            raise CatalogError(f"{where}: two names differ only by case, which makes them one; rename one")
+        taken.add(name)
 
 
 def _only(body: Mapping[str, Any], known: Iterable[str], where: str) -> None:

@@ -31,6 +31,7 @@ from discreet.query.measure import (
     Sets,
     Sort,
 )
+from discreet.query.name import folded, same
 from discreet.query.plan import (
     Aggregate,
     Among,
@@ -45,8 +46,10 @@ from discreet.query.plan import (
     aggregates,
     conjunction,
     given,
+    rebuilt,
     walk,
 )
+from discreet.query.wellformed import require_wellformed
 
 GROUP_LIMIT = 200_000
 SUBSET_LIMIT = 1_024
@@ -64,6 +67,7 @@ class Limits:
 
 def check(block: Block, catalog: declared.Catalog, limits: Limits | None = None) -> Checked:
     """Return the checked question, or refuse with the clause, the reason and a way out."""
+    require_wellformed(block, catalog)
     block, limits = _lift(block), limits or Limits()
     scope = trace(block.source, catalog, names())
     if not scope.private:
@@ -97,37 +101,30 @@ def _tighter(declared_limit: int | None, own: int | None) -> int | None:
 
 def _lift(block: Block) -> Block:
     """Merge an outer block that only selects, filters and sorts a released table into that table's block."""
-    if (
-        not isinstance(block.source, Nested)
-        or block.group
-        or any(aggregates(item.scalar) for item in block.items)
-    ):
+    if not isinstance(block.source, Nested) or _aggregating(block):
         return block
-    inner = _lift(block.source.block)
-    if not inner.items or not (inner.group or any(aggregates(item.scalar) for item in inner.items)):
+    inner, alias = _lift(block.source.block), block.source.alias
+    if not inner.items or inner.distinct or not _aggregating(inner):
         return block
-    if inner.distinct or inner.limit is not None:
-        return block
-    outputs = {item.name.lower(): item.scalar for item in inner.items}
+    if block.having is not None:
+        raise QueryError("HAVING", "needs GROUP BY", "filter what a subquery returns with WHERE")
+    outputs = {folded(item.name): item for item in inner.items}
+
+    def meant(scalar: Scalar) -> Scalar | None:
+        if not isinstance(scalar, Column):
+            return None
+        item = outputs.get(folded(scalar.name))
+        if item is None or not (scalar.relation is None or same(scalar.relation, alias)):
+            known = ", ".join(item.name for item in inner.items)
+            raise QueryError(scalar.name, "no such column in the subquery", f"{alias} has {known}")
+        return item.scalar
 
     def substitute(scalar: Scalar) -> Scalar:
-        match scalar:
-            case Column(_, name):
-                if name.lower() not in outputs:
-                    raise QueryError(name, "no such column in the subquery", f"it has {', '.join(outputs)}")
-                return outputs[name.lower()]
-            case Call(name, arguments):
-                return Call(name, tuple(map(substitute, arguments)))
-            case Case(branches, otherwise):
-                return Case(tuple((substitute(a), substitute(b)) for a, b in branches), substitute(otherwise))
-            case Among(argument, values):
-                return Among(substitute(argument), values)
-            case _:
-                return scalar
+        return rebuilt(scalar, meant)
 
     having = tuple(
         part
-        for part in (inner.having, None if block.where is None else substitute(block.where))
+        for part in (_unaliased(inner), None if block.where is None else substitute(block.where))
         if part is not None
     )
     return replace(
@@ -138,6 +135,24 @@ def _lift(block: Block) -> Block:
         limit=block.limit,
         distinct=block.distinct,
     )
+
+
+def _unaliased(block: Block) -> Scalar | None:
+    """Return a HAVING clause without the block's own names for its columns, which may be renamed above."""
+    keys = {folded(term.name) for term in block.group if isinstance(term, Column)}
+    outputs = {folded(item.name): item.scalar for item in block.items if folded(item.name) not in keys}
+
+    def meant(scalar: Scalar) -> Scalar | None:
+        if isinstance(scalar, Column) and scalar.relation is None:
+            return outputs.get(folded(scalar.name))
+        return None
+
+    return None if block.having is None else rebuilt(block.having, meant)
+
+
+def _aggregating(block: Block) -> bool:
+    """Whether a block makes groups of its rows."""
+    return bool(block.group) or block.sets is not None or any(aggregates(part) for part in _asked(block))
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,8 +167,10 @@ class _Reading:
 
     def formula(self, scalar: Scalar, clause: str) -> Formula:
         """Return a clause as a formula over released values."""
-        if isinstance(scalar, Column) and scalar.relation is None and scalar.name in self.labels:
-            return self.labels[scalar.name]
+        if isinstance(scalar, Column) and scalar.relation is None:
+            label = next((label for name, label in self.labels.items() if same(name, scalar.name)), None)
+            if label is not None:
+                return label
         if not aggregates(scalar):
             found = self._key(scalar)
             if found is not None:
@@ -187,7 +204,7 @@ class _Reading:
                 )
 
     def _item(self, name: str) -> Item | None:
-        return next((item for item in self.block.items if item.name.lower() == name.lower()), None)
+        return next((item for item in self.block.items if same(item.name, name)), None)
 
     def _key(self, scalar: Scalar) -> Formula | None:
         if scalar in self.block.group:
@@ -313,10 +330,10 @@ def _labels(spread: Aggregate, columns: tuple[KeyColumn, ...], block: Block) -> 
             labels = {name: high}
         case _:
             labels = {"level": Key(len(columns) - 1)}
-    taken = {item.name.lower() for item in block.items}
+    taken = {folded(item.name) for item in block.items}
 
     def free(name: str) -> str:
-        return name if name.lower() not in taken else free(f"{name}_cell")
+        return name if folded(name) not in taken else free(f"{name}_cell")
 
     return {free(name): label for name, label in labels.items()}
 

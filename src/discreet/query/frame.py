@@ -268,6 +268,7 @@ class Frame:
 
     def per(self, person: str, **values: Expression) -> "Frame":
         """Aggregate per person: one row for each, with these values."""
+        self._ungrouped("per")
         items = (
             Item(person, Column(None, person)),
             *(Item(name, value.scalar) for name, value in values.items()),
@@ -323,9 +324,12 @@ class Frame:
         shares = tuple(rational(level, "level") for level in levels)
         return self.agg(quantiles=Expression(Aggregate("quantiles", _term(of), cells=cells, levels=shares)))
 
+    def _ungrouped(self, step: str) -> None:
+        if self.keys or self.sets is not None:
+            raise QueryError(step, "cannot follow group", f"{step} first, then group")
+
     def _relation(self) -> Relation:
-        if self.keys:
-            raise QueryError("join", "cannot follow group", "join first, then group")
+        self._ungrouped("join")
         if not self.condition:
             return self.source
         return Nested(Block(self.source, (), conjunction(self.condition)), _alias(self.source))

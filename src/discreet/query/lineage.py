@@ -36,6 +36,7 @@ from discreet.query.kind import (
     truth,
     word,
 )
+from discreet.query.name import folded, same
 from discreet.query.plan import (
     Aggregate,
     Among,
@@ -51,11 +52,13 @@ from discreet.query.plan import (
     Scan,
     aggregates,
     conjuncts,
+    rebuilt,
     walk,
 )
 from discreet.query.statement import Inner, Joined, Query, Source, Stored
 
-UNIT = "__u"
+UNIT = "u"
+"""The person's column of a relation inside a statement; the others are c0, c1, ..."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,11 +155,9 @@ def _scan(scan: Scan, catalog: declared.Catalog, own: str) -> Lineage:
 
 def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
     left, right = trace(join.left, catalog, fresh), trace(join.right, catalog, fresh)
-    aliases = {column.alias.lower() for column in left.columns} & {
-        column.alias.lower() for column in right.columns
-    }
-    if aliases:
-        name = sorted(aliases)[0]
+    taken = {folded(column.alias) for column in left.columns}
+    name = next((column.alias for column in right.columns if folded(column.alias) in taken), None)
+    if name is not None:
         raise QueryError(
             f"JOIN {name}", "the name is used twice", f"give one side another name: JOIN {name} AS other"
         )
@@ -169,8 +170,12 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
         part.arguments for part in conjuncts(on.scalar) if isinstance(part, Call) and part.function == "eq"
     ]
     equated = {frozenset(map(_bare, pair)) for pair in equal}
-    source: Source = Joined(left.source, right.source, on.scalar, join.outer)
-    joint = replace(left, source=source, columns=columns, tables=tuple(sorted({*left.tables, *right.tables})))
+    joint = replace(
+        left,
+        source=Joined(left.source, right.source, on.scalar, join.outer),
+        columns=columns,
+        tables=tuple(sorted({*left.tables, *right.tables})),
+    )
     if join.outer and not left.private and right.private:
         raise QueryError(
             "LEFT JOIN",
@@ -185,7 +190,7 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
     matched = _matched(person, public, equal)
     bound = None if matched is None else person.bound
     if matched is not None and bound is not None:
-        source = _deduplicated(source, public, matched)
+        joint = _deduplicated(joint, public, matched, next(fresh))
     if bound is None and not person.units:
         raise QueryError(
             "JOIN",
@@ -195,8 +200,8 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
         )
     return replace(
         person,
-        source=source,
-        columns=columns,
+        source=joint.source,
+        columns=joint.columns,
         tables=joint.tables,
         bound=bound,
         unique=(),
@@ -261,26 +266,30 @@ def _relations(source: Source) -> frozenset[str]:
     return frozenset((source.alias,))
 
 
-def _deduplicated(source: Source, public: Lineage, key: Scalar) -> Source:
+def _deduplicated(joint: Lineage, public: Lineage, key: Scalar, own: str) -> Lineage:
     """Return the join in which the public table has one row per key, so that uniqueness is a fact."""
-    table = public.source
-    if not (isinstance(source, Joined) and isinstance(table, Stored) and isinstance(key, Column)):
+    source, table = joint.source, public.source
+    if not (isinstance(source, Joined) and isinstance(table, Stored)):
         raise AssertionError("only declared public tables have unique columns")
-    names = [column.name for column in public.columns]
-    items = tuple(
-        (name, Column(table.alias, name) if name == key.name else Call("min", (Column(table.alias, name),)))
-        for name in names
+    stored = [column.typed.scalar for column in public.columns]
+    items = [
+        (f"c{n}", scalar if scalar == key else Call("min", (scalar,))) for n, scalar in enumerate(stored)
+    ]
+    once = Inner(Query(tuple(items), table, None, (key,)), own)
+    renamed = {scalar: Column(own, name) for scalar, (name, _) in zip(stored, items, strict=True)}
+    left, right = (once if side == table else side for side in (source.left, source.right))
+    return replace(
+        joint,
+        source=Joined(left, right, rebuilt(source.on, renamed.get), source.outer),
+        columns=tuple(
+            replace(c, typed=replace(c.typed, scalar=rebuilt(c.typed.scalar, renamed.get)))
+            for c in joint.columns
+        ),
     )
-    once = Inner(Query(items, table, None, (key,)), table.alias)
-    if source.left == table:
-        return replace(source, left=once)
-    return replace(source, right=once)
 
 
 def _nested(nested: Nested, catalog: declared.Catalog, fresh: Names) -> Lineage:
     block, alias = nested.block, nested.alias
-    if nested.name is not None and catalog.table(nested.name) is not None:
-        raise QueryError(f"WITH {nested.name}", "shadows a declared table", "give it another name")
     if block.sets is not None:
         raise QueryError(
             "GROUP BY in a subquery",
@@ -301,7 +310,7 @@ def _nested(nested: Nested, catalog: declared.Catalog, fresh: Names) -> Lineage:
 def _projected(block: Block, alias: str, own: str, inner: Lineage, where: Scalar | None) -> Lineage:
     if not block.items:
         outputs = [(column.name, column.typed, column.nullable, column.auto) for column in inner.columns]
-        if len({name.lower() for name, *_ in outputs}) != len(outputs):
+        if len({folded(name) for name, *_ in outputs}) != len(outputs):
             raise QueryError(
                 "SELECT *", "two joined tables have a column of the same name", "list the columns you need"
             )
@@ -318,12 +327,12 @@ def _projected(block: Block, alias: str, own: str, inner: Lineage, where: Scalar
                     None if origin is None else origin.auto,
                 )
             )
-    items = [(name, typed.scalar) for name, typed, *_ in outputs]
+    items = [(f"c{n}", typed.scalar) for n, (_, typed, *_) in enumerate(outputs)]
     if inner.unit is not None:
         items.append((UNIT, inner.unit))
     columns = tuple(
-        Visible(alias, name, replace(typed, scalar=Column(own, name)), nullable, auto)
-        for name, typed, nullable, auto in outputs
+        Visible(alias, name, replace(typed, scalar=Column(own, f"c{n}")), nullable, auto)
+        for n, (name, typed, nullable, auto) in enumerate(outputs)
     )
     return replace(
         inner,
@@ -363,7 +372,7 @@ def _per_person(block: Block, alias: str, own: str, inner: Lineage, where: Scala
     outputs: list[tuple[str, Typed]] = []
     for item in block.items:
         outputs.append((item.name, function.settle(_person_scalar(item.scalar, inner, by_key))))
-    items = [(name, typed.scalar) for name, typed in outputs]
+    items = [(f"c{n}", typed.scalar) for n, (_, typed) in enumerate(outputs)]
     if inner.unit is not None:
         key = next(key.scalar for key in keys if key.scalar in inner.units)
         items.append((UNIT, key))
@@ -385,7 +394,8 @@ def _per_person(block: Block, alias: str, own: str, inner: Lineage, where: Scala
         inner,
         source=Inner(query, own),
         columns=tuple(
-            Visible(alias, name, replace(typed, scalar=Column(own, name))) for name, typed in outputs
+            Visible(alias, name, replace(typed, scalar=Column(own, f"c{n}")))
+            for n, (name, typed) in enumerate(outputs)
         ),
         units=_carried(inner, own, items),
         bound=bound if inner.private else None,
@@ -508,11 +518,9 @@ def find(column: Column, scope: Lineage) -> Visible:
     matches = [
         visible
         for visible in scope.columns
-        if visible.name.lower() == column.name.lower()
-        and (column.relation is None or visible.alias.lower() == column.relation.lower())
+        if same(visible.name, column.name)
+        and (column.relation is None or same(visible.alias, column.relation))
     ]
-    exact = [visible for visible in matches if visible.name == column.name]
-    matches = exact or matches
     if len(matches) == 1:
         return matches[0]
     shown = _show(column)

@@ -5,8 +5,8 @@ one SELECT; a block inside another one's FROM aggregates or filters per person; 
 question whose answer is released.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
 from typing import Any, TypeAlias, assert_never
@@ -163,6 +163,34 @@ def children(scalar: Scalar) -> tuple[Scalar, ...]:
             return (scalar.argument, *scalar.values)
         case Aggregate():
             return tuple(part for part in (scalar.argument, scalar.where) if part is not None)
+        case _:
+            assert_never(scalar)
+
+
+def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar:
+    """Return a scalar in which every part that `change` has something else for is that."""
+    other = change(scalar)
+    if other is not None:
+        return other
+
+    def again(part: Scalar) -> Scalar:
+        return rebuilt(part, change)
+
+    match scalar:
+        case Literal() | Column():
+            return scalar
+        case Call(name, arguments):
+            return Call(name, tuple(map(again, arguments)))
+        case Case(branches, otherwise):
+            return Case(tuple((again(test), again(value)) for test, value in branches), again(otherwise))
+        case Among(argument, values):
+            return Among(again(argument), values)
+        case Aggregate(argument=argument, where=where):
+            return replace(
+                scalar,
+                argument=None if argument is None else again(argument),
+                where=None if where is None else again(where),
+            )
         case _:
             assert_never(scalar)
 

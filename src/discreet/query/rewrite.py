@@ -70,8 +70,9 @@ def canonical(checked: Checked) -> str:
     from discreet.query.render import render
 
     lines = [render(statement) for statement in statements(checked)]
-    lines += [f"{output.name} = {output.formula!r}" for output in checked.columns]
-    lines += [f"{m.name}: {m!r}" for m in checked.measurements if not isinstance(m, Measurement)]
+    # Names are quoted: as plain text one could be written to look like another column with its formula.
+    lines += [f"{output.name!r} = {output.formula!r}" for output in checked.columns]
+    lines += [f"{m.name!r}: {m!r}" for m in checked.measurements if not isinstance(m, Measurement)]
     lines.append(f"keys {[(column.name, column.values) for column in checked.keys.columns]!r}")
     lines += [f"having {checked.having!r}", f"order {checked.order!r}"]
     lines += [f"limit {checked.limit!r}", f"distinct {checked.distinct!r}"]

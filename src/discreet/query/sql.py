@@ -19,6 +19,7 @@ from sqlglot.tokens import Tokenizer
 
 from discreet.errors import QueryError
 from discreet.query.catalog import HIDDEN
+from discreet.query.name import folded, same
 from discreet.query.plan import (
     Block,
     Column,
@@ -165,7 +166,7 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
     source = _relation(fields(origin, "this")["this"], views, level)
     for join in parts.get("joins") or ():
         source = _join(source, join, views, level)
-    items = _items(parts["expressions"])
+    items = _items(parts["expressions"], level)
     group, sets = _group(parts.get("group"), items)
     where = parts.get("where")
     having = parts.get("having")
@@ -183,13 +184,6 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
     if block.where is not None and aggregates(block.where):
         raise QueryError(
             "WHERE", "cannot contain an aggregate", "use HAVING, or a subquery that groups by the person"
-        )
-    if level and (block.order or block.limit is not None):
-        clause = "ORDER BY" if block.order else "LIMIT"
-        raise QueryError(
-            clause + " in a subquery",
-            "would make one person's rows depend on another's",
-            "order and limit the final answer",
         )
     return block
 
@@ -241,9 +235,9 @@ def _with(clause: exp.Expr | None, views: Views, level: int) -> Views:
     for view in fields(clause, "expressions")["expressions"]:
         parts = fields(view, "this", "alias")
         name = _alias(parts["alias"])
-        if name.lower() in known:
+        if folded(name) in known:
             raise QueryError(f"WITH {name}", "is defined twice", "give each part its own name")
-        known[name.lower()] = _select(parts["this"], known, level + 1)
+        known[folded(name)] = _select(parts["this"], known, level + 1)
     return known
 
 
@@ -261,8 +255,8 @@ def _relation(node: exp.Expr, views: Views, level: int) -> Relation:  # noqa: RE
             parts = fields(node, "this", "alias")
             name = name_of(parts["this"])
             alias = name if parts.get("alias") is None else _alias(parts["alias"])
-            if name.lower() in views:
-                return Nested(views[name.lower()], alias, name)
+            if folded(name) in views:
+                return Nested(views[folded(name)], alias, name)
             return Scan(name, alias)
         case exp.Subquery():
             parts = fields(node, "this", "alias")
@@ -315,7 +309,8 @@ def _and(one: Scalar, other: Scalar) -> Scalar:
     return Call("and", (one, other))
 
 
-def _items(nodes: list[exp.Expr]) -> tuple[Item, ...]:
+def _items(nodes: list[exp.Expr], level: int) -> tuple[Item, ...]:
+    """Return the output columns; those of the answer get names of their own where they would have one."""
     if len(nodes) == 1 and isinstance(nodes[0], exp.Star):
         fields(nodes[0])
         return ()
@@ -331,7 +326,8 @@ def _items(nodes: list[exp.Expr]) -> tuple[Item, ...]:
                 raise QueryError("*", "a private row cannot be released", "list aggregates such as COUNT(*)")
             case _:
                 name, inner = _default_name(node), node
-        items.append(Item(_free(name, [item.name for item in items]), expression(inner)))
+        free = name if level else _free(name, [item.name for item in items])
+        items.append(Item(free, expression(inner)))
     return tuple(items)
 
 
@@ -342,7 +338,7 @@ def _default_name(node: exp.Expr) -> str:
 
 def _free(name: str, taken: list[str]) -> str:
     candidate, count = name, 1
-    while candidate in taken:
+    while any(same(candidate, other) for other in taken):
         count += 1
         candidate = f"{name}_{count}"
     return candidate
@@ -415,7 +411,10 @@ def _columns(node: exp.Expr, place: Callable[[exp.Expr], int]) -> tuple[int, ...
 
 
 def _reference(node: exp.Expr, items: tuple[Item, ...], clause: str) -> Scalar:
-    """Return an output column named by position or alias, or else the expression itself."""
+    """Return an output column named by position or alias, or else the expression itself.
+
+    In ORDER BY a name is that of an output column first; in GROUP BY that of a column first.
+    """
     scalar = expression(node)
     match scalar:
         case Literal(int(position)) if type(position) is int:
@@ -424,7 +423,7 @@ def _reference(node: exp.Expr, items: tuple[Item, ...], clause: str) -> Scalar:
             return items[position - 1].scalar
         case Column(None, name):
             for item in items:
-                if item.name.lower() == name.lower() and not isinstance(item.scalar, Column):
+                if same(item.name, name) and (clause == "ORDER BY" or not isinstance(item.scalar, Column)):
                     return item.scalar
     return scalar
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from discreet.query.plan import Scalar, Value
 
-ROWS = "person_rows"
+ROWS = "__rows"
 """The name of the part that selects a question's rows; the other parts aggregate it."""
 
 
