@@ -21,7 +21,7 @@ def law(priced: Quote, catalog: Any, rows: list[Row]) -> list[Any]:
     """Return the exact probability of every candidate, group by group."""
     ((choice, mechanism),) = [(share.measured, share.mechanism) for share in priced.shares]
     with open_world(rows, [], catalog) as engine:
-        cells = engine.run(requests(priced.checked), 1)._cells["m0"]
+        cells = engine._exact(requests(priced.checked), 1)._cells["m0"]
     return [
         bounds
         for key in priced.checked.keys.product()
