@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 _HOME = {
     "discreet.audit": ("audit",),
     "discreet.errors": (
+        "AuditError",
         "BudgetError",
         "CatalogError",
         "CertificateError",

@@ -1,6 +1,7 @@
 """The public names with their types, for type checkers; the names themselves are loaded when used."""
 
 from discreet.audit.batch import audit as audit
+from discreet.errors import AuditError as AuditError
 from discreet.errors import BudgetError as BudgetError
 from discreet.errors import CatalogError as CatalogError
 from discreet.errors import CertificateError as CertificateError

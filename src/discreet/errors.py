@@ -72,5 +72,9 @@ class ProgramError(DiscreetError, ValueError):
         super().__init__(f"line {line}, column {column}: {message}")
 
 
+class AuditError(DiscreetError, AssertionError):
+    """An audit that a test demanded did not end well; the message is its verdict."""
+
+
 class CertificateError(DiscreetError, ValueError):
     """A certificate does not prove what it claims."""

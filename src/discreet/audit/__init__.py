@@ -8,21 +8,24 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from discreet.audit.batch import audit
+from discreet.audit.batch import assert_consistent, audit
 from discreet.audit.evidence import Tally, epsilon_lower
 from discreet.audit.neighbours import audit_pairs, patterns, search
 from discreet.audit.replay import Replay, replay
 from discreet.audit.score import Event
 from discreet.audit.sequential import audit_until
-from discreet.audit.verdict import Consistent, Verdict, Violated
+from discreet.audit.verdict import Consistent, Dependent, Raised, Verdict, Violated
 
 __all__ = [
     "Consistent",
+    "Dependent",
     "Event",
+    "Raised",
     "Replay",
     "Tally",
     "Verdict",
     "Violated",
+    "assert_consistent",
     "audit",
     "audit_pairs",
     "audit_until",

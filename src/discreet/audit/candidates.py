@@ -37,13 +37,15 @@ def candidates(layout: Layout, left: Matrix, right: Matrix) -> Iterator[Score]:
     left, right = left[:CLASS], right[:CLASS]
     known = families(layout, np.concatenate([left, right]))
     for feature in known.all:
-        yield Value(feature, 1)
-        yield Value(feature, -1)
-    single = {feature.name: Binned.fit(feature, left, right) for feature in known.all}
-    yield from single.values()
+        # Tags name things and have no order.
+        if feature.words is None:
+            yield Value(feature, 1)
+            yield Value(feature, -1)
+    single = tuple(Binned.fit(feature, left, right) for feature in known.all)
+    yield from single
     if layout.columns > 1:
         yield from _sums(known, left, right)
-        yield logistic(tuple(single.values()), left, right)
+        yield logistic(single, left, right)
 
 
 def _grids(left: Matrix, right: Matrix) -> Iterator[Score]:

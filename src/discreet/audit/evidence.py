@@ -21,6 +21,15 @@ ones are at most Binomial(m - f, q).  Let f* be the upper limit for f at confide
 guesses from both counts and applying Clopper-Pearson at 1 - 9 a / 10 gives a bound at confidence 1 - a, since
 Pr[Binomial(m - f, q) >= k - f] grows with f.
 
+Theorem (betting).  For an event fixed before the game, 0 <= f < 1 and b = f / (exp(epsilon) + delta), the
+capital  product over trials of 1 + b (correct - exp(epsilon) wrong - delta)  has mean at most 1, because the
+bracket has mean c - exp(epsilon) w - delta <= 0 in every trial; so has an average over a fixed list of f,
+and by Markov's inequality it reaches 1 / a with probability at most a.  Where delta is most of what rare
+decisive guesses may be, this refutes much more than taking free guesses away, which pays for the worst number
+of them *and* for the worst number of wrong guesses.  Report the last point of a fixed grid of epsilons up to
+which all are refuted: it exceeds the truth e only if the first grid point at or above e was refuted, and e
+private is private at that point too.  With delta, each of the two bounds is computed at a / 2.
+
 References.  Clopper, Pearson, Biometrika 26, 1934.  Guessing with the option to pass: Steinke, Nasr,
 Jagielski, NeurIPS 2023; Kairouz, Oh, Viswanath, ICML 2015 for privacy as a guessing game.
 """
@@ -29,10 +38,22 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import log, nextafter
 
+import numpy as np
+from numpy.typing import NDArray
+
 from discreet.errors import ParameterError
 
 HAIR = 1e-9
 """Relative safety against rounding inside the incomplete beta function, which is good to about 1e-13."""
+
+WORN = 1e-6
+"""What rounding may have added to the logarithm of a capital, over as many as a billion trials."""
+
+BETS = 12
+"""Bets in the mixture: fractions of the largest admissible one, from a thousandth to nearly all."""
+
+GRID = np.unique(np.concatenate([np.linspace(0, 4, 801), np.geomspace(1e-3, 40, 200)]))
+"""The epsilons against which a capital is computed; the bound is one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +118,50 @@ def upper_count(trials: int, chance: float, alpha: float) -> int:
 
 
 def epsilon_lower(tally: Tally, alpha: float, delta: Fraction | float = 0) -> float:
-    """Return the largest epsilon that this game refutes at confidence 1 - alpha; 0 when it refutes none."""
+    """Return the largest epsilon that this game refutes at confidence 1 - alpha; 0 when it refutes none.
+
+    The event must have been fixed before the game.
+    """
     if not 0 < alpha < 1:
         raise ParameterError(f"alpha must lie strictly between 0 and 1, got {alpha}")
-    correct, guesses, error = tally.correct, tally.guesses, alpha
-    if delta:
-        chance = nextafter(float(delta) * tally.sides / 2, 1.0)
-        free = upper_count(tally.trials, chance, alpha / 10)
-        correct, guesses, error = max(0, correct - free), max(0, guesses - free), alpha * 9 / 10
-    q = lower_limit(correct, guesses, error)
-    if q <= 0.5:
-        return 0.0
-    return max(0.0, (log(q) - log(1 - q)) * (1 - HAIR))
+    if not delta:
+        return guess_bound(tally.correct, tally.guesses, alpha)
+    free = free_guesses(tally.trials, delta, tally.sides, alpha / 20)
+    taken = guess_bound(tally.correct - free, tally.guesses - free, alpha * 9 / 20)
+    return max(taken, betting_bound(tally, alpha / 2, delta))
+
+
+def free_guesses(trials: int, delta: Fraction | float, sides: int, alpha: float) -> int:
+    """Return how many guesses delta may have made right, but for a chance of alpha."""
+    return upper_count(trials, min(1.0, nextafter(float(delta) * sides / 2, 2.0)), alpha) if delta else 0
+
+
+def guess_bound(correct: int, guesses: int, alpha: float) -> float:
+    """Return the epsilon whose share of right guesses is the lower Clopper-Pearson limit; at least 0."""
+    q = lower_limit(max(0, correct), max(0, guesses), alpha)
+    return max(0.0, (log(q) - log(1 - q)) * (1 - HAIR)) if q > 0.5 else 0.0
+
+
+def betting_bound(tally: Tally, alpha: float, delta: Fraction | float) -> float:
+    """Return the last epsilon of the grid up to which a mixture of bets refutes every one; at least 0."""
+    mixed = mixture(log_capital(tally, GRID, float(delta) * tally.sides / 2))
+    standing = np.flatnonzero(mixed < -log(alpha) + WORN)
+    first = int(standing[0]) if standing.size else GRID.size
+    return float(GRID[first - 1]) if first else 0.0
+
+
+def log_capital(tally: Tally, grid: NDArray[np.float64], delta: float) -> NDArray[np.float64]:
+    """Return the logarithm of the capital after these trials, for every epsilon and every bet."""
+    loss, slack = np.exp(grid)[:, None] * (1 + HAIR), delta * (1 + HAIR)
+    bets = np.geomspace(1e-3, 0.999, BETS)[None, :] / (loss + slack)
+    return np.asarray(
+        tally.correct * np.log1p(bets * (1 - slack))
+        + tally.wrong * np.log1p(-bets * (loss + slack))
+        + (tally.trials - tally.guesses) * np.log1p(-bets * slack)
+    )
+
+
+def mixture(logs: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the logarithm of the average of capitals along the last axis."""
+    peak = logs.max(axis=-1, keepdims=True)
+    return np.asarray(peak[..., 0] + np.log(np.exp(logs - peak).mean(axis=-1)))

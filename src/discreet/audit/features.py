@@ -5,7 +5,7 @@ The lowest set bit of a float exposes samplers that leave holes: which doubles c
 the true answer.  Pooled signs gather many weak coordinates into one strong number.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,10 +18,11 @@ Column = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One number computed from a row."""
+    """One number computed from a row; where it is a tag, `words` say what it stands for."""
 
     name: str
     compute: Callable[[Matrix], Column]
+    words: Mapping[float, str] | None = None
 
     def __call__(self, rows: Matrix) -> Column:
         """Return the feature of each row."""
@@ -54,7 +55,7 @@ def families(layout: Layout, rows: Matrix) -> Families:
 
 
 def _position(layout: Layout, column: int) -> Feature:
-    return Feature(layout.name(column), lambda rows: rows[:, column])
+    return Feature(layout.name(column), lambda rows: rows[:, column], layout.wording(column))
 
 
 def _difference(layout: Layout, column: int) -> Feature:

@@ -10,15 +10,18 @@ CCS 2018.
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from discreet.audit.batch import FEWEST, audit
+from discreet.audit.batch import FEWEST, enough, settle
+from discreet.audit.conclude import Claim
+from discreet.audit.fresh import pristine
 from discreet.audit.learn import learn, promise_of
-from discreet.audit.runs import Box, Progress, Runner, running
-from discreet.audit.verdict import Verdict
+from discreet.audit.runs import BatchError, Box, Progress, Runner, running
+from discreet.audit.verdict import FOR_TESTS, Verdict
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, non_negative
+from discreet.exact.number import Real
 
 HOPE = 0.002
 """The level at which events are chosen while pairs are compared: a rare leak deserves a second look."""
@@ -111,7 +114,7 @@ def audit_pairs(
     delta: Real = 0,
     runs: int = 20_000,
     search_runs: int | None = None,
-    confidence: Real = "0.95",
+    confidence: Real = FOR_TESTS,
     batched: bool = False,
     workers: int = 1,
     progress: Progress | None = None,
@@ -119,20 +122,15 @@ def audit_pairs(
     """Test the claim on the most promising of several pairs, chosen with `search_runs` runs of their own."""
     if not pairs:
         raise ParameterError("there must be at least one pair of neighbours to audit")
-    box, slack = Box.of(subject, batched=batched), non_negative(delta, "delta")
-    with running(box, workers, progress) as run:
-        left, right = race(run, pairs, runs if search_runs is None else search_runs, delta=slack)
-    return audit(
-        box,
-        left,
-        right,
-        epsilon=epsilon,
-        delta=delta,
-        runs=runs,
-        confidence=confidence,
-        workers=workers,
-        progress=progress,
-    )
+    first = Claim.of(*pairs[0], epsilon, delta, confidence)
+    enough(runs)
+    box = Box.of(subject, batched=batched)
+    with pristine(box) as copy, running(box, workers, progress) as run:
+        try:
+            best = race(run, pairs, runs if search_runs is None else search_runs, delta=first.delta)
+        except BatchError as error:
+            return first.raised(error)
+        return settle(run, replace(first, left=best[0], right=best[1]), runs, copy)
 
 
 def search(
@@ -146,7 +144,7 @@ def search(
     runs: int = 20_000,
     search_runs: int | None = None,
     steps: int = 0,
-    confidence: Real = "0.95",
+    confidence: Real = FOR_TESTS,
     batched: bool = False,
     workers: int = 1,
     progress: Progress | None = None,
@@ -156,25 +154,22 @@ def search(
     The patterns, and each step, are compared with `search_runs` runs per input in all: as many as `runs`
     unless told otherwise.
     """
-    box, slack = Box.of(subject, batched=batched), non_negative(delta, "delta")
+    shapes = patterns(length, reach=reach, one=one)
+    first = Claim.of(*shapes[0], epsilon, delta, confidence)
+    enough(runs)
+    box = Box.of(subject, batched=batched)
     share = runs if search_runs is None else search_runs
-    with running(box, workers, progress) as run:
-        best = race(run, patterns(length, reach=reach, one=one), share, delta=slack)
-        tried = {best}
-        for _ in range(steps):
-            nearby = [pair for pair in moves(best, reach) if pair not in tried]
-            winner = race(run, [best, *nearby], share, delta=slack)
-            tried.update(nearby)
-            if winner == best:
-                break
-            best = winner
-    return audit(
-        box,
-        *best,
-        epsilon=epsilon,
-        delta=delta,
-        runs=runs,
-        confidence=confidence,
-        workers=workers,
-        progress=progress,
-    )
+    with pristine(box) as copy, running(box, workers, progress) as run:
+        try:
+            best = race(run, shapes, share, delta=first.delta)
+            tried = {best}
+            for _ in range(steps):
+                nearby = [pair for pair in moves(best, reach) if pair not in tried]
+                winner = race(run, [best, *nearby], share, delta=first.delta)
+                tried.update(nearby)
+                if winner == best:
+                    break
+                best = winner
+        except BatchError as error:
+            return first.raised(error)
+        return settle(run, replace(first, left=best[0], right=best[1]), runs, copy)

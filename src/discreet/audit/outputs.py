@@ -6,8 +6,9 @@ flat.  The layout is learned from the first outputs; whatever does not fit it la
 post-processing and can only hide a violation, never invent one.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
 from math import nan
@@ -21,16 +22,35 @@ from discreet.errors import ParameterError
 
 Matrix = NDArray[np.float64]
 
-ABSENT = -1.0
-"""The tag of a position that an output does not have."""
+NUMBER, ABSENT = 0.0, -1.0
+"""The tags of a number and of a position that an output does not have."""
+
+VOCABULARY = 1024
+"""Words of one position that a layout remembers; a tag beyond them is shown as something else."""
+
+LONGEST = 48
+"""Characters of a word that are shown."""
 
 WIDEST = 256
 """Positions beyond this are not looked at."""
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """What came of a run that raised: an output like any other, since whoever asked has seen it."""
+
+    kind: str
+    where: str
+
+    def __repr__(self) -> str:
+        return f"raised {self.kind}"
+
+
 def atoms(output: Any) -> Iterator[Any]:
     """Yield the numbers and other leaves of an output, in a fixed order."""
     match output:
+        case Failure():
+            yield output
         case bool() | int() | float() | str() | bytes() | None | Fraction() | Decimal():
             yield output
         case np.ndarray():
@@ -47,8 +67,8 @@ def atoms(output: Any) -> Iterator[Any]:
             yield from (atom for item in sorted(output, key=repr) for atom in atoms(item))
         case _ if is_dataclass(output) and not isinstance(output, type):
             yield type(output).__name__
-            for field in fields(output):
-                yield from atoms(getattr(output, field.name))
+            for part in fields(output):
+                yield from atoms(getattr(output, part.name))
         case Iterable():
             yield from (atom for item in output for atom in atoms(item))
         case _ if hasattr(output, "item"):  # a NumPy scalar
@@ -59,10 +79,14 @@ def atoms(output: Any) -> Iterator[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How outputs become rows: `width` positions, with a tag for each when some were not numbers."""
+    """How outputs become rows: `width` positions, with a tag for each when some were not numbers.
+
+    `words` says of each position what its tags stand for.
+    """
 
     width: int
     tagged: bool
+    words: tuple[Mapping[float, str], ...] = field(default=(), compare=False, repr=False)
 
     @classmethod
     def of(cls, *samples: Any) -> "Layout":
@@ -73,7 +97,8 @@ class Layout:
         rows = [list(atoms(output)) for sample in samples for output in sample]
         lengths = {len(row) for row in rows} or {1}
         odd = len(lengths) > 1 or any(not _number(atom) for row in rows for atom in row)
-        return cls(max(1, min(max(lengths), WIDEST)), tagged=odd)
+        width = max(1, min(max(lengths), WIDEST))
+        return cls(width, odd, tuple(_vocabulary(rows, place) for place in range(width)) if odd else ())
 
     @property
     def columns(self) -> int:
@@ -83,8 +108,22 @@ class Layout:
     def name(self, column: int) -> str:
         """Return what a column shows."""
         place = column % self.width
-        where = "output" if self.width == 1 else f"output[{place}]"
-        return where if column < self.width else f"kind of {where}"
+        return "output" if self.width == 1 else f"output[{place}]"
+
+    def wording(self, column: int) -> Mapping[float, str] | None:
+        """Return what the values of a column stand for, where they are tags."""
+        return self.words[column - self.width] if column >= self.width else None
+
+    def text(self, row: NDArray[np.float64]) -> str:
+        """Return in words what a row was made of."""
+        tags = row[self.width :] if self.tagged else np.zeros(self.width)
+        shown = [
+            f"{value:g}" if tag == NUMBER else self.words[place].get(float(tag), "something else")
+            for place, (value, tag) in enumerate(zip(row[: self.width], tags, strict=True))
+            if tag != ABSENT
+        ]
+        shown = shown[:16] + (["..."] if len(shown) > 16 else [])
+        return shown[0] if len(shown) == 1 else f"({', '.join(shown)})"
 
     def rows(self, sample: Any) -> Matrix:
         """Return one row per output."""
@@ -100,8 +139,20 @@ class Layout:
                 if number:
                     table[place, column] = _float(atom)
                 if self.tagged:
-                    table[place, self.width + column] = 0.0 if number else _tag(atom)
+                    table[place, self.width + column] = NUMBER if number else _tag(atom)
         return table
+
+
+def _vocabulary(rows: Sequence[Sequence[Any]], place: int) -> dict[float, str]:
+    known: dict[float, str] = {}
+    for row in rows:
+        if place >= len(row):
+            known.setdefault(ABSENT, "absent")
+        elif _number(row[place]):
+            known.setdefault(NUMBER, "a number")
+        elif len(known) < VOCABULARY:
+            known.setdefault(_tag(row[place]), word(row[place]))
+    return known
 
 
 def _fit(flat: Matrix, width: int) -> Matrix:
@@ -129,8 +180,15 @@ def _float(atom: int | float | Fraction | Decimal) -> float:
 
 
 def _tag(atom: Any) -> float:
-    # The same everywhere and at any time, so that no dictionary needs to be carried along.
-    return float(1 + crc32(repr(atom).encode()))
+    # The same everywhere and at any time, so that workers need to share no dictionary.
+    return float(1 + crc32(word(atom, None).encode(errors="surrogatepass")))
+
+
+def word(atom: Any, longest: int | None = LONGEST) -> str:
+    """Return what a leaf of an output looks like, cut to a length."""
+    # An address says where an object lay in memory, not what it was.
+    text = re.sub(r" at 0x[0-9a-fA-F]+", "", repr(atom))
+    return text if longest is None or len(text) <= longest else f"{text[: longest - 3]}..."
 
 
 def concatenate(parts: Sequence[Any]) -> Any:

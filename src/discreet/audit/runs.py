@@ -1,7 +1,9 @@
 """Running a black box many times: one by one, in arrays, or in several processes.
 
 Runs must be independent of each other, as the releases of a mechanism without memory are; a function that
-counts its calls or caches its answers is not a black box that an audit can speak about.
+counts its calls or caches its answers is not a black box that an audit can speak about: `independence`
+looks whether they seem so.  A run that raises has an output too, the kind of its error, which whoever asked
+would see.
 """
 
 from collections.abc import Callable, Iterator
@@ -9,12 +11,14 @@ from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context
+from pathlib import Path
+from traceback import extract_tb
 from typing import Any
 
 import numpy as np
 
-from discreet.audit.outputs import concatenate
-from discreet.errors import ParameterError
+from discreet.audit.outputs import Failure, concatenate
+from discreet.errors import DiscreetError, ParameterError
 from discreet.exact.coins import SystemCoins, source
 
 Progress = Callable[[int], None]
@@ -27,12 +31,27 @@ PIECE = 512
 """Runs handed to a worker process at a time."""
 
 
+class BatchError(DiscreetError, RuntimeError):
+    """A function that makes many runs at once raised, so that none of them has an output."""
+
+    def __init__(self, kind: str, where: str) -> None:
+        self.failure = Failure(kind, where)
+        super().__init__(kind, where)
+
+    def __str__(self) -> str:
+        return f"the mechanism {self.failure} ({self.failure.where})"
+
+
 @dataclass(frozen=True, slots=True)
 class Box:
-    """A black box: `many(input, count)` returns `count` independent outputs."""
+    """A black box: `many(input, count)` returns `count` independent outputs.
+
+    `ours` says that it is a mechanism of this package, a frozen value without a memory.
+    """
 
     many: Callable[[Any, int], Any]
     whole: bool
+    ours: bool = False
 
     @classmethod
     def of(cls, subject: Any, *, batched: bool = False) -> "Box":
@@ -40,13 +59,14 @@ class Box:
         if isinstance(subject, Box):
             return subject
         if batched:
-            return cls(_callable(subject), whole=True)
+            return cls(_AtOnce(_callable(subject)), whole=True)
         sample = getattr(subject, "sample", None)
         if sample is None:
             return cls(_OneByOne(_callable(subject)), whole=False)
+        ours = type(subject).__module__.startswith("discreet.mechanisms.")
         if hasattr(subject, "radius") or hasattr(subject, "lie"):
-            return cls(_Spread(sample), whole=True)
-        return cls(_OneByOne(sample), whole=False)
+            return cls(_AtOnce(_Spread(sample)), whole=True, ours=ours)
+        return cls(_OneByOne(sample), whole=False, ours=ours)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +74,35 @@ class _OneByOne:
     function: Callable[[Any], Any]
 
     def __call__(self, value: Any, count: int) -> list[Any]:
-        return [self.function(value) for _ in range(count)]
+        return [self._run(value) for _ in range(count)]
+
+    def _run(self, value: Any) -> Any:
+        try:
+            return self.function(value)
+        except (Exception, SystemExit) as error:
+            return _failure(error)
+
+
+@dataclass(frozen=True, slots=True)
+class _AtOnce:
+    function: Callable[[Any, int], Any]
+
+    def __call__(self, value: Any, count: int) -> Any:
+        try:
+            made = self.function(value, count)
+        except (Exception, SystemExit) as error:
+            failure = _failure(error)
+            raise BatchError(failure.kind, failure.where) from error
+        if not hasattr(made, "__len__") or len(made) != count:
+            raise ParameterError(f"a batched function must return {count} outputs when asked for {count}")
+        return made
+
+
+def _failure(error: BaseException) -> Failure:
+    # The message may quote the input, which a saved verdict must not.
+    frames = extract_tb(error.__traceback__)
+    where = f"{Path(frames[-1].filename).name}, line {frames[-1].lineno}" if frames else "unknown place"
+    return Failure(type(error).__name__, where)
 
 
 @dataclass(frozen=True, slots=True)

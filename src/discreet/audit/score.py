@@ -17,6 +17,9 @@ from discreet.audit.features import Column, Feature
 from discreet.audit.grid import GLIMPSE, Grid, bin_of, edges
 from discreet.audit.outputs import Layout, Matrix
 
+PART = 1 << 19
+"""Rows that are scored at a time."""
+
 FINE = 128
 """Values that occur are told apart up to this number; beyond it, quantiles are."""
 
@@ -48,13 +51,21 @@ class Binned:
         """Return the score of each row."""
         return self.ratios[bin_of(self.cuts, self.feature(rows))]
 
-    def text(self, low: float, high: float) -> str:
+    def text(self, low: float, high: float, _: Layout) -> str:
         """Return in words which outputs are guessed."""
         parts = []
         for side, chosen in (("right", self.ratios >= high), ("left", self.ratios <= low)):
             if chosen.any():
-                parts.append(f"{side} when {self.feature.name} {_intervals(self.cuts, chosen)}")
+                parts.append(f"{side} when {self.feature.name} {self._cells(chosen)}")
         return "; ".join(parts)
+
+    def _cells(self, chosen: NDArray[np.bool_]) -> str:
+        if self.feature.words is None:
+            return _intervals(self.cuts, chosen)
+        tags = np.array(list(self.feature.words))
+        inside = chosen[bin_of(self.cuts, tags)]
+        words = [word for word, here in zip(self.feature.words.values(), inside, strict=True) if here]
+        return _either([f"is {word}" for word in words] or ["is something else"], "values")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,11 +79,15 @@ class Value:
         """Return the score of each row."""
         return np.nan_to_num(self.feature(rows), nan=0.0) * self.sign
 
-    def text(self, low: float, high: float) -> str:
+    def text(self, low: float, high: float, layout: Layout) -> str:
         """Return in words which outputs are guessed."""
         up, down = (">=", "<=") if self.sign > 0 else ("<=", ">=")
         parts = [f"right when {self.feature.name} {up} {high * self.sign:g}"] if high < np.inf else []
-        parts += [f"left when {self.feature.name} {down} {low * self.sign:g}"] if low > -np.inf else []
+        # What is not a number scores zero.
+        odd = " or is not a number" if layout.tagged else ""
+        parts = [f"{part}{odd if high <= 0 else ''}" for part in parts]
+        if low > -np.inf:
+            parts.append(f"left when {self.feature.name} {down} {low * self.sign:g}{odd if low >= 0 else ''}")
         return "; ".join(parts)
 
 
@@ -113,13 +128,13 @@ class Whole:
         places = np.minimum(np.searchsorted(self.seen, wanted), len(self.seen) - 1)
         return np.where(self.seen[places] == wanted, self.ratios[places], 0.0)
 
-    def text(self, low: float, high: float) -> str:
+    def text(self, low: float, high: float, layout: Layout) -> str:
         """Return in words which outputs are guessed."""
         what = "the output is" if self.grid.edges is None else "the output is like"
         parts = []
         for side, chosen in (("right", self.ratios >= high), ("left", self.ratios <= low)):
             if chosen.any():
-                shown = ", ".join(_output(row) for row in self.examples[chosen][:4])
+                shown = ", ".join(layout.text(row) for row in self.examples[chosen][:4])
                 more = int(chosen.sum()) - 4
                 parts.append(f"{side} when {what} {shown}" + (f" or {more} others" if more > 0 else ""))
         return "; ".join(parts)
@@ -140,7 +155,7 @@ class Weighted:
             total += weight * part.of(rows)
         return total
 
-    def text(self, low: float, high: float) -> str:
+    def text(self, low: float, high: float, _: Layout) -> str:
         """Return in words which outputs are guessed."""
         strongest = np.argsort(-np.abs(self.weights) * [np.ptp(part.ratios) for part in self.parts])[:3]
         names = ", ".join(self.parts[i].name for i in strongest)
@@ -163,14 +178,17 @@ class Event:
 
     def play(self, left: Any, right: Any) -> Tally:
         """Return how the guesses fare on outputs of the left and of the right input."""
-        trials = correct = wrong = 0
-        for sample, truth in ((left, -1), (right, 1)):
-            for start in range(0, len(sample), 1 << 19):
-                guesses = self.guess(sample[start : start + (1 << 19)])
+        return self.tally(self.layout.rows(left), self.layout.rows(right))
+
+    def tally(self, left: Matrix, right: Matrix) -> Tally:
+        """Return how the guesses fare on rows of the left and of the right input."""
+        correct = wrong = 0
+        for rows, truth in ((left, -1), (right, 1)):
+            for start in range(0, len(rows), PART):
+                guesses = self._guess(rows[start : start + PART])
                 correct += int(np.count_nonzero(guesses == truth))
                 wrong += int(np.count_nonzero(guesses == -truth))
-            trials += len(sample)
-        return Tally(trials, correct, wrong, self.sides)
+        return Tally(len(left) + len(right), correct, wrong, self.sides)
 
     @property
     def sides(self) -> int:
@@ -179,13 +197,16 @@ class Event:
 
     def guess(self, sample: Any) -> NDArray[np.int8]:
         """Return +1 for right, -1 for left, 0 for a pass, for each output."""
-        scores = self.score.of(self.layout.rows(sample))
+        return self._guess(self.layout.rows(sample))
+
+    def _guess(self, rows: Matrix) -> NDArray[np.int8]:
+        scores = self.score.of(rows)
         return (scores >= self.high).astype(np.int8) - (scores <= self.low).astype(np.int8)
 
     def __str__(self) -> str:
         match self.score:
             case Binned() | Value() | Whole() | Weighted():
-                return f"guess {self.score.text(self.low, self.high) or 'nothing'}"
+                return f"guess {self.score.text(self.low, self.high, self.layout) or 'nothing'}"
             case never:
                 assert_never(never)
 
@@ -195,11 +216,6 @@ def _ratios(left: NDArray[np.intp], right: NDArray[np.intp], prior: float) -> Co
     # Pseudo-counts in proportion keep a bin seen once from looking certain.
     balance = total[1] / total[0]
     return np.asarray(np.log((right + prior * balance) / (left + prior)) - np.log(balance))
-
-
-def _output(row: Column) -> str:
-    shown = [f"{x:g}" for x in row[:16]] + (["..."] if len(row) > 16 else [])
-    return shown[0] if len(row) == 1 else f"({', '.join(shown)})"
 
 
 def _intervals(edges: Column, chosen: NDArray[np.bool_]) -> str:
@@ -212,9 +228,19 @@ def _intervals(edges: Column, chosen: NDArray[np.bool_]) -> str:
         elif not inside and start is not None:
             parts.append((start, ends[place]))
             start = None
-    words = [
-        f"< {b:.6g}" if a == -np.inf else f">= {a:.6g}" if b == np.inf else f"in [{a:.6g}, {b:.6g})"
-        for a, b in parts
-    ]
-    words += ["is missing"] if chosen[-1] else []
-    return " or ".join(words[:4]) + (f" or in {len(words) - 4} other intervals" if len(words) > 4 else "")
+    words = [_interval(a, b) for a, b in parts] + (["is not a number"] if chosen[-1] else [])
+    return _either(words, "intervals")
+
+
+def _interval(low: float, high: float) -> str:
+    if low == -np.inf:
+        return f"< {high:.6g}"
+    if high == np.inf:
+        return f">= {low:.6g}"
+    alone = high == np.nextafter(low, np.inf)
+    return f"is {low:.17g}" if alone else f"in [{low:.6g}, {high:.6g})"
+
+
+def _either(words: list[str], others: str) -> str:
+    more = len(words) - 4
+    return " or ".join(words[:4]) + (f" or in {more} other {others}" if more > 0 else "")

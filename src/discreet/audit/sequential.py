@@ -8,9 +8,10 @@ trial.  If the mechanism is (epsilon, delta)-private on the pair, then for every
 
 of a gambler who starts with 1 is a non-negative supermartingale, because the bracket has mean c -
 exp(epsilon) w - delta <= 0 whatever happened before.  A mixture of such capitals over a fixed list of b is
-one too, and by Ville's inequality it ever reaches 1 / a with probability at most a.  So the audit may look
-after every trial, stop when it likes, and change its rule between trials as long as it looks only at the
-past.
+one too, and so is a mixture over several gamblers, each with a rule of its own; by Ville's inequality it ever
+reaches 1 / a with probability at most a.  So the audit may look after every trial, stop when it likes, and
+change its rules between trials as long as it looks only at the past.  Most of the capital follows the rule
+that promises most, the rest the runners-up that might win by being rare.
 
 Theorem (bound).  Give every epsilon of a fixed grid its own capital and report the last grid point up to
 which *all* capitals have reached 1 / a at some time.  If the truth is e, the report exceeds e only when the
@@ -21,24 +22,32 @@ References.  Ville, 1939; Shafer, JRSS A 184, 2021; Ramdas, Grunwald, Vovk, Shaf
 2023. Sequential audits by e-processes: Gonzalez, Dulce-Rubio, Ramdas, Ribero, NeurIPS 2025.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from math import log
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.batch import FEWEST
-from discreet.audit.evidence import HAIR, Tally
-from discreet.audit.learn import learn
+from discreet.audit.batch import BEST, FEWEST, trials
+from discreet.audit.conclude import Claim, Finding, Seen, conclude
+from discreet.audit.evidence import BETS, WORN, Tally, log_capital
+from discreet.audit.fresh import Pristine, pristine
+from discreet.audit.learn import RUNNERS_UP, study
 from discreet.audit.outputs import concatenate
-from discreet.audit.runs import Box, Progress, fair_split, running
-from discreet.audit.verdict import Verdict, judge
+from discreet.audit.runs import BatchError, Box, Progress, Runner, running
+from discreet.audit.score import Event
+from discreet.audit.verdict import FOR_TESTS, Verdict
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, float_up, non_negative, probability
+from discreet.exact.number import Real, float_up
 
-BETS = 48
-"""Bets in the mixture: fractions of the largest admissible one, from a thousandth to nearly all."""
+GAMBLERS = 1 + RUNNERS_UP
+"""One follows the rule that promises most, the others runners-up."""
+
+STAKES = np.log([BEST, *((1 - BEST) / 2**place for place in range(1, GAMBLERS))])
+"""The logarithm of what each starts with; together it is no more than 1."""
 
 LEARN_UP_TO = 200_000
 """Runs per input after which the rule is no longer relearned."""
@@ -46,7 +55,7 @@ LEARN_UP_TO = 200_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Capital:
-    """The logarithms of the capitals against each epsilon of a grid, for each bet."""
+    """The logarithms of the capitals of every gambler against each epsilon of a grid, for each bet."""
 
     grid: NDArray[np.float64]
     delta: float
@@ -55,27 +64,21 @@ class Capital:
 
     @classmethod
     def start(cls, claim: float, delta: float) -> "Capital":
-        """Return a capital of 1 against the claim and a grid of other values around it."""
+        """Return capitals against the claim and a grid of other values around it."""
         grid = np.unique(
             np.concatenate([np.linspace(0, 2 * claim, 161), [claim], np.geomspace(1e-3, 30, 160)])
         )
-        return cls(grid, delta, np.zeros((grid.size, BETS)), np.zeros(grid.size, dtype=np.bool_))
+        logs = np.broadcast_to(STAKES[:, None, None], (GAMBLERS, grid.size, BETS))
+        return cls(grid, delta, logs, np.zeros(grid.size, dtype=np.bool_))
 
-    def after(self, tally: Tally, alpha: float) -> "Capital":
-        """Return the capital after more trials."""
-        loss = np.exp(self.grid)[:, None] * (1 + HAIR)
-        slack = self.delta * (1 + HAIR)
-        bets = np.geomspace(1e-3, 0.999, BETS)[None, :] / (loss + slack)
-        passed = tally.trials - tally.guesses
-        logs = (
-            self.logs
-            + tally.correct * np.log1p(bets * (1 - slack))
-            + tally.wrong * np.log1p(-bets * (loss + slack))
-            + passed * np.log1p(-bets * slack)
-        )
-        peak = logs.max(axis=1, keepdims=True)
-        mixed = peak[:, 0] + np.log(np.exp(logs - peak).mean(axis=1))
-        return Capital(self.grid, self.delta, logs, self.refuted | (mixed >= -log(alpha)))
+    def after(self, tallies: Sequence[Tally], alpha: float) -> "Capital":
+        """Return the capitals after more trials; a gambler without a tally has not played."""
+        logs = self.logs.copy()
+        for place, tally in enumerate(tallies):
+            logs[place] += log_capital(tally, self.grid, self.delta * tally.sides / 2)
+        peak = logs.max(axis=(0, 2), keepdims=True)
+        mixed = peak[0, :, 0] + np.log(np.exp(logs - peak).mean(axis=2).sum(axis=0))
+        return Capital(self.grid, self.delta, logs, self.refuted | (mixed >= WORN - log(alpha)))
 
     @property
     def epsilon_lower(self) -> float:
@@ -83,6 +86,11 @@ class Capital:
         standing = np.flatnonzero(~self.refuted)
         first = int(standing[0]) if standing.size else self.grid.size
         return float(self.grid[first - 1]) if first else -1.0
+
+    def richest(self, epsilon: float, among: int) -> int:
+        """Return which of the first gamblers has most against this epsilon."""
+        place = int(np.searchsorted(self.grid, epsilon))
+        return int(np.argmax(self.logs[:among, place].max(axis=1)))
 
 
 def audit_until(
@@ -94,37 +102,47 @@ def audit_until(
     delta: Real = 0,
     at_most: int = 1_000_000,
     first: int = 200,
-    confidence: Real = "0.95",
+    confidence: Real = FOR_TESTS,
     batched: bool = False,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Verdict:
     """Test a claim with as few runs as it takes, `at_most` per input: stop at the first refutation.
 
-    The rule is learned from `first` runs per input and relearned each time the number of runs has doubled.
+    The rules are learned from `first` runs per input and relearned each time the number of runs has doubled.
     """
-    claim = non_negative(epsilon, "epsilon"), non_negative(delta, "delta")
-    alpha = float(1 - probability(confidence, "confidence"))
+    claim = Claim.of(left, right, epsilon, delta, confidence)
     if first < FEWEST // 2 or at_most <= first:
         raise ParameterError(
             f"first must be at least {FEWEST // 2} and below at_most, got {first} and {at_most}"
         )
-    limit = float_up(claim[0])
-    capital = Capital.start(limit, float_up(claim[1]))
-    total = Tally(0, 0, 0)
-    with running(Box.of(subject, batched=batched), workers, progress) as run:
-        seen = [run(left, first)], [run(right, first)]
-        made, event = first, None
-        while made < at_most and capital.epsilon_lower < limit:
-            if event is None or made <= LEARN_UP_TO:
-                event = learn(concatenate(seen[0]), concatenate(seen[1]), claim[1])
-            lefts, rights = fair_split(2 * min(made, at_most - made))
-            outputs = run(left, lefts), run(right, rights)
-            tally = event.play(*outputs)
-            total, capital, made = total + tally, capital.after(tally, alpha), made + tally.trials // 2
-            for memory, output in zip(seen, outputs, strict=True):
-                memory.append(output)
-    if event is None:
-        raise ParameterError("at_most leaves no runs to test with")
-    lowest = capital.epsilon_lower
-    return judge(event, claim, max(0.0, lowest), 1 - alpha, total, (left, right), violated=lowest >= limit)
+    box = Box.of(subject, batched=batched)
+    with pristine(box) as copy, running(box, workers, progress) as run:
+        try:
+            return _watch(run, claim, first, at_most, copy)
+        except BatchError as error:
+            return claim.raised(error)
+
+
+def _watch(run: Runner, claim: Claim, first: int, at_most: int, copy: Pristine | None) -> Verdict:
+    limit = float_up(claim.epsilon)
+    capital = Capital.start(limit, float_up(claim.delta))
+    past = [run(claim.left, first)], [run(claim.right, first)]
+    seen = Seen().after(past[0][0]), Seen().after(past[1][0])
+    made = first
+    totals = [Tally(0, 0, 0) for _ in range(GAMBLERS)]
+    events: tuple[Event, ...] = ()
+    while made < at_most and capital.epsilon_lower < limit:
+        if not events or made <= LEARN_UP_TO:
+            events = study(concatenate(past[0]), concatenate(past[1]), claim.delta)
+        sample = trials(run, claim, 2 * min(made, at_most - made))
+        tallies = [event.play(*sample) for event in events]
+        capital, made = capital.after(tallies, claim.alpha), made + tallies[0].trials // 2
+        totals = [old + new for old, new in zip_longest(totals, tallies, fillvalue=Tally(0, 0, 0, 0))]
+        seen = seen[0].after(sample[0]), seen[1].after(sample[1])
+        for memory, output in zip(past, sample, strict=True):
+            memory.append(output)
+    lowest, richest = capital.epsilon_lower, capital.richest(limit, len(events))
+    event, tally = events[richest], totals[richest]
+    finding = Finding(event, max(0.0, lowest), tally, violated=lowest >= limit)
+    return conclude(claim, seen, event.layout, finding, copy)

@@ -34,7 +34,13 @@ def audit(
         Path | None, typer.Option(help="Audit a question on invented data that fits this manifest.")
     ] = None,
     runs: Annotated[int | None, typer.Option(help="Runs per input: 20000, or 1000 for a question.")] = None,
-    confidence: Annotated[str, typer.Option(help="How sure the bound is.")] = "0.95",
+    confidence: Annotated[
+        str,
+        typer.Option(
+            help="How sure an accusation is: by default one in a million is false, as builds need; "
+            "0.95 is what statisticians use."
+        ),
+    ] = "0.999999",
     batched: Annotated[
         bool, typer.Option("--batched", help="The function takes (input, count) and returns count outputs.")
     ] = False,
@@ -43,13 +49,16 @@ def audit(
     ] = False,
     workers: Annotated[int, typer.Option(help="Processes to run in.")] = 1,
 ) -> None:
-    """Look for a violation; exit status 1 when one is found. Nothing found is no proof of privacy."""
+    """Look for a violation. Nothing found is no proof of privacy.
+
+    Exit status: 0 nothing found, 1 violated, 2 refused, 3 the mechanism raised, 4 runs are not independent.
+    """
     from rich.console import Console
 
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     options: dict[str, Any] = {"epsilon": epsilon, "confidence": confidence, "workers": workers}
     if manifest is not None:
-        violated = _question(console, manifest, subject, runs or 1000, options)
+        status = _question(console, manifest, subject, runs or 1000, options)
     else:
         verdict = _function(
             console,
@@ -60,10 +69,9 @@ def audit(
             {**options, "delta": delta, "batched": batched},
             sequential=sequential,
         )
-        _print(console, verdict)
-        violated = verdict.violated
-    if violated:
-        raise typer.Exit(1)
+        status = _print(console, verdict)
+    if status:
+        raise typer.Exit(status)
 
 
 def _function(
@@ -90,7 +98,7 @@ def _function(
         return audit_pair(function, left, right, runs=runs, progress=tell, **options)
 
 
-def _question(console: "Console", manifest: Path, sql: str, runs: int, options: dict[str, Any]) -> bool:
+def _question(console: "Console", manifest: Path, sql: str, runs: int, options: dict[str, Any]) -> int:
     from discreet.audit import audit_pairs, replay
     from discreet.cli.worst_case import Path as Way
     from discreet.cli.worst_case import neighbours
@@ -128,8 +136,8 @@ def _question(console: "Console", manifest: Path, sql: str, runs: int, options: 
             )
     finally:
         way.close()
-    _print(console, verdict)
-    return violated or verdict.violated
+    status = _print(console, verdict)
+    return 1 if violated else status
 
 
 def load(subject: str) -> Callable[..., Any]:
@@ -172,18 +180,24 @@ def _progress(console: "Console") -> Iterator[Callable[[int], None]]:
         yield lambda done: bar.advance(task, done)
 
 
-def _print(console: "Console", verdict: "Verdict") -> None:
+def _print(console: "Console", verdict: "Verdict") -> int:
+    """Print a verdict and return the exit status that stands for it."""
     from rich.table import Table
+    from rich.text import Text
 
-    grid = Table(show_header=False, title="VIOLATED" if verdict.violated else "No violation found")
-    claim = f"epsilon {float(verdict.epsilon):g}" + (
-        f", delta {float(verdict.delta):g}" if verdict.delta else ""
-    )
-    grid.add_row("claimed", claim)
-    grid.add_row(f"at least, at {verdict.confidence:.4g}", f"epsilon {verdict.epsilon_lower:.4f}")
-    tally = verdict.tally
-    grid.add_row("guesses right", f"{tally.correct} of {tally.guesses} in {tally.trials} runs")
-    grid.add_row("event", str(verdict.event))
+    from discreet.audit import Consistent, Dependent, Raised, Violated
+
+    grid = Table(show_header=False, title=verdict.status)
+    for name, value in verdict.facts:
+        grid.add_row(name, Text(value))
     console.print(grid)
-    if not verdict.violated:
-        console.print("consistent with the claim; an audit cannot show that something is private")
+    match verdict:
+        case Violated():
+            return 1
+        case Raised():
+            return 3
+        case Dependent():
+            return 4
+        case Consistent():
+            console.print("consistent with the claim; an audit cannot show that something is private")
+            return 0
