@@ -23,28 +23,45 @@ from discreet.mechanisms.sparse_vector import SparseVector
 def test_laplace_bounds_come_close_to_the_truth(runs, repeats, bound):
     laplace = Laplace.calibrate(epsilon=1)
     with seeded(1):
-        found = [audit(laplace, 0.0, 1.0, epsilon=1, runs=runs).epsilon_lower for _ in range(repeats)]
+        found = [
+            audit(laplace, 0.0, 1.0, epsilon=1, runs=runs, confidence="0.95").epsilon_lower
+            for _ in range(repeats)
+        ]
     assert median(found) >= bound
 
 
-def test_correct_mechanisms_are_reported_violated_no_more_often_than_the_confidence_allows():
-    """Two thousand audits at 95 %; the count of false alarms is within a 1e-7 binomial limit."""
-    audits, alpha = 2000, 0.05
-    subjects = [
-        (Geometric.calibrate(epsilon=1), 0, 1, 1, 0),
-        (Geometric.calibrate(epsilon="0.2", sensitivity=2), (0, 0), (1, -1), "0.2", 0),
-        (RandomizedResponse.calibrate(epsilon=2), 0, 1, 2, 0),
-        (Gaussian.calibrate(epsilon=1, delta="0.05"), 0, 1, 1, "0.05"),
-    ]
+SOUND = [
+    (Geometric.calibrate(epsilon=1), 0, 1, 1, 0),
+    (RandomizedResponse.calibrate(epsilon=2), 0, 1, 2, 0),
+    (Gaussian.calibrate(epsilon=1, delta="0.05"), 0, 1, 1, "0.05"),
+    (Geometric.calibrate(epsilon="0.2", sensitivity=2), (0, 0), (1, -1), "0.2", 0),
+]
+
+
+def false_alarms(subjects, audits, runs):
     alarms = 0
+    for turn in range(audits):
+        subject, left, right, epsilon, delta = subjects[turn % len(subjects)]
+        verdict = audit(subject, left, right, epsilon=epsilon, delta=delta, runs=runs, confidence="0.95")
+        alarms += verdict.violated
+    return alarms
+
+
+def test_correct_mechanisms_are_reported_violated_no_more_often_than_the_confidence_allows():
+    """Nine hundred audits at 95 %; the count of false alarms is within a 1e-7 binomial limit."""
+    audits = 900
     with seeded(2):
-        for turn in range(audits):
-            subject, left, right, epsilon, delta = subjects[turn % len(subjects)]
-            verdict = audit(subject, left, right, epsilon=epsilon, delta=delta, runs=300)
-            alarms += verdict.violated
-    assert alarms <= binom.isf(1e-7, audits, alpha)
+        alarms = false_alarms(SOUND[:3], audits, 300)
+    assert alarms <= binom.isf(1e-7, audits, 0.05)
     # The stated confidence is not merely a formality: the game is close to its limit for some of these.
     assert alarms > 0
+
+
+@pytest.mark.fuzz
+def test_correct_mechanisms_are_rarely_accused_over_many_audits():
+    audits = 12_000
+    alarms = false_alarms(SOUND, audits, 400)
+    assert alarms <= binom.isf(1e-7, audits, 0.05)
 
 
 def test_a_tenth_more_epsilon_than_claimed_is_caught_with_ten_million_draws():
@@ -78,7 +95,7 @@ def test_laplace_on_the_grid_has_no_such_bits():
 def test_one_noise_draw_broadcast_to_several_groups_is_caught():
     with seeded(7):
         verdict = audit(
-            sp.broadcast_histogram(10.0), (3, 1, 4), (3, 2, 4), epsilon="0.1", runs=1000, batched=True
+            sp.broadcast_histogram(10.0), (3, 1, 4), (3, 2, 4), epsilon="0.1", runs=2000, batched=True
         )
         twin = audit(sp.histogram(10.0), (3, 1, 4), (3, 2, 4), epsilon="0.1", runs=1000, batched=True)
     assert isinstance(verdict, Violated)

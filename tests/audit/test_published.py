@@ -31,7 +31,7 @@ ROWS = {case.name: case for case in CASES}
 @pytest.mark.parametrize(
     ("name", "runs"),
     [
-        ("Laplace", 4_000_000),
+        ("Laplace", 7_000_000),
         ("TruncatedGeometric", 8_000_000),
         ("NoisyHist2", 100_000),
         ("RNM4", 400_000),

@@ -5,8 +5,8 @@ most and a few runners-up that might win by being rare.  The other runs are a fr
 which nothing was seen before.  Beside it stands a plain histogram, whose cells are chosen without looking at
 the coins and are tested on all runs, those of the training included (`blind`).
 
-Theorem.  Let the chosen event be tested at level 0.6 a, the runners-up at 0.25 a / 2, 0.25 a / 4, and so on,
-and the histogram at 0.15 a.  By the union bound the largest of their bounds exceeds the true epsilon with
+Theorem.  Let the chosen event be tested at level 0.7 a, the runners-up at 0.2 a / 2, 0.2 a / 4, and so on,
+and the histogram at 0.1 a.  By the union bound the largest of their bounds exceeds the true epsilon with
 probability at most a: for every sample size, whatever was learned.
 """
 
@@ -35,7 +35,7 @@ SCHOOL = 2_500_000
 EXTRAS = 4_000_000
 """Trials in which runners-up and histogram take part; beyond, the chosen event goes on alone."""
 
-BEST, RARE, PLAIN = 0.6, 0.25, 0.15
+BEST, RARE, PLAIN = 0.7, 0.2, 0.1
 """Shares of the error: of the chosen event, of the runners-up together, and of the histogram."""
 
 

@@ -24,9 +24,9 @@ Pr[Binomial(m - f, q) >= k - f] grows with f.
 Theorem (betting).  For an event fixed before the game, 0 <= f < 1 and b = f / (exp(epsilon) + delta), the
 capital  product over trials of 1 + b (correct - exp(epsilon) wrong - delta)  has mean at most 1, because the
 bracket has mean c - exp(epsilon) w - delta <= 0 in every trial; so has an average over a fixed list of f,
-and by Markov's inequality it reaches 1 / a with probability at most a.  Where delta is most of what rare
-decisive guesses may be, this refutes much more than taking free guesses away, which pays for the worst number
-of them *and* for the worst number of wrong guesses.  Report the last point of a fixed grid of epsilons up to
+and by Markov's inequality it reaches 1 / a with probability at most a.  At small a this refutes more by rare
+decisive guesses than taking free ones away does, which pays for the worst number of them *and* for the worst
+number of wrong guesses.  Report the last point of a fixed grid of epsilons up to
 which all are refuted: it exceeds the truth e only if the first grid point at or above e was refuted, and e
 private is private at that point too.  With delta, each of the two bounds is computed at a / 2.
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.target import chart_target, page_target
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -17,8 +18,12 @@ NAMES = ("reconstruction", "difference", "average", "trace", "float", "timing")
 
 def attack(
     name: Annotated[str, typer.Argument(help=f"Which attack: {', '.join(NAMES)}, or all.")],
-    html: Annotated[Path | None, typer.Option(help="Write one file with words and pictures.")] = None,
-    plot: Annotated[Path | None, typer.Option(help="Save the first picture (svg, png, html).")] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write one file with words and pictures.", callback=page_target)
+    ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Save the first picture (svg, png, html).", callback=chart_target)
+    ] = None,
 ) -> None:
     """Attack raw answers, naive noise and discreet on the same invented data."""
     from rich.console import Console

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 
+from discreet.cli.target import chart_target
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -22,7 +24,10 @@ def budget(
     verify: Annotated[bool, typer.Option("--verify", help="Check every entry of the ledger.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print plain JSON.")] = False,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw spending over time (svg, png, html); needs one dataset.")
+        Path | None,
+        typer.Option(
+            help="Draw spending over time (svg, png, html); needs one dataset.", callback=chart_target
+        ),
     ] = None,
     history: Annotated[int, typer.Option(help="How many of the newest entries to show.")] = 10,
     receipt: Annotated[str | None, typer.Option(help="Check a receipt that came with an answer.")] = None,

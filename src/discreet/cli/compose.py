@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.target import chart_target
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -36,7 +37,10 @@ def compose(
     epsilon: Annotated[str | None, typer.Option(help="Also give the delta at this epsilon.")] = None,
     group: Annotated[int, typer.Option(help="Protect this many units at once.")] = 1,
     plot: Annotated[
-        Path | None, typer.Option(help="Draw epsilon against delta and its growth (svg, png, html).")
+        Path | None,
+        typer.Option(
+            help="Draw epsilon against delta and its growth (svg, png, html).", callback=chart_target
+        ),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the bounds as JSON.")] = False,
 ) -> None:

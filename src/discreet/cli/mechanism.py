@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.target import chart_target
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -61,7 +62,9 @@ def mechanism(
     dimension: Annotated[int, typer.Option(help="For knorm: the length of the vector.")] = 2,
     ball: Annotated[str, typer.Option(help="For knorm: l1 or linf.")] = "linf",
     loss: Annotated[str, typer.Option(help="For staircase: absolute or squared.")] = "absolute",
-    plot: Annotated[Path | None, typer.Option(help="Draw it into this svg, png or html file.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw it into this svg, png or html file.", callback=chart_target)
+    ] = None,
 ) -> None:
     """Show a mechanism: its exact law, what it promises, how accurate it is."""
     from rich.console import Console

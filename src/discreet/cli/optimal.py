@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.target import chart_target, page_target
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -42,10 +43,17 @@ def optimal(
     compare: Annotated[bool, typer.Option(help="Compare with the known mechanisms.")] = True,
     save: Annotated[Path | None, typer.Option(help="Write the mechanism as a JSON table.")] = None,
     proof: Annotated[
-        Path | None, typer.Option(help="Write the proof of optimality as JSON, for anyone to check.")
+        Path | None,
+        typer.Option(
+            help="Write the proof of optimality as JSON, for anyone to check.", callback=page_target
+        ),
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw the channel (svg, png, html).")] = None,
-    curves: Annotated[Path | None, typer.Option(help="Draw loss against epsilon (svg, png, html).")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw the channel (svg, png, html).", callback=chart_target)
+    ] = None,
+    curves: Annotated[
+        Path | None, typer.Option(help="Draw loss against epsilon (svg, png, html).", callback=chart_target)
+    ] = None,
 ) -> None:
     """Find the best private mechanism for a loss and a prior, and prove that nothing beats it."""
     from rich.console import Console

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
+from discreet.cli.target import chart_target
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -26,7 +28,9 @@ def verify(
     against: Annotated[
         Path | None, typer.Option(help="Instead, decide whether this program has the same law.")
     ] = None,
-    plot: Annotated[Path | None, typer.Option(help="Draw a counterexample (svg, png, html).")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Draw a counterexample (svg, png, html).", callback=chart_target)
+    ] = None,
     seconds: Annotated[float, typer.Option(help="How long to search for a proof.")] = 30.0,
     samples: Annotated[int, typer.Option(help="Also test an open claim by this many runs.")] = 0,
 ) -> None:

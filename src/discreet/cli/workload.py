@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.target import chart_target
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -30,10 +31,14 @@ def workload(
     neighbours: Annotated[str, typer.Option(help="add-remove or replace.")] = "add-remove",
     order: Annotated[str, typer.Option(help="For marginals: the orders to ask for, such as 1,2,3.")] = "1,2",
     plot: Annotated[
-        Path | None, typer.Option(help="Draw the error of each strategy (svg, png, html).")
+        Path | None,
+        typer.Option(help="Draw the error of each strategy (svg, png, html).", callback=chart_target),
     ] = None,
     demo: Annotated[
-        Path | None, typer.Option(help="Release a made-up histogram or stream and draw it (svg, png, html).")
+        Path | None,
+        typer.Option(
+            help="Release a made-up histogram or stream and draw it (svg, png, html).", callback=chart_target
+        ),
     ] = None,
 ) -> None:
     """Plan many questions together: what to measure, how wrong each answer will be, and what that saves."""
