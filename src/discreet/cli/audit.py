@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.errors import ParameterError
+from discreet.errors import DiscreetError, ParameterError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -106,7 +106,11 @@ def _question(console: "Console", manifest: Path, sql: str, runs: int, options: 
     from discreet.query.measure import Measurement
 
     catalog = load_manifest(manifest)
-    way = Way.of(catalog, sql, epsilon=options["epsilon"])
+    try:
+        way = Way.of(catalog, sql, epsilon=options["epsilon"])
+    except DiscreetError as refusal:
+        # Its own status would be that of a violation.
+        raise ParameterError(f"the question cannot be audited: {refusal}") from refusal
     pairs = neighbours(way.catalog)
     claimed = catalog.budget.delta if catalog.budget is not None else 0
     violated = False
