@@ -62,7 +62,7 @@ def audit(
     claim = Claim.of(left, right, epsilon, delta, confidence)
     enough(runs)
     box = Box.of(subject, batched=batched)
-    with pristine(box) as copy, running(box, workers, progress) as run:
+    with pristine(box, [(left, right)]) as copy, running(box, workers, progress) as run:
         return settle(run, claim, runs, copy)
 
 

@@ -125,7 +125,7 @@ def audit_pairs(
     first = Claim.of(*pairs[0], epsilon, delta, confidence)
     enough(runs)
     box = Box.of(subject, batched=batched)
-    with pristine(box) as copy, running(box, workers, progress) as run:
+    with pristine(box, pairs) as copy, running(box, workers, progress) as run:
         try:
             best = race(run, pairs, runs if search_runs is None else search_runs, delta=first.delta)
         except BatchError as error:
@@ -159,7 +159,7 @@ def search(
     enough(runs)
     box = Box.of(subject, batched=batched)
     share = runs if search_runs is None else search_runs
-    with pristine(box) as copy, running(box, workers, progress) as run:
+    with pristine(box, shapes) as copy, running(box, workers, progress) as run:
         try:
             best = race(run, shapes, share, delta=first.delta)
             tried = {best}

@@ -117,7 +117,7 @@ def audit_until(
             f"first must be at least {FEWEST // 2} and below at_most, got {first} and {at_most}"
         )
     box = Box.of(subject, batched=batched)
-    with pristine(box) as copy, running(box, workers, progress) as run:
+    with pristine(box, [(left, right)]) as copy, running(box, workers, progress) as run:
         try:
             return _watch(run, claim, first, at_most, copy)
         except BatchError as error:
