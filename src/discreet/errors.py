@@ -59,6 +59,10 @@ class ConflictError(LedgerError):
     """A request contradicts what the ledger already holds under its id; nothing was charged."""
 
 
+class BusyError(ConflictError):
+    """Somebody else is answering the same question, or writing, and took too long; nothing was charged."""
+
+
 class EngineError(DiscreetError, RuntimeError):
     """The engine failed after data was touched; the message is the same whatever the data."""
 

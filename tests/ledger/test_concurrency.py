@@ -23,7 +23,7 @@ from discreet.ledger.turn import Turn
 from discreet.privacy.filter import Cost, PureBudget
 
 PROCESSES, THREADS, GRANTS = 8, 8, 100
-REPEATS = int(os.environ.get("DISCREET_REPEATS", "50"))
+REPEATS = int(os.environ.get("DISCREET_REPEATS", "6"))
 RETRIES = 1000
 pytestmark = [pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"), pytest.mark.timeout(1800)]
 
@@ -193,7 +193,7 @@ def test_waiting_for_somebody_elses_run_ends_in_a_clear_refusal(place: Place, mo
     import discreet.ledger.book as book
     from discreet.errors import ConflictError
 
-    monkeypatch.setattr(book, "POLLS", 3)
+    monkeypatch.setattr(book, "PATIENCE", 0.1)
     with place.open() as first, place.open() as second:
         first.create_dataset("clinic", PureBudget(1), reason="opened")
         first.reserve(ask("a"))

@@ -24,7 +24,7 @@ from discreet.ledger.shelf import Shelf
 from discreet.ledger.sqlite import SqliteStore
 from discreet.privacy.filter import PureBudget
 
-REPEATS = 25
+REPEATS = 3
 PRICE = Fraction(1, 1000)
 pytestmark = [pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"), pytest.mark.timeout(1800)]
 

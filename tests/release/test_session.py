@@ -1,6 +1,7 @@
 """From a question to a release: paid before data is touched, recorded before it leaves, the same for ever."""
 
 import json
+import threading
 from datetime import date, datetime
 from fractions import Fraction
 
@@ -411,3 +412,35 @@ def test_a_run_that_breaks_off_is_gone_on_with_free(session, monkeypatch):
     monkeypatch.setattr(session.engine, "run", run)
     session.query("SELECT COUNT(*) AS n FROM visits", epsilon=1, request_id="r")
     assert session.budget.limits[0].spent.epsilon == 1
+
+
+def test_several_processes_may_open_data_for_the_first_time_at_once(tmp_path):
+    frame().to_parquet(tmp_path / "visits.parquet")
+    for turn in range(4):
+        manifest = tmp_path / f"m{turn}.toml"
+        manifest.write_text(
+            f'[dataset]\nname = "clinic"\nledger = "l{turn}"\n[budget]\nepsilon = 10\n'
+            '[tables.visits]\nsource = "visits.parquet"\nunit = "person"\nrows_per_unit = 3\n'
+        )
+        start, failed = threading.Barrier(8), []
+
+        def client(manifest=manifest, start=start, failed=failed):
+            start.wait()
+            try:
+                open_session(manifest).close()
+            except Exception as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=client) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert failed == []
+
+
+def test_a_questions_id_cannot_take_the_place_of_a_stream(session):
+    with pytest.raises(ParameterError, match="ids of streams"):
+        session.query("SELECT COUNT(*) AS n FROM visits", epsilon=1, request_id="stream visits")
+    assert session.budget.limits[0].spent.epsilon == 0
+    assert session.stream("visits", length=10, epsilon=1, contribution=1).steps == 0

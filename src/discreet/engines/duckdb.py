@@ -118,6 +118,10 @@ class DuckDB:
             with contextlib.suppress(Exception):
                 self.connection.execute("ROLLBACK")
 
+    def interrupt(self) -> None:
+        """Make whatever is running now end early, as a failure."""
+        self.connection.interrupt()
+
     def close(self) -> None:
         """Release the files and memory."""
         self.connection.close()

@@ -12,11 +12,10 @@ unless the store lost something.  Several processes share one anchor: it only ev
 """
 
 import errno
-import fcntl
 import json
 import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -24,9 +23,13 @@ from typing import Protocol
 from discreet.errors import LedgerError
 from discreet.ledger.chain import sync_directory
 from discreet.ledger.codec import canonical
+from discreet.ledger.lock import locks_at
 
 LINES = 64
 """How many marks a file anchor collects before it is rewritten with only the newest ones."""
+
+PATIENCE = 30.0
+"""For so many seconds one waits for others who are writing to an anchor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,9 @@ class FileAnchor:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path.absolute()  # the process may change its directory while the ledger is open
+        # The process may change its directory while the ledger is open; and where a link leads to the anchor,
+        # a rewritten one must take the place of what it leads to.
+        self.path = Path(os.path.realpath(path))
 
     def __str__(self) -> str:
         return str(self.path)
@@ -110,17 +115,10 @@ class FileAnchor:
             for line in pending:
                 end = self._append(line, end)
 
-    @contextmanager
-    def _turn(self) -> Iterator[None]:
-        try:
-            descriptor = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise self._unwritable(error) from None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-            yield
-        finally:
-            os.close(descriptor)
+    def _turn(self) -> AbstractContextManager[None]:
+        if not self.path.parent.is_dir():
+            raise LedgerError(f"the anchor {self.path} cannot be written: its directory does not exist")
+        return locks_at(Path(f"{self.path}.lock")).holding("anchor", PATIENCE)
 
     def _lines(self) -> "_Lines | None":
         try:
@@ -156,7 +154,8 @@ class FileAnchor:
         lines = [canonical({"ledger": marks.ledger}).encode()]
         lines += [_line(dataset, mark) for dataset, mark in marks.heads.items()]
         try:
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            draft.unlink(missing_ok=True)
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             try:
                 _write(descriptor, b"".join(line + b"\n" for line in lines), 0)
                 os.fsync(descriptor)

@@ -5,10 +5,11 @@ the head, so an index entry that was deleted or moved can make a question cost a
 payment buy two answers.
 """
 
-from discreet.errors import ConflictError, LedgerError
-from discreet.ledger.codec import digest, fingerprint, lease_key
+from discreet.errors import ConflictError, LedgerError, ParameterError
+from discreet.ledger.codec import digest, fingerprint
 from discreet.ledger.entry import (
     ATTEMPTS,
+    STREAM_ID,
     Answered,
     Failed,
     Granted,
@@ -22,11 +23,16 @@ from discreet.ledger.store import Row
 from discreet.ledger.turn import Turn
 
 
-def reserve(turn: Turn, request: Request, leases: list[str]) -> Granted | Stored | ConflictError:
+def reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
     """Pay for a request, or find its answer, or an earlier payment for it that led to nothing.
 
-    A ConflictError that is returned was also recorded.  Leases taken on the way are added to `leases`.
+    The caller holds the lease of the question, so nobody else is running it.  A ConflictError that is
+    returned was also recorded.
     """
+    if request.request_id.startswith(STREAM_ID):
+        raise ParameterError(
+            f"request_id must not begin with {STREAM_ID!r}, as the ids of streams do; choose another id"
+        )
     turn.account.admit(request.analyst)
     asked = fingerprint(request)
     row = turn.store.shelf.reservation(turn.dataset, request.request_id)
@@ -35,7 +41,7 @@ def reserve(turn: Turn, request: Request, leases: list[str]) -> Granted | Stored
     repeated = turn.store.shelf.answer(turn.dataset, asked)
     if repeated is not None:
         return _stored(turn, repeated, asked)
-    orphan = _orphan(turn, asked, leases)
+    orphan = _orphan(turn, asked)
     if orphan is not None:
         return orphan
     row = turn.append(Reserved(request))
@@ -60,16 +66,13 @@ def fail(turn: Turn, granted: Granted, reason_code: str) -> None:
     turn.append(Failed(granted.number, reason_code))
 
 
-def _orphan(turn: Turn, asked: str, leases: list[str]) -> Granted | None:
+def _orphan(turn: Turn, asked: str) -> Granted | None:
     """Take over an earlier payment for the same question whose run broke off, under whatever id."""
     for number, run in sorted(turn.account.running.items()):
         if run.question == asked and run.attempts < ATTEMPTS:
             earlier = _reserved(turn, number)
-            lease = lease_key(turn.seals.ledger, earlier)
-            if turn.store.lease(lease):
-                leases.append(lease)
-                turn.append(Retried(number, run.attempts + 1))
-                return Granted(turn.dataset, number, run.attempts + 1, earlier)
+            turn.append(Retried(number, run.attempts + 1))
+            return Granted(turn.dataset, number, run.attempts + 1, earlier)
     return None
 
 

@@ -7,11 +7,12 @@ Promises, each one tested:
   * Check and spend are one transaction against every limit that covers the request.
   * A request id has one question and one answer, for ever.  Asked again it returns the same bytes, free;
     asked again before it was answered it runs again, free, at most three times in all; asked with another
-    question it is refused.  The same question on the same snapshot is free for whoever may see the dataset,
-    and takes over a run that broke off under another id.
+    question it is refused.  The same question on the same snapshot is free for whoever may see the dataset:
+    it waits for an answer that is just being found, and takes over a run that broke off, under whatever id.
   * A stream is paid for once, for all its steps.  A step has one answer, for ever, and goes on from the state
     that the step before it left, which only the ledger's key can read.
-  * No error gives anything back, and no clock decides anything.
+  * No error gives anything back, and no clock decides anything but how long somebody waits.
+  * An interrupt at any moment leaves the ledger usable: what is being written is written, or is not.
   * Edits, forgeries, truncations and restored copies are refused, on opening and on every write.
 
 What is checked when.  Opening checks the seals and links of the newest entries (`RECENT` of each dataset, and
@@ -22,13 +23,11 @@ budget or reach an answer unnoticed; `verify` replays everything and finds it ev
 
 import os
 import threading
-import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import TypeVar
 
-from discreet.errors import ConflictError, LedgerError
+from discreet.errors import BusyError, ConflictError, LedgerError
 from discreet.ledger import asking, check, streaming
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.codec import lease_key
@@ -48,15 +47,15 @@ from discreet.ledger.entry import (
     Streaming,
     named,
 )
+from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.ledger.store import Store
 from discreet.ledger.turn import Turn, exclusively, read_marks, stand, take_turn
 from discreet.ledger.view import BudgetView, view
 from discreet.privacy.filter import Budget
 
 RECENT = 1000
-POLLS = 1200
-LONGEST_PAUSE = 0.05
-"""A request that somebody else is running is looked at again after at most this many seconds, POLLS times."""
+PATIENCE = 60.0
+"""For so many seconds a caller waits for the answer that somebody else is just finding."""
 
 Result = TypeVar("Result")
 
@@ -84,8 +83,12 @@ class Ledger:
 
     def close(self) -> None:
         """Close the store; requests still running may then be run by others."""
-        with self._lock:
-            self._store.close()
+
+        def close() -> None:
+            with self._lock:
+                self._store.close()
+
+        shielded(close)
 
     def reserve(self, request: Request) -> Granted | Stored:
         """Pay for a request, or return the answer that was already paid for.
@@ -93,43 +96,48 @@ class Ledger:
         Raises BudgetError, naming the limit, if one refuses; nothing is then charged.  Raises ConflictError
         if the id was used for another question, or its request failed or is still run by somebody else.
         """
-        own = self._lease(request)
-        self._wait_for(own, request)
-        others: list[str] = []
 
-        def act(turn: Turn) -> Granted | Stored | ConflictError:
-            self._let_go(*others)  # taken by a transaction that lost a race and is run again
-            others.clear()
-            return asking.reserve(turn, request, others)
+        def unwanted(outcome: Granted | Stored) -> None:
+            if isinstance(outcome, Granted):
+                self.abandon(outcome)
 
+        return shielded(lambda: self._reserve(request), dropped=unwanted)
+
+    def _reserve(self, request: Request) -> Granted | Stored:
+        lease = lease_key(self.identity, request)
+        self._wait_for(lease, request)
         try:
-            outcome = self._write(request.dataset, act)
+            refuse_deserted()
+            outcome = self._write(request.dataset, lambda turn: asking.reserve(turn, request))
         except BaseException:
-            self._let_go(own, *others)
+            self._store.release(lease)
             raise
-        if not isinstance(outcome, Granted) or outcome.request.request_id != request.request_id:
-            self._let_go(own)
+        if not isinstance(outcome, Granted):
+            self._store.release(lease)
         if isinstance(outcome, ConflictError):
             raise outcome
         return outcome
 
     def answer(self, granted: Granted, payload: bytes) -> Stored:
         """Record an answer and return the one that may leave: the first that was recorded."""
-        try:
-            return self._write(granted.dataset, lambda turn: asking.answer(turn, granted, payload))
-        finally:
-            self._let_go(self._lease(granted.request))
+        return self._settle(granted, lambda turn: asking.answer(turn, granted, payload))
 
     def fail(self, granted: Granted, reason_code: str) -> None:
         """Record that a paid request will not be answered; it stays spent."""
-        try:
-            self._write(granted.dataset, lambda turn: asking.fail(turn, granted, reason_code))
-        finally:
-            self._let_go(self._lease(granted.request))
+        self._settle(granted, lambda turn: asking.fail(turn, granted, reason_code))
 
     def abandon(self, granted: Granted) -> None:
         """Give up running a request without an outcome: it stays spent, and may be asked again, free."""
-        self._let_go(self._lease(granted.request))
+        shielded(lambda: self._store.release(lease_key(self.identity, granted.request)))
+
+    def _settle(self, granted: Granted, act: Callable[[Turn], Result]) -> Result:
+        def settle() -> Result:
+            try:
+                return self._write(granted.dataset, act)
+            finally:
+                self._store.release(lease_key(self.identity, granted.request))
+
+        return shielded(settle)
 
     def open_stream(self, request: Request, state: bytes) -> Streaming:
         """Pay for a stream that begins in this state, or go on with the one that the same question began.
@@ -188,8 +196,7 @@ class Ledger:
 
     def datasets(self) -> tuple[str, ...]:
         """Return the names of all datasets."""
-        with self._alone():
-            return tuple(self._store.datasets())
+        return self._alone(lambda: tuple(self._store.datasets()))
 
     def budget(self, dataset: str) -> BudgetView:
         """Return each limit, what is spent and what is left, and what everybody could learn together."""
@@ -199,84 +206,81 @@ class Ledger:
         """Return the newest entries, oldest first, each one checked."""
         end = self._write(dataset, lambda turn: turn.standing.number)
         first = max(1, end - last + 1)
-        with self._alone():
-            return tuple(
-                check.linked(self._seals, self._store.shelf.rows(dataset, first, end), dataset, first, end)
-            )
+
+        def read() -> tuple[Entry, ...]:
+            rows = self._store.shelf.rows(dataset, first, end)
+            return tuple(check.linked(self._seals, rows, dataset, first, end))
+
+        return self._alone(read)
 
     def verify_receipt(self, receipt: Receipt) -> Entry:
         """Return the entry that a receipt proves, or raise LedgerError if this ledger does not hold it."""
-        with self._alone():
-            row = (
-                self._store.shelf.row(receipt.dataset, receipt.number)
-                if receipt.ledger == self.identity
-                else None
+        row = (
+            self._alone(lambda: self._store.shelf.row(receipt.dataset, receipt.number))
+            if receipt.ledger == self.identity
+            else None
+        )
+        if row is None or row.mac.hex() != receipt.mac:
+            raise LedgerError(
+                f"this ledger does not hold entry {receipt.number} of dataset {receipt.dataset} as the "
+                "receipt has it: either the receipt is not from here, or the ledger was rolled back"
             )
-            if row is None or row.mac.hex() != receipt.mac:
-                raise LedgerError(
-                    f"this ledger does not hold entry {receipt.number} of dataset {receipt.dataset} as the "
-                    "receipt has it: either the receipt is not from here, or the ledger was rolled back"
-                )
-            return self._seals.open(row)
+        return self._seals.open(row)
 
     def verify(self, progress: Callable[[int, int], None] = lambda done, total: None) -> check.Report:
         """Check everything, trusting nothing but the key and the anchor, and explain what was found."""
+        return self._alone(lambda: self._verify(progress))
+
+    def _verify(self, progress: Callable[[int, int], None]) -> check.Report:
         findings = []
-        with self._alone():
-            marks = read_marks(self._anchor, self.identity)
-            for dataset in sorted({*self._store.datasets(), *marks.heads}):
-                head = partial(exclusively, self._store, dataset, partial(self._store.head, dataset))
-                inside = partial(check.check_secrets, self._store, self._seals, dataset)
-                streams = partial(exclusively, self._store, dataset, inside)
-                findings.append(
-                    check.verify_dataset(self._store, self._seals, dataset, head, streams, marks, progress)
-                )
-            return check.Report(self.identity, tuple(findings), self._store.damage())
+        marks = read_marks(self._anchor, self.identity)
+        for dataset in sorted({*self._store.datasets(), *marks.heads}):
+            head = partial(exclusively, self._store, dataset, partial(self._store.head, dataset))
+            inside = partial(check.check_secrets, self._store, self._seals, dataset)
+            streams = partial(exclusively, self._store, dataset, inside)
+            findings.append(
+                check.verify_dataset(self._store, self._seals, dataset, head, streams, marks, progress)
+            )
+        return check.Report(self.identity, tuple(findings), self._store.damage())
 
     def check_recent(self) -> None:
         """Raise LedgerError unless the newest entries, the heads, the totals and the anchor hold."""
-        with self._alone():
-            marks = read_marks(self._anchor, self.identity)
-            for dataset in sorted({*self._store.datasets(), *marks.heads}):
-                where = partial(stand, self._store, self._seals, dataset, marks)
-                end = exclusively(self._store, dataset, where).number
-                anchored = marks.heads[dataset].number if dataset in marks.heads else 1
-                first = max(1, min(anchored, end - RECENT + 1))
-                for _ in check.linked(
-                    self._seals, self._store.shelf.rows(dataset, first, end), dataset, first, end
-                ):
-                    pass
+        self._alone(self._check_recent)
+
+    def _check_recent(self) -> None:
+        marks = read_marks(self._anchor, self.identity)
+        for dataset in sorted({*self._store.datasets(), *marks.heads}):
+            where = partial(stand, self._store, self._seals, dataset, marks)
+            end = exclusively(self._store, dataset, where).number
+            anchored = marks.heads[dataset].number if dataset in marks.heads else 1
+            first = max(1, min(anchored, end - RECENT + 1))
+            for _ in check.linked(
+                self._seals, self._store.shelf.rows(dataset, first, end), dataset, first, end
+            ):
+                pass
 
     def _administer(self, dataset: str, event: Event) -> None:
         self._write(dataset, lambda turn: turn.append(event))
 
     def _write(self, dataset: str, act: Callable[[Turn], Result]) -> Result:
-        with self._alone():
-            return take_turn(self._store, self._seals, self._anchor, dataset, act)
+        return self._alone(lambda: take_turn(self._store, self._seals, self._anchor, dataset, act))
 
-    @contextmanager
-    def _alone(self) -> Iterator[None]:
+    def _alone(self, act: Callable[[], Result]) -> Result:
+        """Use the store without other threads, and where no interrupt leaves it half used."""
         if os.getpid() != self._process:
             raise LedgerError("this ledger was opened by another process; open it again after a fork")
-        with self._lock:
-            yield
 
-    def _lease(self, request: Request) -> str:
-        return lease_key(self.identity, request)
+        def alone() -> Result:
+            with self._lock:
+                return act()
+
+        return shielded(alone)
 
     def _wait_for(self, lease: str, request: Request) -> None:
-        pause = 0.001
-        for _ in range(POLLS):
-            with self._alone():
-                if self._store.lease(lease):
-                    return
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
-        raise ConflictError(
-            f"request {request.request_id} is still being run by somebody else; ask again later"
-        )
-
-    def _let_go(self, *leases: str) -> None:
-        with self._alone():
-            for lease in leases:
-                self._store.release(lease)
+        if os.getpid() != self._process:
+            raise LedgerError("this ledger was opened by another process; open it again after a fork")
+        if not self._store.lease(lease, PATIENCE):
+            raise BusyError(
+                f"request {request.request_id} asks what is still being run by somebody else; nothing was "
+                "charged: ask again later, and the answer is free"
+            )

@@ -72,8 +72,14 @@ def load_key(source: bytes | Path | None, *, create: bool) -> bytes:
 def _from_file(path: Path) -> bytes:
     try:
         with path.open(encoding="ascii") as file:
-            if stat.S_IMODE(os.fstat(file.fileno()).st_mode) & 0o077:
+            status = os.fstat(file.fileno())
+            if stat.S_IMODE(status.st_mode) & 0o077:
                 raise LedgerError(f"the ledger key {path} can be read by others; run: chmod 600 {path}")
+            if status.st_uid not in (0, os.geteuid()):
+                raise LedgerError(
+                    f"the ledger key {path} belongs to another user, who can read and exchange it; make it "
+                    "your own, or the administrator's"
+                )
             return _from_hex(file.read().strip(), f"the file {path}")
     except (OSError, UnicodeDecodeError):
         raise LedgerError(

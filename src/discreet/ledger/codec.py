@@ -51,8 +51,8 @@ def step_key(step: int) -> str:
 
 
 def lease_key(ledger: str, request: Request) -> str:
-    """Return the name under which only one caller at a time runs a request."""
-    return canonical([ledger, request.dataset, request.request_id])
+    """Return the name under which only one caller at a time runs a question, whatever its ids."""
+    return canonical([ledger, request.dataset, fingerprint(request)])
 
 
 def write_cost(cost: Cost) -> list[str | None]:

@@ -16,6 +16,9 @@ from discreet.errors import ParameterError
 from discreet.privacy.filter import Budget, Cost
 
 LONGEST_NAME = 200
+STREAM_ID = "stream "
+"""How the request ids of named streams begin, and those of questions may not."""
+
 ATTEMPTS = 3
 """How often one paid request may run: every crash can tell an observer one bit, so the number is small."""
 

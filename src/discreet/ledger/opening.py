@@ -19,6 +19,7 @@ from discreet.ledger.book import Ledger
 from discreet.ledger.chain import KEY_VARIABLE, key_name, load_key
 from discreet.ledger.check import Report, Seals
 from discreet.ledger.postgres import PostgresStore
+from discreet.ledger.shield import shielded
 from discreet.ledger.sqlite import SqliteStore
 from discreet.ledger.store import Identity, Store
 from discreet.ledger.turn import exclusively
@@ -42,6 +43,12 @@ def open_ledger(
     DISCREET_LEDGER_ANCHOR, else, for a file, from a file beside it ending in `.anchor`.  Keep both out of
     the ledger's backups.
     """
+    return shielded(lambda: _open(location, key, anchor, create=create), dropped=Ledger.close)
+
+
+def _open(
+    location: str | Path, key: bytes | Path | None, anchor: Anchor | Path | None, *, create: bool
+) -> Ledger:
     anchored = _find_anchor(location, anchor)
     store = _connect(location, create=create)
     try:

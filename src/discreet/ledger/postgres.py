@@ -6,8 +6,11 @@ what makes check and spend atomic is the locked account row and the SERIALIZABLE
 from the beginning when PostgreSQL asks for it.  A server that runs without fsync is refused.
 """
 
+import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -91,10 +94,11 @@ class PostgresStore:
         self.name = f"postgresql://{parts.hostname or ''}{parts.path}"
         self.shelf = Shelf(self._all, self.name, "discreet_", "%s", told=False)
         self._held: dict[str, int] = {}
+        self._leasing = threading.Lock()
+        self._connect = partial(psycopg.connect, url, autocommit=True, connect_timeout=10)
+        self._aside: psycopg.Connection[Any] | None = None
         try:
-            self._database: psycopg.Connection[Any] = psycopg.connect(
-                url, autocommit=True, connect_timeout=10
-            )
+            self._database: psycopg.Connection[Any] = self._connect()
         except self._root as error:
             raise LedgerError(f"the ledger {self.name} cannot be reached: {_first_line(error)}") from None
         if self._all("SHOW fsync")[0][0] != "on":
@@ -185,22 +189,41 @@ class PostgresStore:
             move = "UPDATE discreet_head SET number = %s, state = %s WHERE dataset = %s"
         self._all(entry + move, (*stored_values(row), row.number, state, row.dataset))
 
-    def lease(self, key: str) -> bool:
+    def lease(self, key: str, patience: float) -> bool:
         """Take an advisory lock that the server frees when this connection ends."""
-        if key in self._held:
-            return False
-        number = self._lock_number("run", key)
-        if not self._all("SELECT pg_try_advisory_lock(%s)", (number,))[0][0]:
-            return False
-        self._held[key] = number
+        deadline, pause = time.monotonic() + patience, 0.001
+        while not self._try_lease(key):
+            if time.monotonic() >= deadline:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, 0.02)
         return True
+
+    def _try_lease(self, key: str) -> bool:
+        number = self._lock_number("run", key)
+        with self._leasing:
+            if key in self._held or not self._ask_aside(f"SELECT pg_try_advisory_lock({number})"):
+                return False
+            self._held[key] = number
+            return True
 
     def release(self, key: str) -> None:
         """Free the advisory lock."""
-        number = self._held.pop(key, None)
-        if number is not None:
-            with suppress(LedgerError):
-                self._all("SELECT pg_advisory_unlock(%s)", (number,))
+        with self._leasing:
+            number = self._held.pop(key, None)
+            if number is not None:
+                with suppress(LedgerError):
+                    self._ask_aside(f"SELECT pg_advisory_unlock({number})")
+
+    def _ask_aside(self, statement: str) -> bool:
+        """Ask on a connection of its own, since other threads may be in a transaction on the first."""
+        try:
+            if self._aside is None:
+                self._aside = self._connect()
+            found = self._aside.execute(statement.encode()).fetchone()
+        except self._root as error:
+            raise LedgerError(f"the ledger {self.name} cannot be reached: {_first_line(error)}") from None
+        return found is not None and bool(found[0])
 
     def damage(self) -> str | None:
         """Return nothing: PostgreSQL reports damaged pages when they are read, and verifying reads them."""
@@ -208,7 +231,10 @@ class PostgresStore:
 
     def close(self) -> None:
         """Close the connection, which frees every lock it holds."""
-        self._held.clear()
+        with self._leasing:
+            self._held.clear()
+            if self._aside is not None:
+                self._aside.close()
         self._database.close()
 
     def _writing(self) -> bool:

@@ -5,7 +5,6 @@
 answers have left.  The file must be on a local disk: network file systems break SQLite's locks.
 """
 
-import fcntl
 import os
 import sqlite3
 import time
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.codec import digest
+from discreet.ledger.lock import Locks, locks_at
 from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
     COLUMNS,
@@ -75,7 +74,7 @@ class SqliteStore:
         self.path = path.absolute()  # the process may change its directory while the file is open
         self.name = str(path)
         self.shelf = Shelf(self._all, self.name, "", "?", told=True)
-        self._leases: dict[str, int] = {}
+        self._leases: dict[str, Locks] = {}
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite would let everybody read it
             self._inode = os.stat(path).st_ino
@@ -153,31 +152,19 @@ class SqliteStore:
                 "UPDATE head SET number = ?, state = ? WHERE dataset = ?", (row.number, state, row.dataset)
             )
 
-    def lease(self, key: str) -> bool:
-        """Lock a file of this request's own; the operating system frees it if the process dies."""
-        path = self._lease_path(key)
-        try:
-            path.parent.mkdir(exist_ok=True)
-            descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
-        except OSError as error:
-            raise _refusal(self.path, error) from None
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            os.close(descriptor)
+    def lease(self, key: str, patience: float) -> bool:
+        """Lock a name in the file of locks; the operating system frees it if the process dies."""
+        locks = locks_at(Path(f"{self.path}.locks"))
+        if not locks.take(key, patience):
             return False
-        if not _still_named(descriptor, path):
-            os.close(descriptor)
-            return False
-        self._leases[key] = descriptor
+        self._leases[key] = locks
         return True
 
     def release(self, key: str) -> None:
-        """Unlock; a waiter on the removed file finds out from the entries that there is nothing to run."""
-        descriptor = self._leases.pop(key, None)
-        if descriptor is not None:
-            self._lease_path(key).unlink(missing_ok=True)
-            os.close(descriptor)
+        """Unlock."""
+        locks = self._leases.pop(key, None)
+        if locks is not None:
+            locks.free(key)
 
     def damage(self) -> str | None:
         """Return the first thing that SQLite's own check of pages and indexes finds."""
@@ -197,9 +184,6 @@ class SqliteStore:
             raise LedgerError(f"the ledger {self.name} needs a local disk, where SQLite can keep its log")
         for setting in ("synchronous = FULL", "trusted_schema = OFF", "cell_size_check = ON"):
             self._all(f"PRAGMA {setting}")
-
-    def _lease_path(self, key: str) -> Path:
-        return Path(f"{self.path}.running") / digest(key.encode())
 
     def _meta(self) -> tuple[int, str, str]:
         found = self._all("SELECT schema, identity, key FROM ledger")
@@ -265,14 +249,6 @@ class SqliteStore:
             return self._database.execute(statement, values).fetchall()
         except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
             raise _refusal(self.path, error) from None
-
-
-def _still_named(descriptor: int, path: Path) -> bool:
-    """Return whether a locked file is still the one that others will find under its name."""
-    try:
-        return os.fstat(descriptor).st_ino == os.stat(path).st_ino
-    except FileNotFoundError:
-        return False
 
 
 def _refusal(path: Path, error: Exception) -> LedgerError:

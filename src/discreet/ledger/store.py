@@ -95,8 +95,11 @@ class Store(Protocol):
     def append(self, row: Row, state: str) -> None:
         """Add an entry and move the head to it; only inside `writing`."""
 
-    def lease(self, key: str) -> bool:
-        """Try to become the only one who runs this request, until `release` or the end of this process."""
+    def lease(self, key: str, patience: float) -> bool:
+        """Become the only one who runs this, until `release` or the end of this process.
+
+        Waits so many seconds for others and returns whether it worked; threads may call it at once.
+        """
 
     def release(self, key: str) -> None:
         """Let others run this request."""

@@ -12,6 +12,7 @@ from the ledger, free.
 import os
 import secrets
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -21,11 +22,12 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from discreet.engines.duckdb import DuckDB, open_tables
-from discreet.errors import CatalogError, EngineError, ParameterError, ProofError
+from discreet.errors import CatalogError, ConflictError, EngineError, ParameterError, ProofError
 from discreet.exact.coins import source
 from discreet.exact.number import Real as Number
 from discreet.exact.number import positive, rational
 from discreet.ledger import BudgetView, Granted, Ledger, Request, Stored, open_ledger
+from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.mechanisms.codec import encode as encode_mechanism
 from discreet.privacy.adjacency import Unit
 from discreet.privacy.filter import ApproximateBudget, Budget, Cost, Filter, PureBudget
@@ -56,6 +58,10 @@ KEY_QUESTIONS = 100
 """A question that finds its own group keys may use this part of the budget's slack unless told otherwise."""
 
 
+class _Interrupted(Exception):  # noqa: N818
+    """The engine was stopped while it ran this question, for the sake of another."""
+
+
 @dataclass
 class Session:
     """Open data with its ledger; use `open`."""
@@ -66,6 +72,7 @@ class Session:
     analyst: str = "analyst"
     project: str = "project"
     _scratch: "finalize[..., Any] | None" = None
+    _interrupts: int = 0
 
     def quote(
         self,
@@ -255,24 +262,43 @@ class Session:
             cost=priced.cost,
             mechanisms=tuple(_stored(share) for share in priced.shares),
         )
-        match self.ledger.reserve(request):
-            case Stored() as stored:
-                return self._release(text, priced, stored, free=True)
-            case Granted() as granted:
-                return self._release(text, priced, self._run(priced, granted), free=False)
+        stored, free = shielded(lambda: self._find(priced, request), interrupt=self._interrupt)
+        return self._release(text, priced, stored, free=free)
 
-    def _run(self, priced: Quote, granted: Granted) -> Stored:
+    def _find(self, priced: Quote, request: Request) -> tuple[Stored, bool]:
+        """Return the answer that may leave, and whether it had been paid for before."""
+        while True:
+            before = self._interrupts
+            match self.ledger.reserve(request):
+                case Stored() as stored:
+                    return stored, True
+                case Granted() as granted:
+                    with suppress(_Interrupted):
+                        return self._run(priced, granted, before), False
+
+    def _run(self, priced: Quote, granted: Granted, before: int) -> Stored:
         try:
+            refuse_deserted()
             exact = self.engine.run(engine_statements(priced), source().bits(63))
             payload = encode(draw(priced, exact))
         except EngineError:
-            self.ledger.fail(granted, "engine-error")
-            raise
+            if self._interrupts == before:
+                self.ledger.fail(granted, "engine-error")
+                raise
+            self.ledger.abandon(granted)
+            refuse_deserted()
+            # The interrupt was meant for somebody else's question: run this one again.
+            raise _Interrupted from None
         except BaseException:
             # Paid for and unanswered: whoever asks again goes on with it, free.
             self.ledger.abandon(granted)
             raise
         return self.ledger.answer(granted, payload)
+
+    def _interrupt(self) -> None:
+        """Stop the engine for somebody who no longer waits; what it was running may be run again."""
+        self._interrupts += 1
+        self.engine.interrupt()
 
     def _release(self, text: str, priced: Quote, stored: Stored, *, free: bool) -> Release:
         return Release(
@@ -392,8 +418,9 @@ def _memory() -> str | None:
 def _agree(book: Ledger, dataset: str, budget: Budget) -> None:
     """Open the dataset's account with the declared cap, or make sure that it has that cap."""
     if dataset not in book.datasets():
-        book.create_dataset(dataset, budget, reason="declared when the data was first opened")
-        return
+        # Somebody else may open the same data for the first time at this very moment.
+        with suppress(ConflictError):
+            book.create_dataset(dataset, budget, reason="declared when the data was first opened")
     capped = book.budget(dataset).limits[0].budget
     if capped != budget:
         raise CatalogError(

@@ -33,6 +33,7 @@ from discreet.errors import LedgerError, ParameterError
 from discreet.exact.number import Real, positive
 from discreet.ledger import Ledger, Request, Streaming, Taken
 from discreet.ledger.codec import canonical
+from discreet.ledger.entry import STREAM_ID
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget, below_grid
 from discreet.privacy.guarantee import Concentrated, Pure
@@ -199,7 +200,7 @@ def open_stream(
     """Begin a named stream, charging its whole guarantee, or go on with it at no further cost."""
     if not isinstance(name, str) or not name.isprintable() or not 1 <= len(name) <= LONGEST_NAME:
         raise ParameterError(f"the name of a stream is 1 to {LONGEST_NAME} printable characters")
-    request_id = f"stream {name}"
+    request_id = f"{STREAM_ID}{name}"
     if length is None and epsilon is None and rho is None and contribution is None:
         found = ledger.find_stream(dataset, request_id, analyst)
         if found is None:
