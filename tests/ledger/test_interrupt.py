@@ -1,7 +1,7 @@
 """An interrupt at any moment: the session and the ledger stay usable, and nothing is paid twice or lost.
 
-Python raises KeyboardInterrupt between any two instructions of the main thread.  A timer does so here, after a
-time drawn anew for each question, from before it is read until after it was answered.
+Python raises KeyboardInterrupt between any two instructions of the main thread.  A timer does so here, after
+a time drawn anew for each question, from before it is read until after it was answered.
 """
 
 import ctypes
@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from fractions import Fraction
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from discreet.release.session import Session
 from discreet.release.session import open as open_session
 
 PEOPLE = pd.DataFrame({"person": range(2000), "age": [n % 90 for n in range(2000)]})
-COLUMNS = {"age": {"low": 0, "high": 100}}
+DECLARED = {"unit": "person", "rows_per_unit": 1, "columns": {"age": {"low": 0, "high": 100}}}
 PRICE = Fraction(1, 100)
 pytestmark = pytest.mark.timeout(1800)
 
@@ -66,7 +67,7 @@ def duration(session: Session) -> float:
 
 
 def interrupt_a_session(session: Session, times: int, chance: random.Random) -> int:
-    """Interrupt that many questions, ask each again, and check every time what was paid; count the strikes."""
+    """Interrupt so many questions, ask each again, check what was paid; return how many were struck."""
     longest, struck = 1.2 * duration(session), 0
     for number in range(3, times + 3):
         text = question(number)
@@ -86,9 +87,7 @@ def asked(place: Place, monkeypatch) -> Iterator[Session]:
     monkeypatch.setenv("DISCREET_LEDGER_KEY", KEY.hex())
     monkeypatch.setenv("DISCREET_LEDGER_ANCHOR", str(place.anchor))
     home = place.location if not place.is_file else Path(place.location)
-    with open_session(
-        people=PEOPLE, unit="person", rows_per_unit=1, columns=COLUMNS, epsilon=1000, ledger=home
-    ) as session:
+    with open_session(people=PEOPLE, **DECLARED, epsilon=1000, ledger=home) as session:
         yield session
 
 
@@ -126,16 +125,12 @@ def test_an_interrupted_ledger_goes_on(place: Place):
 
 def test_a_killed_thread_leaves_its_session_usable():
     """Notebooks and servers stop threads by raising inside them."""
-    with open_session(
-        people=PEOPLE, unit="person", rows_per_unit=1, columns=COLUMNS, epsilon=1000
-    ) as session:
+    with open_session(people=PEOPLE, **DECLARED, epsilon=1000) as session:
         pause, chance = duration(session), random.Random(8)
 
         def victim(text: str) -> None:
-            try:
+            with suppress(SystemExit):
                 session.query(text, epsilon=PRICE)
-            except SystemExit:
-                pass
 
         for number in range(3, 15):
             thread = threading.Thread(target=victim, args=(question(number),))
@@ -150,7 +145,7 @@ def test_a_killed_thread_leaves_its_session_usable():
 
 
 def test_an_interrupt_stops_the_engine_and_is_no_failure_of_the_question(monkeypatch):
-    with open_session(people=PEOPLE, unit="person", rows_per_unit=1, columns=COLUMNS, epsilon=10) as session:
+    with open_session(people=PEOPLE, **DECLARED, epsilon=10) as session:
         stopped = threading.Event()
 
         def endless(requests, choice):

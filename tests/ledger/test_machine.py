@@ -25,8 +25,8 @@ from hypothesis.stateful import (
 )
 from tests.ledger.world import Place, ask, scratch, server_place
 
-from discreet.errors import BudgetError, ConflictError, LedgerError
-from discreet.ledger import EVERYBODY, Granted, Request, Scope, Stored, Streaming, Taken
+from discreet.errors import BudgetError, BusyError, ConflictError, LedgerError
+from discreet.ledger import EVERYBODY, Granted, Request, Scope, Stored, Streaming, Taken, book
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Advanced, Failed, Retried
 from discreet.privacy.filter import Cost, PureBudget
@@ -132,6 +132,10 @@ class LedgerMachine(RuleBasedStateMachine):
         """Reserve, and check the outcome against the model."""
         model, known = self.model, self.model.charged.get(request.request_id)
         orphan = None if known else model.orphan(request, self.held)
+        if any(_asks(held.request) == _asks(request) for held in self.held.values()):
+            with pytest.raises(BusyError):
+                self.ledger.reserve(request)
+            return
         try:
             outcome = self.ledger.reserve(request)
         except BudgetError:
@@ -348,6 +352,13 @@ class LedgerMachine(RuleBasedStateMachine):
 
 
 pytestmark = pytest.mark.timeout(1800)
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(book, "PATIENCE", 0.005)
+
+
 HEALTH = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]
 
 
@@ -376,12 +387,13 @@ def configured(runs: int, steps: int, **more) -> settings:
     )
 
 
-@pytest.mark.parametrize("part", range(3))
-def test_any_sequence_of_acts_leaves_the_ledger_saying_what_the_model_says(part: int):
-    run_machine(LedgerMachine, settings=configured(100, 50))
+@pytest.mark.parametrize("runs", [30, pytest.param(300, marks=pytest.mark.fuzz)], ids=["some", "many"])
+def test_any_sequence_of_acts_leaves_the_ledger_saying_what_the_model_says(runs: int):
+    run_machine(LedgerMachine, settings=configured(runs, 50))
 
 
-def test_any_sequence_of_acts_agrees_with_the_model_in_postgresql(server):
+@pytest.mark.parametrize("runs", [5, pytest.param(50, marks=pytest.mark.fuzz)], ids=["some", "many"])
+def test_any_sequence_of_acts_agrees_with_the_model_in_postgresql(server, runs: int):
     class ServerMachine(LedgerMachine):
         def new_place(self) -> Place:
             self.context = server_place(server)
@@ -390,7 +402,7 @@ def test_any_sequence_of_acts_agrees_with_the_model_in_postgresql(server):
         def remove_place(self) -> None:
             self.context.__exit__(None, None, None)
 
-    run_machine(ServerMachine, settings=configured(25, 30))
+    run_machine(ServerMachine, settings=configured(runs, 30))
 
 
 def refund_failures(self: Account, event, number: int) -> Account:
