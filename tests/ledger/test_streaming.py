@@ -18,7 +18,7 @@ from tests.ledger.test_crash import in_child
 from tests.ledger.world import Place, ask, server_place
 
 import discreet.ledger.streaming as streaming
-from discreet.errors import BudgetError, ConflictError, LedgerError
+from discreet.errors import BudgetError, ConflictError, LedgerError, ParameterError
 from discreet.ledger import Ledger, Stored, migrate_ledger
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Advanced, Closed, Created, Reserved
@@ -472,11 +472,14 @@ def test_ids_of_questions_and_streams_do_not_mix(opened: Place):
     with opened.open() as ledger:
         stream = stream_of(ledger)
         for same in (ask("stream visits"), stream.right.request):
-            with pytest.raises(ConflictError, match="stands for a stream"):
+            with pytest.raises(ParameterError, match="ids of streams"):
                 ledger.reserve(same)
-        ledger.answer(ledger.reserve(ask("stream taken", epsilon="1/100")), b"1")
+        begun = ledger.open_stream(ask("another", epsilon="1/100"), b"state")
+        with pytest.raises(ConflictError, match="stands for a stream"):
+            ledger.reserve(begun.request)
+        ledger.answer(ledger.reserve(ask("taken", epsilon="1/100")), b"1")
         with pytest.raises(ConflictError, match="used for a question"):
-            stream_of(ledger, "taken")
+            ledger.open_stream(ask("taken", epsilon="1/100"), b"state")
 
 
 def test_a_failed_write_leaves_the_step_to_be_taken(opened: Place, monkeypatch):

@@ -107,16 +107,21 @@ class DuckDB:
             timer.cancel()
 
     def _tables(self, requests: Sequence[Request], choice: int) -> list[list[tuple[object, ...]]]:
-        self.connection.execute("BEGIN TRANSACTION READ ONLY")
+        # An interruption may strike anywhere, even before the end of an earlier question's transaction.
+        self._roll_back()
         try:
+            self.connection.execute("BEGIN TRANSACTION READ ONLY")
             tables = []
             for request in requests:
                 bound = {"choice": choice} if "$choice" in request.sql else None
                 tables.append(self.connection.execute(request.sql, bound).fetchall())
             return tables
         finally:
-            with contextlib.suppress(Exception):
-                self.connection.execute("ROLLBACK")
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        with contextlib.suppress(Exception):
+            self.connection.execute("ROLLBACK")
 
     def interrupt(self) -> None:
         """Make whatever is running now end early, as a failure."""
