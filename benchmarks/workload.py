@@ -382,9 +382,9 @@ def sql() -> None:
     )
     columns = {
         "ward": {"values": list("ABCDEFGH"), "nullable": False},
-        "quarter": {"low": 1, "high": 4, "nullable": False},
-        "urgent": {"nullable": False},
-        "waited": {"low": 0, "high": 240, "nullable": False},
+        "quarter": {"type": "integer", "low": 1, "high": 4, "nullable": False},
+        "urgent": {"type": "boolean", "nullable": False},
+        "waited": {"type": "integer", "low": 0, "high": 240, "nullable": False},
     }
     one = "SELECT COUNT(*) AS n FROM visits"
     asked: list[tuple[str, str | list[str], int]] = [

@@ -13,7 +13,7 @@ from discreet.audit import audit
 from discreet.release.session import open as open_session
 
 COLUMNS = {
-    "age": {"low": 0, "high": 100},
+    "age": {"type": "integer", "low": 0, "high": 100},
     "ward": {"values": ["A", "B", "C"]},
     "cost": {"low": 0, "high": 50, "step": "0.5"},
 }
@@ -97,7 +97,13 @@ def test_a_key_that_one_person_has_is_not_shown():
     rows = [(person, 40, "Big", 1.0) for person in range(300)] + [(999, 40, "Lone", 1.0)]
     frame = pd.DataFrame(rows, columns=["person", "age", "city", "cost"])
     with open_session(
-        visits=frame, unit="person", rows_per_unit=1, groups_per_unit=1, epsilon=200, delta="1e-5"
+        visits=frame,
+        unit="person",
+        rows_per_unit=1,
+        groups_per_unit=1,
+        epsilon=200,
+        delta="1e-5",
+        columns={"age": "integer"},
     ) as session:
         fresh = count(1)
         for _ in range(30):

@@ -33,7 +33,7 @@ ODD = pd.DataFrame(
 )
 DECLARED = {
     "ward": {"values": ["A", "B"]},
-    "age": {"low": 0, "high": 99},
+    "age": {"type": "integer", "low": 0, "high": 99},
     "cost": {"low": 0, "high": 200, "step": "0.1"},
     "flag": "boolean",
     "day": {"type": "date", "low": "2024-01-01", "high": "2024-12-31"},
@@ -80,7 +80,7 @@ def test_no_row_can_make_the_number_of_its_cell_overflow(conditions):
     (column,) = whole.keys.columns
     assert len(column.values) == conditions
     young = pd.DataFrame({"person": ["eve"], "age": [0]})
-    columns = {"age": {"low": 0, "high": 120}}
+    columns = {"age": {"type": "integer", "low": 0, "high": 120}}
     with open_session(visits=young, unit="person", rows_per_unit=1, epsilon=10**7, columns=columns) as data:
         released = data.batch(asked, epsilon=10**6)
     assert [round(release.value) for release in released] == [1] * conditions

@@ -91,7 +91,7 @@ def test_refusals_are_deliberate_errors(folder):
 
 
 def test_a_file_of_data_needs_no_manifest(folder):
-    question = "SELECT AVG(clamp(age, 0, 100)) AS a FROM visits"
+    question = "SELECT AVG(clamp(CAST(age AS INTEGER), 0, 100)) AS a FROM visits"
     done = run(
         folder / "visits.csv",
         question,

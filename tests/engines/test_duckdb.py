@@ -170,7 +170,7 @@ def test_malformed_cells_become_null_and_never_stop_the_reader(tmp_path: Path) -
         ("people.xlsx", "must be .csv, .parquet or .duckdb"),
         ("people.duckdb#absent", "could not be found"),
         ([1, 2, 3], "pandas, Polars or Arrow"),
-        (pandas.DataFrame({"id": [1, "x"], "age": [[1], 2]}), "mixed types"),
+        (pandas.DataFrame({"id": [1, 2], "Age": [1, 2], "AGE": [1, 2]}), "several columns 'age'"),
         (pyarrow.table({"id": [1]}), "has no column 'age'"),
     ],
 )

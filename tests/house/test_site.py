@@ -177,7 +177,8 @@ def test_a_refusal_that_is_met_is_among_those_that_are_listed():
     listed = [tuple(map(pattern, refusal[1:])) for refusal in refusals()]
     assert len(listed) > 100
     people = pd.DataFrame({"person": [1, 2], "name": ["a", "b"], "age": [1, 2]})
-    with dp.open(people=people, unit="person", rows_per_unit=1, epsilon=1) as data:
+    columns = {"age": "integer"}
+    with dp.open(people=people, unit="person", rows_per_unit=1, epsilon=1, columns=columns) as data:
         for question in (
             "SELECT * FROM people",
             "SELECT AVG(age) FROM people",

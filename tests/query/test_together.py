@@ -150,7 +150,7 @@ GRID = pd.DataFrame(
 COLUMNS = {
     "ward": {"values": ["A", "B", "C"], "nullable": False},
     "sex": {"values": ["f", "m"], "nullable": False},
-    "age": {"low": 0, "high": 99, "nullable": False},
+    "age": {"type": "integer", "low": 0, "high": 99, "nullable": False},
     "cost": {"low": 0, "high": 200, "step": "0.1", "nullable": False},
 }
 

@@ -19,7 +19,7 @@ from discreet.release.noisy import Noisy, decode, encode
 from discreet.release.session import open as open_session
 
 COLUMNS = {
-    "age": {"low": 0, "high": 100},
+    "age": {"type": "integer", "low": 0, "high": 100},
     "ward": {"values": ["A", "B", "C"]},
     "cost": {"low": 0, "high": 50, "step": "0.5"},
 }
@@ -234,7 +234,13 @@ def test_pandas_polars_and_arrow_all_open(make):
 def test_files_open_by_path_and_their_ledger_is_durable(tmp_path, suffix):
     path = tmp_path / f"visits.{suffix}"
     frame().to_csv(path, index=False) if suffix == "csv" else frame().to_parquet(path)
-    given = {"epsilon": 2, "unit": "person", "rows_per_unit": 3, "ledger": tmp_path / "l.ledger"}
+    given = {
+        "epsilon": 2,
+        "unit": "person",
+        "rows_per_unit": 3,
+        "ledger": tmp_path / "l.ledger",
+        "columns": {"age": "integer"},
+    }
     with open_session(path, **given) as opened:
         first = opened.query("SELECT COUNT(*) AS n FROM visits", epsilon=2)
     with open_session(path, **given) as opened:
@@ -250,6 +256,7 @@ def test_replacing_the_file_does_not_refill_the_budget(tmp_path):
         "rows_per_unit": 3,
         "ledger": tmp_path / "l.ledger",
         "name": "clinic",
+        "columns": {"age": "integer"},
     }
     with open_session(visits=frame(), **given) as opened:
         opened.query("SELECT COUNT(*) AS n FROM visits", epsilon=1)
@@ -340,7 +347,11 @@ def test_a_question_built_in_python_is_the_same_question(session):
 
 def test_bounds_are_found_privately_once_and_used_from_then_on():
     with open_session(
-        visits=frame(), unit="person", epsilon=20, rows_per_unit=3, columns={"age": {"bounds": "auto"}}
+        visits=frame(),
+        unit="person",
+        epsilon=20,
+        rows_per_unit=3,
+        columns={"age": {"type": "integer", "bounds": "auto"}},
     ) as opened:
         with pytest.raises(QueryError, match="find_bounds"):
             opened.quote("SELECT AVG(age) AS a FROM visits", epsilon=1)

@@ -50,7 +50,7 @@ def words(value: object) -> str:
 @pytest.fixture
 def session():
     people = pd.DataFrame({"person": range(SECRET), "city": ["A", "B"] * (SECRET // 2), "wage": 50_000})
-    columns = {"city": {"values": ["A", "B"]}, "wage": {"low": 0, "high": 100_000}}
+    columns = {"city": {"values": ["A", "B"]}, "wage": {"type": "integer", "low": 0, "high": 100_000}}
     with dp.open(people=people, unit="person", rows_per_unit=1, epsilon=2, columns=columns) as data:
         yield data
 

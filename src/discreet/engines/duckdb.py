@@ -14,11 +14,17 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
+from discreet.engines import frame, records
 from discreet.engines.exact import Exact, Request, collect
+from discreet.engines.records import RFC_4180, Dialect
+from discreet.engines.scratch import Scratch
+from discreet.engines.shelter import Sheltered, exposed, quietly, shelter
 from discreet.errors import CatalogError, EngineError
+from discreet.query.name import same
 from discreet.query.proof import Proved, sealed
 from discreet.query.render import render
 from discreet.query.statement import Statement
@@ -27,6 +33,11 @@ FAILED = "the engine could not finish the question; what was reserved for it sta
 """The one message for everything that can go wrong after data was touched."""
 
 MEMORY = "4GB"
+SPILL = "64GB"
+"""What one engine may keep on disk beyond its memory; a question that needs more fails, and that tells."""
+
+PRIVATE = 0o600
+"""The mode of a file that holds raw rows."""
 
 SLOTS = 2**21
 """Groups that all threads together may hold in arrays indexed by the key, instead of in hash tables.
@@ -53,8 +64,14 @@ _TYPES = {
     ),
     "identifier": (None, "TRY_CAST({0} AS VARCHAR)"),
 }
-_CSV = "all_varchar = true, header = true, ignore_errors = true, null_padding = true, strict_mode = false"
-_WHOLE = re.compile(r"U?(TINY|SMALL|BIG)?INT(EGER)?$")
+_WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$")
+_TEXT_FILES = {".csv", ".tsv", ".txt"}
+_TABLES = {".duckdb", ".db", ".ddb"}
+_LOCKED = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +79,28 @@ class Origin:
     """Where a table's rows come from, and the declared columns with their types.
 
     `rows` is a path (CSV, Parquet, or DuckDB file, the table named after '#') or a pandas, Polars or Arrow
-    table.  The type "identifier" keeps a whole number as it is and makes text of anything else.
+    table, out of sight.  The type "identifier" keeps a whole number as it is and makes text of anything else.
     """
 
     rows: Any
     columns: tuple[tuple[str, str], ...]
+    dialect: Dialect = RFC_4180
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", shelter(self.rows))
 
 
-@dataclass
+@dataclass(repr=False, eq=False)
 class DuckDB:
     """An open set of tables; use `open_tables`."""
 
     connection: Any
     timeout: float | None = None
-    _frames: list[Any] = field(default_factory=list)
+    _scratch: Scratch | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock)
+
+    def __repr__(self) -> str:
+        return "<an engine with its tables, not shown>"
 
     def run(self, statements: Sequence[Proved], choice: int) -> Exact:
         """Return the exact integers of proved statements, all on one snapshot.
@@ -87,11 +111,12 @@ class DuckDB:
         return self._exact([_request(sealed(proved)) for proved in statements], choice)
 
     def _exact(self, requests: Sequence[Request], choice: int) -> Exact:
-        # Registered frames belong to this one connection, so questions take turns on it.
-        with self._turn, self._deadline(), contextlib.suppress(Exception):
+        return quietly(lambda: self._run(requests, choice), EngineError(FAILED))
+
+    def _run(self, requests: Sequence[Request], choice: int) -> Exact:
+        # The tables belong to this one connection, so questions take turns on it.
+        with self._turn, self._deadline():
             return collect(requests, self._tables(requests, choice))
-        # Raised here and not while handling the engine's own error, so that nothing holds on to its message.
-        raise EngineError(FAILED)
 
     @contextlib.contextmanager
     def _deadline(self) -> Iterator[None]:
@@ -130,7 +155,8 @@ class DuckDB:
     def close(self) -> None:
         """Release the files and memory."""
         self.connection.close()
-        self._frames.clear()
+        if self._scratch is not None:
+            self._scratch.close()
 
     def __enter__(self) -> "DuckDB":
         return self
@@ -150,47 +176,52 @@ def open_tables(
     *,
     folder: Path = Path(),
     memory: str = MEMORY,
+    spill: str = SPILL,
     threads: int | None = None,
     timeout: float | None = None,
 ) -> DuckDB:
     """Open the tables behind typed views and lock the connection down."""
-    import duckdb
-
-    engine = DuckDB(
-        duckdb.connect(
-            ":memory:",
-            config={
-                "autoinstall_known_extensions": "false",
-                "autoload_known_extensions": "false",
-                "allow_community_extensions": "false",
-                "memory_limit": memory,
-                **({} if threads is None else {"threads": str(threads)}),
-            },
-        ),
-        timeout,
-    )
+    engine = _connected(memory, spill, threads, timeout)
     try:
         _allow(engine, tables, folder)
         for position, (name, origin) in enumerate(tables.items()):
-            raw = _attach(engine, f"__source{position}", name, origin, folder)
-            _expose(engine, name, raw, origin)
-        # In a notebook without widgets there is no bar, and DuckDB refuses to be told so.
-        bar = engine.connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
-        for setting in (
-            f"perfect_ht_threshold = {_array_bits(engine)}",
-            "enable_external_access = false",
-            "max_temp_directory_size = '0B'",
-            *(() if bar == (False,) else ("enable_progress_bar = false",)),
-            "lock_configuration = true",
-        ):
-            engine.connection.execute(f"SET {setting}")
-    except CatalogError:
+            _expose(engine, f"__source{position}", name, origin, folder)
+        quietly(lambda: _lock(engine), CatalogError("the engine could not be locked down"))
+    except BaseException:
         engine.close()
         raise
-    except Exception:
-        engine.close()
-        raise CatalogError("the tables could not be opened by the engine; check their format") from None
     return engine
+
+
+def _connected(
+    memory: str = MEMORY, spill: str = SPILL, threads: int | None = None, timeout: float | None = None
+) -> DuckDB:
+    """Return an engine without tables; what does not fit into its memory goes to a private directory."""
+    import duckdb
+
+    scratch = Scratch()
+    settings = {
+        **_LOCKED,
+        "memory_limit": memory,
+        "temp_directory": str(scratch.path),
+        **({} if threads is None else {"threads": str(threads)}),
+    }
+    engine = DuckDB(duckdb.connect(":memory:", config=settings), timeout, scratch)
+    # Given while connecting, this limit is shown but not kept.
+    engine.connection.execute(f"SET max_temp_directory_size = {_string(spill)}")
+    return engine
+
+
+def _lock(engine: DuckDB) -> None:
+    # In a notebook without widgets there is no bar, and DuckDB refuses to be told so.
+    bar = engine.connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
+    for setting in (
+        f"perfect_ht_threshold = {_array_bits(engine)}",
+        "enable_external_access = false",
+        *(() if bar == (False,) else ("enable_progress_bar = false",)),
+        "lock_configuration = true",
+    ):
+        engine.connection.execute(f"SET {setting}")
 
 
 def _array_bits(engine: DuckDB) -> int:
@@ -204,116 +235,158 @@ def prepare(
 ) -> None:
     """Run a proved preparation of one table and keep its rows as a table of the same name in a file.
 
-    The file appears complete or not at all.
+    The file appears complete or not at all, and only its owner can read it: until it is complete it stands in
+    a directory of its own, which nobody else can enter.
     """
-    import duckdb
-
     sql = render(sealed(preparing))
-    partial = target.with_name(target.name + ".partial")
-    for leftover in (partial, partial.with_name(partial.name + ".wal")):
-        leftover.unlink(missing_ok=True)
-    engine = DuckDB(duckdb.connect(":memory:", config={"memory_limit": MEMORY}))
-    try:
-        raw = _attach(engine, "__source", name, origin, folder)
-        _expose(engine, name, raw, origin)
-        engine.connection.execute(f"ATTACH {_string(str(partial))} AS __prepared")
-        engine.connection.execute(f"CREATE TABLE __prepared.{_name(name)} AS {sql}", {"choice": choice})
-        engine.connection.execute("DETACH __prepared")
+    with (
+        TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as private,
+        _connected() as engine,
+    ):
+        partial = Path(private) / "prepared.duckdb"
+        _expose(engine, "__source", name, origin, folder)
+        quietly(lambda: _keep(engine, name, sql, choice, partial), EngineError(FAILED))
+        os.chmod(partial, PRIVATE)
         os.replace(partial, target)
-    except CatalogError:
-        raise
-    except Exception:
-        raise EngineError(FAILED) from None
-    finally:
-        engine.close()
-        partial.unlink(missing_ok=True)
+
+
+def _keep(engine: DuckDB, name: str, sql: str, choice: int, partial: Path) -> None:
+    engine.connection.execute(f"ATTACH {_string(str(partial))} AS __prepared")
+    engine.connection.execute(f"CREATE TABLE __prepared.{_name(name)} AS {sql}", {"choice": choice})
+    engine.connection.execute("DETACH __prepared")
 
 
 def _allow(engine: DuckDB, tables: Mapping[str, Origin], folder: Path) -> None:
     paths = [
-        str(_place(origin.rows, folder)) for origin in tables.values() if isinstance(origin.rows, str | Path)
+        str(place_of(origin.rows, folder))
+        for origin in tables.values()
+        if isinstance(origin.rows, str | Path)
     ]
     listed = ", ".join(_string(path) for path in paths)
     engine.connection.execute(f"SET allowed_paths = [{listed}]")
 
 
-def _place(rows: str | Path, folder: Path) -> Path:
+def place_of(rows: str | Path, folder: Path) -> Path:
+    """Return the file that holds a table."""
     return (folder / str(rows).partition("#")[0]).resolve()
 
 
-def _attach(engine: DuckDB, raw: str, name: str, origin: Origin, folder: Path) -> str:
-    """Make a source readable under a hidden name, and return that name as SQL."""
-    connection, rows = engine.connection, origin.rows
-    if not isinstance(rows, str | Path):
-        frame = _arrow(name, rows)
-        engine._frames.append(frame)
-        connection.register(raw, frame)
-        return _name(raw)
-    place = _place(rows, folder)
+def _expose(engine: DuckDB, raw: str, name: str, origin: Origin, folder: Path) -> None:
+    """Offer the declared columns of a source, with the declared types, under the table's name."""
+    if isinstance(origin.rows, Sheltered):
+        problem = CatalogError(
+            f"table {name}: the frame could not be read; give a pandas, Polars or Arrow table"
+        )
+        quietly(lambda: _expose_frame(engine, raw, name, origin), problem)
+        return
+    place = place_of(origin.rows, folder)
     if not place.is_file():
         raise CatalogError(f"tables.{name}.source: there is no file {place}")
-    text = _string(str(place))
-    suffixes = [suffix.lower() for suffix in place.suffixes]
-    try:
-        if ".parquet" in suffixes:
-            connection.execute(f"CREATE VIEW {_name(raw)} AS SELECT * FROM read_parquet({text})")
-            return _name(raw)
-        if {".csv", ".tsv", ".txt"} & set(suffixes):
-            # Everything is read as text, so that no cell can stop the reader; types are the view's business.
-            connection.execute(f"CREATE TABLE {_name(raw)} AS SELECT * FROM read_csv({text}, {_CSV})")
-            return _name(raw)
-        if {".duckdb", ".db", ".ddb"} & set(suffixes):
-            connection.execute(f"ATTACH {text} AS {_name(raw)} (READ_ONLY)")
-            inside = str(rows).partition("#")[2] or name
-            return ".".join([_name(raw), *(_name(part) for part in inside.split("."))])
-    except Exception:
-        raise CatalogError(
-            f"tables.{name}.source: {place.name} could not be read; check its format"
-        ) from None
+    problem = CatalogError(f"tables.{name}.source: {place.name} could not be read; check its format")
+    if is_text(place):
+        quietly(lambda: _expose_records(engine, raw, name, origin, place), problem)
+        return
+    found = quietly(lambda: _attach(engine, raw, name, origin.rows, place), problem)
+    columns = _described(engine, name, found)
+    quietly(lambda: _view(engine, name, found, columns, origin), problem)
+
+
+def _expose_frame(engine: DuckDB, raw: str, name: str, origin: Origin) -> None:
+    rows = exposed(origin.rows)
+    stored = _stored(name, frame.schema(rows)[0], origin, "the frame")
+    kinds = {stored[column]: kind for column, kind in origin.columns}
+    engine.connection.register(raw, frame.table(rows, kinds))
+    found = engine.connection.execute(f"DESCRIBE SELECT * FROM {_name(raw)}").fetchall()
+    _view(engine, name, _name(raw), {row[0]: row[1] for row in found}, origin, stored)
+
+
+def _expose_records(engine: DuckDB, raw: str, name: str, origin: Origin, place: Path) -> None:
+    """Read the declared columns of a text file into memory, each cell converted by itself."""
+    import pyarrow
+
+    with pyarrow.input_stream(str(place), compression="detect") as stream:
+        file = records.read(stream, origin.dialect)
+        stored = _stored(name, file.names, origin, place.name)
+        # Where no column is declared, rows can still be counted.
+        wanted = [file.names.index(stored[column]) for column, _ in origin.columns] or [0]
+        schema = pyarrow.schema([(f"c{i}", pyarrow.large_string()) for i in range(len(wanted))])
+        reader = pyarrow.RecordBatchReader.from_batches(schema, file.batches(wanted))
+        engine.connection.register(raw, reader)
+        items = [
+            f"{_typed(_present(f'c{i}', origin.dialect), 'VARCHAR', kind)} AS {_name(column)}"
+            for i, (column, kind) in enumerate(origin.columns)
+        ]
+        engine.connection.execute(
+            f"CREATE TABLE {_name(name)} AS SELECT {', '.join(items) or '1 AS nothing'} FROM {_name(raw)}"
+        )
+        engine.connection.unregister(raw)
+
+
+def _present(column: str, dialect: Dialect) -> str:
+    if not dialect.null:
+        return column
+    return f"CASE WHEN {column} NOT IN ({', '.join(map(_string, dialect.null))}) THEN {column} END"
+
+
+def _stored(name: str, names: Sequence[str], origin: Origin, place: str) -> dict[str, str]:
+    """Return the source's own name of each declared column: the same, or the only one but for case."""
+    stored = {}
+    for column, _ in origin.columns:
+        found = [own for own in names if own == column] or [own for own in names if same(own, column)]
+        if not found:
+            # A file without a header would show a person's cells here.
+            raise CatalogError(
+                f"tables.{name}: {place} has no column {column!r}; correct the name, or for a text file "
+                "without a header declare its names, csv = {header = [...]}"
+            )
+        if len(found) > 1:
+            raise CatalogError(f"tables.{name}: {place} has several columns {column!r}; rename them")
+        stored[column] = found[0]
+    return stored
+
+
+def _attach(engine: DuckDB, raw: str, name: str, rows: str | Path, place: Path) -> str:
+    """Make a Parquet or DuckDB file readable under a hidden name, and return that name as SQL."""
+    text, suffixes = _string(str(place)), {suffix.lower() for suffix in place.suffixes}
+    if ".parquet" in suffixes:
+        engine.connection.execute(f"CREATE VIEW {_name(raw)} AS SELECT * FROM read_parquet({text})")
+        return _name(raw)
+    if _TABLES & suffixes:
+        engine.connection.execute(f"ATTACH {text} AS {_name(raw)} (READ_ONLY)")
+        inside = str(rows).partition("#")[2] or name
+        return ".".join([_name(raw), *(_name(part) for part in inside.split("."))])
     raise CatalogError(f"tables.{name}.source: {place.name} must be .csv, .parquet or .duckdb")
 
 
-def _arrow(name: str, rows: object) -> Any:
-    import narwhals
-    import pyarrow
-
-    if isinstance(rows, pyarrow.Table):
-        return rows
-    try:
-        frame = narwhals.from_native(rows)
-        frame = frame.collect() if isinstance(frame, narwhals.LazyFrame) else frame
-        return frame.to_arrow()
-    except TypeError:
-        raise CatalogError(f"table {name}: give a path, or a pandas, Polars or Arrow table") from None
-    except Exception:
-        raise CatalogError(
-            f"table {name}: the frame has columns of mixed types; convert them first"
-        ) from None
+def _described(engine: DuckDB, name: str, found: str) -> dict[str, str]:
+    rows = quietly(
+        lambda: engine.connection.execute(f"DESCRIBE SELECT * FROM {found}").fetchall(),
+        CatalogError(f"tables.{name}.source: the table could not be found in its file"),
+    )
+    return {row[0]: row[1] for row in rows}
 
 
-def _expose(engine: DuckDB, name: str, raw: str, origin: Origin) -> None:
-    try:
-        found = {
-            row[0].lower(): (row[0], row[1])
-            for row in engine.connection.execute(f"DESCRIBE SELECT * FROM {raw}").fetchall()
-        }
-    except Exception:
-        raise CatalogError(f"tables.{name}.source: the table could not be found in its file") from None
-    items = []
-    for column, kind in origin.columns:
-        if column.lower() not in found:
-            known = ", ".join(stored for stored, _ in found.values())
-            raise CatalogError(f"tables.{name}: the source has no column {column!r}; it has {known}")
-        stored, physical = found[column.lower()]
-        items.append(f"{_typed(_name(stored), physical, kind)} AS {_name(column)}")
+def _view(
+    engine: DuckDB,
+    name: str,
+    raw: str,
+    columns: Mapping[str, str],
+    origin: Origin,
+    stored: Mapping[str, str] | None = None,
+) -> None:
+    stored = _stored(name, tuple(columns), origin, "the source") if stored is None else stored
+    items = [
+        f"{_typed(_name(stored[column]), columns[stored[column]], kind)} AS {_name(column)}"
+        for column, kind in origin.columns
+    ]
     engine.connection.execute(
         f"CREATE VIEW {_name(name)} AS SELECT {', '.join(items) or '1 AS nothing'} FROM {raw}"
     )
 
 
 def _typed(column: str, physical: str, kind: str) -> str:
-    same, template = _TYPES[kind]
-    if physical == same or (kind == "identifier" and physical in ("VARCHAR", "DATE", "UUID", "BOOLEAN")):
+    fits, template = _TYPES[kind]
+    if physical == fits or (kind == "identifier" and physical in ("VARCHAR", "DATE", "UUID", "BOOLEAN")):
         return column
     if kind == "identifier" and _WHOLE.fullmatch(physical):
         return column
@@ -322,38 +395,50 @@ def _typed(column: str, physical: str, kind: str) -> str:
     return template.format(column)
 
 
-def describe(rows: Any, folder: Path = Path()) -> tuple[tuple[str, str], ...]:
-    """Return the column names and engine types of a source, for drafting a manifest; no cell is returned."""
-    origin = Origin(rows, ())
-    import duckdb
+def describe(
+    rows: Any, folder: Path = Path(), dialect: Dialect = RFC_4180
+) -> tuple[tuple[str, str | None], ...]:
+    """Return the column names and engine types of a source; no cell is looked at.
 
-    engine = DuckDB(duckdb.connect(":memory:"))
-    try:
-        if isinstance(rows, str | Path) and {".csv", ".tsv", ".txt"} & {
-            s.lower() for s in _place(rows, folder).suffixes
-        }:
-            place = _place(rows, folder)
-            if not place.is_file():
-                raise CatalogError(f"there is no file {place}")
-            found = engine.connection.execute(
-                f"DESCRIBE SELECT * FROM read_csv({_string(str(place))})"
-            ).fetchall()
-        else:
-            raw = _attach(engine, "__source", _table_name(rows), origin, folder)
-            found = engine.connection.execute(f"DESCRIBE SELECT * FROM {raw}").fetchall()
-        return tuple((row[0], row[1]) for row in found)
-    except CatalogError:
-        raise
-    except Exception:
-        raise CatalogError(
-            "the source could not be read; give a .csv, .parquet or .duckdb file (FILE.duckdb#TABLE)"
-        ) from None
-    finally:
-        engine.close()
+    A text file and a pandas frame have no types of their own: there None stands.
+    """
+    rows = shelter(rows)
+    if isinstance(rows, Sheltered):
+        problem = CatalogError("the frame could not be read; give a pandas, Polars or Arrow table")
+        return quietly(lambda: _frame_columns(rows), problem)
+    place = place_of(rows, folder)
+    if not place.is_file():
+        raise CatalogError(f"there is no file {place}")
+    problem = CatalogError(
+        "the source could not be read; give a .csv, .parquet or .duckdb file (FILE.duckdb#TABLE)"
+    )
+    return quietly(lambda: _file_columns(rows, place, dialect), problem)
 
 
-def _table_name(rows: object) -> str:
-    return Path(str(rows).partition("#")[0]).stem if isinstance(rows, str | Path) else "data"
+def _frame_columns(rows: Sheltered) -> tuple[tuple[str, str | None], ...]:
+    names, schema = frame.schema(exposed(rows))
+    if schema is None:
+        return tuple((name, None) for name in names)
+    with _connected() as engine:
+        engine.connection.register("__source", schema.empty_table())
+        found = engine.connection.execute('DESCRIBE SELECT * FROM "__source"').fetchall()
+    return tuple((name, row[1]) for name, row in zip(names, found, strict=True))
+
+
+def _file_columns(rows: str | Path, place: Path, dialect: Dialect) -> tuple[tuple[str, str | None], ...]:
+    import pyarrow
+
+    if is_text(place):
+        with pyarrow.input_stream(str(place), compression="detect") as stream:
+            return tuple((name, None) for name in records.read(stream, dialect).names)
+    with _connected() as engine:
+        name = Path(str(rows).partition("#")[0]).stem
+        return tuple(_described(engine, name, _attach(engine, "__source", name, rows, place)).items())
+
+
+def is_text(place: Path) -> bool:
+    """Whether a file is text, by its name."""
+    return bool(_TEXT_FILES & {suffix.lower() for suffix in place.suffixes})
 
 
 def _name(name: str) -> str:

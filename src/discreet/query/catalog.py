@@ -18,6 +18,7 @@ from discreet.errors import CatalogError, ParameterError
 from discreet.exact.number import Real as Number
 from discreet.exact.number import rational
 from discreet.privacy.adjacency import Adjacency
+from discreet.query.dialect import Settings, dialect
 from discreet.query.kind import Day, Kind, Moment, Real, Text, Truth, Whole, word
 from discreet.query.name import folded, same
 
@@ -48,6 +49,7 @@ class Table:
     `unit` is the column that identifies a person (None: every row is its own person).  A person counts
     with at most `rows_per_unit` rows, in at most `groups_per_unit` groups, with at most
     `rows_per_group` rows in any one group.  A `prepared` table has had its rows bounded once, on disk.
+    `csv` says how a text file is written, where it differs from RFC 4180 in UTF-8.
     """
 
     name: str
@@ -60,6 +62,7 @@ class Table:
     rows_per_group: int | None = None
     public: bool = False
     prepared: bool = False
+    csv: Settings = ()
 
     @property
     def offered(self) -> tuple[tuple[str, str], ...]:
@@ -163,7 +166,7 @@ def _table(name: str, body: Mapping[str, Any]) -> Table:
     where = f"tables.{name}"
     _name(name, where)
     limits = ("rows_per_unit", "groups_per_unit", "rows_per_group")
-    _only(body, ("source", "unit", "neighbours", *limits, "public", "prepared", "columns"), where)
+    _only(body, ("source", "unit", "neighbours", *limits, "public", "prepared", "csv", "columns"), where)
     columns = tuple(
         _column(column, spec, f"{where}.columns.{column}")
         for column, spec in _mapping(body.get("columns", {}), f"{where}.columns").items()
@@ -197,6 +200,7 @@ def _table(name: str, body: Mapping[str, Any]) -> Table:
         rows_per_group=per_group,
         public=public,
         prepared=prepared,
+        csv=dialect(body.get("csv", {}), f"{where}.csv"),
     )
 
 

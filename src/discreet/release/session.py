@@ -21,7 +21,8 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from discreet.engines.duckdb import DuckDB, open_tables
+from discreet.engines.duckdb import FAILED, DuckDB, open_tables
+from discreet.engines.shelter import Sheltered, quietly, shelter
 from discreet.errors import CatalogError, ConflictError, EngineError, ParameterError, ProofError
 from discreet.exact.coins import source
 from discreet.exact.number import Real as Number
@@ -46,7 +47,7 @@ from discreet.query.proving import proof_of
 from discreet.query.sql import read
 from discreet.release.answer import Release
 from discreet.release.noisy import Noisy, decode, draw, encode
-from discreet.release.sources import declared, origins
+from discreet.release.sources import declared, origins, sheltered
 
 if TYPE_CHECKING:
     from discreet.release.stream import NamedStream
@@ -277,10 +278,13 @@ class Session:
                         return self._run(priced, granted, before), False
 
     def _run(self, priced: Quote, granted: Granted, before: int) -> Stored:
+        def work() -> bytes:
+            return encode(draw(priced, self.engine.run(engine_statements(priced), source().bits(63))))
+
         try:
             refuse_deserted()
-            exact = self.engine.run(engine_statements(priced), source().bits(63))
-            payload = encode(draw(priced, exact))
+            # Exact integers are in reach only there, and no traceback leads into it.
+            payload = quietly(work, EngineError(FAILED))
         except EngineError:
             if self._interrupts == before:
                 self.ledger.fail(granted, "engine-error")
@@ -366,6 +370,10 @@ def open(  # noqa: A001 - reads as dp.open
     `dp.open(people=frame, unit="person_id", epsilon=1)`, with the keys of a manifest's table section.  A
     budget given here without a ledger lasts as long as the session; with one it is durable.
     """
+    # Before anything can go wrong: an error's traceback shows local variables to whoever asks for them.
+    tables, data = sheltered(tables), shelter(data) if data is not None else None
+    if isinstance(data, Sheltered):
+        raise CatalogError("name the table, as in dp.open(people=frame, unit=..., epsilon=1)")
     if data is not None and Path(data).suffix == ".toml":
         if tables or epsilon is not None:
             raise CatalogError("a manifest already declares tables and budget; leave the other arguments out")

@@ -1,41 +1,60 @@
 """Declaring tables without a manifest: types from the source's schema, everything else from the caller.
 
 Only names and types of columns are taken from a source, never a cell: bounds, key values and contribution
-limits are the curator's to give.
+limits are the curator's to give.  A text file and a pandas frame have no types that no cell could change, so
+there a column is text unless its declaration says what it is.
 """
 
+import contextlib
+import re
 from collections.abc import Mapping
+from datetime import date
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from discreet.engines.duckdb import Origin, describe, prepare
+from discreet.engines.duckdb import PRIVATE, Origin, describe, prepare
+from discreet.engines.records import Dialect
+from discreet.engines.shelter import shelter
 from discreet.errors import CatalogError
 from discreet.exact.coins import source
 from discreet.query.catalog import Catalog, Table, declare
+from discreet.query.dialect import dialect
 from discreet.query.prepare import preparation
 from discreet.query.render import render
 
-SECTION = ("unit", "neighbours", "rows_per_unit", "groups_per_unit", "rows_per_group", "public", "columns")
+SECTION = (
+    "unit",
+    "neighbours",
+    "rows_per_unit",
+    "groups_per_unit",
+    "rows_per_group",
+    "public",
+    "csv",
+    "columns",
+)
 
-_KINDS = {
-    "BOOLEAN": "boolean",
-    "DATE": "date",
-    "VARCHAR": "text",
-    "FLOAT": "decimal",
-    "DOUBLE": "decimal",
-}
+_KINDS = (
+    (re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?"), "integer"),
+    (re.compile(r"FLOAT|DOUBLE|DECIMAL(\(.*\))?"), "decimal"),
+    (re.compile(r"VARCHAR|ENUM\(.*\)", re.DOTALL), "text"),
+    (re.compile(r"BOOLEAN"), "boolean"),
+    (re.compile(r"DATE"), "date"),
+    (re.compile(r"TIMESTAMP(_S|_MS|_NS)?|TIMESTAMP WITH TIME ZONE"), "timestamp"),
+)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
-def kind_of(physical: str) -> str | None:
-    """Return the declared type that fits an engine type, if any does."""
-    if "INT" in physical:
-        return "integer"
-    if physical.startswith("DECIMAL"):
-        return "decimal"
-    if physical.startswith("TIMESTAMP"):
-        return "timestamp"
-    return _KINDS.get(physical)
+def kind_of(physical: str | None) -> str | None:
+    """Return the declared type that fits an engine type, if any does; text where a source has no types."""
+    if physical is None:
+        return "text"
+    return next((kind for pattern, kind in _KINDS if pattern.fullmatch(physical)), None)
+
+
+def sheltered(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return arguments with the frames among them out of sight."""
+    return {key: value if key in SECTION else shelter(value) for key, value in given.items()}
 
 
 def declared(
@@ -48,39 +67,70 @@ def declared(
         sources[Path(str(data).partition("#")[0]).stem] = data
     if not sources:
         raise CatalogError("no table was given; name one, as in dp.open(people=frame, epsilon=1)")
-    if len(sources) > 1 and "columns" in section:
-        raise CatalogError("columns=... is for a single table; declare several tables in a manifest")
+    columns = _columns(section.pop("columns", {}), tuple(sources))
     document = {
         "dataset": {"name": name},
         "budget": dict(budget),
-        "tables": {table: _section(rows, section) for table, rows in sources.items()},
+        "tables": {table: _section(rows, section, columns[table]) for table, rows in sources.items()},
     }
     return declare(document), sources
 
 
-def _section(rows: Any, section: Mapping[str, Any]) -> dict[str, Any]:
-    body = dict(section)
+def _columns(given: Any, tables: tuple[str, ...]) -> dict[str, Mapping[str, Any]]:
+    """Return the declared columns of each table: given as they are for one, by table for several."""
+    if not isinstance(given, Mapping):
+        raise CatalogError('columns=... is a mapping, as in columns={"age": "integer"}')
+    if len(tables) == 1:
+        return {tables[0]: given}
+    for key, body in given.items():
+        if key not in tables or not isinstance(body, Mapping):
+            raise CatalogError(
+                "columns=... of several tables goes by table, as in "
+                f'columns={{"{tables[0]}": {{"age": "integer"}}}}; tables: {", ".join(tables)}'
+            )
+    return {table: given.get(table, {}) for table in tables}
+
+
+def _section(rows: Any, section: Mapping[str, Any], declared: Mapping[str, Any]) -> dict[str, Any]:
     columns: dict[str, Any] = {}
-    for column, physical in describe(rows):
+    settings = Dialect(**dict(dialect(section.get("csv", {}), "csv")))
+    typeless = set()
+    for column, physical in describe(rows, dialect=settings):
         kind = kind_of(physical)
+        if physical is None:
+            typeless.add(column)
         if kind is not None and column != section.get("unit"):
             columns[column] = {"type": kind}
-    for column, spec in dict(section.get("columns", {})).items():
+    for column, spec in declared.items():
         if column not in columns and column != section.get("unit"):
-            raise CatalogError(
-                f"columns.{column}: the source has no such column; it has {', '.join(columns)}"
-            )
-        drafted = columns.get(column, {})
-        columns[column] = {**drafted, **spec} if isinstance(spec, Mapping) else {**drafted, "type": spec}
-    body["columns"] = columns
-    return body
+            raise CatalogError(f"columns.{column}: the source has no such column that can be asked about")
+        body = dict(spec) if isinstance(spec, Mapping) else {"type": spec}
+        if column in typeless and "type" not in body:
+            body["type"] = _told(column, body)
+        columns[column] = {**columns.get(column, {}), **body}
+    return {**section, "columns": columns}
+
+
+def _told(column: str, spec: Mapping[str, Any]) -> str:
+    """Return the type that a declaration without one can only mean."""
+    low = spec.get("low")
+    if isinstance(low, date) or (isinstance(low, str) and _DAY.fullmatch(low)):
+        return "date"
+    if "step" in spec:
+        return "decimal"
+    if "values" in spec:
+        return "text"
+    raise CatalogError(
+        f'columns.{column}: say its type, as in "{column}": {{"type": "integer", ...}}; '
+        "a text file or a pandas frame does not say it in a way that no cell could change"
+    )
 
 
 def origins(catalog: Catalog, frames: Mapping[str, Any]) -> dict[str, Origin]:
     """Return what the engine needs to open each declared table, bounding prepared ones once, on disk."""
     found: dict[str, Origin] = {}
     for table in catalog.tables:
-        origin = Origin(frames.get(table.name, table.source), table.offered)
+        origin = Origin(frames.get(table.name, table.source), table.offered, Dialect(**dict(table.csv)))
         found[table.name] = _prepared(catalog, table, origin) if table.prepared else origin
     return found
 
@@ -93,11 +143,20 @@ def _prepared(catalog: Catalog, table: Table, origin: Origin) -> Origin:
         )
     preparing = preparation(table)
     # The name tells copies apart that were bounded by other limits, for another unit or from another source.
-    meant = sha256(
-        "\n".join((render(preparing.statement), str(origin.rows), repr(origin.columns))).encode()
-    ).hexdigest()[:12]
-    stem = f"{catalog.name}-{table.name}-{catalog.version}-{meant}"
+    meant = "\n".join((render(preparing.statement), str(origin.rows), repr(origin.columns), repr(table.csv)))
+    digest = sha256(meant.encode()).hexdigest()[:12]
+    stem = f"{catalog.name}-{table.name}-{catalog.version}-{digest}"
     target = (catalog.folder / f"{stem}.prepared.duckdb").resolve()
-    if not target.exists():
+    if target.exists():
+        _only_for_its_owner(target)
+    else:
         prepare(table.name, origin, preparing, source().bits(63), target, folder=catalog.folder)
     return Origin(f"{target}#{table.name}", origin.columns)
+
+
+def _only_for_its_owner(target: Path) -> None:
+    """Take from others what an older version left them: a copy of raw rows that they may read."""
+    mode = target.stat().st_mode & 0o777
+    if mode & ~PRIVATE:
+        with contextlib.suppress(PermissionError):
+            target.chmod(PRIVATE)

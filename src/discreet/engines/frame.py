@@ -1,0 +1,81 @@
+"""Frames as Arrow tables of their declared columns: names and types only where only those are asked for.
+
+Arrow and Polars tables carry a schema that no cell can change; text in them is checked cell by cell, and what
+is not UTF-8 is NULL.  The types of pandas depend on the cells, so there the declared types decide; see
+`cells`.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from discreet.engines import cells
+from discreet.engines.records import decoded
+from discreet.errors import CatalogError
+
+
+def schema(rows: Any) -> tuple[tuple[str, ...], pa.Schema | None]:
+    """Return the names of a frame's columns, and their types unless these depend on cells."""
+    frame = _opened(rows)
+    if isinstance(frame, pa.Table):
+        return tuple(frame.column_names), pa.schema([_plain(column) for column in frame.schema])
+    if _is_pandas(frame):
+        return tuple(name for name in frame.columns if isinstance(name, str)), None
+    known = []
+    for name in frame.columns:
+        try:
+            known.append(frame.select(name).head(0).to_arrow().schema.field(0))
+        except Exception:
+            # A type that Arrow does not have; a null type cannot be asked about either.
+            known.append(pa.field(name, pa.null()))
+    return tuple(frame.columns), pa.schema([_plain(column) for column in known])
+
+
+def table(rows: Any, wanted: Mapping[str, str]) -> pa.Table:
+    """Return the wanted columns, given with their declared types, as an Arrow table."""
+    frame = _opened(rows)
+    if isinstance(frame, pa.Table):
+        made = {name: _checked(frame.column(name)) for name in wanted}
+    elif _is_pandas(frame):
+        native = frame.to_pandas()
+        made = {name: cells.column(native[name], kind) for name, kind in wanted.items()}
+    else:
+        made = {name: _checked(frame.select(name).to_arrow().column(0)) for name in wanted}
+    # Where no column is declared, rows can still be counted.
+    return pa.table(made) if made else pa.table({"nothing": pa.nulls(len(frame), pa.int8())})
+
+
+def _opened(rows: Any) -> Any:
+    import narwhals
+
+    if isinstance(rows, pa.Table):
+        return rows
+    try:
+        frame = narwhals.from_native(rows)
+    except TypeError:
+        frame = None
+    if frame is None:
+        raise CatalogError("give a path, or a pandas, Polars or Arrow table")
+    return frame.collect() if isinstance(frame, narwhals.LazyFrame) else frame
+
+
+def _is_pandas(frame: Any) -> bool:
+    return bool(frame.implementation.is_pandas_like())
+
+
+def _plain(column: pa.Field) -> pa.Field:
+    """Return a field without the labels of its dictionary: which there are depends on cells."""
+    kind = column.type
+    return pa.field(column.name, kind.value_type if pa.types.is_dictionary(kind) else kind)
+
+
+def _checked(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    kind = column.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
+        return column
+    return pa.chunked_array(
+        [decoded(chunk.cast(pa.large_binary())) for chunk in column.chunks], pa.large_string()
+    )

@@ -1,0 +1,102 @@
+"""Looking at a source on the curator's behalf, to draft a manifest: here types come from cells.
+
+What is found is a proposal for somebody who may see the data anyway; nothing else in the system reads it.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+from discreet.engines import records
+from discreet.engines.duckdb import Origin, describe, is_text, open_tables, place_of
+from discreet.engines.records import RFC_4180, Dialect
+from discreet.engines.shelter import quietly
+from discreet.errors import CatalogError
+
+_FITS = {
+    "integer": "regexp_full_match({0}, '[+-]?(0|[1-9][0-9]{{0,17}})')",
+    "decimal": "TRY_CAST({0} AS DOUBLE) IS NOT NULL AND NOT regexp_full_match({0}, '[+-]?0[0-9]+')",
+    "date": "TRY_CAST({0} AS DATE) IS NOT NULL AND length({0}) <= 10",
+    "timestamp": "TRY_CAST({0} AS TIMESTAMP) IS NOT NULL",
+    "boolean": "lower({0}) IN ('true', 'false')",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """A source's columns with engine types or guessed kinds, and how a text file seems to be written."""
+
+    columns: tuple[tuple[str, str | None], ...]
+    guessed: Mapping[str, str]
+    csv: Mapping[str, str]
+
+
+def survey(rows: str, folder: Path = Path()) -> Survey:
+    """Look at a source; at the cells only of a text file, which has no schema."""
+    place = place_of(rows, folder)
+    if not place.is_file():
+        raise CatalogError(f"there is no file {place}")
+    if not is_text(place):
+        return Survey(describe(rows, folder), {}, {})
+    return quietly(
+        lambda: _text_file(place), CatalogError(f"{place.name} could not be read; check its format")
+    )
+
+
+def _text_file(place: Path) -> Survey:
+    csv = {**_encoding(place), **_delimiter(place)}
+    dialect = replace(RFC_4180, **csv)  # type: ignore[arg-type]
+    columns = describe(place, dialect=dialect)
+    names = [name for name, _ in columns]
+    plain = [(name, "text") for name in names if sum(name.lower() == other.lower() for other in names) == 1]
+    with open_tables({"survey": Origin(place, tuple(plain), dialect)}) as engine:
+        guessed = {name: _kind(engine.connection, name) for name, _ in plain}
+    return Survey(columns, guessed, csv)
+
+
+def _kind(connection: Any, name: str) -> str:
+    column = '"' + name.replace('"', '""') + '"'
+    tests = ", ".join(f"coalesce(bool_and({fits.format(column)}), false)" for fits in _FITS.values())
+    held = connection.execute(f'SELECT {tests} FROM "survey" WHERE {column} IS NOT NULL').fetchone()
+    return next((kind for kind, fits in zip(_FITS, held, strict=True) if fits), "text")
+
+
+def _encoding(place: Path) -> dict[str, str]:
+    """Return windows-1252 for a file that is not UTF-8, the likeliest of the others."""
+    import codecs
+
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    try:
+        for part in _parts(place):
+            decoder.decode(part)
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError:
+        return {"encoding": "windows-1252"}
+    return {}
+
+
+def _delimiter(place: Path) -> dict[str, str]:
+    """Return the sign that cuts the first record into most cells."""
+    signs = (",", ";", "\t", "|")
+    cells = {sign: len(_first(place, Dialect(delimiter=sign))) for sign in signs}
+    best = max(signs, key=lambda sign: cells[sign])
+    return {} if best == "," else {"delimiter": best}
+
+
+def _first(place: Path, dialect: Dialect) -> tuple[str, ...]:
+    with _opened(place) as stream:
+        return records.read(stream, dialect, 2**16).names
+
+
+def _parts(place: Path) -> Iterator[bytes]:
+    with _opened(place) as stream:
+        while part := stream.read(records.BLOCK):
+            yield bytes(part)
+
+
+def _opened(place: Path) -> IO[bytes]:
+    import pyarrow
+
+    stream: IO[bytes] = pyarrow.input_stream(str(place), compression="detect")
+    return stream
