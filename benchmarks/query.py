@@ -100,15 +100,16 @@ def plain(path: Path, storage: str) -> dict[str, float]:
 
 def private(path: Path, storage: str, name: str) -> dict[str, float]:
     """Time the exact integers, the noise and the post-processing of one question."""
-    from discreet.engines.duckdb import Origin, open_tables, prepare
+    from discreet.engines.duckdb.engine import open_tables, prepare
+    from discreet.engines.duckdb.render import render
     from discreet.engines.exact import Request
-    from discreet.query.allocate import quote
-    from discreet.query.catalog import declare
-    from discreet.query.check import check
-    from discreet.query.prepare import preparation
-    from discreet.query.render import render
-    from discreet.query.rewrite import statements
-    from discreet.query.sql import read
+    from discreet.engines.protocol import Origin
+    from discreet.query.catalog.manifest import declare
+    from discreet.query.check.question import check
+    from discreet.query.language.sql import read
+    from discreet.query.price.proving import preparation
+    from discreet.query.price.quote import quote
+    from discreet.query.rewrite.integers import statements
     from discreet.release.noisy import draw
 
     kind, table, question = CASES[name]

@@ -24,7 +24,7 @@ class Refusal(NamedTuple):
 
 def refusals() -> Iterator[Refusal]:
     """Yield the refusals that are raised with their words in place, module by module."""
-    for path in sorted(ROOM.glob("*.py")):
+    for path in sorted(ROOM.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
                 case ast.Call(func=ast.Name(id="QueryError"), args=[clause, reason, instead]):

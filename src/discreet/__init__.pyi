@@ -56,9 +56,9 @@ from discreet.privacy.parallel import Routing as Routing
 from discreet.privacy.parallel import parallel as parallel
 from discreet.privacy.renyi import renyi as renyi
 from discreet.privacy.sensitivity import Sensitivity as Sensitivity
-from discreet.query.check import Limits as Limits
-from discreet.query.frame import col as col
-from discreet.query.frame import when as when
+from discreet.query.check.question import Limits as Limits
+from discreet.query.language.frame import col as col
+from discreet.query.language.frame import when as when
 from discreet.release.answer import Release as Release
 from discreet.release.session import Session as Session
 from discreet.release.session import open as open  # noqa: A004 - reads as dp.open

@@ -7,13 +7,13 @@ import pytest
 from tests.query.questions import clinic
 from tests.query.worlds import Row, open_world, requests
 
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.engine import DuckDB
+from discreet.engines.duckdb.render import render
 from discreet.engines.exact import Request
-from discreet.query.check import check
-from discreet.query.measure import Checked, Measurement
-from discreet.query.render import render
-from discreet.query.rewrite import statements
-from discreet.query.sql import read
+from discreet.query.check.measurement import Checked, Measurement
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+from discreet.query.rewrite.integers import statements
 
 PLAIN: Row = {
     "version": 0,

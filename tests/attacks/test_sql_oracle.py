@@ -8,13 +8,14 @@ from tests.attacks.test_sql_refused import CORPUS
 from tests.query.questions import Questions, clinic
 from tests.query.worlds import Row, extreme, open_world, requests, row
 
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.exact import Request
 from discreet.errors import DiscreetError, QueryError
-from discreet.query.allocate import quote
-from discreet.query.catalog import Catalog
-from discreet.query.check import check
-from discreet.query.sql import read
+from discreet.query.catalog.manifest import Catalog
+from discreet.query.check.identity import identity
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+from discreet.query.price.quote import quote
 from discreet.release.noisy import draw
 
 CANARY = "CANARY-7f3"
@@ -29,7 +30,7 @@ def masked(question: str, engine: DuckDB, catalog: Catalog) -> tuple[Any, ...]:
     except DiscreetError as error:
         return type(error).__name__, str(error)
     shapes = tuple(tuple(value is None for value in column) for column in released.values)
-    return released.keys, [column.name for column in checked.columns], priced.cost, shapes, checked.canonical
+    return released.keys, [column.name for column in checked.columns], priced.cost, shapes, identity(checked)
 
 
 def worlds(seed: int) -> tuple[list[Row], list[Row]]:

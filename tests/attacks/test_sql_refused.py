@@ -6,8 +6,8 @@ import pytest
 from tests.query.questions import clinic
 
 from discreet.errors import QueryError
-from discreet.query.check import check
-from discreet.query.sql import read
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
 
 
 def corpus() -> list[tuple[str, str]]:
@@ -58,7 +58,7 @@ def test_oversized_and_invisible_text_is_refused(question: str) -> None:
 
 
 def test_private_keys_without_delta_are_refused_when_priced() -> None:
-    from discreet.query.allocate import quote
+    from discreet.query.price.quote import quote
 
     checked = check(read("SELECT city, COUNT(*) FROM visits GROUP BY city"), clinic())
     with pytest.raises(QueryError, match="declare values for city"):

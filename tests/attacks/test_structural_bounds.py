@@ -7,8 +7,8 @@ from tests.attacks.test_sql_contributions import honest, moved, visit
 from tests.query.questions import clinic
 
 from discreet.errors import QueryError
-from discreet.query.check import check
-from discreet.query.sql import read
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
 
 ONCE = (
     "(SELECT person, MAX(ward) AS ward, MAX(city) AS city, MAX(age) AS age FROM visits GROUP BY person) AS t"

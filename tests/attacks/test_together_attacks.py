@@ -11,11 +11,11 @@ from tests.query.questions import clinic
 from tests.query.worlds import open_world, requests, row
 
 from discreet.errors import QueryError
-from discreet.query.allocate import quote
-from discreet.query.batch import combine
-from discreet.query.catalog import declare
-from discreet.query.check import check
-from discreet.query.sql import read
+from discreet.query.catalog.manifest import declare
+from discreet.query.check.batch import combine
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+from discreet.query.price.quote import quote
 from discreet.release.noisy import draw
 from discreet.release.session import open as open_session
 from discreet.workload.strategy import identity, integers, measure_exactly

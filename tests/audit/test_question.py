@@ -14,7 +14,7 @@ from discreet.cli.audit import load
 from discreet.cli.worst_case import Path, neighbours
 from discreet.errors import ParameterError
 from discreet.mechanisms.geometric import Geometric
-from discreet.query.catalog import declare
+from discreet.query.catalog.manifest import declare
 
 MANIFEST = """
 [dataset]

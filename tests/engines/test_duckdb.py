@@ -12,11 +12,12 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from discreet.engines.duckdb import FAILED, SLOTS, DuckDB, Origin, describe, open_tables, prepare
+from discreet.engines.duckdb.engine import SLOTS, DuckDB, describe, open_tables, prepare
 from discreet.engines.exact import Request
+from discreet.engines.protocol import FAILED, Origin
 from discreet.errors import CatalogError, EngineError
-from discreet.query.catalog import Table, declare
-from discreet.query.prepare import preparation
+from discreet.query.catalog.manifest import Table, declare
+from discreet.query.price.proving import preparation
 
 COLUMNS = (
     ("id", "identifier"),

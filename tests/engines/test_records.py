@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from discreet.engines import records
-from discreet.engines.duckdb import Origin, open_tables
+from discreet.engines.duckdb.engine import open_tables
 from discreet.engines.exact import Request
+from discreet.engines.protocol import Origin
 from discreet.engines.records import RFC_4180, Dialect
 
 Row = tuple[bytes | None, ...]

@@ -16,14 +16,15 @@ import pyarrow.parquet
 import pytest
 
 import discreet as dp
-from discreet.engines import duckdb as engine_room
 from discreet.engines import scratch
-from discreet.engines.duckdb import Origin, open_tables, prepare
+from discreet.engines.duckdb import engine as engine_room
+from discreet.engines.duckdb.engine import open_tables, prepare
 from discreet.engines.exact import Request
+from discreet.engines.protocol import Origin
 from discreet.engines.shelter import Sheltered, quietly
 from discreet.errors import CatalogError, DiscreetError, EngineError
-from discreet.query.catalog import declare
-from discreet.query.prepare import preparation
+from discreet.query.catalog.manifest import declare
+from discreet.query.price.proving import preparation
 
 CANARY = "canary-7319"
 NUMBER = 73197319

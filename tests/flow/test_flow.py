@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from discreet.query.catalog import Catalog, declare
-from discreet.query.check import check
-from discreet.query.joint import statements
-from discreet.query.render import render
-from discreet.query.sql import read
+from discreet.engines.duckdb.render import render
+from discreet.query.catalog.manifest import Catalog, declare
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+from discreet.query.rewrite.statements import statements
 
 FOLDER = Path(__file__).parent
 BECOMES, AND = "\n-- becomes\n", "\n-- and\n"

@@ -16,8 +16,8 @@ import pytest
 import discreet as dp
 import docstring
 from cell import PageError, cells, run
-from discreet.query import catalog
-from discreet.query.catalog import declare
+from discreet.query.catalog import manifest as catalog
+from discreet.query.catalog.manifest import declare
 from live import own_names
 from refusal import refusals
 

@@ -2,7 +2,7 @@
 
 from random import Random
 
-from discreet.query.catalog import Catalog, declare
+from discreet.query.catalog.manifest import Catalog, declare
 
 WARDS = ("A", "B", "C")
 

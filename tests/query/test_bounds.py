@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 from tests.query.worlds import requests
 
-from discreet.engines.duckdb import Origin, open_tables
+from discreet.engines.duckdb.engine import open_tables
+from discreet.engines.protocol import Origin
 from discreet.errors import QueryError
-from discreet.query.bounds import found, needed, question
-from discreet.query.catalog import Catalog, declare
-from discreet.query.check import check
-from discreet.query.measure import QuantileChoice
-from discreet.query.sql import read
+from discreet.query.catalog.manifest import Catalog, declare
+from discreet.query.check.bounds import found, needed, question
+from discreet.query.check.measurement import QuantileChoice
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
 
 
 def catalog(kind: str = "decimal") -> Catalog:

@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from tests.query.worlds import requests
 
-from discreet.engines.duckdb import Origin, open_tables
+from discreet.engines.duckdb.engine import open_tables
 from discreet.engines.exact import Exact, Request
-from discreet.query.catalog import Catalog, declare
-from discreet.query.check import check
-from discreet.query.measure import WEIGHT, Checked
-from discreet.query.sql import read
+from discreet.engines.protocol import Origin
+from discreet.query.catalog.manifest import Catalog, declare
+from discreet.query.check.measurement import WEIGHT, Checked
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
 
 Row = tuple[Any, Any, int]
 QUESTION = "SELECT k, COUNT(*), SUM(x) FROM v GROUP BY k"

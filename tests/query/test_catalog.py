@@ -10,8 +10,8 @@ import pytest
 from discreet.cli.init import candidates, draft
 from discreet.errors import CatalogError
 from discreet.privacy.adjacency import Adjacency
-from discreet.query.catalog import Budget, declare, load
-from discreet.query.kind import Day, Real, Text, Whole
+from discreet.query.catalog.kind import Day, Real, Text, Whole
+from discreet.query.catalog.manifest import Budget, declare, load
 
 MANIFEST = """
 [dataset]

@@ -7,9 +7,17 @@ import pytest
 from tests.query.questions import clinic
 
 from discreet.errors import QueryError
-from discreet.query.check import Limits, check
-from discreet.query.measure import Checked, Declared, Measurement, ModeChoice, Private, QuantileChoice
-from discreet.query.sql import read
+from discreet.query.check.identity import identity
+from discreet.query.check.measurement import (
+    Checked,
+    Declared,
+    Measurement,
+    ModeChoice,
+    Private,
+    QuantileChoice,
+)
+from discreet.query.check.question import Limits, check
+from discreet.query.language.sql import read
 
 
 def ask(text: str, limits: Limits | None = None, **declared: Any) -> Checked:
@@ -99,7 +107,7 @@ def test_missing_limits_are_asked_for() -> None:
     ],
 )
 def test_the_canonical_text_does_not_depend_on_the_writing(one: str, other: str) -> None:
-    assert ask(one).canonical == ask(other).canonical
+    assert identity(ask(one)) == identity(ask(other))
 
 
 def test_different_questions_have_different_canonical_texts() -> None:
@@ -109,14 +117,11 @@ def test_different_questions_have_different_canonical_texts() -> None:
         "SELECT COUNT(*) FROM visits WHERE age > 3",
         "SELECT COUNT(*) FROM visits WHERE age > 4",
         "SELECT ward, COUNT(*) FROM visits GROUP BY ward",
-        "SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT 1",
-        "SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY 2",
         "SELECT QUANTILE(age, 0.1) FROM visits",
         "SELECT QUANTILE(age, 0.9) FROM visits",
-        "SELECT COUNT(*) + 1 FROM visits",
     )
-    texts = {ask(question).canonical for question in questions}
-    texts |= {ask(questions[0], rows=4).canonical, ask(questions[0], unit=False).canonical}
+    texts = {identity(ask(question)) for question in questions}
+    texts |= {identity(ask(questions[0], rows=4)), identity(ask(questions[0], unit=False))}
     assert len(texts) == len(questions) + 2
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from discreet.privacy.adjacency import Adjacency
-from discreet.query.claim import Contribution, claim, contribution
+from discreet.query.check.contribution import Contribution, claim, contribution
 
 
 def vectors(limits: Contribution, low: int, high: int, width: int) -> list[tuple[int, ...]]:

@@ -16,12 +16,12 @@ from tests.attacks.test_sql_contributions import visit
 from tests.query.questions import clinic
 from tests.query.worlds import Row, open_world, requests
 
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.engine import DuckDB
 from discreet.errors import QueryError
-from discreet.query.allocate import quote
-from discreet.query.check import check
-from discreet.query.measure import Declared, Measurement
-from discreet.query.sql import read
+from discreet.query.check.measurement import Declared, Measurement
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+from discreet.query.price.quote import quote
 from discreet.release.noisy import Noisy
 from discreet.release.table import rows
 

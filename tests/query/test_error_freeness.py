@@ -9,14 +9,14 @@ import pytest
 from tests.query.questions import Questions, clinic
 from tests.query.worlds import DAYS, NUMBERS, TEXTS, WHOLES, Row, open_world, requests, row
 
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.engine import DuckDB
+from discreet.engines.duckdb.render import scalar_text
 from discreet.errors import EngineError, QueryError
-from discreet.query.check import check
-from discreet.query.lineage import names, resolve, trace
-from discreet.query.measure import Measurement
+from discreet.query.check.lineage import names, resolve, trace
+from discreet.query.check.measurement import Measurement
+from discreet.query.check.question import check
+from discreet.query.language.sql import fragment, read
 from discreet.query.plan import Scan
-from discreet.query.render import scalar_text
-from discreet.query.sql import fragment, read
 
 SLICES = 8
 PER_SLICE = 1_300
@@ -164,7 +164,7 @@ def test_a_date_read_from_text_cannot_leave_the_range_of_integers(engines: dict[
 
 def test_no_remainder_can_fail_at_a_cell(engines: dict[bool, DuckDB]) -> None:
     """Dividing the smallest 64-bit integer by -1 is an error; SQL text cannot say it, a dataframe could."""
-    from discreet.query.frame import col, table
+    from discreet.query.language.frame import col, table
 
     for divisor in (-1, 0, -(2**63)):
         with pytest.raises(QueryError, match="at least 1"):

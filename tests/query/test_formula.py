@@ -6,7 +6,7 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.query.formula import Constant, Formula, Key, Noisy, Operation, evaluate, measured, span
+from discreet.query.check.formula import Constant, Formula, Key, Noisy, Operation, evaluate, measured, span
 
 
 def formulas(random: Random, depth: int) -> Formula:

@@ -7,10 +7,11 @@ import pytest
 from tests.query.questions import clinic
 
 from discreet.errors import QueryError
-from discreet.query.check import check
-from discreet.query.frame import col, count, highest, mean, ordered, table, when
+from discreet.query.check.identity import identity
+from discreet.query.check.question import check
+from discreet.query.language.frame import col, count, highest, mean, ordered, table, when
+from discreet.query.language.sql import fragment, read
 from discreet.query.plan import Block
-from discreet.query.sql import fragment, read
 
 visits = table("visits")
 
@@ -66,7 +67,7 @@ SAME: list[tuple[Block, str]] = [
 @pytest.mark.parametrize(("built", "text"), SAME)
 def test_the_frame_asks_what_the_sql_asks(built: Block, text: str) -> None:
     catalog = clinic()
-    assert check(built, catalog).canonical == check(read(text), catalog).canonical
+    assert identity(check(built, catalog)) == identity(check(read(text), catalog))
 
 
 def test_conditions_cannot_be_used_as_python_truths() -> None:

@@ -12,13 +12,13 @@ from tests.query.questions import Questions, clinic
 from tests.query.test_error_freeness import adversarial
 from tests.query.worlds import open_world
 
-from discreet.engines.duckdb import DuckDB
+from discreet.engines.duckdb.engine import DuckDB
+from discreet.engines.duckdb.render import scalar_text
 from discreet.errors import QueryError
-from discreet.query.kind import Day, Kind, Real, Text, Truth, Typed, Whole
-from discreet.query.lineage import Lineage, names, resolve, trace
+from discreet.query.catalog.kind import Day, Kind, Real, Text, Truth, Typed, Whole
+from discreet.query.check.lineage import Lineage, names, resolve, trace
+from discreet.query.language.sql import fragment
 from discreet.query.plan import Call, Scan, walk
-from discreet.query.render import scalar_text
-from discreet.query.sql import fragment
 
 
 @pytest.fixture(scope="module")

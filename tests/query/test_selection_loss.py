@@ -10,9 +10,9 @@ from tests.query.test_sensitivity import scores
 from tests.query.worlds import Row, open_world, requests
 
 from discreet.mechanisms.exponential import Exponential
-from discreet.query.allocate import Quote, quote
-from discreet.query.check import check
-from discreet.query.sql import read
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+from discreet.query.price.quote import Quote, quote
 
 EPSILON = 1
 

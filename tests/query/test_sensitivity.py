@@ -16,10 +16,10 @@ from discreet.engines.exact import Exact
 from discreet.errors import QueryError
 from discreet.mechanisms.quantile import Quantile
 from discreet.privacy.sensitivity import Sensitivity, scaled
-from discreet.query.check import check
-from discreet.query.measure import Checked, Declared, Measured, Measurement, QuantileChoice
-from discreet.query.rewrite import needs_choice
-from discreet.query.sql import read
+from discreet.query.check.measurement import Checked, Declared, Measured, Measurement, QuantileChoice
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+from discreet.query.rewrite.integers import needs_choice
 
 VERSIONS = 201
 CASES: Counter[str] = Counter()

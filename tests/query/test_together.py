@@ -13,13 +13,13 @@ from tests.query.test_error_freeness import adversarial
 from tests.query.worlds import extreme, open_world, requests, row
 
 from discreet.errors import EngineError, ParameterError, QueryError
-from discreet.query import frame
-from discreet.query.allocate import quote
-from discreet.query.batch import combine
-from discreet.query.check import check
-from discreet.query.joint import cells, output, tables
-from discreet.query.measure import Classes, Declared, Running, Sets
-from discreet.query.sql import read
+from discreet.query.check.batch import combine
+from discreet.query.check.measurement import Classes, Declared, Running, Sets
+from discreet.query.check.question import check
+from discreet.query.check.tables import cells, output, tables
+from discreet.query.language import frame
+from discreet.query.language.sql import read
+from discreet.query.price.quote import quote
 from discreet.release.noisy import draw
 from discreet.release.session import open as open_session
 from discreet.release.table import rows as released_rows
@@ -180,7 +180,7 @@ def test_grouping_sets_mean_what_the_engine_says_they_mean(data, tail):
     private = {row[:2]: row[2:] for row in data.query(question, epsilon=10**6)}
     with duckdb.connect() as engine:
         engine.register("visits", GRID)
-        plain = {row[:2]: row[2:] for row in engine.execute(question).fetchall()}
+        plain = {row[:2]: row[2:] for row in engine._exact(question).fetchall()}
     assert private.keys() == plain.keys()
     for key, (n, s, c) in private.items():
         assert round(n) == plain[key][0]
@@ -339,7 +339,7 @@ def test_a_column_with_one_value_has_subtotals_too(data):
 
 def test_large_sets_never_write_the_whole_domain():
     columns = {f"a{n}": {"type": "integer", "low": 0, "high": 9} for n in range(12)}
-    from discreet.query.catalog import declare
+    from discreet.query.catalog.manifest import declare
 
     catalog = declare({"tables": {"t": {"columns": columns}}})
     pairs = ", ".join(f"(a{n}, a{n + 1})" for n in range(11))

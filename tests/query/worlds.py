@@ -6,14 +6,15 @@ from typing import Any
 
 import pyarrow
 
-from discreet.engines.duckdb import DuckDB, Origin, open_tables
+from discreet.engines.duckdb.engine import DuckDB, open_tables
+from discreet.engines.duckdb.render import render
 from discreet.engines.exact import Exact, Request
-from discreet.query.catalog import Catalog
-from discreet.query.check import check
-from discreet.query.joint import statements
-from discreet.query.measure import Checked
-from discreet.query.render import render
-from discreet.query.sql import read
+from discreet.engines.protocol import Origin
+from discreet.query.catalog.manifest import Catalog
+from discreet.query.check.measurement import Checked
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+from discreet.query.rewrite.statements import statements
 
 Row = dict[str, Any]
 

@@ -11,7 +11,7 @@ from discreet.cli.report import page
 from discreet.errors import CatalogError
 from discreet.release.session import open as open_session
 
-COLUMNS = {"ward": {"values": ["A", "B", "[/x]"]}, "cost": {"low": 0, "high": 50}}
+COLUMNS = {"ward": {"values": ["A", "B", "[/x]"]}, "cost": {"type": "integer", "low": 0, "high": 50}}
 
 
 def opened(people=40, each=4):

@@ -102,8 +102,8 @@ def _question(console: "Console", manifest: Path, sql: str, runs: int, options: 
     from discreet.audit import audit_pairs, replay
     from discreet.cli.worst_case import Path as Way
     from discreet.cli.worst_case import neighbours
-    from discreet.query.catalog import load as load_manifest
-    from discreet.query.measure import Measurement
+    from discreet.query.catalog.manifest import load as load_manifest
+    from discreet.query.check.measurement import Measurement
 
     catalog = load_manifest(manifest)
     try:

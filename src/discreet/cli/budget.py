@@ -81,7 +81,7 @@ def locate(place: str) -> tuple[str | Path, str | None]:
         return place, None
     path = Path(place)
     if path.suffix == ".toml":
-        from discreet.query.catalog import load
+        from discreet.query.catalog.manifest import load
 
         catalog = load(path)
         home = catalog.ledger or f"{path.stem}.ledger"

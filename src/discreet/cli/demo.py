@@ -141,7 +141,7 @@ def _sql(console: "Console", text: str) -> None:
 def _quote(console: "Console", session: "Session", text: str, **price: str) -> None:
     from rich.padding import Padding
 
-    from discreet.query.quoted import price as price_of
+    from discreet.query.price.words import price as price_of
     from discreet.release.text import quote_table
 
     priced = session.quote(text, **price)  # type: ignore[arg-type]
@@ -152,7 +152,7 @@ def _quote(console: "Console", session: "Session", text: str, **price: str) -> N
 def _ask(console: "Console", session: "Session", text: str, **price: str) -> "Release":
     from rich.padding import Padding
 
-    from discreet.query.quoted import price as price_of
+    from discreet.query.price.words import price as price_of
     from discreet.release.text import rich_table
 
     start = perf_counter()

@@ -94,7 +94,7 @@ def _written(csv: "Mapping[str, str]") -> list[str]:
 
 def _declarable(name: str, names: list[str]) -> bool:
     """Whether a manifest can declare a column of this name, as the only one but for case."""
-    from discreet.query.catalog import declare
+    from discreet.query.catalog.manifest import declare
 
     try:
         declare({"tables": {"t": {"columns": {name: "text"}}}})

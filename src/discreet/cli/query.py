@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
-    from discreet.query.allocate import Quote
+    from discreet.query.price.quote import Quote
     from discreet.release.answer import Release
     from discreet.release.session import Session
 
@@ -175,7 +175,7 @@ def show_price(answer: "Release", session: "Session") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from discreet.query.quoted import caps, price
+    from discreet.query.price.words import caps, price
 
     paid = "already paid for: free" if answer.free else f"cost {price(answer.quote.cost)}"
     left = f"left: {session.budget.limits[0].remaining}"
@@ -184,7 +184,7 @@ def show_price(answer: "Release", session: "Session") -> None:
 
 
 def _print_quote(priced: "Quote", output: Format) -> None:
-    from discreet.query.quoted import heads, lines
+    from discreet.query.price.words import heads, lines
 
     if output is Format.TABLE:
         show_quote(priced)
@@ -196,7 +196,7 @@ def _print_quote(priced: "Quote", output: Format) -> None:
 
 
 def _quoted(priced: "Quote") -> dict[str, Any]:
-    from discreet.query.quoted import lines
+    from discreet.query.price.words import lines
 
     return {
         "columns": [
@@ -221,7 +221,7 @@ def show_quote(priced: "Quote") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from discreet.query.quoted import afford, caps, price
+    from discreet.query.price.words import afford, caps, price
     from discreet.release.text import quote_table
 
     console = Console(highlight=False)

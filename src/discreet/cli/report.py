@@ -6,8 +6,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from discreet.markup import table
-from discreet.query.formula import measured
-from discreet.query.quoted import caps, price
+from discreet.query.check.formula import measured
+from discreet.query.price.words import caps, price
 from discreet.release.answer import cell_text
 from discreet.show.save import inline_svg
 

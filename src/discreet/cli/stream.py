@@ -74,7 +74,7 @@ def _show(stream: "NamedStream", counts: "Sequence[Count]") -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from discreet.query.quoted import price
+    from discreet.query.price.words import price
     from discreet.show.number import format_number
 
     grid = Table(box=None, header_style="bold", pad_edge=False)

@@ -14,12 +14,12 @@ from typing import Any
 
 from discreet.exact.coins import source
 from discreet.privacy.adjacency import Adjacency
-from discreet.query.allocate import Quote
-from discreet.query.catalog import Catalog, Column, Table
-from discreet.query.kind import Day, Kind, Moment, Real, Text, Truth, Whole
-from discreet.query.measure import Measurement, Private
+from discreet.query.catalog.kind import Day, Kind, Moment, Real, Text, Truth, Whole
+from discreet.query.catalog.manifest import Catalog, Column, Table
+from discreet.query.check.measurement import Measurement, Private
+from discreet.query.price.quote import Quote
 from discreet.release.noisy import Noisy, draw
-from discreet.release.session import Session, engine_statements, open_catalog
+from discreet.release.session import Session, open_catalog, proved
 
 OTHERS = 8
 """People whom both datasets have."""
@@ -175,7 +175,7 @@ class Path:
         place = os.getpid(), id(frames)
         if place not in self._open:
             self._open[place] = _session(self.catalog, frames)
-        exact = self._open[place].engine.run(engine_statements(self.priced), source().bits(63))
+        exact = self._open[place].engine.run(proved(self.priced), source().bits(63))
         return draw(self.priced, exact)
 
     def measured(self, position: int) -> "Measured":

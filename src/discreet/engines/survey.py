@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from discreet.engines import records
-from discreet.engines.duckdb import Origin, describe, is_text, open_tables, place_of
+from discreet.engines.duckdb.engine import describe, is_text, open_tables, place_of
+from discreet.engines.protocol import Origin
 from discreet.engines.records import RFC_4180, Dialect
 from discreet.engines.shelter import quietly
 from discreet.errors import CatalogError

@@ -14,6 +14,9 @@ declared one has a name of our own.
 
 import unicodedata
 
+HIDDEN = "__"
+"""Names beginning with this are our own; people's may not."""
+
 
 def folded(name: str) -> str:
     """Return the form in which names are compared."""

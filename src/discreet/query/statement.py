@@ -1,7 +1,7 @@
 """Engine queries as frozen values: what the rewriter produces and the renderer prints.
 
 Scalars are those of the plan; besides the functions of a question they may call the engine functions of
-`discreet.query.render`, such as a sum of integers or a keyed hash, which no question can name.
+`discreet.engines.duckdb.render`, such as a sum of integers or a keyed hash, which no question can name.
 """
 
 from dataclasses import dataclass

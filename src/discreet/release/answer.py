@@ -10,9 +10,9 @@ from discreet.exact.number import Real, probability
 from discreet.ledger.entry import Receipt
 from discreet.markup import table
 from discreet.privacy.adjacency import Unit
-from discreet.query.allocate import Quote
-from discreet.query.formula import Public, measured
-from discreet.query.quoted import caps, price
+from discreet.query.check.formula import Public, measured
+from discreet.query.price.quote import Quote
+from discreet.query.price.words import caps, price
 from discreet.release.card import card
 from discreet.release.noisy import Noisy
 from discreet.release.table import Row, rows

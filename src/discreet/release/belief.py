@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real
-from discreet.query.allocate import Quote, Share
-from discreet.query.joint import Together
-from discreet.query.measure import Measurement
+from discreet.query.check.measurement import Measurement
+from discreet.query.price.quote import Quote, Share
+from discreet.query.price.together import Together
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release

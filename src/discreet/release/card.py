@@ -10,9 +10,9 @@ from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.adjacency import Adjacency
-from discreet.query.allocate import Share
-from discreet.query.joint import Together
-from discreet.query.quoted import price
+from discreet.query.price.quote import Share
+from discreet.query.price.together import Together
+from discreet.query.price.words import price
 from discreet.show.number import format_number
 
 if TYPE_CHECKING:

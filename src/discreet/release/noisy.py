@@ -22,12 +22,8 @@ from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
-from discreet.query.allocate import Quote
-from discreet.query.formula import Public
-from discreet.query.joint import Together, tables
-from discreet.query.joint import cells as cells_of
-from discreet.query.joint import output as output_of
-from discreet.query.measure import (
+from discreet.query.check.formula import Public
+from discreet.query.check.measurement import (
     Classes,
     Declared,
     Joint,
@@ -39,6 +35,11 @@ from discreet.query.measure import (
     Running,
     Sets,
 )
+from discreet.query.check.tables import cells as cells_of
+from discreet.query.check.tables import output as output_of
+from discreet.query.check.tables import tables
+from discreet.query.price.quote import Quote
+from discreet.query.price.together import Together
 
 Key = tuple[Public, ...]
 

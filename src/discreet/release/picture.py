@@ -5,9 +5,9 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
-from discreet.query.formula import evaluate, measured
-from discreet.query.measure import KeyColumn, Running, Sets
-from discreet.query.quoted import price
+from discreet.query.check.formula import evaluate, measured
+from discreet.query.check.measurement import KeyColumn, Running, Sets
+from discreet.query.price.words import price
 from discreet.release.answer import plain
 from discreet.show.number import format_number
 

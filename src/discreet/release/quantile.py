@@ -10,11 +10,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from discreet.query.allocate import Quote
-from discreet.query.formula import Formula, Public, evaluate
-from discreet.query.joint import Together, foreseen
-from discreet.query.measure import Measurement, Running
+from discreet.query.check.formula import Formula, Public, evaluate
+from discreet.query.check.measurement import Measurement, Running
 from discreet.query.plan import given
+from discreet.query.price.quote import Quote
+from discreet.query.price.together import Together, foreseen
 from discreet.release.noisy import Key, Noisy
 from discreet.workload.plan import Plan
 from discreet.workload.quantile import read_quantiles, running_covariance

@@ -21,7 +21,8 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from discreet.engines.duckdb import FAILED, DuckDB, open_tables
+from discreet.engines.opening import open_engine
+from discreet.engines.protocol import FAILED, Engine
 from discreet.engines.shelter import Sheltered, quietly, shelter
 from discreet.errors import CatalogError, ConflictError, EngineError, ParameterError, ProofError
 from discreet.exact.coins import source
@@ -32,19 +33,21 @@ from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.mechanisms.codec import encode as encode_mechanism
 from discreet.privacy.adjacency import Unit
 from discreet.privacy.filter import ApproximateBudget, Budget, Cost, Filter, PureBudget
-from discreet.query import bounds
-from discreet.query.allocate import Quote, Share, quote
-from discreet.query.batch import Batch, combine
-from discreet.query.catalog import Catalog, load
-from discreet.query.check import Limits, check
-from discreet.query.frame import Frame, table
-from discreet.query.joint import Together
-from discreet.query.kind import Real, Whole
-from discreet.query.measure import Checked, Private
+from discreet.query.catalog.kind import Real, Whole
+from discreet.query.catalog.manifest import Catalog, load
+from discreet.query.check import bounds
+from discreet.query.check.batch import Batch, combine
+from discreet.query.check.identity import identity
+from discreet.query.check.measurement import Checked, Private
+from discreet.query.check.question import Limits, check
+from discreet.query.language.frame import Frame, table
+from discreet.query.language.sql import read
 from discreet.query.plan import Aggregate, Block, Call, Column, Item, Literal, Nested, Scan
+from discreet.query.price.batch import parts
+from discreet.query.price.proving import proof_of
+from discreet.query.price.quote import Quote, Share, quote
+from discreet.query.price.together import Together
 from discreet.query.proof import Proved
-from discreet.query.proving import proof_of
-from discreet.query.sql import read
 from discreet.release.answer import Release
 from discreet.release.noisy import Noisy, decode, draw, encode
 from discreet.release.sources import declared, origins, sheltered
@@ -68,7 +71,7 @@ class Session:
     """Open data with its ledger; use `open`."""
 
     catalog: Catalog
-    engine: DuckDB
+    engine: Engine
     ledger: Ledger
     analyst: str = "analyst"
     project: str = "project"
@@ -98,7 +101,8 @@ class Session:
             else self._batch(question, limits).whole
         )
         priced = self._quote(checked, epsilon, within, confidence, delta)
-        priced = replace(priced, copies=self._copies(priced.cost))
+        sql = tuple(self.engine.written(one.statement) for one in proved(priced))
+        priced = replace(priced, copies=self._copies(priced.cost), sql=sql)
         if prior is None:
             return priced
         from discreet.release.belief import advice
@@ -140,7 +144,7 @@ class Session:
     ) -> Release:
         """Answer a question privately, at the price of its quote; asked before, it is free."""
         priced = self._quote(self._check(question, limits), epsilon, within, confidence, delta)
-        text = question if isinstance(question, str) else priced.checked.canonical
+        text = question if isinstance(question, str) else identity(priced.checked)
         return self._answer(text, priced, request_id)
 
     def batch(
@@ -161,7 +165,7 @@ class Session:
         batch = self._batch(questions, limits)
         priced = self._quote(batch.whole, epsilon, within, confidence)
         texts = [
-            question if isinstance(question, str) else checked.canonical
+            question if isinstance(question, str) else identity(checked)
             for question, checked in zip(questions, batch.questions, strict=True)
         ]
         whole = self._answer("; ".join(texts), priced, request_id)
@@ -175,7 +179,7 @@ class Session:
                     tuple(whole.noisy.values[0][start:stop] for start, stop in spans),
                 ),
             )
-            for text, (own, spans) in zip(texts, batch.parts(priced), strict=True)
+            for text, (own, spans) in zip(texts, parts(batch, priced), strict=True)
         )
 
     def _batch(self, questions: Sequence[str | Block], limits: Limits | None) -> Batch:
@@ -259,7 +263,7 @@ class Session:
             snapshot=self.catalog.version,
             project=self.project,
             analyst=self.analyst,
-            question=priced.checked.canonical,
+            question=identity(priced.checked),
             cost=priced.cost,
             mechanisms=tuple(_stored(share) for share in priced.shares),
         )
@@ -279,7 +283,7 @@ class Session:
 
     def _run(self, priced: Quote, granted: Granted, before: int) -> Stored:
         def work() -> bytes:
-            return encode(draw(priced, self.engine.run(engine_statements(priced), source().bits(63))))
+            return encode(draw(priced, self.engine.run(proved(priced), source().bits(63))))
 
         try:
             refuse_deserted()
@@ -402,7 +406,7 @@ def open_catalog(
 ) -> Session:
     """Open a catalog whose tables are files or the given frames, with its ledger at `home` or in memory."""
     budget = declared_budget(catalog)
-    engine = open_tables(origins(catalog, frames), folder=catalog.folder, timeout=timeout)
+    engine = open_engine(origins(catalog, frames), folder=catalog.folder, timeout=timeout)
     scratch = mkdtemp(prefix="discreet-", dir=_memory()) if home is None else None
     try:
         book = open_ledger(home or Path(scratch or "") / "session.ledger")
@@ -472,8 +476,8 @@ def _stored(share: Share) -> str:
             return encode_mechanism(mechanism)
 
 
-def engine_statements(priced: Quote) -> tuple[Proved, ...]:
-    """Return what the engine is asked for a priced question: what was proved, and nothing else."""
+def proved(priced: Quote) -> tuple[Proved, ...]:
+    """Return what the engine is asked for a priced question: statements that were proved, or nothing runs."""
     if priced.proof is None:
         raise ProofError("the question", "was priced without a derivation")
     return priced.proof.statements

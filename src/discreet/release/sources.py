@@ -5,23 +5,21 @@ limits are the curator's to give.  A text file and a pandas frame have no types 
 there a column is text unless its declaration says what it is.
 """
 
-import contextlib
 import re
 from collections.abc import Mapping
 from datetime import date
-from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from discreet.engines.duckdb import PRIVATE, Origin, describe, prepare
+from discreet.engines.opening import describe, prepare
+from discreet.engines.protocol import Origin
 from discreet.engines.records import Dialect
 from discreet.engines.shelter import shelter
 from discreet.errors import CatalogError
 from discreet.exact.coins import source
-from discreet.query.catalog import Catalog, Table, declare
-from discreet.query.dialect import dialect
-from discreet.query.prepare import preparation
-from discreet.query.render import render
+from discreet.query.catalog.dialect import dialect
+from discreet.query.catalog.manifest import Catalog, Table, declare
+from discreet.query.price.proving import preparation
 
 SECTION = (
     "unit",
@@ -141,22 +139,5 @@ def _prepared(catalog: Catalog, table: Table, origin: Origin) -> Origin:
         raise CatalogError(
             f"tables.{table.name}.prepared is for files; bound a frame with rows_per_unit alone"
         )
-    preparing = preparation(table)
-    # The name tells copies apart that were bounded by other limits, for another unit or from another source.
-    meant = "\n".join((render(preparing.statement), str(origin.rows), repr(origin.columns), repr(table.csv)))
-    digest = sha256(meant.encode()).hexdigest()[:12]
-    stem = f"{catalog.name}-{table.name}-{catalog.version}-{digest}"
-    target = (catalog.folder / f"{stem}.prepared.duckdb").resolve()
-    if target.exists():
-        _only_for_its_owner(target)
-    else:
-        prepare(table.name, origin, preparing, source().bits(63), target, folder=catalog.folder)
-    return Origin(f"{target}#{table.name}", origin.columns)
-
-
-def _only_for_its_owner(target: Path) -> None:
-    """Take from others what an older version left them: a copy of raw rows that they may read."""
-    mode = target.stat().st_mode & 0o777
-    if mode & ~PRIVATE:
-        with contextlib.suppress(PermissionError):
-            target.chmod(PRIVATE)
+    stem = f"{catalog.name}-{table.name}-{catalog.version}"
+    return prepare(stem, table.name, origin, preparation(table), source().bits(63), catalog.folder)

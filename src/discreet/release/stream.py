@@ -38,7 +38,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget, below_grid
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.zcdp import largest_rho
-from discreet.query.catalog import Table
+from discreet.query.catalog.manifest import Table
 from discreet.workload.codec import Counter, decode_counter, decode_state, encode_counter, encode_state
 from discreet.workload.noise import Promise, towards_one
 from discreet.workload.root import LONGEST_STREAM
@@ -141,7 +141,7 @@ class NamedStream:
         return f"{self.right.dataset}: a differentially private running count"
 
     def _facts(self) -> list[tuple[str, str]]:
-        from discreet.query.quoted import price
+        from discreet.query.price.words import price
         from discreet.show.number import format_number
 
         widest = sqrt(max(self.counter.variance(step) for step in _sampled(self.length)))

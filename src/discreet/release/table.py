@@ -12,9 +12,9 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from discreet.query.allocate import Quote, interval
-from discreet.query.formula import Formula, Public, Span, evaluate, span
-from discreet.query.measure import Ordering, Running
+from discreet.query.check.formula import Formula, Public, Span, evaluate, span
+from discreet.query.check.measurement import Ordering, Running
+from discreet.query.price.quote import Quote, interval
 from discreet.release.noisy import Key, Noisy
 from discreet.release.quantile import quantiles
 

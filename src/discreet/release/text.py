@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.query.quoted import heads, lines
+from discreet.query.price.words import heads, lines
 
 if TYPE_CHECKING:
-    from discreet.query.allocate import Quote
+    from discreet.query.price.quote import Quote
     from discreet.release.answer import Release
 
 
@@ -14,7 +14,7 @@ def rich_table(release: "Release") -> Any:
     from rich.table import Table
     from rich.text import Text
 
-    from discreet.query.formula import measured
+    from discreet.query.check.formula import measured
     from discreet.release.answer import cell_text
 
     shown = Table(box=None, header_style="bold", pad_edge=False)

@@ -10,13 +10,13 @@ from tests.flow.test_flow import clinic as flow_clinic
 from tests.query.proof.wider import Wider, hospital
 
 from discreet.errors import QueryError
-from discreet.query import proving
-from discreet.query.allocate import Quote, quote
-from discreet.query.check import check
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+from discreet.query.price import proving
+from discreet.query.price.proving import proof_of
+from discreet.query.price.quote import Quote, quote
 from discreet.query.proof import Noised, Reached
 from discreet.query.proof.reach import Reach
-from discreet.query.proving import proof_of
-from discreet.query.sql import read
 
 SMALL = Fraction(1, 10**9)
 

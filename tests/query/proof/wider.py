@@ -5,7 +5,7 @@ from typing import Any
 
 from tests.query.questions import WARDS, Questions
 
-from discreet.query.catalog import Catalog, declare
+from discreet.query.catalog.manifest import Catalog, declare
 
 
 def hospital(random: Random) -> tuple[Catalog, bool]:

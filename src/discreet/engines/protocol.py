@@ -1,0 +1,62 @@
+"""What every engine offers: the only room that sees data, behind one small protocol.
+
+An engine is opened over declared tables, says how it would write a statement, runs statements whose claims
+have been proved, all on one snapshot, and returns exact integers that nothing but the release can read.
+Whatever goes wrong while a statement runs becomes one constant error that carries neither data nor the
+engine's own message.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from discreet.engines.exact import Exact
+from discreet.engines.records import RFC_4180, Dialect
+from discreet.engines.shelter import shelter
+from discreet.query.proof import Proved
+from discreet.query.statement import Statement
+
+FAILED = "the engine could not finish the question; what was reserved for it stays spent"
+"""The one message for everything that can go wrong after data was touched."""
+
+PRIVATE = 0o600
+"""The mode of a file that holds raw rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a table's rows come from, and the declared columns with their types.
+
+    `rows` is a path (CSV, Parquet, or DuckDB file, the table named after '#') or a pandas, Polars or Arrow
+    table, out of sight.  The type "identifier" keeps a whole number as it is and makes text of anything else.
+    """
+
+    rows: Any
+    columns: tuple[tuple[str, str], ...]
+    dialect: Dialect = RFC_4180
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "rows", shelter(self.rows))
+
+
+class Engine(Protocol):
+    """Open tables that can be asked for integers."""
+
+    def written(self, statement: Statement) -> str:
+        """Return how this engine would write a statement; no data is touched."""
+        ...
+
+    def run(self, statements: Sequence[Proved], choice: int) -> Exact:
+        """Return the exact integers of proved statements, all on one snapshot.
+
+        `choice` is the fresh 64-bit key of the random choice of groups.
+        """
+        ...
+
+    def interrupt(self) -> None:
+        """Make whatever is running now end early, as a failure."""
+        ...
+
+    def close(self) -> None:
+        """Release the files and memory."""
+        ...

@@ -1,0 +1,323 @@
+"""What a checked question measures: exact integers per group, or choices among public candidates.
+
+These values are the seam between planning, the engine and the release.  They say which integers the
+engine returns, how far one person moves them, and how the output columns follow from the noisy ones.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
+from itertools import product
+from typing import ClassVar, TypeAlias
+
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.quantile import Quantile
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.sensitivity import Sensitivity
+from discreet.query.check.contribution import Contribution
+from discreet.query.check.formula import Formula, Public
+from discreet.query.plan import Scalar
+from discreet.query.statement import Source
+
+WEIGHT = 2**16
+"""Integer units that stand for one whole row when people above their limit are weighted down."""
+
+
+class Sort(StrEnum):
+    """What an integer of a measurement counts."""
+
+    ROWS = "rows"
+    SUM = "sum"
+    PEOPLE = "people"
+    DISTINCT = "distinct"
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """How one row becomes an integer: floor(x * scale + 1/2) clamped to [low, high], minus `centre`.
+
+    With `square` the centred integer is squared and `offset` taken off.  `present` alone asks whether the
+    argument is not NULL; no argument at all counts the row itself.
+    """
+
+    argument: Scalar | None
+    whole: bool = True
+    scale: int = 1
+    low: int = 1
+    high: int = 1
+    centre: int = 0
+    square: bool = False
+    offset: int = 0
+    present: bool = False
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The smallest and largest integer one row can add, zero included (a NULL adds nothing)."""
+        if self.argument is None or self.present:
+            return 0, 1
+        low, high = self.low - self.centre, self.high - self.centre
+        if not self.square:
+            return min(low, 0), max(high, 0)
+        top = max(low**2, high**2)
+        return min(-self.offset, 0), max(top - self.offset, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """One exact integer per group, to be released with additive noise.
+
+    `scale` integer units make 1 in natural units; `sensitivity` is in integer units, over all groups
+    together; one row adds between `low` and `high` natural units.
+    """
+
+    name: str
+    sort: Sort
+    sensitivity: Sensitivity
+    scale: int
+    low: Fraction
+    high: Fraction
+    fixed: Fixed
+
+    @property
+    def counting(self) -> bool:
+        """Whether the measurement is a plain count: one unit in one group moves it by one."""
+        return self.sort is not Sort.SUM
+
+
+@dataclass(frozen=True, slots=True)
+class QuantileChoice:
+    """A quantile of each group, chosen from the grid of integers low, ..., low + size - 1 (`units` make 1).
+
+    The engine returns the weight of every occupied position of the grid; a row weighs `scale`.  `level` is
+    0 for a minimum and 1 for a maximum, which need a target some way inside the data, as does a level near an
+    end that says `inward`.  `sensitivity`
+    bounds the sum over all groups of the largest change of any candidate's score (in the units of
+    `discreet.mechanisms.quantile`), so mechanisms whose loss is proportional to that change compose over
+    the groups of a question at no further cost.
+    """
+
+    name: str
+    level: Fraction
+    low: int
+    size: int
+    units: int
+    sensitivity: Sensitivity
+    scale: int
+    argument: Scalar
+    inward: bool = False
+
+    monotone: ClassVar[bool] = False
+
+    def value(self, position: int) -> Fraction:
+        """Return the number at a position of the grid."""
+        return Fraction(self.low + position, self.units)
+
+    @property
+    def candidates(self) -> int:
+        """The number of candidates."""
+        return self.size
+
+    def pick(self, mechanism: Exponential, offset: int, weights: Mapping[object, int]) -> Fraction:
+        """Return the quantile that the mechanism selects, aiming `offset` weight units inside the data."""
+        positions = sorted(position for position in weights if isinstance(position, int))
+        counts = [weights[position] for position in positions]
+        target = Quantile(self.level, Fraction(offset if self.level < Fraction(1, 2) else -offset))
+        return self.value(mechanism.sample(target.levels(positions, counts, self.size)))
+
+
+@dataclass(frozen=True, slots=True)
+class ModeChoice:
+    """The most common of finitely many declared values in each group.
+
+    A candidate's score is its weight, which only grows when a person is added; `sensitivity` bounds the sum
+    over all groups of the largest change of any score.
+    """
+
+    name: str
+    values: tuple[Public, ...]
+    sensitivity: Sensitivity
+    scale: int
+    monotone: bool
+    argument: Scalar
+
+    @property
+    def candidates(self) -> int:
+        """The number of candidates."""
+        return len(self.values)
+
+    def pick(self, mechanism: Exponential | PermuteAndFlip, weights: Mapping[object, int]) -> Public:
+        """Return the value that the mechanism selects."""
+        return self.values[mechanism.sample([weights.get(value, 0) for value in self.values])]
+
+
+Selection: TypeAlias = QuantileChoice | ModeChoice
+Measured: TypeAlias = Measurement | QuantileChoice | ModeChoice
+
+
+@dataclass(frozen=True, slots=True)
+class KeyColumn:
+    """One GROUP BY term: its name, the scalar that computes it, and its declared values if it has them.
+
+    Where the values number cells of a distribution, `ends` are the first and last value of a cell.
+    """
+
+    name: str
+    scalar: Scalar
+    values: tuple[Public, ...] | None
+    day: bool = False
+    ends: tuple[Formula, Formula] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """Group keys that are public: every combination of declared values appears, empty ones too."""
+
+    columns: tuple[KeyColumn, ...]
+
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        size = 1
+        for column in self.columns:
+            size *= len(column.values or ())
+        return size
+
+    def product(self) -> tuple[tuple[Public, ...], ...]:
+        """Return every group key, sorted by column."""
+        return tuple(product(*(column.values or () for column in self.columns)))
+
+
+@dataclass(frozen=True, slots=True)
+class Private:
+    """Group keys found in the data: each is released only if enough people share it, at a cost in delta.
+
+    `people` is the position of the measurement that counts people per key.
+    """
+
+    columns: tuple[KeyColumn, ...]
+    people: int
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """Public groups by several sets of columns at once; a column that a set leaves out is NULL there."""
+
+    columns: tuple[KeyColumn, ...]
+    sets: tuple[tuple[int, ...], ...]
+
+    @property
+    def size(self) -> int:
+        """The number of groups of all sets together."""
+        return sum(Declared(self.of(chosen)).size for chosen in self.sets)
+
+    def of(self, chosen: tuple[int, ...]) -> tuple[KeyColumn, ...]:
+        """Return the columns of one set."""
+        return tuple(self.columns[position] for position in chosen)
+
+    def product(self) -> tuple[tuple[Public, ...], ...]:
+        """Return every group key, set by set."""
+        found = []
+        for chosen in self.sets:
+            for key in Declared(self.of(chosen)).product():
+                held = dict(zip(chosen, key, strict=True))
+                found.append(tuple(held.get(position) for position in range(len(self.columns))))
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """Public groups whose last column is ordered: a group holds everything up to its value.
+
+    With `levels` the answer is not the running counts but the values at which they reach these shares of the
+    whole.
+    """
+
+    columns: tuple[KeyColumn, ...]
+    levels: tuple[Fraction, ...] = ()
+
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        return Declared(self.columns).size
+
+    def product(self) -> tuple[tuple[Public, ...], ...]:
+        """Return every group key, sorted by column."""
+        return Declared(self.columns).product()
+
+
+@dataclass(frozen=True, slots=True)
+class Classes:
+    """Public groups that are unions of cells: rows fall into one cell each, and a group lists its cells."""
+
+    columns: tuple[KeyColumn, ...]
+    groups: tuple[frozenset[int], ...]
+
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        return len(self.groups)
+
+    def product(self) -> tuple[tuple[Public, ...], ...]:
+        """Return every group key: its number."""
+        return tuple((place,) for place in range(len(self.groups)))
+
+
+Joint: TypeAlias = Sets | Running | Classes
+"""Public groups that overlap: one row counts in several, so they are measured together."""
+
+Keys: TypeAlias = Declared | Private | Joint
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """One output column: its name and how it follows from the released measurements."""
+
+    name: str
+    formula: Formula
+
+
+@dataclass(frozen=True, slots=True)
+class Ordering:
+    """One ORDER BY term over released values."""
+
+    formula: Formula
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The private rows a question aggregates: their source, filter, unit, and how each person is bounded.
+
+    `bound` is the number of rows that one person can have by construction (None: any number).
+    `rows`, `per_group` and (for counts of people) `people` are the limits that the rewrite must enforce; one
+    that already holds by construction is None.
+    """
+
+    source: Source
+    where: Scalar | None
+    unit: Scalar | None
+    adjacency: Adjacency
+    bound: int | None
+    rows: int | None
+    per_group: int | None
+    people: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A question whose privacy is understood: what to measure, how sensitive, and what to make of it."""
+
+    keys: Keys
+    measurements: tuple[Measured, ...]
+    columns: tuple[Output, ...]
+    having: Formula | None
+    order: tuple[Ordering, ...]
+    limit: int | None
+    distinct: bool
+    rows: Rows
+    contribution: Contribution | None
+    tables: tuple[str, ...]
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,427 @@
+"""From a plan to a checked question: what to measure, how far one person moves it, what to make of it.
+
+Everything here is a function of the question and the declarations; the data is never looked at, so a
+refusal reveals nothing.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TypeGuard
+
+from discreet.errors import QueryError
+from discreet.query.catalog import manifest as declared
+from discreet.query.catalog.kind import Day, Moment, Nothing, Opaque, Real, domain, word
+from discreet.query.check import distribution, function
+from discreet.query.check.aggregate import Measuring
+from discreet.query.check.formula import Constant, Formula, Key, Operation
+from discreet.query.check.limits import Bounding
+from discreet.query.check.lineage import Lineage, condition, names, resolve, trace
+from discreet.query.check.measurement import (
+    Checked,
+    Declared,
+    Joint,
+    KeyColumn,
+    Keys,
+    Measurement,
+    Ordering,
+    Output,
+    Private,
+    Running,
+    Sets,
+    Sort,
+)
+from discreet.query.check.tables import cells
+from discreet.query.check.tables import tables as tables_of
+from discreet.query.check.wellformed import require_wellformed
+from discreet.query.name import folded, same
+from discreet.query.plan import (
+    Aggregate,
+    Among,
+    Block,
+    Call,
+    Case,
+    Column,
+    Item,
+    Literal,
+    Nested,
+    Scalar,
+    aggregates,
+    conjunction,
+    given,
+    rebuilt,
+    walk,
+)
+
+GROUP_LIMIT = 200_000
+SUBSET_LIMIT = 1_024
+RUNNING_LIMIT = 1_024
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """A question's own contribution limits; each can only tighten what the table declares."""
+
+    rows_per_unit: int | None = None
+    groups_per_unit: int | None = None
+    rows_per_group: int | None = None
+
+
+def check(block: Block, catalog: declared.Catalog, limits: Limits | None = None) -> Checked:
+    """Return the checked question, or refuse with the clause, the reason and a way out."""
+    require_wellformed(block, catalog)
+    block, limits = _lift(block), limits or Limits()
+    scope = trace(block.source, catalog, names())
+    if not scope.private:
+        raise QueryError("FROM", "only public tables are named, which need no privacy", "query them directly")
+    scope = replace(
+        scope,
+        rows=_tighter(scope.rows, limits.rows_per_unit),
+        groups=_tighter(scope.groups, limits.groups_per_unit),
+        per_group=_tighter(scope.per_group, limits.rows_per_group),
+    )
+    if not block.items:
+        raise QueryError("SELECT *", "a private row cannot be released", "list aggregates such as COUNT(*)")
+    if not block.group and not any(aggregates(scalar) for scalar in _asked(block)):
+        raise QueryError(
+            "SELECT", "asks for rows of people", "ask for aggregates, such as COUNT(*) or AVG(x)"
+        )
+    return _question(scope, block)
+
+
+def _tighter(declared_limit: int | None, own: int | None) -> int | None:
+    if own is None:
+        return declared_limit
+    if own < 1 or (declared_limit is not None and own > declared_limit):
+        raise QueryError(
+            "contribution limits",
+            "can only be lowered by a question, to 1 at least",
+            "ask the curator to raise them",
+        )
+    return own
+
+
+def _lift(block: Block) -> Block:
+    """Merge an outer block that only selects, filters and sorts a released table into that table's block."""
+    if not isinstance(block.source, Nested) or _aggregating(block):
+        return block
+    inner, alias = _lift(block.source.block), block.source.alias
+    if not inner.items or inner.distinct or not _aggregating(inner):
+        return block
+    if block.having is not None:
+        raise QueryError("HAVING", "needs GROUP BY", "filter what a subquery returns with WHERE")
+    outputs = {folded(item.name): item for item in inner.items}
+
+    def meant(scalar: Scalar) -> Scalar | None:
+        if not isinstance(scalar, Column):
+            return None
+        item = outputs.get(folded(scalar.name))
+        if item is None or not (scalar.relation is None or same(scalar.relation, alias)):
+            known = ", ".join(item.name for item in inner.items)
+            raise QueryError(scalar.name, "no such column in the subquery", f"{alias} has {known}")
+        return item.scalar
+
+    def substitute(scalar: Scalar) -> Scalar:
+        return rebuilt(scalar, meant)
+
+    having = tuple(
+        part
+        for part in (_unaliased(inner), None if block.where is None else substitute(block.where))
+        if part is not None
+    )
+    return replace(
+        inner,
+        items=tuple(Item(item.name, substitute(item.scalar)) for item in block.items) or inner.items,
+        having=conjunction(having),
+        order=tuple(replace(order, scalar=substitute(order.scalar)) for order in block.order),
+        limit=block.limit,
+        distinct=block.distinct,
+    )
+
+
+def _unaliased(block: Block) -> Scalar | None:
+    """Return a HAVING clause without the block's own names for its columns, which may be renamed above."""
+    keys = {folded(term.name) for term in block.group if isinstance(term, Column)}
+    outputs = {folded(item.name): item.scalar for item in block.items if folded(item.name) not in keys}
+
+    def meant(scalar: Scalar) -> Scalar | None:
+        if isinstance(scalar, Column) and scalar.relation is None:
+            return outputs.get(folded(scalar.name))
+        return None
+
+    return None if block.having is None else rebuilt(block.having, meant)
+
+
+def _aggregating(block: Block) -> bool:
+    """Whether a block makes groups of its rows."""
+    return bool(block.group) or block.sets is not None or any(aggregates(part) for part in _asked(block))
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """How the clauses around the aggregates are read: as keys, output names, and formulas."""
+
+    scope: Lineage
+    block: Block
+    columns: tuple[KeyColumn, ...]
+    measuring: Measuring
+    labels: Mapping[str, Formula]
+
+    def formula(self, scalar: Scalar, clause: str) -> Formula:
+        """Return a clause as a formula over released values."""
+        if isinstance(scalar, Column) and scalar.relation is None:
+            label = next((label for name, label in self.labels.items() if same(name, scalar.name)), None)
+            if label is not None:
+                return label
+        if not aggregates(scalar):
+            found = self._key(scalar)
+            if found is not None:
+                return found
+        match scalar:
+            case Literal(value):
+                return Constant(value)
+            case Aggregate():
+                return self.measuring.formula(scalar)
+            case Column(None, name) if (item := self._item(name)) is not None and item.scalar != scalar:
+                return self.formula(item.scalar, clause)
+            case Call("negate", (argument,)):
+                return Operation("subtract", (Constant(0), self.formula(argument, clause)))
+            case Call(name, arguments) if name in OPERATIONS:
+                return Operation(name, tuple(self.formula(argument, clause) for argument in arguments))
+            case Call():
+                raise QueryError(
+                    clause, "this function cannot be applied to released values", "apply it to the answer"
+                )
+            case Case(branches, otherwise):
+                parts = [self.formula(part, clause) for branch in branches for part in branch]
+                return Operation("case", (*parts, self.formula(otherwise, clause)))
+            case Among(argument, values):
+                constants = tuple(Constant(value.value) for value in values)
+                return Operation("among", (self.formula(argument, clause), *constants))
+            case _:
+                raise QueryError(
+                    clause,
+                    "every column must be grouped by or aggregated",
+                    "add it to GROUP BY, or aggregate it",
+                )
+
+    def _item(self, name: str) -> Item | None:
+        return next((item for item in self.block.items if same(item.name, name)), None)
+
+    def _key(self, scalar: Scalar) -> Formula | None:
+        if scalar in self.block.group:
+            return Key(self.block.group.index(scalar))
+        if isinstance(scalar, Literal):
+            return None
+        try:
+            resolved = function.settle(resolve(scalar, self.scope, "SELECT")).scalar
+        except QueryError:
+            if isinstance(scalar, Column) and self._item(scalar.name) is None:
+                raise
+            return None
+        matches = [position for position, column in enumerate(self.columns) if column.scalar == resolved]
+        return Key(matches[0]) if matches else None
+
+
+def _asked(block: Block) -> tuple[Scalar, ...]:
+    having = () if block.having is None else (block.having,)
+    return (*(item.scalar for item in block.items), *(order.scalar for order in block.order), *having)
+
+
+def _keys(scope: Lineage, block: Block) -> tuple[KeyColumn, ...]:
+    columns = []
+    for position, term in enumerate(block.group):
+        if aggregates(term):
+            raise QueryError("GROUP BY", "cannot contain an aggregate", "group by columns")
+        typed = function.settle(resolve(term, scope, "GROUP BY"))
+        if typed.scalar in scope.units:
+            raise QueryError(
+                "GROUP BY", "one group per person would release people", "group by something they share"
+            )
+        if isinstance(typed.kind, Real | Moment | Opaque | Nothing):
+            raise QueryError(
+                "GROUP BY",
+                f"{word(typed.kind)} values are too fine to be group keys",
+                "use FLOOR(x), a CASE with ranges, or DATE_TRUNC('month', d)",
+            )
+        name = next((item.name for item in block.items if item.scalar == term), f"key{position + 1}")
+        columns.append(KeyColumn(name, typed.scalar, domain(typed.kind), isinstance(typed.kind, Day)))
+    return tuple(columns)
+
+
+def _question(scope: Lineage, block: Block) -> Checked:
+    where = None if block.where is None else condition(block.where, scope, "WHERE")
+    columns = _keys(scope, block)
+    asked = tuple(part for scalar in _asked(block) for part in walk(scalar) if isinstance(part, Aggregate))
+    spread = _distribution(block, asked)
+    if (spread is not None and spread.function != "histogram") or block.sets is not None:
+        # Limits per group are for groups that do not overlap; the total limits these.
+        scope = replace(scope, groups=None, per_group=None)
+    bounding = Bounding(scope, None)
+    measuring = Measuring(bounding, frozenset(asked))
+    if spread is not None:
+        columns = (*columns, measuring.cells(spread, len(columns)))
+    if all(column.values is not None for column in columns):
+        measuring.bounding = bounding = Bounding(scope, Declared(columns).size)
+    shown = {} if spread is None else _labels(spread, columns, block)
+    reading = _Reading(scope, block, columns, measuring, shown)
+    outputs = _outputs(block, reading, spread)
+    having = None if block.having is None else reading.formula(block.having, "HAVING")
+    order = tuple(
+        Ordering(reading.formula(term.scalar, "ORDER BY"), term.descending, term.nulls_first)
+        for term in block.order
+    )
+    keys = _groups(block, columns, measuring, spread)
+    if not measuring.found:
+        raise QueryError(
+            "SELECT", "asks for nothing that depends on the data", "add an aggregate such as COUNT(*)"
+        )
+    sorts = {measured.sort for measured in measuring.found if isinstance(measured, Measurement)}
+    weighed = sorts & {Sort.ROWS, Sort.SUM} or len(sorts) == 0
+    weighed = weighed or any(not isinstance(measured, Measurement) for measured in measuring.found)
+    return Checked(
+        keys=keys,
+        measurements=tuple(measuring.found),
+        columns=outputs,
+        having=having,
+        order=order,
+        limit=block.limit,
+        distinct=block.distinct,
+        rows=bounding.rows(where, people=Sort.PEOPLE in sorts),
+        contribution=bounding.sums() if weighed else None,
+        tables=scope.tables,
+        notes=tuple(dict.fromkeys(measuring.notes)),
+    )
+
+
+def _distribution(block: Block, asked: tuple[Aggregate, ...]) -> Aggregate | None:
+    """Return the question's CDF, HISTOGRAM or QUANTILES, which must be its only aggregate."""
+    found = [item.scalar for item in block.items if _spreads(item.scalar)]
+    hidden = [part for part in asked if _spreads(part) and part not in found]
+    if hidden:
+        raise QueryError(
+            hidden[0].function.upper(),
+            "has many values, so nothing can be computed from it here",
+            "select it as a column of its own",
+        )
+    if not found:
+        return None
+    only = found[0]
+    if any(part != only for part in asked) or len(found) > 1 or block.sets is not None:
+        raise QueryError(
+            only.function.upper(),
+            "has a row for each of its values, so it stands alone among aggregates",
+            "ask for the others in a question of their own, or in one batch",
+        )
+    return only
+
+
+def _spreads(scalar: Scalar) -> TypeGuard[Aggregate]:
+    return isinstance(scalar, Aggregate) and scalar.function in distribution.KINDS
+
+
+def _labels(spread: Aggregate, columns: tuple[KeyColumn, ...], block: Block) -> dict[str, Formula]:
+    """Return the columns that say which value of a distribution a row is about."""
+    name, (low, high) = columns[-1].name, given(columns[-1].ends)
+    match spread.function:
+        case "histogram":
+            labels = {f"{name}_from": low, f"{name}_to": high}
+        case "cdf":
+            labels = {name: high}
+        case _:
+            labels = {"level": Key(len(columns) - 1)}
+    taken = {folded(item.name) for item in block.items}
+
+    def free(name: str) -> str:
+        return name if folded(name) not in taken else free(f"{name}_cell")
+
+    return {free(name): label for name, label in labels.items()}
+
+
+def _outputs(block: Block, reading: "_Reading", spread: Aggregate | None) -> tuple[Output, ...]:
+    found: list[Output] = []
+    for item in block.items:
+        if spread is not None and item.scalar == spread:
+            found += [Output(name, label) for name, label in reading.labels.items()]
+        found.append(Output(item.name, reading.formula(item.scalar, "SELECT")))
+    return tuple(found)
+
+
+def _groups(
+    block: Block,
+    columns: tuple[KeyColumn, ...],
+    measuring: Measuring,
+    spread: Aggregate | None,
+) -> Keys:
+    """Return the groups of a question, refusing overlapping ones that cannot be measured together."""
+    unknown = [column for column in columns if column.values is None]
+    running = spread is not None and spread.function != "histogram"
+    if not running and block.sets is None:
+        keys: Keys = Private(columns, measuring.selector()) if unknown else Declared(columns)
+        return _sized(keys) if isinstance(keys, Declared) else keys
+    clause = "GROUP BY" if spread is None else spread.function.upper()
+    if unknown:
+        raise QueryError(
+            f"{clause}, {unknown[0].name}",
+            "groups that overlap cannot be found in the data",
+            f"declare values for {unknown[0].name} in the manifest",
+        )
+    for measured in measuring.found:
+        linear = isinstance(measured, Measurement) and measured.sort in (Sort.ROWS, Sort.SUM)
+        if not linear and not (
+            isinstance(measured, Measurement)
+            and measured.sort is Sort.PEOPLE
+            and measuring.bounding.scope.bound == 1
+        ):
+            raise QueryError(
+                f"{clause}, {measured.name}",
+                "does not add up over groups that overlap",
+                "use COUNT(*), SUM or AVG there, and ask for the rest without CUBE, ROLLUP or GROUPING SETS",
+            )
+    if spread is not None:
+        return _sized(Running(columns, spread.levels))
+    return _sized(Sets(columns, given(block.sets)))
+
+
+def _sized(keys: Declared | Joint) -> Keys:
+    """Return groups that are not too many to be written down."""
+    tables = () if isinstance(keys, Declared) else tables_of(keys)
+    sizes = [cells(keys, chosen).size for chosen in tables if not isinstance(keys, Declared)]
+    if max(keys.size, *sizes, 0) > GROUP_LIMIT:
+        raise QueryError(
+            "GROUP BY", f"has more than {GROUP_LIMIT} declared groups", "group by fewer or coarser columns"
+        )
+    if isinstance(keys, Sets) and not _few_subsets(tables):
+        raise QueryError(
+            "GROUP BY",
+            f"has sets of columns with more than {SUBSET_LIMIT} subsets, all of which are planned for",
+            "list smaller sets in GROUPING SETS (...)",
+        )
+    if isinstance(keys, Running) and Declared(keys.columns[:-1]).size > RUNNING_LIMIT:
+        raise QueryError(
+            "GROUP BY",
+            f"has more than {RUNNING_LIMIT} groups with a distribution each",
+            "group by fewer or coarser columns",
+        )
+    return keys
+
+
+def _few_subsets(tables: tuple[tuple[int, ...], ...]) -> bool:
+    """Whether the sets of columns have few subsets, counting each once."""
+    if any(2 ** len(chosen) > SUBSET_LIMIT for chosen in tables):
+        return False
+    found: set[tuple[int, ...]] = set()
+    for chosen in tables:
+        found.update(subset for size in range(len(chosen) + 1) for subset in combinations(chosen, size))
+        if len(found) > SUBSET_LIMIT:
+            return False
+    return True
+
+
+OPERATIONS = frozenset(
+    (
+        *("add", "subtract", "multiply", "divide", "absolute", "least", "greatest", "clamp", "sqrt", "round"),
+        *("floor", "ceil", "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "is_null", "coalesce"),
+    )
+)
+"""What may be computed from released values."""

@@ -1,0 +1,654 @@
+"""SQL expressions to scalars of the plan: every node class and every attribute is listed, or refused."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date, datetime
+from difflib import get_close_matches
+from fractions import Fraction
+from typing import Any, NoReturn
+
+from sqlglot import exp
+
+from discreet.errors import QueryError
+from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, aggregates, constant
+
+_BINARY: dict[type[exp.Expr], str] = {
+    exp.Add: "add",
+    exp.Sub: "subtract",
+    exp.Mul: "multiply",
+    exp.Mod: "modulo",
+    exp.EQ: "eq",
+    exp.NEQ: "ne",
+    exp.LT: "lt",
+    exp.LTE: "le",
+    exp.GT: "gt",
+    exp.GTE: "ge",
+    exp.And: "and",
+    exp.Or: "or",
+    exp.NullSafeNEQ: "distinct",
+    exp.Like: "like",
+    exp.ILike: "ilike",
+    exp.StartsWith: "starts_with",
+    exp.Pow: "power",
+    exp.Nullif: "nullif",
+}
+_UNARY: dict[type[exp.Expr], str] = {
+    exp.Neg: "negate",
+    exp.Not: "not",
+    exp.Abs: "absolute",
+    exp.Sqrt: "sqrt",
+    exp.Ln: "ln",
+    exp.Exp: "exp",
+    exp.Sign: "sign",
+    exp.Lower: "lower",
+    exp.Upper: "upper",
+    exp.Length: "length",
+    exp.Floor: "floor",
+    exp.Ceil: "ceil",
+    exp.Trim: "trim",
+}
+_PARTS: dict[type[exp.Expr], str] = {
+    exp.Year: "year",
+    exp.Quarter: "quarter",
+    exp.Month: "month",
+    exp.Week: "week",
+    exp.Day: "day",
+    exp.DayOfMonth: "day",
+    exp.DayOfWeek: "dayofweek",
+    exp.DayOfYear: "dayofyear",
+    exp.Hour: "hour",
+    exp.Minute: "minute",
+    exp.Second: "second",
+}
+_AGGREGATES: dict[type[exp.Expr], str] = {
+    exp.Sum: "sum",
+    exp.Avg: "avg",
+    exp.Min: "min",
+    exp.Max: "max",
+    exp.Median: "quantile",
+    exp.Mode: "mode",
+    exp.Variance: "var_samp",
+    exp.VariancePop: "var_pop",
+    exp.Stddev: "stddev_samp",
+    exp.StddevSamp: "stddev_samp",
+    exp.StddevPop: "stddev_pop",
+}
+_TYPES = {
+    **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), "to_whole"),
+    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "to_real"),
+    **dict.fromkeys(("VARCHAR", "TEXT", "CHAR"), "to_text"),
+    "DATE": "to_day",
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), "to_moment"),
+    "BOOLEAN": "to_truth",
+}
+_UNITS = {
+    "DAYOFWEEK": "dayofweek",
+    "DOW": "dayofweek",
+    "DAYOFYEAR": "dayofyear",
+    "DOY": "dayofyear",
+    **{
+        unit.upper(): unit for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
+    },
+}
+
+
+SUPPORTED = (
+    *("COUNT", "SUM", "AVG", "VARIANCE", "STDDEV", "MEDIAN", "QUANTILE", "MIN", "MAX", "MODE"),
+    *("CDF", "HISTOGRAM", "QUANTILES"),
+    *(
+        "ABS",
+        "CEIL",
+        "CLAMP",
+        "COALESCE",
+        "EXP",
+        "FLOOR",
+        "GREATEST",
+        "LEAST",
+        "LN",
+        "NULLIF",
+        "POWER",
+        "ROUND",
+    ),
+    *("SIGN", "SQRT", "LEFT", "LENGTH", "LOWER", "RIGHT", "STARTS_WITH", "SUBSTRING", "TRIM", "UPPER"),
+    *("DATE_DIFF", "DATE_TRUNC", "EXTRACT", "CAST", "CASE", "BETWEEN", "IN", "LIKE", "ILIKE"),
+)
+"""The functions a question can use, as they are written in SQL."""
+
+
+def fields(node: exp.Expr, *known: str) -> dict[str, Any]:
+    """Return the set attributes of a node, refusing any that is not expected."""
+    present = {key: value for key, value in node.args.items() if value not in (None, False, [], "")}
+    for key in present:
+        if key not in known:
+            raise QueryError(
+                _words(node),
+                f"is written with {key.upper().strip('_')}, which is not supported",
+                "use its plain form",
+            )
+    return present
+
+
+def refuse(node: object) -> NoReturn:
+    """Refuse a construct that is not part of the language, with the nearest advice."""
+    for kinds, reason, instead in _ADVICE:
+        if isinstance(node, kinds):
+            raise QueryError(_words(node), reason, instead)
+    words = _words(node)
+    near = get_close_matches(words.upper(), SUPPORTED, 1, 0.7)
+    advice = f"did you mean {near[0]}?" if near else f"functions you can use: {', '.join(SUPPORTED)}"
+    raise QueryError(words, "is not one of the functions and clauses that can be made private", advice)
+
+
+_ADVICE: tuple[tuple[tuple[type, ...], str, str], ...] = (
+    (
+        (exp.Window,),
+        "window functions let one row see other people's rows",
+        "use GROUP BY, or a subquery grouped by the person",
+    ),
+    (
+        (exp.Subquery, exp.Select, exp.Exists, exp.SetOperation),
+        "a subquery inside an expression would let one person change every row",
+        "join a subquery grouped by the person",
+    ),
+    (
+        (exp.Rand,),
+        "randomness inside a question is not private noise",
+        "leave it out; the answer gets exact noise",
+    ),
+    (
+        (exp.RegexpLike, exp.RegexpExtract),
+        "regular expressions take time that depends on the data",
+        "use LIKE",
+    ),
+    ((exp.Placeholder, exp.Parameter), "parameters are not supported", "write the constant"),
+    ((exp.Lambda,), "functions of your own are not supported", "use the supported functions"),
+    ((exp.Star,), "a private row cannot be released", "list aggregates such as COUNT(*)"),
+    (
+        (exp.Set, exp.Pragma, exp.Command, exp.Copy, exp.Attach, exp.Create, exp.Insert),
+        "only SELECT can be asked",
+        "ask a question",
+    ),
+)
+
+
+def _words(node: object) -> str:
+    match node:
+        case exp.Anonymous():
+            return str(node.this)[:40]
+        case exp.Func():
+            return node.sql_name()
+        case _:
+            return type(node).__name__.upper()
+
+
+def expression(node: object) -> Scalar:
+    """Return the scalar that an SQL expression means."""
+    if not isinstance(node, exp.Expr):
+        raise QueryError("the question", "has a part that cannot be read", "write it more plainly")
+    kind = type(node)
+    if kind in _BINARY:
+        extra = ("safe",) if kind is exp.Mod else ()
+        parts = fields(node, "this", "expression", *extra)
+        return Call(_BINARY[kind], (expression(parts["this"]), expression(parts["expression"])))
+    if kind in _UNARY:
+        return Call(_UNARY[kind], (expression(fields(node, "this")["this"]),))
+    if kind in _PARTS:
+        return Call("part", (Literal(_PARTS[kind]), expression(fields(node, "this")["this"])))
+    if kind in _AGGREGATES:
+        return _aggregate(node, _AGGREGATES[kind])
+    builder = _OTHERS.get(kind)
+    if builder is None:
+        refuse(node)
+    return builder(node)
+
+
+def _aggregate(node: exp.Expr, function: str) -> Aggregate:
+    inner = fields(node, "this")["this"]
+    distinct = isinstance(inner, exp.Distinct)
+    if distinct:
+        (inner,) = _one(fields(inner, "expressions")["expressions"])
+        if function not in ("min", "max"):
+            raise QueryError(f"{function.upper()}(DISTINCT)", "is not supported", "use COUNT(DISTINCT x)")
+    half = Fraction(1, 2) if function == "quantile" else None
+    return Aggregate(function, _plain(function, inner), parameter=half)
+
+
+def _plain(function: str, node: object) -> Scalar:
+    argument = expression(node)
+    if aggregates(argument):
+        raise QueryError(
+            function.upper(), "cannot contain another aggregate", "aggregate per person in a subquery first"
+        )
+    return argument
+
+
+def _one(nodes: list[exp.Expr]) -> list[exp.Expr]:
+    if len(nodes) != 1:
+        raise QueryError("DISTINCT", "takes one expression", "write COUNT(DISTINCT x)")
+    return nodes
+
+
+def _count(node: exp.Expr) -> Scalar:
+    inner = fields(node, "this", "big_int").get("this")
+    match inner:
+        case None | exp.Star():
+            if inner is not None:
+                fields(inner)
+            return Aggregate("count")
+        case exp.Distinct():
+            (only,) = _one(fields(inner, "expressions")["expressions"])
+            return Aggregate("count", _plain("COUNT", only), distinct=True)
+        case _:
+            return Aggregate("count", _plain("COUNT", inner))
+
+
+def _quantile(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "quantile", "expression")
+    level = expression(parts.get("quantile", parts.get("expression")))
+    return Aggregate("quantile", _plain("QUANTILE", parts["this"]), parameter=_level(level))
+
+
+def _within_group(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "expression")
+    percentile, order = parts["this"], parts["expression"]
+    if isinstance(percentile, exp.Mode) and percentile.args.get("this") is None:
+        return Aggregate("mode", _plain("MODE", _ordered(order)))
+    if not isinstance(percentile, exp.PercentileCont | exp.PercentileDisc):
+        refuse(percentile)
+    level = expression(fields(percentile, "this")["this"])
+    return Aggregate("quantile", _plain("QUANTILE", _ordered(order)), parameter=_level(level))
+
+
+def _ordered(order: exp.Expr) -> exp.Expr:
+    (term,) = _one(fields(order, "expressions")["expressions"])
+    parts = fields(term, "this", "nulls_first", "desc")
+    if parts.get("desc"):
+        raise QueryError("WITHIN GROUP", "descending order is not supported", "use 1 minus the level")
+    inner: exp.Expr = parts["this"]
+    return inner
+
+
+def _level(scalar: Scalar) -> Fraction:
+    match scalar:
+        case Literal(int() | Fraction() as level) if not isinstance(level, bool) and 0 <= level <= 1:
+            if Fraction(level).denominator <= 1000:
+                return Fraction(level)
+    raise QueryError(
+        "QUANTILE",
+        "the level must be a constant from 0 to 1 with at most three decimals",
+        "write QUANTILE(x, 0.9)",
+    )
+
+
+def _filter(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "expression")
+    inner = expression(parts["this"])
+    if not isinstance(inner, Aggregate):
+        raise QueryError("FILTER", "belongs to an aggregate", "write COUNT(*) FILTER (WHERE ...)")
+    condition = _plain("FILTER", fields(parts["expression"], "this")["this"])
+    return replace(inner, where=condition)
+
+
+def _column(node: exp.Expr) -> Scalar:
+    from discreet.query.language.sql import name_of
+
+    parts = fields(node, "this", "table")
+    if isinstance(parts["this"], exp.Star):
+        refuse(parts["this"])
+    return Column(None if parts.get("table") is None else name_of(parts["table"]), name_of(parts["this"]))
+
+
+def _literal(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "is_string")
+    text = str(parts.get("this", ""))
+    if parts.get("is_string"):
+        return Literal(text)
+    try:
+        number = Fraction(text.replace("_", ""))
+    except ValueError:
+        raise QueryError("a number", "cannot be read", "write digits such as 12 or 0.5") from None
+    if abs(number) > 10**30 or number.denominator > 10**12:
+        raise QueryError("a number", "is too large or too fine", "use at most 12 decimals")
+    return Literal(int(number) if number.denominator == 1 and abs(number) < 2**53 else number)
+
+
+def _case(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "ifs", "default")
+    subject = None if parts.get("this") is None else expression(parts["this"])
+    branches = []
+    for branch in parts["ifs"]:
+        pieces = fields(branch, "this", "true")
+        condition = expression(pieces["this"])
+        if subject is not None:
+            condition = Call("eq", (subject, condition))
+        branches.append((condition, expression(pieces["true"])))
+    default = Literal(None) if parts.get("default") is None else expression(parts["default"])
+    return Case(tuple(branches), default)
+
+
+def _if(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "true", "false")
+    otherwise = Literal(None) if parts.get("false") is None else expression(parts["false"])
+    return Case(((expression(parts["this"]), expression(parts["true"])),), otherwise)
+
+
+def _in(node: exp.Expr) -> Scalar:
+    if node.args.get("query"):
+        raise QueryError(
+            "IN (SELECT ...)",
+            "a subquery inside an expression would let one person change every row",
+            "join the subquery instead",
+        )
+    parts = fields(node, "this", "expressions")
+    values = []
+    for value in parts.get("expressions", ()):
+        match _fold(expression(value)):
+            case Literal() as constant if constant.value is not None:
+                values.append(constant)
+            case _:
+                raise QueryError("IN", "needs a list of constants", "write x IN ('a', 'b')")
+    if not values:
+        raise QueryError("IN", "needs at least one constant", "write x IN ('a', 'b')")
+    return Among(expression(parts["this"]), tuple(values))
+
+
+def _fold(scalar: Scalar) -> Scalar:
+    match scalar:
+        case Call("negate", (Literal(int() | Fraction() as number),)) if not isinstance(number, bool):
+            return Literal(-number)
+        case _:
+            return scalar
+
+
+def _between(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "low", "high")
+    subject = expression(parts["this"])
+    return Call(
+        "and",
+        (Call("ge", (subject, expression(parts["low"]))), Call("le", (subject, expression(parts["high"])))),
+    )
+
+
+def _is(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "expression")
+    subject = expression(parts["this"])
+    match parts["expression"]:
+        case exp.Null():
+            return Call("is_null", (subject,))
+        case exp.Boolean() as truth:
+            return Call("coalesce", (Call("eq", (subject, Literal(bool(truth.this)))), Literal(False)))
+        case other:
+            refuse(other)
+
+
+def _cast(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "to")
+    if not isinstance(parts["to"], exp.DataType):
+        refuse(parts["to"])
+    target = fields(parts["to"], "this", "expressions")["this"]
+    function = _TYPES.get(getattr(target, "value", str(target)))
+    if function is None:
+        raise QueryError(
+            "CAST", "this type is not supported", "use INTEGER, DOUBLE, TEXT, DATE, TIMESTAMP or BOOLEAN"
+        )
+    inner = expression(parts["this"])
+    match function, inner:
+        case "to_day", Literal(str(text)):
+            return Literal(_constant(date.fromisoformat, text, "DATE", "DATE '2024-01-31'"))
+        case "to_moment", Literal(str(text)):
+            return Literal(
+                _constant(datetime.fromisoformat, text, "TIMESTAMP", "TIMESTAMP '2024-01-31 10:00:00'")
+            )
+    return Call(function, (inner,))
+
+
+def _constant(parse: Callable[[str], Any], text: str, clause: str, example: str) -> Any:
+    try:
+        value = parse(text)
+    except ValueError:
+        raise QueryError(clause, "cannot be read", f"write {example}") from None
+    if isinstance(value, datetime) and value.tzinfo is not None:
+        raise QueryError(clause, "time zones are not supported", f"write {example}")
+    return value
+
+
+def _unit_of(node: object) -> Literal:
+    text = (
+        str(getattr(node, "this", "") if isinstance(node, exp.Var | exp.Literal) else "").upper().rstrip("S")
+    )
+    unit = _UNITS.get(text)
+    if unit is None:
+        raise QueryError(
+            "a unit of time", "is not supported", f"use one of {', '.join(sorted(set(_UNITS.values())))}"
+        )
+    return Literal(unit)
+
+
+def _extract(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "expression")
+    return Call("part", (_unit_of(parts["this"]), expression(parts["expression"])))
+
+
+def _trunc(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "unit")
+    return Call("trunc", (_unit_of(parts.get("unit")), expression(parts["this"])))
+
+
+def _difference(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "expression", "unit", "date_part_boundary")
+    return Call(
+        "difference",
+        (_unit_of(parts.get("unit")), expression(parts["expression"]), expression(parts["this"])),
+    )
+
+
+def _add(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "expression")
+    left, right = parts["this"], parts["expression"]
+    sign = -1 if isinstance(node, exp.Sub) else 1
+    for subject, interval in ((left, right), (right, left)):
+        if isinstance(interval, exp.Interval) and (sign == 1 or interval is right):
+            unit, amount = _interval(interval)
+            return Call("shift", (unit, expression(subject), Literal(sign * amount)))
+    name = "subtract" if sign == -1 else "add"
+    return Call(name, (expression(left), expression(right)))
+
+
+def _interval(node: exp.Expr) -> tuple[Literal, int]:
+    parts = fields(node, "this", "unit")
+    inner = parts.get("this")
+    text = str(inner.this) if isinstance(inner, exp.Literal) else ""
+    sign = text.removeprefix("-")
+    if not sign.isdecimal() or len(sign) > 6:
+        raise QueryError("INTERVAL", "must be a whole number of one unit", "write INTERVAL 7 DAY")
+    return _unit_of(parts.get("unit")), int(text)
+
+
+def _date_shift(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "expression", "unit")
+    amount = parts["expression"]
+    if isinstance(amount, exp.Interval):
+        unit, count = _interval(amount)
+    else:
+        match _fold(expression(amount)):
+            case Literal(int(count)) if type(count) is int:
+                unit = _unit_of(parts.get("unit"))
+            case _:
+                raise QueryError("INTERVAL", "must be a whole number of one unit", "write d + INTERVAL 7 DAY")
+    return Call("shift", (unit, expression(parts["this"]), Literal(count)))
+
+
+def _divide(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "expression", "typed", "safe")
+    return Call("divide", (expression(parts["this"]), expression(parts["expression"])))
+
+
+def _many(name: str, *keys: str) -> Callable[[exp.Expr], Scalar]:
+    def build(node: exp.Expr) -> Scalar:
+        parts = fields(node, "this", "expressions", *keys)
+        nodes = ([parts["this"]] if parts.get("this") is not None else []) + list(
+            parts.get("expressions", ())
+        )
+        return Call(name, tuple(expression(part) for part in nodes))
+
+    return build
+
+
+def _round(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "decimals")
+    rest = () if parts.get("decimals") is None else (expression(parts["decimals"]),)
+    return Call("round", (expression(parts["this"]), *rest))
+
+
+def _substring(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "start", "length")
+    rest = tuple(expression(parts[key]) for key in ("start", "length") if parts.get(key) is not None)
+    return Call("substring", (expression(parts["this"]), *rest))
+
+
+def _side(name: str) -> Callable[[exp.Expr], Scalar]:
+    def build(node: exp.Expr) -> Scalar:
+        parts = fields(node, "this", "expression")
+        return Call(name, (expression(parts["this"]), expression(parts["expression"])))
+
+    return build
+
+
+def _pipe(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "expression", "safe")
+    return Call("concat", (expression(parts["this"]), expression(parts["expression"])))
+
+
+def _escape(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "expression")
+    inner = expression(parts["this"])
+    if isinstance(inner, Call) and inner.function in ("like", "ilike"):
+        return Call(inner.function, (*inner.arguments, expression(parts["expression"])))
+    refuse(node)
+
+
+def _anonymous(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "expressions")
+    name, nodes = str(parts.get("this", "")).lower(), parts.get("expressions", [])
+    if name in _DISTRIBUTIONS:
+        return _distribution(name, nodes)
+    arguments = tuple(expression(part) for part in nodes)
+    match name, len(arguments):
+        case "clamp", 3:
+            return Call("clamp", tuple(_fold(argument) for argument in arguments))
+        case "clamp", _:
+            raise QueryError("CLAMP", "takes a value and two bounds", "write CLAMP(x, 0, 100)")
+        case _:
+            refuse(node)
+
+
+_DISTRIBUTIONS = {
+    "cdf": ("a column and, if you like, the number of cells", "write CDF(x) or CDF(x, 100)"),
+    "histogram": (
+        "a column and the number of cells, or the edges between them",
+        "write HISTOGRAM(x, 10) or HISTOGRAM(x, [18, 65])",
+    ),
+    "quantiles": (
+        "a column, a list of levels from 0 to 1 and, if you like, the number of cells",
+        "write QUANTILES(x, [0.25, 0.5, 0.75])",
+    ),
+}
+
+
+def _distribution(name: str, nodes: list[exp.Expr]) -> Aggregate:
+    match name, nodes:
+        case "cdf", [argument]:
+            return Aggregate(name, _plain("CDF", argument))
+        case (("cdf" | "histogram"), [argument, cells]):
+            edges = name == "histogram" and isinstance(cells, exp.Array)
+            cut = tuple(_numbers(name, cells)) if edges else _cells(name, expression(cells))
+            return Aggregate(name, _plain(name, argument), cells=cut)
+        case "quantiles", [argument, exp.Array() as listed, *rest] if len(rest) <= 1:
+            levels = tuple(_level(Literal(level)) for level in _numbers(name, listed))
+            count = _cells(name, expression(rest[0])) if rest else None
+            return Aggregate(name, _plain(name, argument), cells=count, levels=levels)
+    wants, instead = _DISTRIBUTIONS[name]
+    raise QueryError(name.upper(), f"takes {wants}", instead)
+
+
+def _numbers(name: str, listed: exp.Expr) -> list[Fraction]:
+    found = []
+    for part in fields(listed, "expressions", "value_constructor", "bracket_notation").get("expressions", ()):
+        match expression(part):
+            case Literal(int() | Fraction() as value) if not isinstance(value, bool):
+                found.append(Fraction(value))
+            case Call("negate", (Literal(int() | Fraction() as value),)) if not isinstance(value, bool):
+                found.append(-Fraction(value))
+            case _:
+                raise QueryError(name.upper(), "the list must hold constant numbers", _DISTRIBUTIONS[name][1])
+    if not found or found != sorted(set(found)):
+        raise QueryError(name.upper(), "the list must be increasing and not empty", _DISTRIBUTIONS[name][1])
+    return found
+
+
+def _cells(name: str, scalar: Scalar) -> int:
+    count = constant(scalar)
+    if count is None or count < 1:
+        raise QueryError(
+            name.upper(), "the number of cells must be a whole number, at least 1", _DISTRIBUTIONS[name][1]
+        )
+    return count
+
+
+def _leaf(scalar: Scalar) -> Callable[[exp.Expr], Scalar]:
+    def build(node: exp.Expr) -> Scalar:
+        fields(node)
+        return scalar
+
+    return build
+
+
+def _boolean(node: exp.Expr) -> Scalar:
+    return Literal(bool(fields(node, "this").get("this", False)))
+
+
+def _paren(node: exp.Expr) -> Scalar:
+    return expression(fields(node, "this")["this"])
+
+
+_OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
+    exp.Column: _column,
+    exp.Literal: _literal,
+    exp.Boolean: _boolean,
+    exp.Null: _leaf(Literal(None)),
+    exp.Paren: _paren,
+    exp.Count: _count,
+    exp.Quantile: _quantile,
+    exp.PercentileCont: _quantile,
+    exp.PercentileDisc: _quantile,
+    exp.WithinGroup: _within_group,
+    exp.Filter: _filter,
+    exp.Case: _case,
+    exp.If: _if,
+    exp.In: _in,
+    exp.Between: _between,
+    exp.Is: _is,
+    exp.Cast: _cast,
+    exp.TryCast: _cast,
+    exp.Extract: _extract,
+    exp.TimestampTrunc: _trunc,
+    exp.DateTrunc: _trunc,
+    exp.DateDiff: _difference,
+    exp.Add: _add,
+    exp.Sub: _add,
+    exp.DateAdd: _date_shift,
+    exp.Div: _divide,
+    exp.Coalesce: _many("coalesce"),
+    exp.Least: _many("least", "ignore_nulls"),
+    exp.Greatest: _many("greatest", "ignore_nulls"),
+    exp.Concat: _many("concat", "safe", "coalesce"),
+    exp.Round: _round,
+    exp.Substring: _substring,
+    exp.Left: _side("left"),
+    exp.Right: _side("right"),
+    exp.DPipe: _pipe,
+    exp.Escape: _escape,
+    exp.Anonymous: _anonymous,
+}
+_BINARY.pop(exp.Add)
+_BINARY.pop(exp.Sub)

@@ -1,0 +1,106 @@
+"""What a priced question claims, written down for the checker of statements."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from discreet.mechanisms.threshold import Threshold
+from discreet.query.catalog.manifest import Catalog
+from discreet.query.catalog.manifest import Table as DeclaredTable
+from discreet.query.check.measurement import (
+    Checked,
+    Declared,
+    KeyColumn,
+    Measurement,
+    ModeChoice,
+    Private,
+    QuantileChoice,
+)
+from discreet.query.check.tables import cells, output, tables
+from discreet.query.price.quote import Quote, Share
+from discreet.query.price.together import Together
+from discreet.query.proof import (
+    Chosen,
+    Claim,
+    Declarations,
+    Kept,
+    Noised,
+    Proof,
+    Proved,
+    Reached,
+    Table,
+    prove,
+    prove_preparation,
+)
+from discreet.query.proof.declared import Keys, Release
+from discreet.query.rewrite.prepared import prepared_rows
+from discreet.query.rewrite.statements import statements
+
+
+def proof_of(priced: Quote, catalog: Catalog) -> Proof:
+    """Return the derivation of what a quote claims from the statements that will run, or refuse."""
+    running = statements(priced.checked)
+    claims = [_claim(priced, statement.outputs) for statement in running]
+    return prove(running, declarations(catalog), claims)
+
+
+def preparation(table: DeclaredTable) -> Proved:
+    """Return the statement whose rows are the prepared table, with the proof that they keep its promise."""
+    raw = declared(replace(table, prepared=False))
+    return prove_preparation(prepared_rows(table), Declarations((raw,)), declared(table))
+
+
+def declarations(catalog: Catalog) -> Declarations:
+    """Return what a catalog declares about people."""
+    return Declarations(tuple(declared(table) for table in catalog.tables))
+
+
+def declared(table: DeclaredTable) -> Table:
+    """Return what is declared about the people of one table."""
+    return Table(
+        table.name,
+        table.offered,
+        table.unit,
+        table.adjacency,
+        table.rows_per_unit if table.prepared else None,
+        table.public,
+    )
+
+
+def _claim(priced: Quote, outputs: tuple[str, ...]) -> Claim:
+    """Return how the outputs of one statement are released, and for which groups."""
+    keys = priced.checked.keys
+    places = {
+        output(position, place): (position, place)
+        for position in range(len(priced.shares))
+        for place in range(1 if isinstance(keys, Declared | Private) else len(tables(keys)))
+    }
+    releases = tuple(_release(name, priced.shares[places[name][0]]) for name in outputs)
+    return Claim(_keys(priced.checked, places[outputs[0]][1]), releases)
+
+
+def _keys(checked: Checked, place: int) -> Keys:
+    match checked.keys:
+        case Private():
+            return None
+        case Declared(columns):
+            return _values(columns)
+        case joint:
+            return _values(cells(joint, tables(joint)[place]).columns)
+
+
+def _values(columns: tuple[KeyColumn, ...]) -> Keys:
+    return tuple(column.values or () for column in columns)
+
+
+def _release(name: str, share: Share) -> Release:
+    match share.measured, share.mechanism:
+        case _, Threshold():
+            return Kept(name, share.measured.sensitivity.l0 or 0)
+        case _, Together() as joint:
+            return Reached(name, joint.reach)
+        case Measurement(sensitivity=sensitivity), _:
+            return Noised(name, sensitivity)
+        case QuantileChoice(level=level, size=size) as choice, _:
+            return Chosen(name, Fraction(choice.sensitivity.l1), level, size)
+        case ModeChoice() as choice, _:
+            return Chosen(name, Fraction(choice.sensitivity.l1), None, choice.candidates, choice.monotone)

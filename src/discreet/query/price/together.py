@@ -1,0 +1,178 @@
+"""Groups that overlap, measured together and made consistent.
+
+Grouping sets, running counts and unions of cells are 0/1 workloads W over disjoint cells of the data.  The
+engine counts cells; a plan of `discreet.workload` measures what serves W best, with exact noise, and least
+squares makes answers of it that cannot contradict each other.
+
+Theorem.  Let one person move the vector of cells by at most k in l1, and let the plan promise epsilon / k
+(or rho / k**2) where a person moves one cell by one.  Then the release keeps epsilon (or rho).  For A the
+measured matrix, the change A h is a combination of columns of A with coefficients of total size k; norms are
+convex, so its l1 and l2 norms are at most k times those of the largest column, and both noises charge for the
+norm: the geometric in proportion, the Gaussian in proportion to its square.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, sqrt
+from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
+
+from discreet.privacy.filter import Cost
+from discreet.privacy.guarantee import Concentrated, Pure
+from discreet.query.check.formula import Public
+from discreet.query.check.measurement import Classes, Declared, Joint, Measurement, Running, Sets
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from discreet.workload import Estimate, MarginalPlan, Plan, Workload
+    from discreet.workload.noise import Noise
+
+Promise: TypeAlias = Pure | Concentrated
+Key: TypeAlias = tuple[Public, ...]
+
+GRID = 2**20
+"""Consistent answers are rounded to this fraction of a unit before they are stored."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Together:
+    """How one measurement is released for all overlapping groups: a plan, its reach, and what to expect.
+
+    `reach` is how far one person moves the cells in l1; `variances` are those of the answers, in squared
+    integer units and in the order of the groups; `grain` is one step of the noise in standard deviations.
+    """
+
+    plan: "Plan | MarginalPlan"
+    reach: int
+    variances: "NDArray[Any]"
+    bell: bool
+    places: dict[Key, int]
+    grain: float
+
+    @property
+    def name(self) -> str:
+        """What to call the strategy in a table."""
+        from discreet.workload import MarginalPlan
+
+        noise = "Gaussian" if self.bell else "Geometric"
+        strategy = "tables" if isinstance(self.plan, MarginalPlan) else self.plan.strategy.name
+        return f"{noise} ({strategy}, together)"
+
+    @property
+    def cost(self) -> Cost:
+        """What one person can lose: the plan's promise, for someone who moves cells by `reach`."""
+        return self.plan.guarantee.group(self.reach).price()
+
+    def radius(self, beta: Fraction, key: Key | None = None) -> Fraction:
+        """Return how far an answer may be off in integer units but for probability beta; without key, any.
+
+        An answer is a sum of c_i Z_i with integers Z_i of variance v at least, so it moves in steps of at
+        most max |c_i| <= deviation / sqrt(v): where that is coarse, a quantile of a continuous law may be
+        short by one step.  Chebyshev's inequality needs no law.
+        """
+        from discreet.workload import Answers
+
+        chosen = self.variances.max() if key is None else self.variances[self.places[key]]
+        deviation, usual = sqrt(chosen), float(Answers(chosen, chosen, self.bell).radius(beta))
+        return Fraction(min(usual + deviation * self.grain, deviation / sqrt(beta)))
+
+    def release(self, counts: "Mapping[tuple[int, ...], NDArray[Any]]", scale: int) -> tuple[Public, ...]:
+        """Draw the noise, once, and return consistent answers for all groups in natural units."""
+        from discreet.workload import MarginalPlan, answer_marginals, measure_marginals
+
+        if isinstance(self.plan, MarginalPlan):
+            answers = answer_marginals(measure_marginals(self.plan, counts))
+            found = [value for chosen in self.plan.workload.sets for value in answers.table(chosen).flat]
+        else:
+            (histogram,) = counts.values()
+            estimate = self.plan.estimate(self.plan.measure(histogram.reshape(-1)))
+            found = list(estimate.answer(self.plan.workload).values)
+        return tuple(_rounded(Fraction(float(value)) / scale) for value in found)
+
+    def stored(self) -> str:
+        """Return the promise and the workload as text: the same question always has the same."""
+        from discreet.workload import describe
+
+        about = describe(self.plan)
+        asked = {key: about[key] for key in ("workload", "adjacency")}
+        return json.dumps(["together/1", asked, "gaussian" if self.bell else "geometric", str(self.reach)])
+
+
+def _rounded(value: Fraction) -> int | Fraction:
+    rounded = Fraction(round(value * GRID), GRID)
+    return rounded.numerator if rounded.denominator == 1 else rounded
+
+
+def together(keys: Joint, measurement: Measurement, promise: Promise) -> Together:
+    """Return the plan that releases one measurement of overlapping groups within a promise."""
+    import numpy as np
+
+    from discreet.workload import Marginals, plan_marginals
+    from discreet.workload.noise import towards_one
+
+    reach = max(ceil(measurement.sensitivity.l1), 1)
+    unit = towards_one(promise, reach)
+    bell = isinstance(promise, Concentrated)
+    places = {key: place for place, key in enumerate(keys.product())}
+    if isinstance(keys, Sets):
+        workload = Marginals(tuple(len(column.values or ()) for column in keys.columns), keys.sets)
+        planned = plan_marginals(workload, unit)
+        known = planned.variances()
+        spread = [np.full(workload.table_cells(chosen), known[chosen]) for chosen in keys.sets]
+        grain = max(_grain(table.noise) for table in planned.tables)
+        return Together(planned, reach, np.concatenate(spread), bell, places, grain)
+    ahead = foreseen(_workload(keys), bell)
+    chosen = ahead.plan.at(unit)
+    variances = ahead.variances * ahead.scale_to(chosen)
+    return Together(chosen, reach, variances, bell, places, _grain(chosen.noise))
+
+
+def _grain(noise: "Noise") -> float:
+    from discreet.workload.noise import spread
+
+    variance = spread(noise)
+    return 1 / sqrt(variance) if variance else 0.0
+
+
+def _workload(keys: Running | Classes) -> "Workload":
+    from discreet.workload import Identity, Matrix, Prefix, Product
+
+    match keys:
+        case Running(columns):
+            *groups, last = columns
+            running = Prefix(len(last.values or ()))
+            size = Declared(tuple(groups)).size
+            return running if size == 1 else Product((Identity(size), running))
+        case Classes(columns, groups):
+            every = columns[0].values or ()
+            return Matrix.of([[int(cell in group) for cell in every] for group in groups])
+        case _:
+            assert_never(keys)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Foreseen:
+    """A plan at a reference price with the error that its answers will have, known before any data."""
+
+    plan: "Plan"
+    estimate: "Estimate"
+    variances: "NDArray[Any]"
+
+    def scale_to(self, other: "Plan") -> float:
+        """Return by how much variances change with the noise of another price."""
+        from discreet.workload.noise import spread
+
+        return spread(other.noise) / spread(self.plan.noise)
+
+
+@lru_cache(maxsize=16)  # a plan of a thousand cells holds tens of megabytes
+def foreseen(workload: "Workload", bell: bool) -> Foreseen:
+    """Return the best plan for a workload; only the amount of noise depends on the price."""
+    from discreet.workload import plan
+
+    made = plan(workload, Concentrated(Fraction(1, 2)) if bell else Pure(Fraction(1)))
+    estimate = made.foresee()
+    return Foreseen(made, estimate, estimate.answer(workload).variances)

@@ -1,0 +1,86 @@
+"""A quote in words: what a question costs and how far off each column may be."""
+
+from typing import TYPE_CHECKING
+
+from discreet.markup import aligned, table
+from discreet.query.check.formula import measured
+from discreet.query.check.measurement import Measurement, Sort
+from discreet.show.number import format_number
+
+if TYPE_CHECKING:
+    from discreet.privacy.filter import Cost
+    from discreet.query.check.measurement import Checked
+    from discreet.query.price.quote import Quote
+
+
+def price(cost: "Cost") -> str:
+    """Return a cost as people say it: the epsilon where there is one, else the rho, and the delta if any."""
+    first = (
+        f"rho {format_number(cost.rho)}" if cost.epsilon is None else f"epsilon {format_number(cost.epsilon)}"
+    )
+    return f"{first}, delta {float(cost.delta):.2g}" if cost.delta else first
+
+
+def heads(priced: "Quote") -> tuple[str, str, str]:
+    """Return the heads of the table of a quote."""
+    return "column", f"± at {float(priced.confidence):.0%}", "mechanism"
+
+
+def lines(priced: "Quote") -> list[tuple[str, str, str]]:
+    """Return, for each column, its name, how far off it may be, and the mechanisms that measure it."""
+    found = []
+    for output, expected in zip(priced.checked.columns, priced.expected, strict=True):
+        used = [priced.shares[position] for position in sorted(measured(output.formula))]
+        names = ", ".join(dict.fromkeys(share.name for share in used)) or "a group key"
+        if expected.radius is not None:
+            error = format_number(expected.radius) if used else ""
+        elif expected.rank is not None:
+            error = f"within {format_number(expected.rank)} rows of the right one"
+        else:
+            error = "known with the answer"
+        found.append((output.name, error, names))
+    return found
+
+
+def caps(checked: "Checked") -> list[str]:
+    """Return in words which limits make people count for less than they are; error bars do not cover that."""
+    rows = checked.rows
+    counted = any(not isinstance(m, Measurement) or m.sort is not Sort.PEOPLE for m in checked.measurements)
+    said = []
+    if rows.rows is not None and counted:
+        said.append(f"people with more than {_many(rows.rows, 'row')} count as {rows.rows}")
+    if rows.per_group is not None and counted:
+        said.append(f"at most {_many(rows.per_group, 'row')} of a person count in a group")
+    if rows.people is not None:
+        said.append(f"people in more than {_many(rows.people, 'group')} count as {rows.people}")
+    return said
+
+
+def _many(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def afford(priced: "Quote") -> str | None:
+    """Return in words how many such questions the budget still admits, where that is known."""
+    match priced.copies:
+        case None:
+            return None
+        case 0:
+            return "the budget does not suffice for it"
+        case 1:
+            return "the budget suffices for one such question"
+        case copies:
+            return f"the budget suffices for about {copies:,} such questions"
+
+
+def text(priced: "Quote") -> str:
+    """Return a quote as a few lines: the error of each column, the price, and what is left for it."""
+    parts = [f"cost {price(priced.cost)}", "nothing is spent yet", afford(priced), *caps(priced.checked)]
+    last = "; ".join(part for part in parts if part is not None)
+    return f"{aligned([heads(priced), *lines(priced)])}\n{last}"
+
+
+def html(priced: "Quote") -> str:
+    """Return a quote as a table under its price; nothing in it comes from the data."""
+    said = [f"Quote: {price(priced.cost)}", "nothing is spent yet", *caps(priced.checked)]
+    return table(heads(priced), lines(priced), caption="; ".join(said))

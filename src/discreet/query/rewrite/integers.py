@@ -1,0 +1,252 @@
+"""A checked question as engine statements that return integers per group.
+
+Four small rules, one per family of measurements; each has the shape that `check.contribution` proves a
+sensitivity for, by means of the weights and choices of `rewrite.weights`.
+
+*Rows and sums* add up integers, each times the weight of its row; *candidates* of a selection add up the
+weights of the rows that hold them.
+
+*People*.  With declared keys a person in n > g groups counts with weight floor(W g / n) in each of them, so
+at most W g in all; nothing is random, and no sampling error is missing from the error bars.  With private
+keys, where the number of groups itself must be bounded, a person keeps at most g of them, chosen by the key.
+
+*Distinct values*.  Each person keeps at most m pairs of group and value, again chosen by the key; a pair adds
+at most one value to its group.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from discreet.query.catalog.kind import Real, Whole
+from discreet.query.check.fixed_point import quantise
+from discreet.query.check.measurement import (
+    WEIGHT,
+    Checked,
+    Declared,
+    Fixed,
+    Measurement,
+    ModeChoice,
+    QuantileChoice,
+    Selection,
+    Sort,
+)
+from discreet.query.plan import Among, Call, Case, Column, Literal, Scalar, given
+from discreet.query.rewrite import weights as cap
+from discreet.query.rewrite.person_rows import (
+    PERSON,
+    columns,
+    items,
+    keys_of,
+    person_rows,
+    present,
+    same,
+    shown,
+)
+from discreet.query.statement import ROWS, Inner, Joined, Listed, Named, Query, Source, Statement
+
+
+def statements(checked: Checked) -> tuple[Statement, ...]:
+    """Return the engine statements whose integers are the question's exact measurements."""
+    found: list[Statement] = []
+    weighed = [
+        (position, m)
+        for position, m in enumerate(checked.measurements)
+        if isinstance(m, Measurement) and m.sort in (Sort.ROWS, Sort.SUM)
+    ]
+    if weighed:
+        found.append(_weighed(checked, weighed))
+    people = [
+        f"m{position}"
+        for position, m in enumerate(checked.measurements)
+        if isinstance(m, Measurement) and m.sort is Sort.PEOPLE
+    ]
+    if people:
+        found.append(_people(checked, tuple(people)))
+    for position, measurement in enumerate(checked.measurements):
+        match measurement:
+            case Measurement(sort=Sort.DISTINCT):
+                found.append(_distinct(checked, position, measurement))
+            case QuantileChoice() | ModeChoice():
+                found.append(_selection(checked, position, measurement))
+            case Measurement():
+                pass
+    return tuple(found)
+
+
+def weight_of(checked: Checked) -> int:
+    """Return the integer units that stand for one whole row in this question."""
+    return 1 if checked.rows.rows is None and checked.rows.per_group is None else WEIGHT
+
+
+@dataclass(frozen=True, slots=True)
+class _Slot:
+    """A measurement's integer as an engine expression over the rows, before weighting."""
+
+    raw: Scalar | None
+    fixed: Fixed
+
+    def integer(self, column: Scalar) -> Scalar:
+        """Return the integer that one row adds; NULL adds nothing."""
+        fixed = self.fixed
+        centred = Call("subtract", (column, Literal(fixed.centre))) if fixed.centre else column
+        if not fixed.square:
+            return centred
+        squared: Scalar = Call("multiply", (centred, centred))
+        return Call("subtract", (squared, Literal(fixed.offset))) if fixed.offset else squared
+
+    def plain(self, column: str | None) -> Scalar:
+        """Return the sum of what the rows add."""
+        if column is None:
+            return Call("count_rows", ())
+        if self.fixed.present:
+            return Call("count_values", (Column("r", column),))
+        return Call("sum", (self.integer(Column("r", column)),))
+
+    def weighted(self, column: str | None, weight: Scalar) -> Scalar:
+        """Return the sum of what the rows add, each times its weight."""
+        if column is None:
+            return Call("sum", (weight,))
+        value = Column("r", column)
+        if self.fixed.present:
+            return Call("sum", (Case(((present(value), weight),), Literal(None)),))
+        # Products that could leave 64 bits are taken in 128; sums of either kind are 128 bits wide.
+        narrow = max(abs(end) for end in self.fixed.ends) < 2**44
+        return Call(
+            "sum", (Call("multiply_long" if narrow else "multiply_wide", (self.integer(value), weight)),)
+        )
+
+
+def _slot(fixed: Fixed) -> _Slot:
+    if fixed.argument is None:
+        return _Slot(None, fixed)
+    if fixed.present:
+        return _Slot(fixed.argument, fixed)
+    kind = Whole() if fixed.whole else Real()
+    integer = quantise(fixed.argument, kind, fixed.scale, fixed.low, fixed.high)
+    # Sums of 32-bit integers are faster; products of them would overflow.
+    if not fixed.square and max(abs(fixed.low), abs(fixed.high)) < 2**31:
+        integer = Call("narrow", (integer,))
+    return _Slot(integer, fixed)
+
+
+def _weighed(checked: Checked, weighed: Sequence[tuple[int, Measurement]]) -> Statement:
+    slots = [_slot(measurement.fixed) for _, measurement in weighed]
+    raws: dict[Scalar, str] = {}
+    for slot in slots:
+        if slot.raw is not None:
+            raws.setdefault(slot.raw, f"a{len(raws)}")
+    named = [(name, raw) for raw, name in raws.items()]
+    held = [None if slot.raw is None else raws[slot.raw] for slot in slots]
+    outputs = tuple(f"m{position}" for position, _ in weighed)
+    keys = keys_of(checked)
+    parts: tuple[cap.Part, ...] = ()
+    if weight_of(checked) == 1:
+        source: Source = Inner(person_rows(checked, named, unit=False, admit=False), "r")
+        sums = [slot.plain(column) for slot, column in zip(slots, held, strict=True)]
+    else:
+        bounded = cap.in_all if checked.rows.per_group is None else cap.per_group
+        rows = bounded(checked, named)
+        parts, source = rows.parts, rows.source
+        sums = [slot.weighted(column, rows.weight) for slot, column in zip(slots, held, strict=True)]
+    found = (*items("r", keys), *zip(outputs, sums, strict=True))
+    return Statement(
+        parts, Query(found, source, None, columns("r", keys), shown(checked)), len(keys), outputs
+    )
+
+
+def _people(checked: Checked, outputs: tuple[str, ...]) -> Statement:
+    if (bits := cap.few(checked)) is not None:
+        return _people_by_bits(checked, bits, outputs)
+    keys, limit = keys_of(checked), checked.rows.people
+    names = (PERSON, *keys)
+    cells = Query(
+        items("r", names),
+        Inner(person_rows(checked, (), unit=True), "r"),
+        None,
+        columns("r", names),
+    )
+    if limit is not None and not isinstance(checked.keys, Declared):
+        source, kept = cap.chosen(cells, names, limit)
+        return _grouped(keys, "j", outputs, Call("count_rows", ()), (), source, kept)
+    if limit is None:
+        return _grouped(keys, "c", outputs, Call("count_rows", ()), (), Inner(cells, "c"), None)
+    weight = cap.share(WEIGHT, limit, Call("count_rows", ()))
+    people = Query(
+        ((PERSON, Column("c", PERSON)), ("w", weight)), Named(cap.CELLS, "c"), None, columns("c", (PERSON,))
+    )
+    source = Joined(Named(cap.CELLS, "c"), Named(cap.PEOPLE, "p"), same("c", "p", (PERSON,)))
+    parts = ((cap.CELLS, cells), (cap.PEOPLE, people))
+    return _grouped(keys, "c", outputs, Call("sum", (Column("p", "w"),)), parts, source, None)
+
+
+def _grouped(
+    keys: tuple[str, ...],
+    alias: str,
+    outputs: tuple[str, ...],
+    total: Scalar,
+    parts: tuple[cap.Part, ...],
+    source: Source,
+    where: Scalar | None,
+) -> Statement:
+    """Return the statement that feeds one total of each group to all outputs."""
+    found = (*items(alias, keys), *((output, total) for output in outputs))
+    return Statement(parts, Query(found, source, where, columns(alias, keys)), len(keys), outputs)
+
+
+def _people_by_bits(checked: Checked, bits: Listed, outputs: tuple[str, ...]) -> Statement:
+    """Collect each person's groups as bits of one integer, which is much faster than one row per group."""
+    keys = keys_of(checked)
+    masks = Query(
+        ((PERSON, Column("r", PERSON)), ("b", Call("bits_or", (Column("b", "bit"),)))),
+        Joined(Named(ROWS, "r"), bits, same("r", "b", keys)),
+        None,
+        columns("r", (PERSON,)),
+    )
+    rows = person_rows(checked, (), unit=True, admit=False)
+    weight: Scalar = Literal(1)
+    if checked.rows.people is not None:
+        weight = cap.share(WEIGHT, checked.rows.people, Call("bits_set", (Column("p", "b"),)))
+    weighed = Inner(Query((("b", Column("p", "b")), ("w", weight)), Named(cap.PEOPLE, "p")), "p")
+    counts = [
+        Call(
+            "sum", (Call("multiply", (Column("p", "w"), Call("bit_at", (Column("p", "b"), Literal(place))))),)
+        )
+        for place in range(len(bits.rows))
+    ]
+    listed = [
+        (name, Call("series", tuple(Literal(row[position]) for row in bits.rows)))
+        for position, name in enumerate(keys)
+    ]
+    found = (*listed, *((output, Call("series", tuple(counts))) for output in outputs))
+    return Statement(((ROWS, rows), (cap.PEOPLE, masks)), Query(found, weighed), len(keys), outputs)
+
+
+def _distinct(checked: Checked, position: int, measurement: Measurement) -> Statement:
+    keys, outputs = keys_of(checked), (f"m{position}",)
+    limit = checked.rows.rows
+    rows = person_rows(checked, (("x", given(measurement.fixed.argument)),), unit=limit is not None)
+    if limit is None:
+        total = Call("count_distinct", (Column("r", "x"),))
+        return _grouped(keys, "r", outputs, total, (), Inner(rows, "r"), None)
+    names = (PERSON, *keys, "x")
+    cells = Query(items("r", names), Inner(rows, "r"), present(Column("r", "x")), columns("r", names))
+    source, kept = cap.chosen(cells, names, limit)
+    return _grouped(keys, "j", outputs, Call("count_distinct", (Column("j", "x"),)), (), source, kept)
+
+
+def _selection(checked: Checked, position: int, selection: Selection) -> Statement:
+    named = (("x", selection.argument),)
+    names, output = (*keys_of(checked), "x"), f"m{position}"
+    seen = present(Column("r", "x"))
+    if isinstance(selection, ModeChoice):
+        seen = Among(Column("r", "x"), tuple(Literal(value) for value in selection.values))
+    parts: tuple[cap.Part, ...] = ()
+    if weight_of(checked) == 1:
+        source: Source = Inner(person_rows(checked, named, unit=False, admit=False), "r")
+        total: Scalar = Call("count_rows", ())
+    else:
+        # A score moves with all of a person's weights together, so limits per group would not lower a claim.
+        rows = cap.in_all(checked, named)
+        parts, source, total = rows.parts, rows.source, Call("sum", (rows.weight,))
+    body = Query((*items("r", names), (output, total)), source, seen, columns("r", names), shown(checked))
+    return Statement(parts, body, len(names), (output,), cells=True)
