@@ -30,6 +30,7 @@ _HOME = {
         "QueryError",
     ),
     "discreet.ledger": ("EVERYBODY", "Receipt", "Scope", "open_ledger", "verify_ledger"),
+    "discreet.mechanisms.candidates": ("fitness", "optimum"),
     "discreet.mechanisms.exponential": ("Exponential", "Levels"),
     "discreet.mechanisms.gaussian": ("Gaussian",),
     "discreet.mechanisms.geometric": ("Geometric",),

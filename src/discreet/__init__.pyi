@@ -18,6 +18,8 @@ from discreet.ledger import Receipt as Receipt
 from discreet.ledger import Scope as Scope
 from discreet.ledger import open_ledger as open_ledger
 from discreet.ledger import verify_ledger as verify_ledger
+from discreet.mechanisms.candidates import fitness as fitness
+from discreet.mechanisms.candidates import optimum as optimum
 from discreet.mechanisms.exponential import Exponential as Exponential
 from discreet.mechanisms.exponential import Levels as Levels
 from discreet.mechanisms.gaussian import Gaussian as Gaussian

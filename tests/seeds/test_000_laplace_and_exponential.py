@@ -146,6 +146,32 @@ def test_the_exponential_mechanism_has_the_printed_law(scores):
     assert best == {max(law)}
 
 
+@covers("000-D3", "000-T3")
+@given(st.lists(st.integers(-5, 5), min_size=1, max_size=6), st.lists(st.integers(1, 9), min_size=6))
+def test_the_optimum_and_the_number_of_candidates_that_attain_it(scores, sizes):
+    """As functions of the scores; candidates that fall far behind are as few as |R| / |R_OPT| says."""
+    best = dp.optimum(scores)
+    assert best.score == max(scores)
+    assert best.candidates == scores.count(max(scores))
+    levels = dp.Levels.of(scores, sizes[: len(scores)])
+    assert levels.optimum.score == best.score
+    winners = [size for score, size in zip(scores, sizes, strict=False) if score == max(scores)]
+    assert levels.optimum.candidates == sum(winners)
+    # Pr[q <= OPT - 2 (ln(|R| / |R_OPT|) + t) / epsilon] <= exp(-t), here for alpha = exp(-epsilon / 2) = 1/2.
+    law = dp.Exponential(HALF).pmf(levels)
+    for gap in range(1, 8):
+        behind = sum(p for p, q in zip(law, scores, strict=True) if q <= best.score - gap)
+        assert behind <= Fraction(levels.candidates, levels.optimum.candidates) * HALF**gap
+
+
+@covers("000-D3")
+def test_an_optimum_needs_scores_and_a_size_for_each():
+    assert dp.optimum([3, 7, 7], [2, 5, 1]).candidates == 6
+    for scores, sizes in (([], None), ([1, 2], [1]), ([1, 2], [1, 0]), ([0.5], None)):
+        with pytest.raises(dp.ParameterError):
+            dp.optimum(scores, sizes)
+
+
 @covers("000-T2", "000-S5")
 def test_the_ratio_is_two_factors_of_at_most_e_to_half_epsilon_each():
     """The ratio of probabilities is (*) times (**), printed as three stars; each is at most 1 / alpha."""

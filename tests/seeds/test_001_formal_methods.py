@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.seeds.covered import covers
 
 import discreet as dp
+from discreet.audit.attack import closest, tolerated_error, wrong_bits
 from discreet.audit.attack.curator import coin_flips
 from discreet.audit.attack.reconstruction import (
     agreement,
@@ -20,21 +21,26 @@ from discreet.audit.attack.reconstruction import (
     linear_program,
     subset_sums,
 )
+from discreet.exact.sample import uniform_below
 from discreet.privacy.parallel import Routing, parallel
 from discreet.privacy.sensitivity import mean, prefix_sums, scaled, total, workload
 from discreet.utility import Gain, Prior, posterior, utility
 from discreet.verify import (
     Coupling,
     Equal,
+    Invalid,
     NoCoupling,
     Proved,
     Refuted,
+    Valid,
     couple,
     epsilon_distance,
     is_private,
     lifted_delta,
     run,
     same_law,
+    slack,
+    valid,
     worst_ratio,
 )
 from discreet.workload import Matrix, Prefix, error, identity, plan, tabulate, workload_sensitivity
@@ -121,6 +127,111 @@ def test_laws_are_in_the_lifting_of_a_relation_exactly_when_a_coupling_exists(fi
             assert sum(m for pair, m in found.joint.items() if pair[1] == a) == nu[a]
 
 
+def strassen(mu, nu, related):
+    """Decide by all events whether two subdistributions are in the lifting of a relation."""
+    return sum(mu.values()) == sum(nu.values()) and all(
+        sum(mu[a] for a in event) <= sum(nu[b] for b in nu if any((a, b) in related for a in event))
+        for event in events(list(mu))
+    )
+
+
+thin = st.lists(st.integers(0, 3), min_size=3, max_size=3)
+pairs_of_three = st.sets(st.tuples(st.integers(0, 2), st.integers(0, 2)))
+
+
+@covers("001-D3")
+@settings(max_examples=80)
+@given(thin, thin, pairs_of_three)
+def test_subdistributions_are_in_the_lifting_when_their_masses_agree_and_no_event_is_too_heavy(
+    one, two, related
+):
+    """Programs that may not end: ninths of mass, of which some is missing."""
+    mu, nu = ({k: Fraction(w, 9) for k, w in enumerate(weights)} for weights in (one, two))
+    found = couple(mu, nu, lambda a, b: (a, b) in related)
+    assert isinstance(found, Coupling) == strassen(mu, nu, related)
+    if isinstance(found, Coupling):
+        assert set(found.joint) <= related
+        assert all(sum(m for p, m in found.joint.items() if p[0] == a) == mu[a] for a in mu)
+        assert all(sum(m for p, m in found.joint.items() if p[1] == a) == nu[a] for a in nu)
+    else:
+        here, there = (nu, mu) if found.backwards else (mu, nu)
+        turned = {(b, a) for a, b in related} if found.backwards else related
+        assert found.mass == sum(here[a] for a in found.outcomes) > found.related_mass
+        behind = {b for b in there if any((a, b) in turned for a in found.outcomes)}
+        assert found.related == behind
+        assert found.related_mass == sum(there[b] for b in behind)
+
+
+@covers("001-D3")
+def test_a_program_that_may_not_end_is_in_no_lifting_with_one_that_does():
+    ends, loops = {0: HALF, 1: HALF}, {0: HALF}
+    assert isinstance(couple(loops, {0: QUARTER, 1: QUARTER}, lambda a, b: True), Coupling)
+    for one, two in ((ends, loops), (loops, ends)):
+        found = couple(one, two, lambda a, b: True)
+        assert isinstance(found, NoCoupling)
+        assert (found.mass, found.related_mass) == (1, HALF)
+    with pytest.raises(dp.ParameterError, match="add up"):
+        couple({0: HALF, 1: Fraction(3, 4)}, ends, equal)
+
+
+kernels = st.lists(thin, min_size=3, max_size=3)
+
+
+@covers("001-D1")
+@settings(max_examples=60)
+@given(kernels, kernels, pairs_of_three, pairs_of_three)
+def test_a_quadruple_is_valid_when_every_related_pair_of_memories_ends_in_the_lifting(c1, c2, before, after):
+    """Any two programs over three memories, any P and any Q, against the definition."""
+    programs = [
+        {m: {k: Fraction(w, 9) for k, w in enumerate(row)} for m, row in enumerate(kernel)}
+        for kernel in (c1, c2)
+    ]
+    judged = valid(
+        programs[0].get,
+        programs[1].get,
+        lambda a, b: (a, b) in before,
+        lambda a, b: (a, b) in after,
+        range(3),
+    )
+    truth = {pair: strassen(programs[0][pair[0]], programs[1][pair[1]], after) for pair in before}
+    assert isinstance(judged, Valid) == all(truth.values())
+    if isinstance(judged, Valid):
+        assert set(judged.couplings) == before
+        assert all(set(coupling.joint) <= after for coupling in judged.couplings.values())
+    else:
+        assert not truth[judged.memories]
+        assert judged.reason.mass > judged.reason.related_mass
+
+
+@covers("001-D1")
+def test_quadruples_say_more_than_that_results_are_equal():
+    """A counter with noise: orders and distances survive it, equality does not; and two programs differ."""
+
+    def noisy(m):
+        return {m + step: Fraction(1, 3) for step in (-1, 0, 1)}
+
+    memories = range(4)
+    order, near = (lambda a, b: a <= b), (lambda a, b: abs(a - b) <= 1)
+    assert isinstance(valid(noisy, noisy, order, order, memories), Valid)
+    assert isinstance(valid(noisy, noisy, near, near, memories), Valid)
+    assert isinstance(valid(noisy, noisy, equal, equal, memories), Valid)
+    wrong = valid(noisy, noisy, order, equal, memories)
+    assert isinstance(wrong, Invalid)
+    assert wrong.memories[0] < wrong.memories[1]
+    lazy = valid(lambda m: {m: Fraction(1)}, noisy, equal, order, memories)
+    assert isinstance(lazy, Invalid)
+    assert isinstance(valid(lambda m: {m - 1: Fraction(1)}, noisy, equal, order, memories), Valid)
+    # Privacy is one more judgement: neighbours => equal, up to a factor and a delta.
+    table = dp.Table.from_noise(dp.Geometric(HALF), 0, 3)
+
+    def mechanism(m):
+        return dict(enumerate(table.rows[m]))
+
+    assert slack(mechanism, mechanism, near, equal, memories, Fraction(2)) == 0
+    assert slack(mechanism, mechanism, near, equal, memories, Fraction(3, 2)) > 0
+    assert slack(mechanism, mechanism, lambda a, b: False, equal, memories) == 0
+
+
 # Reconstruction, and what cannot be asked for.
 
 
@@ -144,6 +255,60 @@ def test_many_accurate_answers_give_the_data_back_and_a_budget_stops_it():
 def test_linear_programming_wins_on_a_small_table():
     secret, questions = coin_flips(40), coin_flips(200, 40)
     assert linear_program(questions, subset_sums(secret, questions)).tolist() == secret.tolist()
+
+
+@covers("001-D4")
+def test_noise_far_below_the_root_of_the_number_of_people_is_decoded_and_noise_above_is_not():
+    """One hundred people, eight hundred questions; errors of up to 2 in each answer, then private ones."""
+    people = 100
+    secret, questions = coin_flips(people), coin_flips(8 * people, people)
+    exact = subset_sums(secret, questions)
+    small = exact + np.asarray(uniform_below(5, len(exact))) - 2
+    assert agreement(secret, closest(questions, small)) >= 0.99
+    assert agreement(secret, linear_program(questions, small)) >= 0.9
+    private = budgeted(exact, 1)
+    for attack in (closest, linear_program):
+        assert agreement(secret, attack(questions, private)) < 0.9
+
+
+@covers("001-D4")
+def test_no_error_within_the_threshold_spoils_more_bits_than_it_says():
+    """The worst noise that we can think of at the tolerated error: the weakest direction, and others."""
+    people, wrong = 24, 2
+    secret, questions = coin_flips(people), coin_flips(12 * people, people)
+    exact = subset_sums(secret, questions)
+    error = tolerated_error(questions, wrong)
+    assert wrong_bits(questions, error) == wrong
+    assert wrong_bits(questions, error * 1.0001) == wrong + 1
+    assert wrong_bits(questions, 0) == 0
+    weakest = np.linalg.svd(questions.astype(float))[2][-1]
+    for direction in (weakest, -weakest, *np.random.default_rng(4).normal(size=(3, people))):
+        moved = questions @ direction
+        noise = error * moved / np.abs(moved).max()
+        guess = closest(questions, exact + noise)
+        assert np.count_nonzero(guess != secret) <= wrong
+
+
+@covers("001-D4")
+def test_the_threshold_grows_like_the_root_of_the_number_of_people():
+    shares = []
+    for people in (40, 160):
+        questions = coin_flips(10 * people, people)
+        shares.append(tolerated_error(questions, people // 10) / people**0.5)
+    assert shares[0] == pytest.approx(shares[1], rel=0.25)
+    # sqrt(c) (1 - sqrt(n / m)) / 8 for a tenth of the bits.
+    assert shares[1] == pytest.approx(0.1**0.5 * (1 - 0.1**0.5) / 8, rel=0.25)
+    # Questions that cannot tell people apart tolerate nothing.
+    assert tolerated_error(np.ones((5, 3), dtype=np.int8)) == 0
+    assert wrong_bits(np.ones((5, 3), dtype=np.int8), 0) == 3
+
+
+@covers("001-D4")
+def test_lies_in_an_eighth_of_the_answers_do_not_stop_linear_programming():
+    secret, questions = coin_flips(60), coin_flips(600, 60)
+    answers = subset_sums(secret, questions)
+    answers[::8] = np.asarray(uniform_below(60, len(answers[::8])))
+    assert linear_program(questions, answers).tolist() == secret.tolist()
 
 
 @covers("001-D5")

@@ -1,17 +1,20 @@
 """The lecture on Laplace noise for workloads of counts; neighbours differ in the value of one record."""
 
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 from math import ceil, comb, exp, log, tanh
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.seeds.covered import covers
 
 import discreet as dp
 from discreet.mechanisms.knorm import running_sums
 from discreet.privacy.sensitivity import histogram, scaled, workload
-from discreet.workload import Matrix, Prefix, workload_sensitivity
+from discreet.verify import is_private, worst_ratio
+from discreet.workload import Matrix, Prefix, records_by_union_bound, records_needed, workload_sensitivity
 
 REPLACE, ADD_REMOVE = dp.Adjacency.REPLACE, dp.Adjacency.ADD_REMOVE
 HALF = Fraction(1, 2)
@@ -125,13 +128,13 @@ def test_a_coordinate_is_off_by_t_or_more_with_probability_e_to_minus_t_over_b()
 # How many records are needed.
 
 
-def laplace_records(k, alpha, epsilon, beta, change):
-    """Return the smallest n of the union bound: change / n <= alpha epsilon / ln(k / beta)."""
-    return ceil(change * log(k / beta) / (alpha * epsilon))
+def misses(k, n, alpha, epsilon, change):
+    """Return the probability that some of k answers is off by more than alpha: independent coordinates."""
+    return 1 - (1 - exp(-alpha * epsilon * n / change)) ** k
 
 
 def holds(k, n, alpha, epsilon, beta, change):
-    """Whether all k answers are within alpha with probability 1 - beta: independent coordinates, exactly."""
+    """Whether the mechanism that we run keeps the promise: its noise lies on a grid, a little finer."""
     noise = dp.Laplace.calibrate(epsilon=epsilon, sensitivity=dp.Sensitivity.spread(change, Fraction(1, n)))
     miss = exp(-alpha / float(noise.scale))
     return 1 - (1 - miss) ** k <= beta
@@ -143,22 +146,85 @@ def holds(k, n, alpha, epsilon, beta, change):
     [(1, 3455, 60, 60, None), (10, 480_117, 1060, 1056, 212), (100, 66_350_000, 15_202, 15_152, 305)],
 )
 def test_records_needed_for_all_answers_within_five_hundredths(k, response, union, exact, partition):
-    alpha = beta = 0.05
-    assert laplace_records(k, alpha, 1, beta, k) == union
-    assert holds(k, union, alpha, 1, beta, k)
-    # Without the union bound: 1 - (1 - exp(-alpha n / k))**k = beta, up to the fineness of the noise's grid.
-    assert ceil(-k * log(1 - (1 - beta) ** (1 / k)) / alpha) == exact
-    assert holds(k, exact + 2, alpha, 1, beta, k)
-    assert not holds(k, exact - 1, alpha, 1, beta, k)
+    asked = {"within": "0.05", "epsilon": 1, "beta": "0.05"}
+    assert records_by_union_bound(k, **asked) == union
+    assert records_needed(k, **asked) == exact
+    assert holds(k, union + 1, 0.05, 1, 0.05, k)
+    assert not holds(k, exact - 1, 0.05, 1, 0.05, k)
     if partition is not None:
-        assert laplace_records(k, alpha, 1, beta, 2) == partition
-        assert holds(k, partition, alpha, 1, beta, 2)
+        assert records_by_union_bound(k, change=2, **asked) == partition
+        assert records_needed(k, change=2, **asked) <= partition
     report = dp.RandomizedResponse.calibrate(epsilon=1, questions=k)
     needed = report.records_needed(within="0.05", beta="0.05", questions=k)
-    independent = (1 / tanh(1 / (2 * k))) ** 2 * log(2 * k / beta) / (2 * alpha**2)
+    independent = (1 / tanh(1 / (2 * k))) ** 2 * log(2 * k / 0.05) / (2 * 0.05**2)
     assert needed == ceil(independent)
     assert needed == pytest.approx(response, rel=1e-4)
     assert needed > 50 * union
+
+
+@covers("002-T6", "002-T7")
+@given(
+    st.integers(1, 50),
+    st.sampled_from([1, 2, 5]),
+    st.sampled_from(["0.01", "0.2"]),
+    st.sampled_from(["0.1", "1", "3"]),
+    st.sampled_from(["0.001", "0.3"]),
+)
+def test_the_number_of_records_is_the_least_that_does(k, change, within, epsilon, beta):
+    asked = {"change": change, "within": within, "epsilon": epsilon, "beta": beta}
+    n, union = records_needed(k, **asked), records_by_union_bound(k, **asked)
+    alpha, e, b = float(within), float(epsilon), float(beta)
+    assert misses(k, n, alpha, e, change) <= b * (1 + 1e-9)
+    assert n == 1 or misses(k, n - 1, alpha, e, change) > b * (1 - 1e-9)
+    assert k * exp(-alpha * e * union / change) <= b * (1 + 1e-9)
+    assert union == 1 or k * exp(-alpha * e * (union - 1) / change) > b * (1 - 1e-9)
+    assert n <= union
+
+
+@covers("002-T6")
+def test_records_are_counted_for_any_workload_and_any_size_of_parameters():
+    """The exact sensitivity of a workload instead of k / n; and numbers far beyond doubles."""
+    moved = workload(QUERIES, PEOPLE, REPLACE).l1
+    assert records_needed(4, change=moved, within="0.1", epsilon=1) == records_needed(
+        4, within="0.1", epsilon=1
+    )
+    many = records_needed(3, within="1e-300", epsilon="1e-100", beta="1e-500")
+    assert len(str(many)) == 404
+    for wrong in ({"answers": 0}, {"answers": True}, {"beta": 0}, {"within": 0}, {"change": -1}):
+        with pytest.raises(dp.ParameterError):
+            records_needed(**{"answers": 2, "within": 1, "epsilon": 1, **wrong})
+
+
+@covers("002-T8")
+@given(
+    st.lists(st.integers(1, 9), min_size=4, max_size=4), st.lists(st.integers(1, 9), min_size=4, max_size=4)
+)
+def test_a_ratio_bounded_at_every_point_is_bounded_for_every_event(first, second):
+    """Slide 7: it is enough to look at points; the worst event is a point, and worst_ratio finds it."""
+    p, q = ({k: Fraction(w, sum(weights)) for k, w in enumerate(weights)} for weights in (first, second))
+    sets = [s for n in range(1, 5) for s in combinations(range(4), n)]
+    by_event = max(
+        max(sum(a[o] for o in s) / sum(b[o] for o in s) for s in sets) for a, b in ((p, q), (q, p))
+    )
+    assert worst_ratio({"x": p, "y": q}, [("x", "y")]) == by_event
+    epsilon = Fraction(log(by_event)) + Fraction(1, 10**9)
+    assert is_private({"x": p, "y": q}, [("x", "y")], epsilon)
+    assert by_event == 1 or not is_private({"x": p, "y": q}, [("x", "y")], epsilon - Fraction(2, 10**9))
+
+
+@covers("002-T8")
+def test_the_density_of_laplace_noise_bounds_all_intervals_by_integration():
+    """Pr[S | X] = integral of p <= exp(epsilon) integral of p' for sets of intervals; tails attain it."""
+    noise = dp.Laplace.calibrate(epsilon=1)
+
+    def chance(low, high, centre):
+        return noise.distribution(high - centre) - noise.distribution(low - centre)
+
+    ends = [-8, -1, 0, 0.25, 0.5, 1, 3, 9]
+    ratios = [chance(a, b, 0) / chance(a, b, 1) for a, b in combinations(ends, 2)]
+    pointwise = max(noise.density(x) / noise.density(x - 1) for x in np.linspace(-8, 9, 400))
+    assert max(ratios) <= pointwise * (1 + 1e-9) <= exp(1) * (1 + 1e-6)
+    assert max(ratios) == pytest.approx(exp(1), rel=1e-4)
 
 
 # Randomized response for k queries.

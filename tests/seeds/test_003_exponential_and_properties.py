@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from tests.seeds.covered import covers
 
 import discreet as dp
@@ -26,6 +28,37 @@ def line(composition, delta, route):
 
 
 # The exponential mechanism.
+
+
+@covers("003-R1", "003-R2")
+def test_good_scores_are_in_order_and_tell_a_close_second_from_a_bad_outcome():
+    """Eye colours by their counts, by whether they are the most common one, and by something else."""
+    counts = [40, 38, 3, 1]
+    best_only = [1, 0, 0, 0]
+    upside_down = [1, 2, 3, 4]
+    good, crude, wrong = (dp.fitness(scores, counts) for scores in (counts, best_only, upside_down))
+    assert (good.ordered, good.graded) == (True, True)
+    assert (crude.ordered, crude.graded) == (True, False)
+    assert crude.tie == (1, 2)
+    assert (wrong.ordered, wrong.graded) == (False, True)
+    assert wrong.disorder == (0, 1)
+    # Why it matters: at the same privacy the crude score takes a bad colour far more often.
+    choice = dp.Exponential.calibrate(epsilon=1)
+    for scores, share in ((counts, Fraction(1, 10**6)), (best_only, Fraction(1, 3))):
+        bad = sum(choice.pmf(scores)[2:])
+        assert (bad < share) if scores is counts else (bad > share)
+
+
+@covers("003-R1", "003-R2")
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=5))
+def test_the_two_properties_are_judged_by_every_pair_of_outcomes(outcomes):
+    scores, merits = zip(*outcomes, strict=True)
+    found = dp.fitness(scores, merits)
+    pairs = [(a, b) for a in range(len(merits)) for b in range(len(merits)) if merits[a] > merits[b]]
+    assert found.ordered == all(scores[a] >= scores[b] for a, b in pairs)
+    assert found.graded == all(scores[a] != scores[b] for a, b in pairs)
+    for pair, offends in ((found.disorder, lambda a, b: a < b), (found.tie, lambda a, b: a == b)):
+        assert pair is None or (pair in pairs and offends(scores[pair[0]], scores[pair[1]]))
 
 
 @covers("003-D1", "003-W1")

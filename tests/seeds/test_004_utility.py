@@ -6,12 +6,15 @@ from math import exp, log, tanh
 
 import numpy as np
 import pytest
+from scipy.optimize import linprog
 from tests.seeds.covered import covers
 
 import discreet as dp
 from discreet.privacy.sensitivity import count, mean
 from discreet.utility import (
+    Analyst,
     Gain,
+    Graph,
     Loss,
     Prior,
     band,
@@ -19,10 +22,12 @@ from discreet.utility import (
     best_remap,
     complete,
     cycle,
+    exclusion,
     expected_gain,
     expected_loss,
     exponential_enclosure,
     geometric_enclosure,
+    no_universal_mechanism,
     non_oblivious_utility,
     optimal,
     path,
@@ -333,6 +338,64 @@ def test_other_query_graphs_have_analysts_whom_the_geometric_mechanism_does_not_
     ]
     assert not graph.is_path
     assert any(universality(graph, prior, loss, ratio=2).refuted for prior in priors)
+
+
+STAR = Graph.of(range(4), [(0, 1), (0, 2), (0, 3)])
+
+
+def least(graph, ratio, cost):
+    """Return min sum cost[w][y] p(w | y) over private channels, by another solver, in floating point."""
+    size, guesses = len(graph), len(cost)
+    rows, place = [], {(w, y): w * size + y for w in range(guesses) for y in range(size)}
+    for a, b in [*graph.edges, *((b, a) for a, b in graph.edges)]:
+        for w in range(guesses):
+            row = np.zeros(len(place))
+            row[place[w, a]], row[place[w, b]] = 1, -ratio
+            rows.append(row)
+    sums = np.tile(np.eye(size), guesses)
+    found = linprog(np.array(cost, dtype=float).ravel(), rows, np.zeros(len(rows)), sums, np.ones(size))
+    return found.fun
+
+
+@covers("004-T4")
+@pytest.mark.parametrize(
+    ("graph", "loss"),
+    [
+        (cycle(5), Loss.circular(5)),
+        (complete(range(3)), Loss.zero_one(range(3))),
+        (band(4, 2), Loss.absolute(range(5))),
+        (STAR, None),
+    ],
+    ids=["cycle", "category", "sum", "star"],
+)
+def test_no_mechanism_at_all_is_universally_optimal_on_other_graphs(graph, loss):
+    """Two analysts with the same loss and different priors, whose best mechanisms exclude each other."""
+    found = no_universal_mechanism(graph, loss, ratio=2)
+    assert found is not None
+    assert found.proved
+    one, other = found.analysts
+    assert one.loss == other.loss
+    assert one.prior != other.prior
+    # Independently: what each costs alone, and what a private pair of guesses costs both, in doubles.
+    costs = [
+        [[float(p * c) for p, c in zip(who.prior.weights, row, strict=True)] for row in who.loss.rows]
+        for who in found.analysts
+    ]
+    alone = [least(graph, 2, cost) for cost in costs]
+    pairs = [[a + b for a, b in zip(v, w, strict=True)] for v in costs[0] for w in costs[1]]
+    assert [float(best.loss) for best in found.alone] == pytest.approx(alone)
+    assert float(found.price) == pytest.approx(least(graph, 2, pairs) - sum(alone), abs=1e-7)
+    assert found.price > Fraction(1, 1000)
+
+
+@covers("004-T4", "004-T3")
+def test_on_a_path_no_two_analysts_exclude_each_other():
+    assert no_universal_mechanism(path(3), ratio=2) is None
+    one = Analyst(Prior.proportional([5, 1, 1, 1]), Loss.absolute(range(4)))
+    other = Analyst(Prior.proportional([1, 1, 1, 9]), Loss.zero_one(range(4)))
+    both = exclusion(path(3), one, other, ratio=2)
+    assert both.price == 0
+    assert not both.proved
 
 
 @covers("004-S28", "004-D11")

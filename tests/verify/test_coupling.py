@@ -81,7 +81,9 @@ def test_coins_are_coupled_so_that_one_never_exceeds_the_other():
 
 def test_what_is_not_a_law_is_refused():
     with pytest.raises(ParameterError, match="add up to 1"):
-        couple({0: Fraction(1, 2)}, {0: Fraction(1)}, lambda a, b: True)
+        couple({0: Fraction(1, 2), 1: Fraction(2, 3)}, {0: Fraction(1)}, lambda a, b: True)
+    with pytest.raises(ParameterError, match="non-negative"):
+        couple({0: Fraction(-1, 2), 1: Fraction(1)}, {0: Fraction(1, 2)}, lambda a, b: True)
 
 
 HEAD = "P (x : private real) : real\n"

@@ -6,7 +6,9 @@ multiplied by a common denominator, which changes neither the selection nor its 
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, from_exact, positive, probability
+from discreet.exact.number import Real, from_exact, positive, probability, rational
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.sensitivity import Sensitivity
 
@@ -43,6 +45,58 @@ def gaps(scores: Scores) -> NDArray[Any]:
         return np.asarray(best - array.astype(np.int64))
     exact: NDArray[Any] = best - array.astype(object)
     return exact.astype(np.int64) if best - worst < SAFE else exact
+
+
+@dataclass(frozen=True, slots=True)
+class Optimum:
+    """The best score, and how many candidates attain it."""
+
+    score: int
+    candidates: int
+
+
+def optimum(scores: Scores, sizes: Sequence[int] | NDArray[Any] | None = None) -> Optimum:
+    """Return OPT and |R_OPT|; with `sizes`, each score is that of so many candidates."""
+    distance = gaps(scores)
+    counted = [1] * len(distance) if sizes is None else [int(size) for size in sizes]
+    if len(counted) != len(distance) or min(counted) < 1:
+        raise ParameterError("sizes must be one number of at least 1 for each score")
+    best = max(int(score) for score in np.asarray(scores))
+    return Optimum(best, sum(size for gap, size in zip(distance, counted, strict=True) if gap == 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Fitness:
+    """Whether a score says what it should: two outcomes that contradict each property, or None.
+
+    ordered   better outcomes get higher scores: no worse outcome scores above a better one
+    graded    a close second is told from a very bad outcome: no two of different merit score the same
+    """
+
+    disorder: tuple[int, int] | None
+    tie: tuple[int, int] | None
+
+    @property
+    def ordered(self) -> bool:
+        """Return whether no worse outcome scores above a better one."""
+        return self.disorder is None
+
+    @property
+    def graded(self) -> bool:
+        """Return whether outcomes of different merit have different scores."""
+        return self.tie is None
+
+
+def fitness(scores: Scores, merits: Sequence[Real]) -> Fitness:
+    """Judge scores by what outcomes are really worth; offending pairs are named better one first."""
+    distance, worth = gaps(scores), [rational(merit, "merit") for merit in merits]
+    if len(worth) != len(distance):
+        raise ParameterError("merits must be one number for each score")
+    better = [(a, b) for a, b in product(range(len(worth)), repeat=2) if worth[a] > worth[b]]
+    return Fitness(
+        next(((a, b) for a, b in better if distance[a] > distance[b]), None),
+        next(((a, b) for a, b in better if distance[a] == distance[b]), None),
+    )
 
 
 def expandable(alpha: Fraction, furthest: int) -> None:

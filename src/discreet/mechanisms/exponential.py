@@ -41,12 +41,14 @@ from discreet.exact.choice import choose_powers
 from discreet.exact.number import Real, at_most, ball, enclose, least_integer, log_up, probability
 from discreet.exact.sample import uniform_below
 from discreet.mechanisms.candidates import (
+    Optimum,
     Scores,
     enclosed,
     expandable,
     gaps,
     mean_gap,
     one_of,
+    optimum,
     quantile_of_gap,
     reach,
     several,
@@ -85,6 +87,11 @@ class Levels:
     def candidates(self) -> int:
         """Return the number of candidates in all levels together."""
         return sum(int(size) for size in self.sizes)
+
+    @property
+    def optimum(self) -> Optimum:
+        """Return the best score, and how many candidates attain it."""
+        return optimum(self.scores, self.sizes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from discreet.utility.certificate import Aim, ChannelCertificate, CountCertifica
 from discreet.utility.check import check
 from discreet.utility.count import evidence, truncated_geometric
 from discreet.utility.enclosure import Enclosure, enclosed, exponential_enclosure, geometric_enclosure
+from discreet.utility.exclusion import Analyst, Exclusion, exclusion, no_universal_mechanism
 from discreet.utility.graph import Graph, band, complete, cycle, path
 from discreet.utility.loss import Gain, Loss
 from discreet.utility.optimal import Optimal, optimal
@@ -25,12 +26,14 @@ from discreet.utility.universal import Universality, geometric_table, universali
 __all__ = [
     "Advice",
     "Aim",
+    "Analyst",
     "Belief",
     "Candidate",
     "ChannelCertificate",
     "CountCertificate",
     "Enclosure",
     "Epsilon",
+    "Exclusion",
     "Gain",
     "Graph",
     "Loss",
@@ -52,11 +55,13 @@ __all__ = [
     "cycle",
     "enclosed",
     "evidence",
+    "exclusion",
     "expected_gain",
     "expected_loss",
     "exponential_enclosure",
     "geometric_enclosure",
     "geometric_table",
+    "no_universal_mechanism",
     "non_oblivious_utility",
     "optimal",
     "path",

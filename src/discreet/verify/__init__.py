@@ -9,6 +9,7 @@ from discreet.verify.check import Checked, parse
 from discreet.verify.checker import Accepted, check_certificate
 from discreet.verify.coupling import Coupling, NoCoupling, couple, lifted_delta
 from discreet.verify.equal import Different, Equal, Undecided, same_law
+from discreet.verify.judgement import Invalid, Valid, slack, valid
 from discreet.verify.run import run
 from discreet.verify.table import epsilon_distance, is_private, worst_ratio
 from discreet.verify.verdict import Proved, Refuted, Unknown, Verdict, verify
@@ -21,11 +22,13 @@ __all__ = [
     "Coupling",
     "Different",
     "Equal",
+    "Invalid",
     "NoCoupling",
     "Proved",
     "Refuted",
     "Undecided",
     "Unknown",
+    "Valid",
     "Verdict",
     "Witness",
     "check_certificate",
@@ -36,6 +39,8 @@ __all__ = [
     "parse",
     "run",
     "same_law",
+    "slack",
+    "valid",
     "verify",
     "worst_ratio",
 ]

@@ -1,23 +1,25 @@
 """Couplings of finite laws, decided by maximum flow, with the coupling or the reason against it shown.
 
 Definition.  For laws mu1 on A and mu2 on B and a relation R between A and B, an R-coupling is a joint law
-with marginals mu1 and mu2 whose support lies in R; mu1 and mu2 are then in the lifting of R.
+with marginals mu1 and mu2 whose support lies in R; mu1 and mu2 are then in the lifting of R.  The same is
+said of subdistributions, whose mass may be less than one because a program may not end: a coupling then has
+the mass of both, so that there is none between different masses.
 
-Theorem (Strassen; max-flow min-cut).  An R-coupling exists exactly when mu1(S) <= mu2(R(S)) for every set
-S of outcomes, where R(S) are the outcomes related to some member of S; exactly when the network that
-carries mu1 through R into mu2 has a flow of value one.  A minimum cut is a set S that violates the
-condition.
+Theorem (Strassen; max-flow min-cut).  An R-coupling exists exactly when mu1 and mu2 have the same mass and
+mu1(S) <= mu2(R(S)) for every set S of outcomes, where R(S) are the outcomes related to some member of S;
+exactly when the network that carries mu1 through R into mu2 has a flow of that mass.  A minimum cut is a set
+S that violates the condition; where mu2 is the heavier one, so do all its outcomes, read from right to left.
 
 Theorem (approximate lifting).  mu1(E) <= exp(epsilon) mu2(R(E)) + delta for all E exactly when the
-network whose sinks have capacity exp(epsilon) mu2 carries a flow of value 1 - delta.  With R the
-equality, this is one half of (epsilon, delta)-privacy.
+network whose sinks have capacity exp(epsilon) mu2 carries a flow of all but delta of the mass of mu1.  With
+R the equality, this is one half of (epsilon, delta)-privacy.
 
 Flows are computed in exact rational arithmetic by shortest augmenting paths.
 """
 
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.errors import ParameterError
@@ -36,20 +38,31 @@ class Coupling:
 
 @dataclass(frozen=True, slots=True)
 class NoCoupling:
-    """A set of outcomes with more mass than everything related to it: there is no coupling."""
+    """A set of outcomes with more mass than everything related to it: there is no coupling.
+
+    The outcomes are of the first law; `backwards` says that they are of the second, related to the first.
+    """
 
     outcomes: frozenset[Outcome]
     related: frozenset[Outcome]
     mass: Fraction
     related_mass: Fraction
+    backwards: bool = False
 
 
 def couple(first: Law, second: Law, relation: Relation) -> Coupling | NoCoupling:
-    """Return an R-coupling of two finite laws, or a set that shows that there is none."""
-    _check(first, "the first law")
-    _check(second, "the second law")
+    """Return an R-coupling of two finite laws, or a set that shows that there is none.
+
+    Laws may be subdistributions: of any mass up to one.
+    """
+    masses = _mass(first, "the first law"), _mass(second, "the second law")
+    if masses[0] < masses[1]:
+        mirrored = couple(second, first, lambda b, a: relation(a, b))
+        if isinstance(mirrored, Coupling):
+            raise AssertionError("laws of different mass have no coupling")
+        return replace(mirrored, backwards=True)
     flow = _maximum_flow(first, second, relation)
-    if sum(flow.values(), Fraction(0)) == 1:
+    if sum(flow.values(), Fraction(0)) == masses[0]:
         return Coupling({pair: mass for pair, mass in flow.items() if mass})
     reached, behind = _cut(first, second, relation, flow)
     return NoCoupling(
@@ -62,17 +75,18 @@ def couple(first: Law, second: Law, relation: Relation) -> Coupling | NoCoupling
 
 def lifted_delta(first: Law, second: Law, relation: Relation, factor: Fraction) -> Fraction:
     """Return the least delta with mu1(E) <= factor * mu2(R(E)) + delta for all events E."""
-    _check(first, "the first law")
-    _check(second, "the second law")
+    mass, _ = _mass(first, "the first law"), _mass(second, "the second law")
     if factor < 1:
         raise ParameterError("the factor exp(epsilon) must be at least 1")
     scaled = {b: factor * mass for b, mass in second.items()}
-    return 1 - sum(_maximum_flow(first, scaled, relation).values(), Fraction(0))
+    return mass - sum(_maximum_flow(first, scaled, relation).values(), Fraction(0))
 
 
-def _check(law: Law, name: str) -> None:
-    if any(mass < 0 for mass in law.values()) or sum(law.values(), Fraction(0)) != 1:
-        raise ParameterError(f"{name} must have non-negative probabilities that add up to 1")
+def _mass(law: Law, name: str) -> Fraction:
+    total = sum(law.values(), Fraction(0))
+    if any(mass < 0 for mass in law.values()) or total > 1:
+        raise ParameterError(f"{name} must have non-negative probabilities that add up to 1, or to less")
+    return total
 
 
 Flow = dict[tuple[Outcome, Outcome], Fraction]

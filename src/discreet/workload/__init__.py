@@ -27,6 +27,7 @@ from discreet.workload.quantile import Quantile, quantiles
 from discreet.workload.reconcile import Answers, Estimate, Measurement, reconcile
 from discreet.workload.record import describe
 from discreet.workload.route import Routes, routes
+from discreet.workload.size import records_by_union_bound, records_needed
 from discreet.workload.strategy import (
     Dense,
     Hierarchy,
@@ -88,6 +89,8 @@ __all__ = [
     "plan_marginals",
     "quantiles",
     "reconcile",
+    "records_by_union_bound",
+    "records_needed",
     "rounded",
     "routes",
     "synthesise",

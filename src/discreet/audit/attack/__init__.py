@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from discreet.audit.attack.average import average
+from discreet.audit.attack.decode import closest, tolerated_error, wrong_bits
 from discreet.audit.attack.difference import difference
 from discreet.audit.attack.floating import floating
-from discreet.audit.attack.reconstruction import reconstruction
+from discreet.audit.attack.reconstruction import linear_program, reconstruction
 from discreet.audit.attack.report import Figure, Report, page
 from discreet.audit.attack.timing import timing
 from discreet.audit.attack.trace import trace
@@ -24,10 +25,14 @@ __all__ = [
     "Figure",
     "Report",
     "average",
+    "closest",
     "difference",
     "floating",
+    "linear_program",
     "page",
     "reconstruction",
     "timing",
+    "tolerated_error",
     "trace",
+    "wrong_bits",
 ]
