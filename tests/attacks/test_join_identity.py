@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from discreet.errors import QueryError
+from discreet.errors import CatalogError, QueryError
 from discreet.release.session import open as open_session
 
 MANIFEST = """
@@ -32,9 +32,15 @@ def opened(tmp_path, kind):
     return open_session(tmp_path / "m.toml")
 
 
-def test_identifiers_of_different_number_types_are_not_joined(tmp_path):
-    with opened(tmp_path, "decimal") as session, pytest.raises(QueryError, match="joined on the person"):
-        session.quote(QUESTION, epsilon=1)
+def test_identifiers_that_are_rounded_are_refused(tmp_path):
+    with pytest.raises(CatalogError, match="cannot be a decimal"):
+        opened(tmp_path, "decimal")
+
+
+def test_identifiers_are_not_joined_after_rounding(tmp_path):
+    question = "SELECT COUNT(*) AS n FROM a JOIN b ON a.person + 0.0 = b.person + 0.0"
+    with opened(tmp_path, "integer") as session, pytest.raises(QueryError, match="joined on the person"):
+        session.quote(question, epsilon=1)
 
 
 def test_identifiers_of_one_type_are_compared_exactly(tmp_path):

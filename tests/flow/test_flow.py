@@ -63,10 +63,11 @@ def clinic() -> Catalog:
         },
     }
     votes = {
+        "unit": "row",
         "columns": {
             "party": {"type": "text", "values": ["x", "y"]},
             "age": {"type": "integer", "low": 18, "high": 99},
-        }
+        },
     }
     prepared = {**visits, "prepared": True}
     tables = {

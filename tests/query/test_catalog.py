@@ -106,11 +106,49 @@ def column(**spec: Any) -> dict[str, Any]:
         ({**table(), "budget": {"epsilon": 0}}, "greater than 0"),
         ({**table(), "budget": {"epsilon": 1, "delta": 2}}, "delta"),
         ({**table(), "dataset": {"nmae": "x"}}, "did you mean name"),
+        ({**table(), "dataset": {"version": [1]}}, "dataset.version"),
+        ({**table(), "dataset": {"version": True}}, "dataset.version"),
+        ({**table(), "budget": {"epsilon": 1, "delta": "0.5"}}, "at most 0.001"),
+        ({**table(), "budget": {"epsilon": 1, "delta": "0.0011"}}, "at most 0.001"),
+        (column(nullable="no"), "nullable must be true or false"),
+        (column(nullable=0), "nullable must be true or false"),
+        (column(nullable=None), "nullable must be true or false"),
+        (column(unique="yes"), "unique must be true or false"),
+        (column(unique=True), "unique is for public tables"),
+        (table(unit=None, columns={"x": {"type": "text", "unique": True}}), "unique is for public tables"),
+        (table(unit="row", columns={"Row": "integer"}), "a column of that name"),
+        (table(unit="row", rows_per_unit=3), "every row is its own person"),
+        (table(columns={"U": "decimal"}), "cannot be a decimal"),
+        (table(columns={"u": {"type": "decimal", "low": 0, "high": 9, "step": 1}}), "cannot be a decimal"),
+        (table(columns={"a": "integer", "A": "integer"}), "differ only by case"),
     ],
 )
 def test_a_wrong_manifest_names_the_key(document: dict[str, Any], names: str) -> None:
     with pytest.raises(CatalogError, match=names):
         declare(document)
+
+
+FORGOTTEN = {"columns": {"y": "integer"}}
+
+
+def test_a_table_that_forgot_its_unit_is_refused_beside_tables_with_one() -> None:
+    """Opened without a word, its rows would be protected one by one although people have several."""
+    named = {"unit": "u", "columns": {"x": "integer"}}
+    for tables in ({"a": named, "b": FORGOTTEN}, {"b": FORGOTTEN, "a": named}):
+        with pytest.raises(CatalogError, match=r'tables.b.unit is missing.*unit = "row".*public = true'):
+            declare({"tables": tables})
+    for said in ({"unit": "row"}, {"unit": "u"}, {"public": True}):
+        catalog = declare({"tables": {"a": named, "b": {**FORGOTTEN, **said}}})
+        assert catalog.tables[1].unit == (said["unit"] if said.get("unit") == "u" else None)
+    rows = {"unit": "row", "columns": {"x": "integer"}}
+    for fine in ({"b": FORGOTTEN}, {"b": FORGOTTEN, "c": FORGOTTEN}, {"b": FORGOTTEN, "c": rows}):
+        assert all(table.unit is None for table in declare({"tables": fine}).tables)
+
+
+def test_the_unit_is_the_declared_column_however_it_is_written() -> None:
+    (only,) = declare(table(unit="PERSON", columns={"person": "integer"})).tables
+    assert only.unit == "person"
+    assert only.offered == (("person", "integer"),)
 
 
 def test_an_unreadable_manifest_is_a_clear_error(tmp_path: Path) -> None:

@@ -25,6 +25,12 @@ from discreet.query.name import HIDDEN, folded, same
 KINDS = ("integer", "decimal", "text", "boolean", "date", "timestamp")
 VALUES_LIMIT = 100_000
 
+ROW = "row"
+"""The unit of a table in which every row is its own person."""
+
+DELTA_LIMIT = Fraction(1, 1000)
+"""With probability delta a promise may fail altogether, for each person; nothing above this is one."""
+
 
 @dataclass(frozen=True, slots=True)
 class Column:
@@ -135,13 +141,34 @@ def declare(document: Mapping[str, Any]) -> Catalog:
     if not tables:
         raise CatalogError("the manifest declares no table; add a section [tables.NAME] with a source")
     _different(tables, "tables")
+    bodies = {name: _mapping(body, f"tables.{name}") for name, body in tables.items()}
+    _everybody(bodies)
     return Catalog(
         name=_string(dataset.get("name", "dataset"), "dataset.name"),
         ledger=None if "ledger" not in dataset else _string(dataset["ledger"], "dataset.ledger"),
-        version=str(dataset.get("version", "1")),
+        version=_version(dataset.get("version", "1")),
         budget=_budget(document.get("budget")),
-        tables=tuple(_table(name, _mapping(body, f"tables.{name}")) for name, body in tables.items()),
+        tables=tuple(_table(name, body) for name, body in bodies.items()),
     )
+
+
+def _everybody(tables: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse a private table that forgot its unit: beside tables with one, its rows would be people."""
+    private = {name: body for name, body in tables.items() if not body.get("public")}
+    named = next((name for name, body in private.items() if body.get("unit") not in (None, ROW)), None)
+    for name, body in private.items():
+        if named is not None and body.get("unit") is None:
+            raise CatalogError(
+                f"tables.{name}.unit is missing, although tables.{named} says who is protected; name the "
+                f'column that identifies a person, or write unit = "{ROW}" if every row of {name} is its own '
+                f"person, or public = true if {name} is about nobody"
+            )
+
+
+def _version(value: object) -> str:
+    if isinstance(value, str) or type(value) is int:
+        return str(value)
+    raise CatalogError(f"dataset.version must be a string or a whole number, got {value!r}")
 
 
 def _budget(value: object) -> Budget | None:
@@ -155,8 +182,12 @@ def _budget(value: object) -> Budget | None:
     delta = _number(body.get("delta", 0), "budget.delta")
     if epsilon <= 0:
         raise CatalogError(f"budget.epsilon must be greater than 0, got {body['epsilon']}")
-    if not 0 <= delta < 1:
-        raise CatalogError(f"budget.delta must be at least 0 and below 1, got {body['delta']}")
+    if not 0 <= delta <= DELTA_LIMIT:
+        raise CatalogError(
+            f"budget.delta must be at least 0 and at most {float(DELTA_LIMIT):g}, got {body['delta']}; with "
+            "that probability a person may not be protected at all, so take far less than one over the "
+            'number of people, such as "1e-9"'
+        )
     return Budget(epsilon, delta)
 
 
@@ -170,10 +201,14 @@ def _table(name: str, body: Mapping[str, Any]) -> Table:
         for column, spec in _mapping(body.get("columns", {}), f"{where}.columns").items()
     )
     _different([column.name for column in columns], f"{where}.columns")
-    unit = body.get("unit")
     public, prepared = _flag(body, "public", where), _flag(body, "prepared", where)
-    if unit is not None:
-        _name(_string(unit, f"{where}.unit"), f"{where}.unit")
+    unit = _unit(body.get("unit"), columns, where)
+    for column in columns:
+        if column.unique and not public:
+            raise CatalogError(
+                f"{where}.columns.{column.name}.unique is for public tables; what people hold may repeat, so "
+                "leave it out, or add public = true if the table is about nobody"
+            )
     for key in ("unit", "neighbours", *limits, "prepared"):
         if public and body.get(key):
             raise CatalogError(
@@ -202,6 +237,28 @@ def _table(name: str, body: Mapping[str, Any]) -> Table:
     )
 
 
+def _unit(value: object, columns: Iterable[Column], where: str) -> str | None:
+    """Return the column that identifies a person, or None where every row is its own person."""
+    if value is None:
+        return None
+    unit = _string(value, f"{where}.unit")
+    _name(unit, f"{where}.unit")
+    declared = next((column for column in columns if same(column.name, unit)), None)
+    if unit == ROW:
+        if declared is not None:
+            raise CatalogError(
+                f'{where}.unit = "{ROW}" means that every row is its own person, but there is a column of '
+                "that name; rename the column"
+            )
+        return None
+    if declared is not None and isinstance(declared.kind, Real):
+        raise CatalogError(
+            f"{where}.columns.{declared.name}: the unit identifies people and cannot be a decimal, because "
+            "two people may round to one number; declare it integer or text, or leave it out of the columns"
+        )
+    return unit if declared is None else declared.name
+
+
 def _column(name: str, spec: object, where: str) -> Column:
     _name(name, where)
     body = {"type": spec} if isinstance(spec, str) else _mapping(spec, where)
@@ -217,7 +274,7 @@ def _column(name: str, spec: object, where: str) -> Column:
     return Column(
         name,
         _kind(word, body, where),
-        body.get("nullable", True) is not False,
+        _flag(body, "nullable", where, usual=True),
         _flag(body, "unique", where),
         auto,
     )
@@ -306,8 +363,8 @@ def _limit(body: Mapping[str, Any], key: str, where: str) -> int | None:
     return value
 
 
-def _flag(body: Mapping[str, Any], key: str, where: str) -> bool:
-    value = body.get(key, False)
+def _flag(body: Mapping[str, Any], key: str, where: str, *, usual: bool = False) -> bool:
+    value = body.get(key, usual)
     if not isinstance(value, bool):
         raise CatalogError(f"{where}.{key} must be true or false, got {value!r}")
     return value
