@@ -215,7 +215,7 @@ SELECT COUNT(*) FROM visits WHERE person = 5 ->
 SELECT COUNT(*) FROM visits WHERE person > person -> 
 SELECT COUNT(CAST(age AS BLOB)) FROM visits -> type
 SELECT COUNT(CAST(age AS INTEGER[])) FROM visits -> 
-SELECT COUNT(CAST(age AS DECIMAL(3, 1))) FROM visits WHERE SUM(age) > 1 -> aggregate
+SELECT COUNT(CAST(age AS DOUBLE)) FROM visits WHERE SUM(age) > 1 -> aggregate
 SELECT QUANTILE(age, 1.5) FROM visits -> level
 SELECT QUANTILE(age, cost) FROM visits -> level
 SELECT QUANTILE(age, [0.1, 0.9]) FROM visits -> 
@@ -278,3 +278,35 @@ SELECT MEDIAN(age) WITHIN GROUP (ORDER BY age) FROM visits ->
 SELECT LOWER(MODE(ward)) FROM visits -> released
 SELECT COUNT(*) FROM visits PIVOT (COUNT(*) FOR ward IN ('A')) -> 
 SELECT COUNT(*) FROM visits WINDOW w AS (ORDER BY age) -> 
+
+-- names that differ only by case are one name
+SELECT COUNT(*) FROM (SELECT X, COUNT(*) AS n FROM (SELECT age AS x, person AS X FROM visits) t GROUP BY X) s -> one
+SELECT COUNT(*) FROM (SELECT DISTINCT x FROM (SELECT person AS x, age AS X FROM visits) t) s -> one
+SELECT SUM(n) FROM (SELECT person, COUNT(*) AS n, MAX(age) AS N FROM visits GROUP BY person) t -> one
+SELECT COUNT(*) FROM (SELECT person AS "é", age AS "É" FROM visits) t -> one
+SELECT COUNT(*) FROM (SELECT visits.person, people.person FROM visits JOIN people ON visits.person = people.person) t -> one
+SELECT COUNT(*) FROM (SELECT person, age AS Person FROM visits) t -> one
+WITH a AS (SELECT * FROM visits), A AS (SELECT * FROM visits) SELECT COUNT(*) FROM a -> twice
+WITH Visits AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT n FROM visits -> shadows
+SELECT COUNT(*) FROM visits AS a JOIN people AS A ON a.person = A.person -> twice
+
+-- a clause that would have no effect
+SELECT n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) t HAVING n > 5 -> GROUP BY
+SELECT * FROM (SELECT COUNT(*) AS n FROM visits) t HAVING n > 5 -> GROUP BY
+WITH t AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT n FROM t WHERE n > 1 HAVING n > 5 -> GROUP BY
+SELECT n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) t HAVING COUNT(*) > 1 -> person
+SELECT n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) t ORDER BY COUNT(*) -> person
+SELECT n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) t GROUP BY GROUPING SETS ((), ()) -> 
+SELECT q.n FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) t -> no such column
+SELECT COUNT(CAST(cost AS DECIMAL(3, 1))) FROM visits -> digits
+
+-- what an engine would refuse at some cells only
+SELECT COUNT(*) FROM (SELECT * FROM visits) v JOIN wards w ON w.floor -> condition
+SELECT COUNT(*) FROM visits WHERE city ILIKE 'xa' ESCAPE 'a' -> ESCAPE
+SELECT COUNT(*) FROM visits WHERE city LIKE 'x!y' ESCAPE '!' -> ESCAPE
+SELECT COUNT(*) FROM visits WHERE city LIKE 'x' ESCAPE '' -> ESCAPE
+SELECT COUNT(*) FROM visits WHERE city LIKE 'x' ESCAPE 'ab' -> ESCAPE
+SELECT COUNT(*) FROM visits WHERE huge % 0 = 1 -> at least 1
+SELECT COUNT(*) FROM visits WHERE huge % -1 = 1 -> at least 1
+SELECT COUNT(*) FROM visits WHERE huge % age = 1 -> at least 1
+SELECT SUM(POWER(city, 1)) FROM visits -> number

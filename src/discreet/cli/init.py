@@ -64,7 +64,7 @@ def _table(source: str, found: "Survey") -> str:
         lines.append("groups_per_unit = 4    # ... and in counts of people, in at most this many groups")
     else:
         lines.append(
-            '# unit = "..."         # the column that identifies a person; without one, each row is a person'
+            '# unit = "..."         # the column that identifies a person; "row": each row is a person'
         )
     lines += ['# neighbours = "replace"   # if the number of people is public', ""]
     if found.guessed:

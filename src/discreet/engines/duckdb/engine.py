@@ -366,8 +366,17 @@ def _view(
     )
 
 
+_PRINTED = (
+    "CASE WHEN NOT isfinite({0}) THEN NULL WHEN {0} = trunc({0}) AND TRY_CAST({0} AS BIGINT) IS NOT NULL "
+    "THEN CAST(TRY_CAST({0} AS BIGINT) AS VARCHAR) ELSE CAST({0} AS VARCHAR) END"
+)
+"""A floating-point number as text: 7.0 is 7 as in a column of integers, and what is no number is missing."""
+
+
 def _typed(column: str, physical: str, kind: str) -> str:
     fits, template = _TYPES[kind]
+    if kind in ("identifier", "text") and physical in ("DOUBLE", "FLOAT"):
+        return _PRINTED.format(column)
     if physical == fits or (kind == "identifier" and physical in ("VARCHAR", "DATE", "UUID", "BOOLEAN")):
         return column
     if kind == "identifier" and _WHOLE.fullmatch(physical):

@@ -385,7 +385,14 @@ def _cast(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "to")
     if not isinstance(parts["to"], exp.DataType):
         refuse(parts["to"])
-    target = fields(parts["to"], "this", "expressions")["this"]
+    named = fields(parts["to"], "this", "expressions")
+    if named.get("expressions"):
+        raise QueryError(
+            "CAST",
+            "lengths and digits of a type are not supported",
+            "use ROUND(x, 2), or LEFT(x, 3) for text",
+        )
+    target = named["this"]
     function = _TYPES.get(getattr(target, "value", str(target)))
     if function is None:
         raise QueryError(
