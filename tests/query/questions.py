@@ -57,6 +57,31 @@ def clinic(
     return declare({"tables": {"visits": visits, "people": people, "wards": wards}})
 
 
+PUBLIC_JOINS = (
+    "visits.ward = w.ward",
+    "visits.ward = w.ward",
+    "w.ward = COALESCE(visits.ward, 'A')",
+    "w.ward = 'B'",
+    "w.ward = w.ward || ''",
+    "w.ward = COALESCE(w.ward, visits.ward)",
+    "w.ward = w.head OR w.floor > 0",
+    "w.floor >= 1",
+)
+"""Conditions under which a row meets at most one public row, and others under which it meets many."""
+
+PERSON_KEYS = (
+    "ward",
+    "ward",
+    "LOWER(ward)",
+    "TRIM(CAST(ward AS TEXT))",
+    "DATE_TRUNC('month', day)",
+    "EXTRACT(year FROM CAST(city AS DATE))",
+    "(age > 40)",
+    "CLAMP(score, 0, 2)",
+)
+"""What a person's rows are grouped by besides the person: few values by construction, or as declared only."""
+
+
 class Questions:
     """Draws allowed questions; `version` adds the dataset's number to the group keys."""
 
@@ -220,7 +245,7 @@ class Questions:
             return self._per_person(where)
         source, prefix = "visits", ""
         if shape < 0.3:
-            source, prefix = "visits JOIN wards AS w ON visits.ward = w.ward", "visits."
+            source, prefix = f"visits JOIN wards AS w ON {self.random.choice(PUBLIC_JOINS)}", "visits."
             keys = [*keys, "w.floor"][:2]
         elif self.unit and shape < 0.45:
             source, prefix = "visits JOIN people AS p ON visits.person = p.person", "visits."
@@ -235,16 +260,27 @@ class Questions:
         inner = self.pick(
             "COUNT(*)", "SUM(cost)", "MAX(age)", "AVG(temp)", "COUNT(DISTINCT ward)", "MIN(score)"
         )
-        extra = self.pick("", ", ward")
+        extra = self.random.choice((*[""] * 4, *PERSON_KEYS))
         clause = f" WHERE {where}" if where else ""
         having = self.pick("", " HAVING COUNT(*) > 1")
-        grouped = f"GROUP BY person, version{extra}{having}"
-        source = f"(SELECT person, version, {inner} AS x{extra} FROM visits{clause} {grouped}) AS t"
-        values = self.pick(
-            "AVG(CLAMP(x, 0, 30))", "COUNT(*)", "MEDIAN(CLAMP(x, 0, 30))", "SUM(CLAMP(x, -2, 3))", "COUNT(x)"
+        grouped = f"GROUP BY person, version{extra and f', {extra}'}{having}"
+        x, k, t = (
+            self.pick(*names) for names in (("x", "X", '"c0"', '"u"'), ("k", '"k0"'), ("t", '"t0"', "r"))
         )
-        keys = ("ward",) if extra and self.random.random() < 0.5 else ()
-        return Question(source, keys, (values,), self.pick("x > 1", "x IS NOT NULL", "") or None, "")
+        items = f"person, version, {inner} AS {x}{extra and f', {extra} AS {k}'}"
+        source = f"(SELECT {items} FROM visits{clause} {grouped}) AS {t}"
+        if self.random.random() < 0.3:
+            on = self.random.choice(PUBLIC_JOINS).replace("visits.ward", f"CAST({x} AS TEXT)")
+            source += f" JOIN wards AS w ON {on.replace('visits.', f'{t}.')}"
+        values = self.pick(
+            f"AVG(CLAMP({x}, 0, 30))",
+            "COUNT(*)",
+            f"MEDIAN(CLAMP({x}, 0, 30))",
+            f"SUM(CLAMP({x}, -2, 3))",
+            f"COUNT({x})",
+        )
+        keys = (k,) if extra and self.random.random() < 0.5 else ()
+        return Question(source, keys, (values,), self.pick(f"{x} > 1", f"{x} IS NOT NULL", "") or None, "")
 
 
 class Question:

@@ -216,3 +216,10 @@ def test_a_clause_on_a_released_table_is_not_dropped(rest: str, block: str) -> N
 def test_a_wrong_qualifier_is_not_overlooked() -> None:
     with pytest.raises(QueryError, match="no such column"):
         check(read("SELECT q.n FROM (SELECT COUNT(*) AS n FROM visits) AS t"), CATALOG)
+
+
+def test_a_name_in_having_means_what_it_meant_where_it_was_written() -> None:
+    inner = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward HAVING n > 5"
+    renamed = check(read(f"SELECT n + 100 AS n FROM ({inner}) AS t"), CATALOG)
+    plain = check(read("SELECT COUNT(*) AS n FROM visits GROUP BY ward HAVING COUNT(*) > 5"), CATALOG)
+    assert renamed.having == plain.having

@@ -1,0 +1,149 @@
+"""Faults in how questions are understood: each makes a claim, a clause or a name mean less than it says."""
+
+from tests.mutants.fault import Fault
+
+BOUNDS = ("tests/attacks/test_structural_bounds.py",)
+HELD = ("tests/query/test_held.py",)
+NAMES = ("tests/query/test_names.py",)
+CLAUSES = ("tests/query/test_clauses.py",)
+CELLS = (
+    "tests/query/test_error_freeness.py::test_patterns_mean_the_same_at_every_cell_whatever_the_escape_character",
+)
+FAR = ("tests/query/test_error_freeness.py::test_a_date_read_from_text_cannot_leave_the_range_of_integers",)
+MANIFEST = ("tests/query/test_catalog.py",)
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "query/lineage.py",
+        "if _bare(key) in public.unique and all(column.relation in own for column in columns):",
+        "if _bare(key) in public.unique:",
+        BOUNDS,
+        "a public key equated with public columns bounds a join",
+    ),
+    Fault(
+        "query/lineage.py",
+        "    bound = None if matched is None else person.bound\n",
+        "    bound = person.bound\n",
+        BOUNDS,
+        "a join that fans out keeps its bound",
+    ),
+    Fault(
+        "query/lineage.py",
+        "once = Inner(Query(tuple(items), table, None, (key,)), own)",
+        "once = Inner(Query(tuple(items), table, None, tuple(stored)), own)",
+        BOUNDS,
+        "a public key is believed to be unique",
+    ),
+    Fault(
+        "query/kind.py",
+        "    kind: Kind\n    held: bool = False\n",
+        "    kind: Kind\n    held: bool = True\n",
+        HELD,
+        "what is declared is taken for a fact by default",
+    ),
+    Fault(
+        "query/function.py",
+        "return Typed(Call(name, (_text(name, arguments[0]),)), Text(after), arguments[0].held)",
+        "return Typed(Call(name, (_text(name, arguments[0]),)), Text(after), held=True)",
+        HELD,
+        "LOWER, UPPER and TRIM make facts of declared values",
+    ),
+    Fault(
+        "query/function.py",
+        'return Typed(Call("to_text", (argument.scalar,)), kind, argument.held)',
+        'return Typed(Call("to_text", (argument.scalar,)), kind, held=True)',
+        HELD,
+        "CAST AS TEXT makes facts of declared values",
+    ),
+    Fault(
+        "query/function.py",
+        "    held = all(part.held for part in settled)\n",
+        "    held = any(part.held for part in settled)\n",
+        HELD,
+        "one constant branch makes facts of the others",
+    ),
+    Fault(
+        "query/function.py",
+        'return Typed(Call("part", (Literal(unit), moment.scalar)), Whole(low, high))',
+        'return Typed(Call("part", (Literal(unit), moment.scalar)), Whole(low, high), held=True)',
+        HELD,
+        "the year of any text is taken to lie in the calendar",
+    ),
+    Fault(
+        "query/function.py",
+        "parts[0].scalar, parts[1].scalar)), Whole(-reach, reach))",
+        "parts[0].scalar, parts[1].scalar)), Whole(-reach, reach), held=True)",
+        FAR,
+        "differences of dates are taken to lie in the calendar",
+    ),
+    Fault(
+        "query/function.py",
+        "            constants = _escaped(pattern, escape)\n",
+        "            _escaped(pattern, escape)\n",
+        CELLS,
+        "an engine folds the case of an escape character",
+    ),
+    Fault(
+        "query/function.py",
+        "    if divisor is None or divisor < 1 or not",
+        "    if not divisor or not",
+        ("tests/query/test_error_freeness.py::test_no_remainder_can_fail_at_a_cell",),
+        "a remainder by -1 fails at one cell",
+    ),
+    Fault(
+        "query/wellformed.py",
+        "        if folded(item.name) in taken:\n",
+        "        if item.name in taken:\n",
+        NAMES,
+        "two columns of a subquery have one name",
+    ),
+    Fault(
+        "query/lineage.py",
+        'items = [(f"c{n}", typed.scalar) for n, (_, typed) in enumerate(outputs)]',
+        "items = [(name, typed.scalar) for name, typed in outputs]",
+        NAMES,
+        "names of an analyst reach a statement",
+    ),
+    Fault(
+        "query/check.py",
+        '    if block.having is not None:\n        raise QueryError("HAVING", "needs GROUP BY"',
+        '    if block.having is not None and False:\n        raise QueryError("HAVING", "needs GROUP BY"',
+        CLAUSES,
+        "HAVING on a released table is dropped",
+    ),
+    Fault(
+        "query/check.py",
+        "for part in (_unaliased(inner),",
+        "for part in (inner.having,",
+        ("tests/query/test_clauses.py::test_a_name_in_having_means_what_it_meant_where_it_was_written",),
+        "HAVING of a subquery reads the names above it",
+    ),
+    Fault(
+        "query/rewrite.py",
+        'f"{output.name!r} = {output.formula!r}"',
+        'f"{output.name} = {output.formula!r}"',
+        NAMES,
+        "a name can pass for another column in the identity of a question",
+    ),
+    Fault(
+        "query/aggregate.py",
+        "monotone = self.bounding.scope.adjacency is Adjacency.ADD_REMOVE",
+        "monotone = True",
+        ("tests/query/test_selection_loss.py",),
+        "MODE under replace is charged as if scores only grew",
+    ),
+    Fault(
+        "query/catalog.py",
+        "    _everybody(bodies)\n",
+        "",
+        MANIFEST,
+        "a table may forget whom it protects",
+    ),
+    Fault(
+        "query/catalog.py",
+        "        if column.unique and not public:\n",
+        "        if column.unique and False:\n",
+        MANIFEST,
+        "people's columns pass for unique",
+    ),
+)
