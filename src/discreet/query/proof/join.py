@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ProofError
 from discreet.query.plan import Call, Column, Scalar, conjuncts
+from discreet.query.proof.demand import TRUTHS
 from discreet.query.proof.derivation import Step
-from discreet.query.proof.function import TRUTHS, evaluate
+from discreet.query.proof.function import evaluate
 from discreet.query.proof.relation import (
     EVERY,
     Name,
@@ -53,7 +54,8 @@ def joined(left: Relation, right: Relation, on: Scalar, right_source: Source, *,
             return _on_person(left, right, pairs, on, equal, outer=outer)
         case Owner(), None:
             found = _with_public(left, right, pairs, equal)
-            return replace(found, covers=_listed(found, left, right_source, equal, outer=outer))
+            plain = len(equal) == len(conjuncts(on)) and not outer
+            return replace(found, covers=_listed(found, left, right_source, equal) if plain else None)
         case _ if outer:
             raise ProofError("an outer join", "keeps public rows on the left, which belong to nobody")
         case _:
@@ -110,11 +112,9 @@ def _with_public(person: Relation, public: Relation, pairs: Relation, equal: Seq
     )
 
 
-def _listed(
-    found: Relation, person: Relation, source: Source, equal: Sequence[Pair], *, outer: bool
-) -> Restriction | None:
+def _listed(found: Relation, person: Relation, source: Source, equal: Sequence[Pair]) -> Restriction | None:
     """Which rows of the embedded part meet a row of constants: those whose columns are listed."""
-    if not isinstance(source, Listed) or person.covers != EVERY or outer or len(found.embeds) != 1:
+    if not isinstance(source, Listed) or person.covers != EVERY or len(found.embeds) != 1:
         return None
     ((alias, _),) = found.embeds.items()
     names: dict[str, str] = {}
@@ -122,7 +122,8 @@ def _listed(
         for key, value in ((one, two), (two, one)):
             match key, value:
                 case Column(owner, name), Column(of, column) if owner == source.alias and of == alias:
-                    names[name] = column
+                    if _typed_alike(found.value(key), found.value(value)):
+                        names[name] = column
     places = [place for place, name in enumerate(source.names) if name in names]
     if len(places) != len(equal):
         return None
@@ -188,18 +189,16 @@ def _still_covered(left: Relation, right: Relation) -> Restriction | None:
 
 def _has_crowd(left: Relation, right: Relation) -> bool:
     """Whether everyone with a cell in the left crowd has a row on the right."""
-    crowd = left.crowd
-    return crowd is not None and right.everyone == (crowd.part, crowd.where)
+    return left.crowd is not None and right.everyone == (left.crowd[1].part, left.crowd[1].where)
 
 
 def _met(
     left: Relation, right: Relation, on: Scalar, people: Sequence[Pair], equal: Sequence[Pair]
 ) -> dict[str, "Crowd"]:
     """Whether a left row meets its cell of the right crowd: the join asks for person and keys, no more."""
-    crowd = right.crowd
-    if crowd is None or not people or len(equal) != len(conjuncts(on)):
+    if right.crowd is None or not people or len(equal) != len(conjuncts(on)):
         return {}
-    (alias,) = {alias for alias, _ in right.columns}
+    alias, crowd = right.crowd
     owner = next((own for own, part in left.embeds.items() if part == crowd.part), None)
     wanted = {frozenset((Column(owner, key), Column(alias, key))) for key in crowd.keys}
     found = {frozenset(pair) for pair in equal if pair not in people}

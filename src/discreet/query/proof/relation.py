@@ -15,22 +15,25 @@ removes p adds or removes exactly R_p, and whoever replaces p replaces it.  Of R
               extended by further columns,
     covers    of that part, which rows are all there,
     everyone  a part and a condition such that every person with such a row has a row here,
-    crowd     that every cell of a crowd has a row here, under the names of its keys,
+    crowd     an alias under which every cell of a crowd has a row here, with its keys under their names,
     met       aliases whose row is there whenever a row's cell is in the crowd,
     facts     what the rules of weights know about columns (`discreet.query.proof.weight`).
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from math import prod
 from typing import TYPE_CHECKING
 
 from discreet.errors import ProofError
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.plan import Among, Call, Column, Literal, Scalar, conjuncts, walk
+from discreet.query.plan import Value as Constant
 from discreet.query.proof.declared import Table
+from discreet.query.proof.demand import TRUTHS
 from discreet.query.proof.derivation import Step
-from discreet.query.proof.function import TRUTHS, evaluate
+from discreet.query.proof.function import evaluate
 from discreet.query.proof.value import Domain, Kind, Value, above, below, constant, restrict, stored
 from discreet.query.statement import Listed
 
@@ -77,7 +80,7 @@ class Relation:
     embeds: Mapping[str, str] = field(default_factory=dict)
     covers: Restriction | None = None
     everyone: tuple[str, Restriction] | None = None
-    crowd: "Crowd | None" = None
+    crowd: "tuple[str, Crowd] | None" = None
     met: Mapping[str, "Crowd"] = field(default_factory=dict)
     refined: Mapping[Scalar, Value] = field(default_factory=dict)
     """What a filter left of expressions."""
@@ -86,7 +89,7 @@ class Relation:
         """Return what is known of a column."""
         if not isinstance(scalar, Column):
             return None
-        found = self.columns.get((scalar.relation or "", scalar.name))
+        found = None if scalar.relation is None else self.columns.get((scalar.relation, scalar.name))
         if found is None:
             raise ProofError(f"the column {scalar.relation}.{scalar.name}", "does not exist there")
         return found
@@ -142,8 +145,10 @@ def read_list(listed: Listed) -> Relation:
     columns = {}
     for place, name in enumerate(listed.names):
         held = [constant(row[place]) for row in listed.rows]
-        if len({value.kind for value in held}) != 1:
-            raise ProofError("a list of constants", "mixes types, which an engine would have to cast")
+        kinds = {value.kind for value in held}
+        if len(kinds) != 1 or Kind.REAL in kinds:
+            # Different fractions may be one double.
+            raise ProofError("a list of constants", "mixes types, or holds doubles")
         ones = [value.ones for value in held]
         columns[listed.alias, name] = replace(
             held[0],
@@ -180,7 +185,7 @@ def rename(relation: Relation, alias: str, part: str | None) -> Relation:
         {} if part is None else {alias: part},
         None if part is None else EVERY,
         relation.everyone,
-        relation.crowd,
+        None if relation.crowd is None else (alias, relation.crowd[1]),
     )
 
 
@@ -239,17 +244,23 @@ def _left(
             return about, restrict(known(about))
         case Among(about, values):
             held = frozenset(value.value for value in values if value.value is not None)
-            return about, restrict(known(about), held)
+            return about, restrict(known(about), held if _exact(known(about), held) else None)
         case Call("ge", (about, Literal(int(low)))) if known(about).kind is Kind.WHOLE:
             return about, above(known(about), low)
         case Call("le", (about, Literal(int(high)))) if known(about).kind is Kind.WHOLE:
             return about, below(known(about), high)
         case Call("eq", (about, Literal(value))) if value is not None:
-            return about, restrict(known(about), frozenset((value,)))
+            one = frozenset((value,))
+            return about, restrict(known(about), one if _exact(known(about), one) else None)
         case Call("lt" | "le" | "gt" | "ge" | "ne", (about, Literal(value))) if value is not None:
             return about, restrict(known(about))
         case _:
             return None, Value(Kind.NULL)
+
+
+def _exact(value: Value, constants: frozenset[Constant]) -> bool:
+    """Whether equality with constants tells all values apart: no cast to doubles makes two of them equal."""
+    return value.kind is not Kind.REAL and all(constant(one).kind is value.kind for one in constants)
 
 
 def bounded(relation: Relation) -> Relation:
@@ -283,13 +294,21 @@ def restricted(held: Restriction, parts: Sequence[Scalar], alias: str) -> Restri
         if any(owner != alias for owner, _ in used(part)):
             return None
         match part:
-            case Among(Column(_, name) | Call("grouped", (Column(_, name),)), values):
+            case Among(Column(_, name) | Call("grouped", (Column(_, name),)), values) if _telling(values):
                 allowed = frozenset(value.value for value in values if value.value is not None)
                 before = sets.get(name)
                 sets[name] = allowed if before is None else frozenset(v for v in allowed if v in before)
             case _:
                 others.add(unnamed(part))
     return Restriction(sets, held.tuples, frozenset(others))
+
+
+def _telling(values: Sequence[Literal]) -> bool:
+    """Whether constants stay different when an engine compares them as doubles."""
+    return not any(
+        isinstance(value.value, Fraction) or (isinstance(value.value, int) and abs(value.value) > 2**53)
+        for value in values
+    )
 
 
 def unnamed(scalar: Scalar) -> Scalar:

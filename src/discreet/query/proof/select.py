@@ -5,10 +5,11 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from discreet.errors import ProofError
-from discreet.query.plan import Call, Column, Scalar, walk
+from discreet.query.plan import Call, Column, Literal, Scalar, walk
 from discreet.query.proof.declared import Declarations
+from discreet.query.proof.demand import TRUTHS
 from discreet.query.proof.derivation import Step
-from discreet.query.proof.function import COUNTED, TRUTHS, aggregate, evaluate
+from discreet.query.proof.function import COUNTED, aggregate, evaluate
 from discreet.query.proof.join import joined
 from discreet.query.proof.relation import (
     Name,
@@ -22,7 +23,7 @@ from discreet.query.proof.relation import (
     read_table,
     rename,
 )
-from discreet.query.proof.value import MOST_ROWS, Kind, Value, whole
+from discreet.query.proof.value import MOST_ROWS, Value, whole
 from discreet.query.proof.weight import Excess, Fact, Parts, counting, crowd_of, grouped_fact, projected_fact
 from discreet.query.statement import Inner, Joined, Listed, Named, Query, Source, Stored
 
@@ -121,7 +122,7 @@ def _projected(query: Query, source: Relation, scope: Scope) -> Relation:
         if fact is not None:
             facts["", name] = fact
     crowd = source.crowd
-    if crowd is not None and not all((n, n) in {(a[1], b) for a, b in names.items()} for n in crowd.keys):
+    if crowd is not None and not all(names.get((crowd[0], key)) == key for key in crowd[1].keys):
         crowd = None
     return Relation(
         columns,
@@ -131,7 +132,7 @@ def _projected(query: Query, source: Relation, scope: Scope) -> Relation:
         _kept(source.unique, names),
         facts,
         everyone=source.everyone,
-        crowd=crowd,
+        crowd=None if crowd is None else ("", crowd[1]),
     )
 
 
@@ -191,6 +192,8 @@ def _grouped(query: Query, source: Relation, scope: Scope) -> Relation:
     mix people are refused.
     """
     kept = filtered(source, query.where)
+    if any(isinstance(key, Literal) for key in query.group):
+        raise ProofError("a group key", "is a constant, which an engine may read as the number of a column")
     keys = {key: kept.value(key) for key in query.group}
     grouped = bool(query.group)
 
@@ -259,7 +262,7 @@ def _with_facts(
     counts: dict[Name, Fact] = {
         ("", name): crowd for name, scalar in query.items if scalar == Call("count_rows", ())
     }
-    return replace(found, facts=counts, crowd=crowd)
+    return replace(found, facts=counts, crowd=("", crowd))
 
 
 def _is_person(column: Column, owner: Owner) -> bool:
@@ -272,8 +275,3 @@ def prepared(relation: Relation) -> Relation:
     if owner is None or not owner.people or not owner.known:
         raise ProofError("a prepared table", "must keep the person of every row")
     return bounded(relation)
-
-
-def is_whole(value: Value) -> bool:
-    """Whether a value is an integer of the engine."""
-    return value.kind is Kind.WHOLE

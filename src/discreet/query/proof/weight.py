@@ -133,7 +133,7 @@ def grouped_fact(scalar: Scalar, relation: Relation, value: Value) -> Fact | Non
     satisfying F, then n_p w <= n floor(A / n) <= A.
     Spread.  If every bit is a function of the key columns and has one bit set, then the bits of the
     union are at most as many as there are different keys.
-    Excess.  The sum over the crowd of n_pk - c, where the crowd is grouped by the person alone.
+    Excess.  At most the sum over the crowd of n_pk - c, where each cell of the crowd has one row at most.
     """
     counted = counting(relation)
     match bare(scalar):
@@ -145,9 +145,9 @@ def grouped_fact(scalar: Scalar, relation: Relation, value: Value) -> Fact | Non
         case Call("bits_set", (Call("bits_or", (bit,)),)) if counted is not None:
             keys = _keys_of_bit(bit, relation)
             return None if keys is None else Spread(counted.part, counted.where, keys)
-        case Call("sum", (Call("subtract", (number, Literal(int(allowed)))),)):
-            crowd = fact_of(number, relation)
-            return Excess(crowd) if isinstance(crowd, Crowd) and crowd.allowed == allowed else None
+        case Call("sum", (Call("subtract", (Column(alias, _) as number, Literal(int(allowed)))),)):
+            crowd, once = fact_of(number, relation), alias in relation.embeds
+            return Excess(crowd) if isinstance(crowd, Crowd) and crowd.allowed == allowed and once else None
         case _:
             return None
 
@@ -224,21 +224,41 @@ def projected_fact(
     Bits.  If w = min(W, floor(A / b)) with b the number of bits set in a mask, then w b <= A.
     """
     match bare(scalar):
-        case Column() as column:
-            return fact_of(column, relation)
+        case Column(alias, _) as column:
+            return _carried(fact_of(column, relation), alias or "", relation, names)
         case Call("greatest", (Literal(int(total)), Call("subtract", (number, Call("coalesce", over))))):
             return _divisor(total, fact_of(number, relation), over, relation, parts)
         case Call("quotient", (Literal(int(dealt)), divisor)) if dealt >= 0:
             found = projected_fact(divisor, relation, value, names, parts)
             return Light(found, dealt) if isinstance(found, Divisor) else None
-        case Call("quotient", (Call("quotient", (Literal(int(dealt)), divisor)), number)) if dealt >= 0:
+        case Call(
+            "quotient", (Call("quotient", (Literal(int(dealt)), divisor)), Column(alias, _) as number)
+        ) if dealt >= 0:
             found, crowd = fact_of(divisor, relation), fact_of(number, relation)
-            known = isinstance(found, Divisor) and found.crowd == crowd
-            return Heavy(found, dealt) if known and isinstance(found, Divisor) else None
+            if not isinstance(found, Divisor) or not isinstance(crowd, Crowd):
+                return None
+            # The count must be that of the very cell whose keys stand in the row.
+            known = found.crowd == crowd and relation.crowd == (alias, crowd)
+            return Heavy(found, dealt) if known else None
         case Call("least", arguments) if value.low >= 0:
             return _bit_share(arguments, names)
         case _:
             return None
+
+
+def _carried(fact: Fact | None, alias: str, relation: Relation, names: Mapping[Name, str]) -> Fact | None:
+    """Return what is still known of a column that is only passed on.
+
+    A share of bits speaks of another column, which must be passed on too; rows of a crowd must stay single.
+    """
+    match fact:
+        case BitShare(mask, most):
+            kept = names.get((alias, mask))
+            return None if kept is None else BitShare(kept, most)
+        case Crowd():
+            return fact if alias in relation.embeds else None
+        case _:
+            return fact
 
 
 def _divisor(

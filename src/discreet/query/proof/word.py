@@ -1,0 +1,158 @@
+"""Functions of texts, dates and truth values: their types, and that no cell makes them raise."""
+
+from collections.abc import Sequence
+from math import ceil, floor
+
+from discreet.query.plan import Literal, Scalar
+from discreet.query.proof.demand import TEXTS, TIMES, TRUTHS, Rule, agreed, compared, need, refuse
+from discreet.query.proof.value import ANY_YEAR, REAL, TEXT, TRUTH, Kind, Value, day, real, whole
+
+PARTS = {
+    "quarter": (1, 4),
+    "month": (1, 12),
+    "week": (1, 53),
+    "day": (1, 31),
+    "dayofweek": (0, 6),
+    "dayofyear": (1, 366),
+    "hour": (0, 23),
+    "minute": (0, 59),
+    "second": (0, 59),
+}
+PER_YEAR = {"year": 1, "quarter": 4, "month": 12, "week": 54, "day": 366}
+
+
+def same(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """NULLIF: the first argument, or NULL."""
+    compared(name, values)
+    if len({value.kind for value in values} - {Kind.NULL}) > 1:
+        raise refuse(name, "mixes types that an engine would have to cast")
+    return agreed(name, [values[0]])
+
+
+def truth(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """A comparison."""
+    compared(name, values)
+    return TRUTH
+
+
+def logic(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """A connective."""
+    need(name, values, TRUTHS)
+    return TRUTH
+
+
+def is_null(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """Whether there is a value."""
+    return TRUTH
+
+
+def text(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """A text made of texts."""
+    need(name, values, TEXTS)
+    return TEXT
+
+
+def length(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """The length of a text."""
+    need(name, values, TEXTS)
+    return whole(0, 2**40)
+
+
+def cut(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """A piece of a text at constant places."""
+    need(name, values[:1], TEXTS)
+    for scalar, value in zip(scalars[1:], values[1:], strict=True):
+        if not (isinstance(scalar, Literal) and value.kind is Kind.WHOLE and 0 <= value.low <= 2**20):
+            raise refuse(name, "needs constant positions that are not negative")
+    return TEXT
+
+
+def pattern(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """Whether a text matches a constant pattern."""
+    need(name, values, TEXTS)
+    match tuple(scalars[1:]):
+        case (Literal(str()),):
+            return TRUTH
+        case (Literal(str(pattern)), Literal(str(escape))) if _escaped(pattern, escape, name):
+            return TRUTH
+    raise refuse(name, "needs a constant pattern that cannot raise")
+
+
+def _escaped(pattern: str, escape: str, name: str) -> bool:
+    """Whether every escape is followed by what it may escape, whatever the case of the pattern."""
+    if len(escape) != 1 or (name != "like" and (not escape.isascii() or escape.isalpha())):
+        return False
+    place = pattern.find(escape)
+    while place >= 0:
+        if pattern[place + 1 : place + 2] not in ("%", "_", escape):
+            return False
+        place = pattern.find(escape, place + 2)
+    return True
+
+
+def part(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """A part of a date; the year lies where the argument's does."""
+    unit = _unit(name, scalars[0], (*PARTS, "year"))
+    need(name, values[1:], TIMES)
+    return whole(*(PARTS.get(unit) or (values[1].low, values[1].high)))
+
+
+def trunc(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """The beginning of a unit of time; a week may begin in the year before."""
+    _unit(name, scalars[0], tuple(PER_YEAR))
+    need(name, values[1:], TIMES)
+    return day(values[1].low - 1, values[1].high)
+
+
+def difference(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """The number of boundaries of a unit of time between two dates."""
+    unit = _unit(name, scalars[0], tuple(PER_YEAR))
+    need(name, values[1:], TIMES)
+    compared(name, values[1:])
+    years = max(v.high for v in values[1:]) - min(v.low for v in values[1:]) + 1
+    return whole(-years * PER_YEAR[unit], years * PER_YEAR[unit])
+
+
+def shift(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """A date moved by a constant amount."""
+    _unit(name, scalars[0], tuple(PER_YEAR))
+    need(name, values[1:2], TIMES)
+    if not (isinstance(scalars[2], Literal) and values[2].kind is Kind.WHOLE and abs(values[2].low) <= 4000):
+        raise refuse(name, "needs a small constant amount")
+    return day(values[1].low - 4001, values[1].high + 4001)
+
+
+def _unit(name: str, scalar: Scalar, known: Sequence[str]) -> str:
+    match scalar:
+        case Literal(str(unit)) if unit in known:
+            return unit
+    raise refuse(name, "needs a unit of time")
+
+
+def convert(kind: Kind, taken: frozenset[Kind]) -> Rule:
+    """A TRY_CAST."""
+
+    def rule(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+        need(name, values, taken | {Kind.NULL})
+        (value,) = values
+        match kind, value.kind:
+            case Kind.WHOLE, Kind.WHOLE:
+                return whole(max(value.low, -(2**63)), min(value.high, 2**63 - 1))
+            case Kind.WHOLE, Kind.TRUTH:
+                return whole(0, 1)
+            case Kind.WHOLE, Kind.REAL if value.bounded:
+                return whole(max(floor(value.low), -(2**63)), min(ceil(value.high), 2**63 - 1))
+            case Kind.WHOLE, _:
+                return whole(-(2**63), 2**63 - 1)
+            case Kind.REAL, (Kind.WHOLE | Kind.REAL):
+                return real(value.low, value.high, finite=value.finite) if value.bounded else REAL
+            case Kind.REAL, _:
+                return REAL
+            case ((Kind.DAY | Kind.MOMENT), (Kind.DAY | Kind.MOMENT)):
+                return day(value.low, value.high, kind=kind)
+            case ((Kind.DAY | Kind.MOMENT), _):
+                return day(*ANY_YEAR, kind=kind)
+            case _:
+                return Value(kind)
+
+    return rule

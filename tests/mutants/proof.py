@@ -1,0 +1,353 @@
+"""The checker of statements with each of its rules weakened once."""
+
+from tests.mutants.fault import Fault
+
+HOSTILE = ("tests/query/proof/test_hostile.py",)
+REACH = ("tests/query/proof/test_reach.py",)
+PREPARED = ("tests/query/proof/test_preparation.py",)
+
+
+def weaker(module: str, old: str, new: str, why: str, tests: tuple[str, ...] = HOSTILE) -> Fault:
+    return Fault(f"query/proof/{module}.py", old, new, tests, why)
+
+
+FAULTS = (
+    # Names and tables.
+    weaker("relation", "{fold(name) for name in names}", "set(names)", "names that differ by case are two"),
+    weaker("select", "if fold(name) in scope.hidden:", "if name in ():", "a part may hide a table"),
+    weaker(
+        "select",
+        "if any(isinstance(key, Literal) for key in query.group):",
+        "if False:",
+        "a constant key may be the number of a column",
+    ),
+    weaker(
+        "relation",
+        "frozenset((person,)), False, True), step",
+        "frozenset((person,)), True, True), step",
+        "everybody is known",
+    ),
+    weaker("check", "if not owner.known:", "if False:", "rows of nobody are added up"),
+    # Joins.
+    weaker(
+        "join",
+        '            if (column.relation or "", column.name) != name '
+        "or not used(value) <= other.columns.keys():\n"
+        "                continue\n",
+        '            if (column.relation or "", column.name) != name:\n'
+        "                continue\n"
+        "            if not used(value) <= other.columns.keys():\n"
+        "                return True\n",
+        "a key equated with itself is fixed",
+    ),
+    weaker(
+        "join",
+        "return one.kind is other.kind and alike((one, other))",
+        "return True",
+        "casts make keys equal",
+    ),
+    weaker("join", "rows=person.rows if single else None,", "rows=person.rows,", "a fan-out keeps the rows"),
+    weaker(
+        "join",
+        "unique=person.unique if single else (),",
+        "unique=person.unique,",
+        "a fan-out keeps what was unique",
+    ),
+    weaker(
+        "join",
+        "embeds=person.embeds if single else {},",
+        "embeds=person.embeds,",
+        "rows that multiply are different",
+    ),
+    weaker(
+        "join",
+        "if not any(_same_person(a, b, left, right) for a, b in equal):",
+        "if not equal:",
+        "people are joined on anything",
+    ),
+    weaker(
+        "join",
+        "one.people if outer else one.people | other.people",
+        "one.people | other.people",
+        "an outer join's right side tells the person",
+    ),
+    weaker("join", "case _ if outer:", "case _ if False:", "public rows on the left of an outer join"),
+    weaker("relation", "== len(listed.rows)\n    )", "> 0\n    )", "listed keys are unique"),
+    weaker(
+        "select",
+        'unique = (frozenset(("", names[key]) for key in keys),) '
+        "if all(key in names for key in keys) else ()",
+        "unique = tuple(frozenset((column,)) for column in columns)",
+        "every column of public groups is unique",
+    ),
+    # Groups of a person.
+    weaker(
+        "select", "    if not owners:\n        raise", "    if False:\n        raise", "groups may mix people"
+    ),
+    weaker(
+        "relation",
+        "return value.kind is not Kind.REAL and all(constant(one).kind is value.kind for one in constants)",
+        "return True",
+        "a comparison of doubles tells integers apart",
+    ),
+    weaker(
+        "value",
+        "        if self.domain is not None:\n            wide",
+        "        if self.kind is Kind.TEXT and self.domain is None:\n"
+        '            return frozenset(("a",))\n'
+        "        if self.domain is not None:\n            wide",
+        "texts have few values",
+    ),
+    # Choices.
+    weaker(
+        "select",
+        "    if person not in source.owner.people:\n",
+        "    if False:\n",
+        "a choice within something else than a person",
+    ),
+    weaker(
+        "select",
+        "    if not all(scalar in order or scalar == Column(alias, name) for _, scalar in plain):\n",
+        "    if False:\n",
+        "ties decide a choice",
+    ),
+    weaker(
+        "value",
+        "    return restrict(value, range(bottom, min(high, value.high) + 1))",
+        "    return restrict(value, range(bottom, bottom + 2))",
+        "a choice keeps two rows whatever it says",
+    ),
+    weaker(
+        "value",
+        "    return restrict(value, range(max(low, value.low), top))",
+        "    return restrict(value, range(0, low))",
+        "at least is read as at most",
+    ),
+    # Sums.
+    weaker(
+        "number",
+        "    bottom, top = (min(max(end, ends[0]), ends[1]) for end in (value.low, value.high))",
+        "    bottom, top = 0, 9",
+        "every clamp is from 0 to 9",
+    ),
+    weaker(
+        "number",
+        "    return fitting(name, floor(low), ceil(high), 63)",
+        "    return fitting(name, 0, 9, 63)",
+        "fixed point is from 0 to 9",
+    ),
+    weaker(
+        "added",
+        '    if value.kind is not Kind.WHOLE:\n        raise ProofError("a sum"',
+        '    if False:\n        raise ProofError("a sum"',
+        "doubles are added up",
+    ),
+    weaker(
+        "added",
+        'case Call("sum", (argument,)):',
+        'case Call("sum" | "max", (argument,)):',
+        "an extreme is taken for a sum",
+    ),
+    weaker(
+        "check",
+        "if evaluate(_plain(part), rows.leaf).kind not in TRUTHS:",
+        "if False:",
+        "a condition on groups may count",
+    ),
+    weaker(
+        "added",
+        "if body.query.group != keys or",
+        "if not set(keys) <= set(body.query.group) or",
+        "groups may be finer than keys",
+    ),
+    weaker(
+        "added",
+        "    if total is None or cell is None:\n        raise",
+        "    total, cell = total or 1, cell or 1\n    if False:\n        raise",
+        "any number of rows is one",
+    ),
+    weaker(
+        "added",
+        "        return None if self.cells else self.size",
+        "        return self.size",
+        "candidates are groups",
+    ),
+    # Neighbours and norms.
+    weaker("reach", "l1 = 2 * self.total * most", "l1 = self.total * most", "half of replace in l1"),
+    weaker("reach", "l2 = min(2 * self.squares", "l2 = min(self.squares", "half of replace in l2"),
+    weaker(
+        "reach",
+        "return full * self.cell**2 + rest**2",
+        "return full * self.cell**2",
+        "the rest of the squares is left out",
+        REACH,
+    ),
+    weaker("check", '    _at_most(output, "linf", derived.linf, claimed.linf)\n', "", "linf is not compared"),
+    weaker(
+        "check",
+        '    _at_most(output, "l2 squared", derived.l2_squared, claimed.l2_squared)\n',
+        "",
+        "l2 is not compared",
+    ),
+    weaker("check", '    _at_most(output, "l1", derived.l1, claimed.l1)\n', "", "l1 is not compared"),
+    weaker(
+        "reach",
+        "return Fraction(2 * one * self.total)",
+        "return Fraction(one * self.total)",
+        "half of replace in scores",
+        REACH,
+    ),
+    weaker(
+        "reach",
+        "one, both = max(up, unit - up), unit",
+        "one, both = min(up, unit - up), unit",
+        "the smaller side of a quantile",
+        REACH,
+    ),
+    # Shares.
+    weaker(
+        "added",
+        "    if not implied(allowed, where, part, body.parts):\n",
+        "    if False:\n",
+        "weights leave out rows",
+    ),
+    weaker(
+        "weight",
+        "    if not outer.others <= inner.others:\n        return False\n",
+        "",
+        "other conditions are implied",
+    ),
+    weaker(
+        "added",
+        "    if alias is None:\n        raise",
+        '    alias = alias or next(iter(body.rows.embeds), "r")\n    if False:\n        raise',
+        "weights of another part",
+    ),
+    weaker("weight", "if divisor == count and most >= 0:", "if most >= 0:", "weights of another count"),
+    weaker("added", "totals = [share.most]", "totals = [share.most // 2]", "shares are half as large"),
+    # Bits.
+    weaker("added", "or len(places) != size:", "or False:", "one bit is read twice"),
+    weaker("added", "    if body.rows.rows != 1:\n", "    if False:\n", "masks of several rows"),
+    weaker(
+        "added",
+        "        total = min(total, fact.most)\n",
+        "        total = min(total, fact.most // 2)\n",
+        "shares of bits are half as large",
+    ),
+    # Shares per group.
+    weaker("weight", "if 1 <= least <= allowed:", "if 1 <= least:", "crowded cells are passed over"),
+    weaker("weight", "crowd.allowed == allowed and once", "once", "an excess that is too large"),
+    weaker(
+        "added",
+        "    if heavy.parts > crowd.allowed * light.parts:\n",
+        "    if False:\n",
+        "crowded cells weigh more",
+    ),
+    weaker("weight", "or not cells.keys <= keys:", "or False:", "a spread of other columns"),
+    weaker(
+        "added",
+        'or body.rows.met.get(column.relation or "") != crowd:',
+        "or False:",
+        "crowded cells are not met",
+    ),
+    weaker(
+        "join",
+        "covers=_still_covered(left, right) if plain and not outer else None,",
+        "covers=_still_covered(left, right),",
+        "a crowd of some rows",
+    ),
+    weaker(
+        "added",
+        "    if not implied(allowed, crowd.shown, crowd.part, body.parts):\n",
+        "    if False:\n",
+        "a crowd of some cells",
+    ),
+    # Selections, thresholds, functions.
+    weaker(
+        "check",
+        "value.kind is Kind.WHOLE and 0 <= value.low <= value.high < release.size",
+        "value.kind is Kind.WHOLE",
+        "candidates outside of the grid",
+    ),
+    weaker(
+        "check",
+        'if release.monotone and body.owner.adjacency != "add-remove":',
+        "if False:",
+        "scores that move both ways",
+    ),
+    weaker(
+        "check",
+        '            _at_most(release.output, "the number of keys", moves.l0, groups)\n',
+        "",
+        "any number of keys",
+    ),
+    weaker(
+        "check", '            _at_most(release.output, "one key", moves.linf, 1)\n', "", "a threshold on rows"
+    ),
+    weaker("check", "or (found == {True}) != (kept == 1):", "or False:", "keys without a threshold"),
+    weaker("demand", "    if not fits(low, high, bits):\n", "    if False:\n", "numbers may overflow"),
+    weaker("number", "    if other.low < 1:\n", "    if False:\n", "divisors may be zero"),
+    weaker("number", "other.low in (0, -1)", "other.low == 0", "remainders by minus one"),
+    weaker(
+        "demand",
+        "    if len(kinds) > 1 and not kinds <= NUMBERS and not kinds <= TIMES:\n",
+        "    if False:\n",
+        "texts are compared with numbers",
+    ),
+    weaker(
+        "word",
+        '(name != "like" and (not escape.isascii() or escape.isalpha()))',
+        "False",
+        "an escape whose case changes",
+    ),
+    weaker(
+        "word",
+        '        if pattern[place + 1 : place + 2] not in ("%", "_", escape):\n',
+        "        if False:\n",
+        "a pattern that ends in its escape",
+    ),
+    weaker(
+        "function",
+        "            if rule is None:\n",
+        '            rule = rule or FUNCTIONS["length"]\n            if False:\n',
+        "unknown functions are known",
+    ),
+    # Prepared tables and the seal.
+    weaker("check", "relation.rows > table.kept:", "False:", "a prepared table keeps more rows", PREPARED),
+    weaker(
+        "check",
+        'if owner is None or ("", table.unit) not in owner.people:',
+        "if owner is None:",
+        "another person's column",
+        PREPARED,
+    ),
+    weaker("check", "or owner.adjacency is not table.adjacency:", "or False:", "other neighbours", PREPARED),
+    weaker(
+        "select",
+        "or not owner.people or not owner.known:",
+        "or not owner.people:",
+        "prepared rows of nobody",
+        PREPARED,
+    ),
+    weaker(
+        "derivation",
+        "        if self.mint is not MINT:\n",
+        "        if False:\n",
+        "anybody makes proved statements",
+        PREPARED,
+    ),
+    weaker(
+        "derivation",
+        "    if type(proved) is not Proved or proved.mint is not MINT:\n        raise",
+        '    if not hasattr(proved, "statement"):\n        return proved\n    if False:\n        raise',
+        "an engine runs anything",
+        PREPARED,
+    ),
+    weaker(
+        "check",
+        "    if sorted(release.output for release in claim) != sorted(statement.outputs):\n",
+        "    if False:\n",
+        "claims about other outputs",
+        PREPARED,
+    ),
+)
