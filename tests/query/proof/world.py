@@ -7,14 +7,15 @@ from typing import Any
 
 import pyarrow
 
-from discreet.engines.duckdb import DuckDB, Origin, open_tables
+from discreet.engines.duckdb.engine import DuckDB, open_tables
+from discreet.engines.duckdb.render import render
 from discreet.engines.exact import Exact, Request
+from discreet.engines.protocol import Origin
 from discreet.errors import EngineError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.plan import Call, Column, Literal, Scalar
 from discreet.query.proof import Chosen, Claim, Declarations, Kept, Noised, Reached, Table
-from discreet.query.render import render
 from discreet.query.statement import Inner, Named, Query, Source, Statement, Stored
 
 W = 2**16
