@@ -26,7 +26,11 @@ from discreet.release.session import Session
 from discreet.release.session import open as open_session
 
 PEOPLE = pd.DataFrame({"person": range(2000), "age": [n % 90 for n in range(2000)]})
-DECLARED = {"unit": "person", "rows_per_unit": 1, "columns": {"age": {"low": 0, "high": 100}}}
+DECLARED = {
+    "unit": "person",
+    "rows_per_unit": 1,
+    "columns": {"age": {"type": "integer", "low": 0, "high": 100}},
+}
 PRICE = Fraction(1, 100)
 pytestmark = pytest.mark.timeout(1800)
 

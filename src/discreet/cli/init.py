@@ -95,12 +95,13 @@ def _written(csv: "Mapping[str, str]") -> list[str]:
 def _declarable(name: str, names: list[str]) -> bool:
     """Whether a manifest can declare a column of this name, as the only one but for case."""
     from discreet.query.catalog.manifest import declare
+    from discreet.query.name import same
 
     try:
         declare({"tables": {"t": {"columns": {name: "text"}}}})
     except ValueError:
         return False
-    return sum(name.lower() == other.lower() for other in names) == 1
+    return sum(same(name, other) for other in names) == 1
 
 
 _HINTS = {

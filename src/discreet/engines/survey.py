@@ -14,6 +14,7 @@ from discreet.engines.protocol import Origin
 from discreet.engines.records import RFC_4180, Dialect
 from discreet.engines.shelter import quietly
 from discreet.errors import CatalogError
+from discreet.query.name import same
 
 _FITS = {
     "integer": "regexp_full_match({0}, '[+-]?(0|[1-9][0-9]{{0,17}})')",
@@ -50,7 +51,7 @@ def _text_file(place: Path) -> Survey:
     dialect = replace(RFC_4180, **csv)  # type: ignore[arg-type]
     columns = describe(place, dialect=dialect)
     names = [name for name, _ in columns]
-    plain = [(name, "text") for name in names if sum(name.lower() == other.lower() for other in names) == 1]
+    plain = [(name, "text") for name in names if name and sum(same(name, other) for other in names) == 1]
     with open_tables({"survey": Origin(place, tuple(plain), dialect)}) as engine:
         guessed = {name: _kind(engine.connection, name) for name, _ in plain}
     return Survey(columns, guessed, csv)
