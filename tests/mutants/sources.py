@@ -1,0 +1,95 @@
+"""Faults in how sources are read: each lets one person's cell, or its absence, move something else."""
+
+from tests.mutants.fault import Fault
+
+_RECORDS = ("tests/engines/test_records.py",)
+_CELLS = ("tests/engines/test_cells.py",)
+_SHELTER = ("tests/engines/test_shelter.py",)
+_INIT = ("tests/cli/test_init.py",)
+
+FAULTS = (
+    Fault(
+        "engines/records.py",
+        "if not (special[behind] | (opens == 0)).all():",
+        "if False:",
+        _RECORDS,
+        "a quote inside a plain cell opens one and swallows other records",
+    ),
+    Fault(
+        "engines/records.py",
+        "(final and odd[-1]) or ",
+        "",
+        _RECORDS,
+        "a file that ends inside quotes loses its last record",
+    ),
+    Fault(
+        "engines/records.py",
+        "& (final | (kinds == LF) | (places < len(data) - 1))",
+        "",
+        _RECORDS,
+        "a CR LF cut by the end of a block is read as two line ends or shifts cells",
+    ),
+    Fault(
+        "engines/records.py",
+        "    filled = (number > 1) | (ends[last] > begins[first])\n",
+        "    filled = number > 0\n",
+        _RECORDS,
+        "empty lines become records",
+    ),
+    Fault(
+        "engines/records.py",
+        "return pa.array([_legible(cell) for cell in column.to_pylist()], pa.large_string())",
+        "return pa.nulls(len(column), pa.large_string())",
+        _RECORDS,
+        "one cell that is no text makes a whole block of cells missing",
+    ),
+    Fault(
+        "engines/records.py",
+        'if not final and place == len(data) and found[4] != b"\\n":',
+        "if False:",
+        _RECORDS,
+        "a record that goes on in the next block is cut in two",
+    ),
+    Fault(
+        "engines/cells.py",
+        "if number.is_integer() and abs(number) < _LARGE:",
+        "if False:",
+        _CELLS,
+        "one missing id turns the ids of everybody else from 1 into 1.0",
+    ),
+    Fault(
+        "engines/cells.py",
+        "rounded = np.rint(numbers)",
+        "rounded = np.floor(numbers + 0.5)",
+        _CELLS,
+        "numbers are rounded otherwise in a column of numbers than beside an odd cell",
+    ),
+    Fault(
+        "engines/shelter.py",
+        'return "<rows, not shown>"',
+        "return repr(self._rows)",
+        _SHELTER,
+        "whoever prints a local variable sees the rows",
+    ),
+    Fault(
+        "engines/shelter.py",
+        "problem.__cause__ = problem.__context__ = None",
+        "pass",
+        ("tests/engines/test_shelter.py",),
+        "an error keeps the engine's own as its context",
+    ),
+    Fault(
+        "engines/scratch.py",
+        "self.path = Path(tempfile.mkdtemp(prefix=PREFIX))",
+        "self.path = Path(tempfile.mkdtemp(prefix=PREFIX))\n        self.path.chmod(0o755)",
+        _SHELTER,
+        "others can enter the directory of rows that did not fit into memory",
+    ),
+    Fault(
+        "release/sources.py",
+        'if physical is None:\n        return "text"',
+        "if physical is None:\n        return None",
+        _CELLS,
+        "an undeclared column of a frame without a schema does not exist",
+    ),
+)
