@@ -1,0 +1,26 @@
+"""The scalar functions of a question: each is total, and each says in which interval its value lies.
+
+A function is made total when the question is checked: 64-bit integers are used only where the inferred
+interval proves that they cannot overflow, and doubles otherwise; doubles never raise, and what is not
+finite becomes NULL before it is compared, chosen or added up; division by zero is NULL; every cast is one
+that yields NULL instead of an error.  So no cell value can raise or show in an error, whatever the data.
+
+What is known about the arguments is lost unless a rule says why it stays: a result is `held` only where the
+rule states it, and beside it why.
+"""
+
+from collections.abc import Sequence
+
+from discreet.query.catalog.kind import Typed
+from discreet.query.check.function import cast, day, logic, number, text
+from discreet.query.check.function.agreement import Rule, agree, settle, to_real
+
+__all__ = ["FUNCTIONS", "agree", "apply", "settle", "to_real"]
+
+FUNCTIONS: dict[str, Rule] = {**number.RULES, **logic.RULES, **text.RULES, **day.RULES, **cast.RULES}
+"""Every scalar function a question may use, by the name the plan gives it."""
+
+
+def apply(function: str, arguments: Sequence[Typed]) -> Typed:
+    """Return the total form of a function applied to checked arguments."""
+    return FUNCTIONS[function](function, arguments)

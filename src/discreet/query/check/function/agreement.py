@@ -1,0 +1,86 @@
+"""Values of several kinds brought to one: what CASE, comparisons and functions of many arguments need."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from discreet.errors import QueryError
+from discreet.query.catalog.kind import (
+    Day,
+    Kind,
+    Moment,
+    Nothing,
+    Opaque,
+    Real,
+    Text,
+    Truth,
+    Typed,
+    Whole,
+    as_real,
+    hull,
+    word,
+)
+from discreet.query.plan import Call, Literal
+
+Rule = Callable[[str, Sequence[Typed]], Typed]
+"""How a function becomes total: from its name and checked arguments to a scalar and what is known of it."""
+
+
+def settle(typed: Typed) -> Typed:
+    """Return the scalar with NULL in place of NaN and infinity."""
+    if isinstance(typed.kind, Real) and not typed.kind.finite:
+        return Typed(Call("finite", (typed.scalar,)), replace(typed.kind, finite=True), typed.held)
+    return typed
+
+
+def agree(clause: str, typed: Sequence[Typed]) -> tuple[list[Typed], Kind]:
+    """Return scalars converted to one kind that contains them all, or refuse."""
+    kind: Kind = Nothing()
+    settled = [settle(part) for part in typed]
+    for part in settled:
+        joint = hull(kind, part.kind)
+        if joint is None:
+            opaque = isinstance(kind, Opaque) or isinstance(part.kind, Opaque)
+            advice = (
+                "declare the column's type" if opaque else f"cast one side: CAST(x AS {word(kind).upper()})"
+            )
+            raise QueryError(clause, f"mixes {word(kind)} and {word(part.kind)}", advice)
+        kind = joint
+    held = all(part.held for part in settled)
+    return [replace(_convert(part, kind), held=held) for part in settled], kind
+
+
+def to_real(typed: Typed) -> Typed:
+    """Return a number as a double."""
+    match typed:
+        case Typed(Literal(int(value)), Whole() as kind):
+            return Typed(Literal(Fraction(value)), as_real(kind), held=True)
+        case Typed(_, Whole() as kind):
+            return Typed(Call("to_real", (typed.scalar,)), as_real(kind), typed.held)
+        case _:
+            return typed
+
+
+def _convert(typed: Typed, kind: Kind) -> Typed:
+    match kind, typed.kind:
+        case Real(), Whole():
+            return to_real(typed)
+        case Moment(), Day():
+            return Typed(Call("to_moment", (typed.scalar,)), Moment())
+        case Nothing(), _:
+            return typed
+        case _, Nothing():
+            # Only NULL, which may always occur.
+            return Typed(Call(_NULLS[type(kind)], (typed.scalar,)), typed.kind, held=True)
+        case _:
+            return typed
+
+
+_NULLS = {
+    Whole: "to_whole",
+    Real: "to_real",
+    Text: "to_text",
+    Truth: "to_truth",
+    Day: "to_day",
+    Moment: "to_moment",
+}

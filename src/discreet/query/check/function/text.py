@@ -1,0 +1,124 @@
+"""Functions of text, and patterns."""
+
+from collections.abc import Callable, Sequence
+
+from discreet.errors import QueryError
+from discreet.query.catalog.kind import Nothing, Text, Typed, Whole, truth, word
+from discreet.query.check.function.agreement import Rule
+from discreet.query.plan import Call, Literal, Scalar
+
+TEXT_LIMIT = 2**20
+
+ESCAPE = "!"
+"""What makes % and _ ordinary in the patterns of statements; folding case leaves it alone."""
+
+
+def _text(name: str, argument: Typed) -> Scalar:
+    if not isinstance(argument.kind, Text | Nothing):
+        raise QueryError(
+            name.upper(), f"needs text but got {word(argument.kind)}", "use a text column or CAST(x AS TEXT)"
+        )
+    return argument.scalar
+
+
+def _change_text(name: str, arguments: Sequence[Typed]) -> Typed:
+    kind = arguments[0].kind
+    changes: dict[str, Callable[[str], str]] = {
+        "lower": str.lower,
+        "upper": str.upper,
+        "trim": lambda text: text.strip(" "),
+    }
+    values = kind.values if isinstance(kind, Text) else None
+    # Engines and Python may fold letters beyond ASCII differently, so only ASCII domains are carried over.
+    if values is not None and all(value.isascii() for value in values):
+        after: tuple[str, ...] | None = tuple(sorted({changes[name](value) for value in values}))
+    else:
+        after = None
+    # Declared values say nothing about what the cells hold; only where they are known does the result follow.
+    return Typed(Call(name, (_text(name, arguments[0]),)), Text(after), arguments[0].held)
+
+
+def _length(name: str, arguments: Sequence[Typed]) -> Typed:
+    # No length is negative.
+    return Typed(Call("length", (_text(name, arguments[0]),)), Whole(0, None), held=True)
+
+
+def _substring(name: str, arguments: Sequence[Typed]) -> Typed:
+    text = _text(name, arguments[0])
+    positions = []
+    for argument in arguments[1:]:
+        match argument.scalar:
+            case Literal(int(value)) if type(value) is int and 0 <= value <= TEXT_LIMIT:
+                positions.append(Literal(value))
+            case _:
+                raise QueryError(
+                    name.upper(),
+                    "positions must be constants that are not negative",
+                    "write SUBSTRING(x, 1, 3)",
+                )
+    return Typed(Call(name, (text, *positions)), Text())
+
+
+def _concat(name: str, arguments: Sequence[Typed]) -> Typed:
+    return Typed(Call("concat", tuple(_text("||", argument) for argument in arguments)), Text())
+
+
+def _pattern(name: str, arguments: Sequence[Typed]) -> Typed:
+    text = _text(name, arguments[0])
+    for argument in arguments[1:]:
+        match argument.scalar:
+            case Literal(str(pattern)) if pattern.count("%") <= 4 and len(pattern) <= 200:
+                pass
+            case _:
+                raise QueryError(
+                    name.upper(),
+                    "the pattern must be constant text with at most four %",
+                    "write x LIKE 'abc%'",
+                )
+    constants = tuple(argument.scalar for argument in arguments[1:])
+    match constants:
+        case (Literal(str(pattern)), Literal(str(escape))) if len(escape) == 1:
+            constants = _escaped(pattern, escape)
+        case (_, _):
+            raise QueryError("ESCAPE", "must be one character", "write LIKE '10!%' ESCAPE '!'")
+    return truth(Call(name, (text, *constants)))
+
+
+def _escaped(pattern: str, escape: str) -> tuple[Literal, ...]:
+    """Return the pattern with an escape character of our own, and that character where it is needed.
+
+    Engines that fold case fold the pattern too: with a letter as escape character, other letters would turn
+    into it, and what the pattern then means, or that it is an error, would show at some cells only.
+    """
+    characters = _characters(pattern, escape)
+    if not any(itself and character in "%_" for character, itself in characters):
+        return (Literal("".join(character for character, _ in characters)),)
+    special = ("%", "_", ESCAPE)
+    safe = (ESCAPE + c if itself and c in special else c for c, itself in characters)
+    return Literal("".join(safe)), Literal(ESCAPE)
+
+
+def _characters(pattern: str, escape: str) -> list[tuple[str, bool]]:
+    """Return what a pattern consists of, each character with whether it stands for itself."""
+    found: list[tuple[str, bool]] = []
+    rest = iter(pattern)
+    for character in rest:
+        if character != escape:
+            found.append((character, character not in ("%", "_")))
+            continue
+        following = next(rest, "")
+        if following not in ("%", "_", escape):
+            raise QueryError(
+                "ESCAPE", "must be followed by %, _ or itself in the pattern", "double the escape character"
+            )
+        found.append((following, True))
+    return found
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(("lower", "upper", "trim"), _change_text),
+    "length": _length,
+    **dict.fromkeys(("substring", "left", "right"), _substring),
+    "concat": _concat,
+    **dict.fromkeys(("like", "ilike", "starts_with"), _pattern),
+}
