@@ -12,9 +12,10 @@ from tests.query.worlds import DAYS, NUMBERS, TEXTS, WHOLES, Row, open_world, re
 from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.duckdb.render import scalar_text
 from discreet.errors import EngineError, QueryError
-from discreet.query.check.lineage import names, resolve, trace
+from discreet.query.check.lineage import trace
 from discreet.query.check.measurement import Measurement
 from discreet.query.check.question import check
+from discreet.query.check.scope import names, resolve
 from discreet.query.language.sql import fragment, read
 from discreet.query.plan import Scan
 

@@ -16,7 +16,8 @@ from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.duckdb.render import scalar_text
 from discreet.errors import QueryError
 from discreet.query.catalog.kind import Day, Kind, Real, Text, Truth, Typed, Whole
-from discreet.query.check.lineage import Lineage, names, resolve, trace
+from discreet.query.check.lineage import trace
+from discreet.query.check.scope import Lineage, names, resolve
 from discreet.query.language.sql import fragment
 from discreet.query.plan import Call, Scan, walk
 

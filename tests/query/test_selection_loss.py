@@ -12,7 +12,8 @@ from tests.query.worlds import Row, open_world, requests
 from discreet.mechanisms.exponential import Exponential
 from discreet.query.check.question import check
 from discreet.query.language.sql import read
-from discreet.query.price.quote import Quote, quote
+from discreet.query.price.expected import Quote
+from discreet.query.price.quote import quote
 
 EPSILON = 1
 

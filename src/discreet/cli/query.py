@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from fractions import Fraction
 
-    from discreet.query.price.quote import Quote
+    from discreet.query.price.expected import Quote
     from discreet.release.answer import Release
     from discreet.release.session import Session
 

@@ -17,7 +17,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.query.catalog.kind import Day, Kind, Moment, Real, Text, Truth, Whole
 from discreet.query.catalog.manifest import Catalog, Column, Table
 from discreet.query.check.measurement import Measurement, Private
-from discreet.query.price.quote import Quote
+from discreet.query.price.expected import Quote
 from discreet.release.noisy import Noisy, draw
 from discreet.release.session import Session, open_catalog, proved
 

@@ -11,7 +11,7 @@ from discreet.ledger.entry import Receipt
 from discreet.markup import table
 from discreet.privacy.adjacency import Unit
 from discreet.query.check.formula import Public, measured
-from discreet.query.price.quote import Quote
+from discreet.query.price.expected import Quote
 from discreet.query.price.words import caps, price
 from discreet.release.card import card
 from discreet.release.noisy import Noisy

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import ParameterError
 from discreet.exact.number import Real
 from discreet.query.check.measurement import Measurement
-from discreet.query.price.quote import Quote, Share
+from discreet.query.price.expected import Quote
+from discreet.query.price.mechanism import Share
 from discreet.query.price.together import Together
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.adjacency import Adjacency
-from discreet.query.price.quote import Share
+from discreet.query.price.mechanism import Share
 from discreet.query.price.together import Together
 from discreet.query.price.words import price
 from discreet.show.number import format_number

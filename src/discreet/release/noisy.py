@@ -38,7 +38,7 @@ from discreet.query.check.measurement import (
 from discreet.query.check.tables import cells as cells_of
 from discreet.query.check.tables import output as output_of
 from discreet.query.check.tables import tables
-from discreet.query.price.quote import Quote
+from discreet.query.price.expected import Quote
 from discreet.query.price.together import Together
 
 Key = tuple[Public, ...]

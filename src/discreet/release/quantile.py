@@ -13,7 +13,7 @@ import numpy as np
 from discreet.query.check.formula import Formula, Public, evaluate
 from discreet.query.check.measurement import Measurement, Running
 from discreet.query.plan import given
-from discreet.query.price.quote import Quote
+from discreet.query.price.expected import Quote
 from discreet.query.price.together import Together, foreseen
 from discreet.release.noisy import Key, Noisy
 from discreet.workload.plan import Plan

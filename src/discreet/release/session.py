@@ -44,8 +44,10 @@ from discreet.query.language.frame import Frame, table
 from discreet.query.language.sql import read
 from discreet.query.plan import Aggregate, Block, Call, Column, Item, Literal, Nested, Scan
 from discreet.query.price.batch import parts
+from discreet.query.price.expected import Quote
+from discreet.query.price.mechanism import Share
 from discreet.query.price.proving import proof_of
-from discreet.query.price.quote import Quote, Share, quote
+from discreet.query.price.quote import quote
 from discreet.query.price.together import Together
 from discreet.query.proof import Proved
 from discreet.release.answer import Release

@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.query.check.formula import Formula, Public, Span, evaluate, span
 from discreet.query.check.measurement import Ordering, Running
-from discreet.query.price.quote import Quote, interval
+from discreet.query.price.expected import Quote, interval
 from discreet.release.noisy import Key, Noisy
 from discreet.release.quantile import quantiles
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.query.price.words import heads, lines
 
 if TYPE_CHECKING:
-    from discreet.query.price.quote import Quote
+    from discreet.query.price.expected import Quote
     from discreet.release.answer import Release
 
 

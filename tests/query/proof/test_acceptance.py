@@ -13,8 +13,9 @@ from discreet.errors import QueryError
 from discreet.query.check.question import check
 from discreet.query.language.sql import read
 from discreet.query.price import proving
+from discreet.query.price.expected import Quote
 from discreet.query.price.proving import proof_of
-from discreet.query.price.quote import Quote, quote
+from discreet.query.price.quote import quote
 from discreet.query.proof import Noised, Reached
 from discreet.query.proof.reach import Reach
 

@@ -19,7 +19,6 @@ from discreet.query.check.distribution import cells
 from discreet.query.check.fixed_point import bounds, cell, units
 from discreet.query.check.formula import Constant, Formula, Noisy, Operation
 from discreet.query.check.limits import Bounding
-from discreet.query.check.lineage import condition, find, resolve
 from discreet.query.check.measurement import (
     Fixed,
     KeyColumn,
@@ -29,6 +28,7 @@ from discreet.query.check.measurement import (
     QuantileChoice,
     Sort,
 )
+from discreet.query.check.scope import condition, find, resolve
 from discreet.query.plan import Aggregate, Case, Column, Literal, Scalar, given
 
 CHOICE_LIMIT = 20_000

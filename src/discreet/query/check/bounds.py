@@ -16,8 +16,9 @@ from discreet.query.catalog.kind import Whole
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.formula import Noisy
 from discreet.query.check.limits import Bounding
-from discreet.query.check.lineage import names, trace
+from discreet.query.check.lineage import trace
 from discreet.query.check.measurement import Checked, Declared, Output, QuantileChoice
+from discreet.query.check.scope import names
 from discreet.query.name import folded
 from discreet.query.plan import (
     Aggregate,

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from discreet.errors import QueryError
 from discreet.query.check.contribution import Contribution, contribution
-from discreet.query.check.lineage import Lineage
 from discreet.query.check.measurement import WEIGHT, Rows
+from discreet.query.check.scope import Lineage
 from discreet.query.plan import Scalar
 
 

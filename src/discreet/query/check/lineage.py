@@ -10,42 +10,22 @@ adds or removes rows of that person, and the bounds on contributions can be enfo
 `bound` is the number of rows that one person can have in the relation by construction, where one is known.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from difflib import get_close_matches
-from fractions import Fraction
-from itertools import count
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from discreet.errors import QueryError
-from discreet.privacy.adjacency import Adjacency
 from discreet.query.catalog import manifest as declared
-from discreet.query.catalog.kind import (
-    Kind,
-    Nothing,
-    Opaque,
-    Real,
-    Truth,
-    Typed,
-    Whole,
-    domain,
-    hold,
-    known,
-    truth,
-    word,
-)
+from discreet.query.catalog.kind import Opaque, Truth, Typed
 from discreet.query.check import function
-from discreet.query.check.fixed_point import fixed_point
-from discreet.query.name import folded, same
+from discreet.query.check.per_person import per_person
+from discreet.query.check.scope import UNIT, Lineage, Names, Visible, carried, condition, nearest, resolve
+from discreet.query.name import folded
 from discreet.query.plan import (
-    Aggregate,
-    Among,
     Block,
     Call,
-    Case,
     Column,
     Join,
-    Literal,
     Nested,
     Relation,
     Scalar,
@@ -56,50 +36,6 @@ from discreet.query.plan import (
     walk,
 )
 from discreet.query.statement import Inner, Joined, Query, Source, Stored
-
-UNIT = "u"
-"""The person's column of a relation inside a statement; the others are c0, c1, ..."""
-
-
-@dataclass(frozen=True, slots=True)
-class Visible:
-    """A column that a relation offers, under the alias it is reached by."""
-
-    alias: str
-    name: str
-    typed: Typed
-    nullable: bool = True
-    auto: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Lineage:
-    """A relation with its columns and its people; `units` are the columns known to equal the person."""
-
-    source: Source
-    columns: tuple[Visible, ...]
-    tables: tuple[str, ...]
-    private: bool
-    units: tuple[Scalar, ...] = ()
-    adjacency: Adjacency = Adjacency.ADD_REMOVE
-    bound: int | None = None
-    rows: int | None = None
-    groups: int | None = None
-    per_group: int | None = None
-    unique: tuple[Scalar, ...] = ()
-
-    @property
-    def unit(self) -> Scalar | None:
-        """The column that identifies a row's person, or None when every row is its own person."""
-        return self.units[0] if self.units else None
-
-
-Names = Iterator[str]
-
-
-def names() -> Names:
-    """Yield the aliases of engine relations: the analyst's own never reach the engine."""
-    return (f"t{number}" for number in count())
 
 
 def trace(relation: Relation, catalog: declared.Catalog, fresh: Names) -> Lineage:
@@ -121,7 +57,7 @@ def _scan(scan: Scan, catalog: declared.Catalog, own: str) -> Lineage:
         raise QueryError(
             f"FROM {scan.table}",
             "no such table is declared",
-            _near(scan.table, [t.name for t in catalog.tables]),
+            nearest(scan.table, [t.name for t in catalog.tables]),
         )
     columns = [
         Visible(
@@ -298,13 +234,13 @@ def _nested(nested: Nested, catalog: declared.Catalog, fresh: Names) -> Lineage:
         )
     own = next(fresh)
     inner = trace(block.source, catalog, fresh)
-    where = None if block.where is None else _condition(block.where, inner, "WHERE")
+    where = None if block.where is None else condition(block.where, inner, "WHERE")
     grouped = bool(block.group) or block.distinct or any(aggregates(item.scalar) for item in block.items)
     if block.having is not None and not grouped:
         raise QueryError("HAVING", "needs GROUP BY", "use WHERE")
     if not grouped:
         return _projected(block, alias, own, inner, where)
-    return _per_person(block, alias, own, inner, where)
+    return per_person(block, alias, own, inner, where)
 
 
 def _projected(block: Block, alias: str, own: str, inner: Lineage, where: Scalar | None) -> Lineage:
@@ -338,239 +274,9 @@ def _projected(block: Block, alias: str, own: str, inner: Lineage, where: Scalar
         inner,
         source=Inner(Query(tuple(items), inner.source, where), own),
         columns=columns,
-        units=_carried(inner, own, items),
+        units=carried(inner, own, items),
         unique=(),
     )
-
-
-def _carried(inner: Lineage, alias: str, items: Sequence[tuple[str, Scalar]]) -> tuple[Scalar, ...]:
-    if inner.unit is None:
-        return ()
-    named = tuple(Column(alias, name) for name, scalar in items if scalar in inner.units and name != UNIT)
-    return (Column(alias, UNIT), *named)
-
-
-def _per_person(block: Block, alias: str, own: str, inner: Lineage, where: Scalar | None) -> Lineage:
-    if block.distinct and (block.group or any(aggregates(item.scalar) for item in block.items)):
-        raise QueryError("DISTINCT in a subquery", "is already implied by GROUP BY", "leave DISTINCT out")
-    terms = [item.scalar for item in block.items] if block.distinct else list(block.group)
-    keys = [function.settle(resolve(term, inner, "GROUP BY")) for term in terms]
-    if inner.private:
-        if not inner.units:
-            raise QueryError(
-                "GROUP BY in a subquery",
-                "every row is its own person here, so groups would mix people",
-                "declare a unit",
-            )
-        if not any(key.scalar in inner.units for key in keys):
-            raise QueryError(
-                "GROUP BY in a subquery",
-                "an aggregate over several people would have to be private itself",
-                f"group by the person first: GROUP BY {_person(inner)}",
-            )
-    by_key = {key.scalar: key for key in keys}
-    outputs: list[tuple[str, Typed]] = []
-    for item in block.items:
-        outputs.append((item.name, function.settle(_person_scalar(item.scalar, inner, by_key))))
-    items = [(f"c{n}", typed.scalar) for n, (_, typed) in enumerate(outputs)]
-    if inner.unit is not None:
-        key = next(key.scalar for key in keys if key.scalar in inner.units)
-        items.append((UNIT, key))
-    having = None
-    if block.having is not None:
-        condition = _person_scalar(block.having, inner, by_key)
-        if not isinstance(condition.kind, Truth):
-            raise QueryError("HAVING", "must be a condition", "compare an aggregate with a constant")
-        having = condition.scalar
-    bound: int | None = 1
-    for key_typed in keys:
-        if inner.private and key_typed.scalar not in inner.units:
-            values = domain(key_typed.kind) if key_typed.held else None
-            bound = None if values is None or bound is None else bound * (len(values) + 1)
-    if bound is not None and inner.bound is not None:
-        bound = min(bound, inner.bound)
-    query = Query(tuple(items), inner.source, where, tuple(key.scalar for key in keys), having)
-    return replace(
-        inner,
-        source=Inner(query, own),
-        columns=tuple(
-            Visible(alias, name, replace(typed, scalar=Column(own, f"c{n}")))
-            for n, (name, typed) in enumerate(outputs)
-        ),
-        units=_carried(inner, own, items),
-        bound=bound if inner.private else None,
-        unique=(),
-    )
-
-
-def _person_scalar(scalar: Scalar, inner: Lineage, keys: dict[Scalar, Typed]) -> Typed:
-    """Return an expression over one person's aggregates and group keys."""
-    if not aggregates(scalar):
-        typed = function.settle(resolve(scalar, inner, "SELECT"))
-        if typed.scalar in keys or isinstance(scalar, Literal):
-            return keys.get(typed.scalar, typed)
-        for unit in inner.units:
-            if typed.scalar == unit and any(key in inner.units for key in keys):
-                return next(key for position, key in keys.items() if position in inner.units)
-    match scalar:
-        case Aggregate():
-            return _person_aggregate(scalar, inner)
-        case Call(name, arguments):
-            return function.apply(name, [_person_scalar(argument, inner, keys) for argument in arguments])
-        case Case(branches, otherwise):
-            conditions = [_truth(_person_scalar(condition, inner, keys), "CASE") for condition, _ in branches]
-            values = [_person_scalar(value, inner, keys) for _, value in branches] + [
-                _person_scalar(otherwise, inner, keys)
-            ]
-            return _case(conditions, values)
-        case Among(argument, values_in):
-            return _among(_person_scalar(argument, inner, keys), values_in)
-        case _:
-            raise QueryError(
-                "SELECT in a subquery",
-                "a column must be grouped by or aggregated",
-                "add it to GROUP BY, or use MAX(column)",
-            )
-
-
-def _person_aggregate(aggregate: Aggregate, inner: Lineage) -> Typed:
-    limit = inner.bound if inner.bound is not None else inner.rows
-    if aggregate.argument is None:
-        if aggregate.where is None:
-            return Typed(Call("count_rows", ()), Whole(0, limit))
-        argument = known(1)
-    else:
-        argument = function.settle(resolve(aggregate.argument, inner, aggregate.function.upper()))
-    if aggregate.where is not None:
-        condition = _condition(aggregate.where, inner, "FILTER")
-        argument = replace(argument, scalar=Case(((condition, argument.scalar),), Literal(None)))
-    match aggregate.function:
-        case "count":
-            name = "count_distinct" if aggregate.distinct else "count_values"
-            return Typed(Call(name, (argument.scalar,)), Whole(0, limit))
-        case "min" | "max":
-            if isinstance(argument.kind, Opaque):
-                raise QueryError(
-                    aggregate.function.upper(),
-                    "an identifier of undeclared type has no order",
-                    "declare its type",
-                )
-            # An extreme is one of the values.
-            return Typed(Call(aggregate.function, (argument.scalar,)), argument.kind, argument.held)
-        case "sum" | "avg":
-            return _person_total(aggregate.function, argument, limit)
-        case _:
-            raise QueryError(
-                f"{aggregate.function.upper()} in a subquery",
-                "is not supported per person",
-                "use COUNT, SUM, AVG, MIN or MAX per person",
-            )
-
-
-def _person_total(name: str, argument: Typed, limit: int | None) -> Typed:
-    """Sum in integers inside one person too: a sum of doubles may depend on the order of other rows."""
-    integer = fixed_point(name, argument, None)
-    total = Call("sum", (integer.scalar,))
-    low, high = integer.low, integer.high
-    if name == "avg":
-        kind: Kind = Real(Fraction(low, integer.scale), Fraction(high, integer.scale))
-        return Typed(
-            Call("mean", (total, Call("count_values", (integer.scalar,)), Literal(Fraction(integer.scale)))),
-            kind,
-        )
-    ends = (None, None) if limit is None else (min(low, 0) * limit, max(high, 0) * limit)
-    if integer.scale == 1 and isinstance(argument.kind, Whole):
-        return Typed(Call("to_whole", (total,)), Whole(*ends))
-    least, most = (None if end is None else Fraction(end, integer.scale) for end in ends)
-    return Typed(
-        Call("divide", (Call("to_real", (total,)), Literal(Fraction(integer.scale)))),
-        Real(least, most),
-    )
-
-
-def resolve(scalar: Scalar, scope: Lineage, clause: str) -> Typed:
-    """Return a row-level scalar with its columns found, its kind inferred and every function made total."""
-    match scalar:
-        case Literal(value):
-            return known(value)
-        case Column():
-            return find(scalar, scope).typed
-        case Call(name, arguments):
-            return function.apply(name, [resolve(argument, scope, clause) for argument in arguments])
-        case Case(branches, otherwise):
-            conditions = [_truth(resolve(condition, scope, clause), "CASE WHEN") for condition, _ in branches]
-            values = [resolve(value, scope, clause) for _, value in branches] + [
-                resolve(otherwise, scope, clause)
-            ]
-            return _case(conditions, values)
-        case Among(argument, values_in):
-            return _among(resolve(argument, scope, clause), values_in)
-        case Aggregate():
-            raise QueryError(
-                clause, "an aggregate is not allowed here", "aggregate per person in a subquery first"
-            )
-        case _:
-            assert_never(scalar)
-
-
-def find(column: Column, scope: Lineage) -> Visible:
-    """Return the one visible column that a name means."""
-    matches = [
-        visible
-        for visible in scope.columns
-        if same(visible.name, column.name)
-        and (column.relation is None or same(visible.alias, column.relation))
-    ]
-    if len(matches) == 1:
-        return matches[0]
-    shown = _show(column)
-    if matches:
-        # The person's column of joined private tables is the same value on both sides.
-        if all(match.typed.scalar in scope.units for match in matches):
-            return matches[0]
-        raise QueryError(shown, "is a column of several tables", f"write {matches[0].alias}.{column.name}")
-    raise QueryError(
-        shown, "no such column is declared", _near(column.name, [visible.name for visible in scope.columns])
-    )
-
-
-def _case(conditions: list[Scalar], values: list[Typed]) -> Typed:
-    parts, kind = function.agree("CASE", values)
-    branches = tuple(zip(conditions, (part.scalar for part in parts[:-1]), strict=True))
-    # The value is that of a branch, and the joint kind contains them all.
-    return Typed(Case(branches, parts[-1].scalar), kind, parts[0].held)
-
-
-def _among(argument: Typed, values: Sequence[Literal]) -> Typed:
-    parts, kind = function.agree("IN", [argument, *(known(value.value) for value in values)])
-    if isinstance(kind, Opaque | Nothing):
-        raise QueryError("IN", "needs a column of declared type", "declare the column's type")
-    constants = tuple(part.scalar for part in parts[1:] if isinstance(part.scalar, Literal))
-    if len(constants) != len(values):
-        raise QueryError(
-            "IN", f"cannot compare {word(argument.kind)} with these constants", "use constants of its type"
-        )
-    return truth(Among(parts[0].scalar, constants))
-
-
-def _truth(typed: Typed, clause: str) -> Scalar:
-    if not isinstance(typed.kind, Truth | Nothing):
-        raise QueryError(clause, f"needs a condition but got {word(typed.kind)}", "compare it with something")
-    return typed.scalar
-
-
-def _condition(scalar: Scalar, scope: Lineage, clause: str) -> Scalar:
-    return _truth(resolve(scalar, scope, clause), clause)
-
-
-def condition(scalar: Scalar, scope: Lineage, clause: str) -> Scalar:
-    """Return a resolved condition, refusing what is not true or false."""
-    return _condition(scalar, scope, clause)
-
-
-def held(typed: Typed) -> Typed:
-    """Return a number with its declared interval enforced."""
-    return hold(function.settle(typed))
 
 
 def _bare(scalar: Scalar) -> Scalar:
@@ -585,22 +291,6 @@ def _bare(scalar: Scalar) -> Scalar:
 def _unit_column(lineage: Lineage) -> str:
     visible = [f"{c.alias}.{c.name}" for c in lineage.columns if c.typed.scalar in lineage.units]
     return visible[0] if visible else "the person's column"
-
-
-def _person(lineage: Lineage) -> str:
-    visible = [column.name for column in lineage.columns if column.typed.scalar in lineage.units]
-    return visible[0] if visible else "the person's column"
-
-
-def _show(column: Column) -> str:
-    return column.name if column.relation is None else f"{column.relation}.{column.name}"
-
-
-def _near(name: str, known: Sequence[str]) -> str:
-    near = get_close_matches(name, known, 1, 0.5)
-    if near:
-        return f"did you mean {near[0]}?"
-    return f"declared: {', '.join(known[:12])}" if known else "declare it in the manifest"
 
 
 def _product(one: int | None, other: int | None) -> int | None:

@@ -16,7 +16,7 @@ from discreet.query.check import distribution, function
 from discreet.query.check.aggregate import Measuring
 from discreet.query.check.formula import Constant, Formula, Key, Operation
 from discreet.query.check.limits import Bounding
-from discreet.query.check.lineage import Lineage, condition, names, resolve, trace
+from discreet.query.check.lineage import trace
 from discreet.query.check.measurement import (
     Checked,
     Declared,
@@ -31,6 +31,7 @@ from discreet.query.check.measurement import (
     Sets,
     Sort,
 )
+from discreet.query.check.scope import Lineage, condition, names, resolve
 from discreet.query.check.tables import cells
 from discreet.query.check.tables import tables as tables_of
 from discreet.query.check.wellformed import require_wellformed

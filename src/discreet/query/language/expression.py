@@ -3,182 +3,15 @@
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date, datetime
-from difflib import get_close_matches
 from fractions import Fraction
-from typing import Any, NoReturn
 
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, aggregates, constant
-
-_BINARY: dict[type[exp.Expr], str] = {
-    exp.Add: "add",
-    exp.Sub: "subtract",
-    exp.Mul: "multiply",
-    exp.Mod: "modulo",
-    exp.EQ: "eq",
-    exp.NEQ: "ne",
-    exp.LT: "lt",
-    exp.LTE: "le",
-    exp.GT: "gt",
-    exp.GTE: "ge",
-    exp.And: "and",
-    exp.Or: "or",
-    exp.NullSafeNEQ: "distinct",
-    exp.Like: "like",
-    exp.ILike: "ilike",
-    exp.StartsWith: "starts_with",
-    exp.Pow: "power",
-    exp.Nullif: "nullif",
-}
-_UNARY: dict[type[exp.Expr], str] = {
-    exp.Neg: "negate",
-    exp.Not: "not",
-    exp.Abs: "absolute",
-    exp.Sqrt: "sqrt",
-    exp.Ln: "ln",
-    exp.Exp: "exp",
-    exp.Sign: "sign",
-    exp.Lower: "lower",
-    exp.Upper: "upper",
-    exp.Length: "length",
-    exp.Floor: "floor",
-    exp.Ceil: "ceil",
-    exp.Trim: "trim",
-}
-_PARTS: dict[type[exp.Expr], str] = {
-    exp.Year: "year",
-    exp.Quarter: "quarter",
-    exp.Month: "month",
-    exp.Week: "week",
-    exp.Day: "day",
-    exp.DayOfMonth: "day",
-    exp.DayOfWeek: "dayofweek",
-    exp.DayOfYear: "dayofyear",
-    exp.Hour: "hour",
-    exp.Minute: "minute",
-    exp.Second: "second",
-}
-_AGGREGATES: dict[type[exp.Expr], str] = {
-    exp.Sum: "sum",
-    exp.Avg: "avg",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Median: "quantile",
-    exp.Mode: "mode",
-    exp.Variance: "var_samp",
-    exp.VariancePop: "var_pop",
-    exp.Stddev: "stddev_samp",
-    exp.StddevSamp: "stddev_samp",
-    exp.StddevPop: "stddev_pop",
-}
-_TYPES = {
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), "to_whole"),
-    **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "to_real"),
-    **dict.fromkeys(("VARCHAR", "TEXT", "CHAR"), "to_text"),
-    "DATE": "to_day",
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), "to_moment"),
-    "BOOLEAN": "to_truth",
-}
-_UNITS = {
-    "DAYOFWEEK": "dayofweek",
-    "DOW": "dayofweek",
-    "DAYOFYEAR": "dayofyear",
-    "DOY": "dayofyear",
-    **{
-        unit.upper(): unit for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
-    },
-}
-
-
-SUPPORTED = (
-    *("COUNT", "SUM", "AVG", "VARIANCE", "STDDEV", "MEDIAN", "QUANTILE", "MIN", "MAX", "MODE"),
-    *("CDF", "HISTOGRAM", "QUANTILES"),
-    *(
-        "ABS",
-        "CEIL",
-        "CLAMP",
-        "COALESCE",
-        "EXP",
-        "FLOOR",
-        "GREATEST",
-        "LEAST",
-        "LN",
-        "NULLIF",
-        "POWER",
-        "ROUND",
-    ),
-    *("SIGN", "SQRT", "LEFT", "LENGTH", "LOWER", "RIGHT", "STARTS_WITH", "SUBSTRING", "TRIM", "UPPER"),
-    *("DATE_DIFF", "DATE_TRUNC", "EXTRACT", "CAST", "CASE", "BETWEEN", "IN", "LIKE", "ILIKE"),
-)
-"""The functions a question can use, as they are written in SQL."""
-
-
-def fields(node: exp.Expr, *known: str) -> dict[str, Any]:
-    """Return the set attributes of a node, refusing any that is not expected."""
-    present = {key: value for key, value in node.args.items() if value not in (None, False, [], "")}
-    for key in present:
-        if key not in known:
-            raise QueryError(
-                _words(node),
-                f"is written with {key.upper().strip('_')}, which is not supported",
-                "use its plain form",
-            )
-    return present
-
-
-def refuse(node: object) -> NoReturn:
-    """Refuse a construct that is not part of the language, with the nearest advice."""
-    for kinds, reason, instead in _ADVICE:
-        if isinstance(node, kinds):
-            raise QueryError(_words(node), reason, instead)
-    words = _words(node)
-    near = get_close_matches(words.upper(), SUPPORTED, 1, 0.7)
-    advice = f"did you mean {near[0]}?" if near else f"functions you can use: {', '.join(SUPPORTED)}"
-    raise QueryError(words, "is not one of the functions and clauses that can be made private", advice)
-
-
-_ADVICE: tuple[tuple[tuple[type, ...], str, str], ...] = (
-    (
-        (exp.Window,),
-        "window functions let one row see other people's rows",
-        "use GROUP BY, or a subquery grouped by the person",
-    ),
-    (
-        (exp.Subquery, exp.Select, exp.Exists, exp.SetOperation),
-        "a subquery inside an expression would let one person change every row",
-        "join a subquery grouped by the person",
-    ),
-    (
-        (exp.Rand,),
-        "randomness inside a question is not private noise",
-        "leave it out; the answer gets exact noise",
-    ),
-    (
-        (exp.RegexpLike, exp.RegexpExtract),
-        "regular expressions take time that depends on the data",
-        "use LIKE",
-    ),
-    ((exp.Placeholder, exp.Parameter), "parameters are not supported", "write the constant"),
-    ((exp.Lambda,), "functions of your own are not supported", "use the supported functions"),
-    ((exp.Star,), "a private row cannot be released", "list aggregates such as COUNT(*)"),
-    (
-        (exp.Set, exp.Pragma, exp.Command, exp.Copy, exp.Attach, exp.Create, exp.Insert),
-        "only SELECT can be asked",
-        "ask a question",
-    ),
-)
-
-
-def _words(node: object) -> str:
-    match node:
-        case exp.Anonymous():
-            return str(node.this)[:40]
-        case exp.Func():
-            return node.sql_name()
-        case _:
-            return type(node).__name__.upper()
+from discreet.query.language.leaf import column_of, leaf_of, literal_of, read_constant, truth_of, unit_of
+from discreet.query.language.refusal import fields, refusal
+from discreet.query.language.vocabulary import AGGREGATES, BINARY, PARTS, TYPES, UNARY
+from discreet.query.plan import Aggregate, Among, Call, Case, Literal, Scalar, aggregates, constant
 
 
 def expression(node: object) -> Scalar:
@@ -186,19 +19,19 @@ def expression(node: object) -> Scalar:
     if not isinstance(node, exp.Expr):
         raise QueryError("the question", "has a part that cannot be read", "write it more plainly")
     kind = type(node)
-    if kind in _BINARY:
+    if kind in BINARY:
         extra = ("safe",) if kind is exp.Mod else ()
         parts = fields(node, "this", "expression", *extra)
-        return Call(_BINARY[kind], (expression(parts["this"]), expression(parts["expression"])))
-    if kind in _UNARY:
-        return Call(_UNARY[kind], (expression(fields(node, "this")["this"]),))
-    if kind in _PARTS:
-        return Call("part", (Literal(_PARTS[kind]), expression(fields(node, "this")["this"])))
-    if kind in _AGGREGATES:
-        return _aggregate(node, _AGGREGATES[kind])
+        return Call(BINARY[kind], (expression(parts["this"]), expression(parts["expression"])))
+    if kind in UNARY:
+        return Call(UNARY[kind], (expression(fields(node, "this")["this"]),))
+    if kind in PARTS:
+        return Call("part", (Literal(PARTS[kind]), expression(fields(node, "this")["this"])))
+    if kind in AGGREGATES:
+        return _aggregate(node, AGGREGATES[kind])
     builder = _OTHERS.get(kind)
     if builder is None:
-        refuse(node)
+        raise refusal(node)
     return builder(node)
 
 
@@ -254,7 +87,7 @@ def _within_group(node: exp.Expr) -> Scalar:
     if isinstance(percentile, exp.Mode) and percentile.args.get("this") is None:
         return Aggregate("mode", _plain("MODE", _ordered(order)))
     if not isinstance(percentile, exp.PercentileCont | exp.PercentileDisc):
-        refuse(percentile)
+        raise refusal(percentile)
     level = expression(fields(percentile, "this")["this"])
     return Aggregate("quantile", _plain("QUANTILE", _ordered(order)), parameter=_level(level))
 
@@ -287,29 +120,6 @@ def _filter(node: exp.Expr) -> Scalar:
         raise QueryError("FILTER", "belongs to an aggregate", "write COUNT(*) FILTER (WHERE ...)")
     condition = _plain("FILTER", fields(parts["expression"], "this")["this"])
     return replace(inner, where=condition)
-
-
-def _column(node: exp.Expr) -> Scalar:
-    from discreet.query.language.sql import name_of
-
-    parts = fields(node, "this", "table")
-    if isinstance(parts["this"], exp.Star):
-        refuse(parts["this"])
-    return Column(None if parts.get("table") is None else name_of(parts["table"]), name_of(parts["this"]))
-
-
-def _literal(node: exp.Expr) -> Scalar:
-    parts = fields(node, "this", "is_string")
-    text = str(parts.get("this", ""))
-    if parts.get("is_string"):
-        return Literal(text)
-    try:
-        number = Fraction(text.replace("_", ""))
-    except ValueError:
-        raise QueryError("a number", "cannot be read", "write digits such as 12 or 0.5") from None
-    if abs(number) > 10**30 or number.denominator > 10**12:
-        raise QueryError("a number", "is too large or too fine", "use at most 12 decimals")
-    return Literal(int(number) if number.denominator == 1 and abs(number) < 2**53 else number)
 
 
 def _case(node: exp.Expr) -> Scalar:
@@ -378,13 +188,13 @@ def _is(node: exp.Expr) -> Scalar:
         case exp.Boolean() as truth:
             return Call("coalesce", (Call("eq", (subject, Literal(bool(truth.this)))), Literal(False)))
         case other:
-            refuse(other)
+            raise refusal(other)
 
 
 def _cast(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "to")
     if not isinstance(parts["to"], exp.DataType):
-        refuse(parts["to"])
+        raise refusal(parts["to"])
     named = fields(parts["to"], "this", "expressions")
     if named.get("expressions"):
         raise QueryError(
@@ -393,7 +203,7 @@ def _cast(node: exp.Expr) -> Scalar:
             "use ROUND(x, 2), or LEFT(x, 3) for text",
         )
     target = named["this"]
-    function = _TYPES.get(getattr(target, "value", str(target)))
+    function = TYPES.get(getattr(target, "value", str(target)))
     if function is None:
         raise QueryError(
             "CAST", "this type is not supported", "use INTEGER, DOUBLE, TEXT, DATE, TIMESTAMP or BOOLEAN"
@@ -401,51 +211,29 @@ def _cast(node: exp.Expr) -> Scalar:
     inner = expression(parts["this"])
     match function, inner:
         case "to_day", Literal(str(text)):
-            return Literal(_constant(date.fromisoformat, text, "DATE", "DATE '2024-01-31'"))
+            return Literal(read_constant(date.fromisoformat, text, "DATE", "DATE '2024-01-31'"))
         case "to_moment", Literal(str(text)):
             return Literal(
-                _constant(datetime.fromisoformat, text, "TIMESTAMP", "TIMESTAMP '2024-01-31 10:00:00'")
+                read_constant(datetime.fromisoformat, text, "TIMESTAMP", "TIMESTAMP '2024-01-31 10:00:00'")
             )
     return Call(function, (inner,))
 
 
-def _constant(parse: Callable[[str], Any], text: str, clause: str, example: str) -> Any:
-    try:
-        value = parse(text)
-    except ValueError:
-        raise QueryError(clause, "cannot be read", f"write {example}") from None
-    if isinstance(value, datetime) and value.tzinfo is not None:
-        raise QueryError(clause, "time zones are not supported", f"write {example}")
-    return value
-
-
-def _unit_of(node: object) -> Literal:
-    text = (
-        str(getattr(node, "this", "") if isinstance(node, exp.Var | exp.Literal) else "").upper().rstrip("S")
-    )
-    unit = _UNITS.get(text)
-    if unit is None:
-        raise QueryError(
-            "a unit of time", "is not supported", f"use one of {', '.join(sorted(set(_UNITS.values())))}"
-        )
-    return Literal(unit)
-
-
 def _extract(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expression")
-    return Call("part", (_unit_of(parts["this"]), expression(parts["expression"])))
+    return Call("part", (unit_of(parts["this"]), expression(parts["expression"])))
 
 
 def _trunc(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "unit")
-    return Call("trunc", (_unit_of(parts.get("unit")), expression(parts["this"])))
+    return Call("trunc", (unit_of(parts.get("unit")), expression(parts["this"])))
 
 
 def _difference(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expression", "unit", "date_part_boundary")
     return Call(
         "difference",
-        (_unit_of(parts.get("unit")), expression(parts["expression"]), expression(parts["this"])),
+        (unit_of(parts.get("unit")), expression(parts["expression"]), expression(parts["this"])),
     )
 
 
@@ -455,31 +243,32 @@ def _add(node: exp.Expr) -> Scalar:
     sign = -1 if isinstance(node, exp.Sub) else 1
     for subject, interval in ((left, right), (right, left)):
         if isinstance(interval, exp.Interval) and (sign == 1 or interval is right):
-            unit, amount = _interval(interval)
+            unit, amount = interval_of(interval)
             return Call("shift", (unit, expression(subject), Literal(sign * amount)))
     name = "subtract" if sign == -1 else "add"
     return Call(name, (expression(left), expression(right)))
 
 
-def _interval(node: exp.Expr) -> tuple[Literal, int]:
+def interval_of(node: exp.Expr) -> tuple[Literal, int]:
+    """Return the unit and the number of units of an INTERVAL."""
     parts = fields(node, "this", "unit")
     inner = parts.get("this")
     text = str(inner.this) if isinstance(inner, exp.Literal) else ""
     sign = text.removeprefix("-")
     if not sign.isdecimal() or len(sign) > 6:
         raise QueryError("INTERVAL", "must be a whole number of one unit", "write INTERVAL 7 DAY")
-    return _unit_of(parts.get("unit")), int(text)
+    return unit_of(parts.get("unit")), int(text)
 
 
 def _date_shift(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expression", "unit")
     amount = parts["expression"]
     if isinstance(amount, exp.Interval):
-        unit, count = _interval(amount)
+        unit, count = interval_of(amount)
     else:
         match _fold(expression(amount)):
             case Literal(int(count)) if type(count) is int:
-                unit = _unit_of(parts.get("unit"))
+                unit = unit_of(parts.get("unit"))
             case _:
                 raise QueryError("INTERVAL", "must be a whole number of one unit", "write d + INTERVAL 7 DAY")
     return Call("shift", (unit, expression(parts["this"]), Literal(count)))
@@ -531,7 +320,7 @@ def _escape(node: exp.Expr) -> Scalar:
     inner = expression(parts["this"])
     if isinstance(inner, Call) and inner.function in ("like", "ilike"):
         return Call(inner.function, (*inner.arguments, expression(parts["expression"])))
-    refuse(node)
+    raise refusal(node)
 
 
 def _anonymous(node: exp.Expr) -> Scalar:
@@ -546,7 +335,7 @@ def _anonymous(node: exp.Expr) -> Scalar:
         case "clamp", _:
             raise QueryError("CLAMP", "takes a value and two bounds", "write CLAMP(x, 0, 100)")
         case _:
-            refuse(node)
+            raise refusal(node)
 
 
 _DISTRIBUTIONS = {
@@ -602,27 +391,15 @@ def _cells(name: str, scalar: Scalar) -> int:
     return count
 
 
-def _leaf(scalar: Scalar) -> Callable[[exp.Expr], Scalar]:
-    def build(node: exp.Expr) -> Scalar:
-        fields(node)
-        return scalar
-
-    return build
-
-
-def _boolean(node: exp.Expr) -> Scalar:
-    return Literal(bool(fields(node, "this").get("this", False)))
-
-
 def _paren(node: exp.Expr) -> Scalar:
     return expression(fields(node, "this")["this"])
 
 
 _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
-    exp.Column: _column,
-    exp.Literal: _literal,
-    exp.Boolean: _boolean,
-    exp.Null: _leaf(Literal(None)),
+    exp.Column: column_of,
+    exp.Literal: literal_of,
+    exp.Boolean: truth_of,
+    exp.Null: leaf_of(Literal(None)),
     exp.Paren: _paren,
     exp.Count: _count,
     exp.Quantile: _quantile,
@@ -657,5 +434,3 @@ _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
     exp.Escape: _escape,
     exp.Anonymous: _anonymous,
 }
-_BINARY.pop(exp.Add)
-_BINARY.pop(exp.Sub)

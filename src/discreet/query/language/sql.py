@@ -7,39 +7,28 @@ further than this module.
 """
 
 import unicodedata
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
-from itertools import combinations, product
-from math import prod
-from typing import NoReturn
 
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 from sqlglot.tokens import Tokenizer
 
 from discreet.errors import QueryError
-from discreet.query.language.expression import expression, fields
+from discreet.query.language.clauses import group_by, is_distinct, limit_of, order_by
+from discreet.query.language.expression import expression
+from discreet.query.language.refusal import fields, refusal
 from discreet.query.name import HIDDEN, folded, same
-from discreet.query.plan import (
-    Block,
-    Column,
-    Item,
-    Join,
-    Literal,
-    Nested,
-    Order,
-    Relation,
-    Scalar,
-    Scan,
-    aggregates,
-)
+from discreet.query.plan import Block, Column, Item, Join, Nested, Relation, Scalar, Scan, aggregates
 
 SIZE_LIMIT = 8_192
+
 NODE_LIMIT = 200
+
 DEPTH_LIMIT = 24
+
 NEST_LIMIT = 4
-CUBE_LIMIT = 10
-SET_LIMIT = 1_024
+
 DIALECT = "duckdb"
 
 Views = Mapping[str, Block]
@@ -139,9 +128,9 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
     if level > NEST_LIMIT:
         raise QueryError("FROM", f"nests more than {NEST_LIMIT} levels of subqueries", "flatten the question")
     if not isinstance(tree, exp.Select):
-        _refuse(tree)
+        raise refusal(tree)
     if tree.args.get("joins") and not tree.args.get("from_"):
-        _refuse(tree)
+        raise refusal(tree)
     for key, (reason, instead) in _CLAUSES.items():
         if tree.args.get(key):
             raise QueryError(_WORDS.get(key, key.upper()), reason, instead)
@@ -166,7 +155,7 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
     for join in parts.get("joins") or ():
         source = _join(source, join, views, level)
     items = _items(parts["expressions"], level)
-    group, sets = _group(parts.get("group"), items)
+    group, sets = group_by(parts.get("group"), items)
     where = parts.get("where")
     having = parts.get("having")
     block = Block(
@@ -175,9 +164,9 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
         where=None if where is None else expression(fields(where, "this")["this"]),
         group=group,
         having=None if having is None else expression(fields(having, "this")["this"]),
-        order=_order(parts.get("order"), items),
-        limit=_limit(parts.get("limit")),
-        distinct=_distinct(parts.get("distinct")),
+        order=order_by(parts.get("order"), items),
+        limit=limit_of(parts.get("limit")),
+        distinct=is_distinct(parts.get("distinct")),
         sets=sets,
     )
     if block.where is not None and aggregates(block.where):
@@ -216,6 +205,7 @@ _CLAUSES = {
     "operation_modifiers": ("is not supported", "leave it out"),
     "exclude": ("is not supported", "list the columns you want"),
 }
+
 _WORDS = {
     "windows": "WINDOW",
     "sample": "SAMPLE",
@@ -240,7 +230,7 @@ def _with(clause: exp.Expr | None, views: Views, level: int) -> Views:
     return known
 
 
-def _relation(node: exp.Expr, views: Views, level: int) -> Relation:  # noqa: RET503
+def _relation(node: exp.Expr, views: Views, level: int) -> Relation:
     match node:
         case exp.Table():
             if node.args.get("sample"):
@@ -260,11 +250,11 @@ def _relation(node: exp.Expr, views: Views, level: int) -> Relation:  # noqa: RE
         case exp.Subquery():
             parts = fields(node, "this", "alias")
             if not isinstance(parts["this"], exp.Select):
-                _refuse(parts["this"])
+                raise refusal(parts["this"])
             alias = "subquery" if parts.get("alias") is None else _alias(parts["alias"])
             return Nested(_select(parts["this"], views, level + 1), alias)
         case _:
-            _refuse(node)
+            raise refusal(node)
 
 
 def _join(left: Relation, node: exp.Expr, views: Views, level: int) -> Relation:
@@ -343,121 +333,6 @@ def _free(name: str, taken: list[str]) -> str:
     return candidate
 
 
-def _group(
-    clause: exp.Expr | None, items: tuple[Item, ...]
-) -> tuple[tuple[Scalar, ...], tuple[tuple[int, ...], ...] | None]:
-    """Return the terms grouped by and, if there are several, the sets of them by position."""
-    if clause is None:
-        return (), None
-    terms: list[Scalar] = []
-
-    def place(node: exp.Expr) -> int:
-        term = _reference(node, items, "GROUP BY")
-        if term not in terms:
-            terms.append(term)
-        return terms.index(term)
-
-    # Several entries multiply: every set of one is joined with every set of the next.
-    alternatives = [_sets(node, place) for node in fields(clause, "expressions")["expressions"]]
-    if all(len(sets) == 1 for sets in alternatives):
-        return tuple(terms), None
-    count = prod(len(sets) for sets in alternatives)
-    if count > SET_LIMIT:
-        raise QueryError(
-            "GROUP BY",
-            f"asks for {count} sets of columns",
-            f"list at most {SET_LIMIT} in GROUPING SETS (...)",
-        )
-    joined = (tuple(sorted({p for chosen in pick for p in chosen})) for pick in product(*alternatives))
-    return tuple(terms), tuple(dict.fromkeys(joined))
-
-
-def _sets(node: exp.Expr, place: Callable[[exp.Expr], int]) -> list[tuple[int, ...]]:
-    """Return the grouping sets that one entry of GROUP BY stands for."""
-    match node:
-        case exp.Cube() | exp.Rollup():
-            terms = [_columns(part, place) for part in _parts(node)]
-            if len(terms) > CUBE_LIMIT:
-                raise QueryError(
-                    type(node).__name__.upper(),
-                    f"of more than {CUBE_LIMIT} columns has too many sets",
-                    "list the sets you want in GROUPING SETS (...)",
-                )
-            chosen = (
-                [pick for size in range(len(terms), -1, -1) for pick in combinations(terms, size)]
-                if isinstance(node, exp.Cube)
-                else [tuple(terms[:size]) for size in range(len(terms), -1, -1)]
-            )
-            return [tuple(p for part in pick for p in part) for pick in chosen]
-        case exp.GroupingSets():
-            return [found for part in _parts(node) for found in _sets(part, place)]
-        case _:
-            return [_columns(node, place)]
-
-
-def _parts(node: exp.Expr) -> list[exp.Expr]:
-    found: list[exp.Expr] = fields(node, "expressions").get("expressions", [])
-    if not found:
-        word = "GROUPING SETS" if isinstance(node, exp.GroupingSets) else type(node).__name__.upper()
-        raise QueryError(word, "lists no columns", f"write {word} (column, column)")
-    return found
-
-
-def _columns(node: exp.Expr, place: Callable[[exp.Expr], int]) -> tuple[int, ...]:
-    if isinstance(node, exp.Tuple):
-        return tuple(place(part) for part in fields(node, "expressions").get("expressions", ()))
-    return (place(node),)
-
-
-def _reference(node: exp.Expr, items: tuple[Item, ...], clause: str) -> Scalar:
-    """Return an output column named by position or alias, or else the expression itself.
-
-    In ORDER BY a name is that of an output column first; in GROUP BY that of a column first.
-    """
-    scalar = expression(node)
-    match scalar:
-        case Literal(int(position)) if type(position) is int:
-            if not 1 <= position <= len(items):
-                raise QueryError(f"{clause} {position}", "there is no such output column", "name the column")
-            return items[position - 1].scalar
-        case Column(None, name):
-            for item in items:
-                if same(item.name, name) and (clause == "ORDER BY" or not isinstance(item.scalar, Column)):
-                    return item.scalar
-    return scalar
-
-
-def _order(clause: exp.Expr | None, items: tuple[Item, ...]) -> tuple[Order, ...]:
-    if clause is None:
-        return ()
-    terms = []
-    for node in fields(clause, "expressions")["expressions"]:
-        if not isinstance(node, exp.Ordered):
-            _refuse(node)
-        parts = fields(node, "this", "desc", "nulls_first")
-        scalar = _reference(parts["this"], items, "ORDER BY")
-        terms.append(Order(scalar, bool(parts.get("desc")), bool(parts.get("nulls_first"))))
-    return tuple(terms)
-
-
-def _limit(clause: exp.Expr | None) -> int | None:
-    if clause is None:
-        return None
-    if isinstance(clause, exp.Limit):
-        match expression(fields(clause, "expression")["expression"]):
-            case Literal(int(count)) if type(count) is int and 0 <= count <= 10**9:
-                return count
-    raise QueryError("LIMIT", "must be a plain number", "write LIMIT 10")
-
-
-def _distinct(clause: exp.Expr | None) -> bool:
-    if clause is None:
-        return False
-    if not isinstance(clause, exp.Distinct) or clause.args.get("on") or clause.args.get("expressions"):
-        raise QueryError("DISTINCT ON", "keeps an arbitrary row", "use GROUP BY")
-    return True
-
-
 def _alias(node: exp.Expr) -> str:
     return name_of(fields(node, "this")["this"])
 
@@ -465,16 +340,10 @@ def _alias(node: exp.Expr) -> str:
 def name_of(node: exp.Expr) -> str:
     """Return an identifier's text, refusing what could be mistaken for another name."""
     if not isinstance(node, exp.Identifier):
-        _refuse(node)
+        raise refusal(node)
     name = str(fields(node, "this", "quoted")["this"])
     if unicodedata.normalize("NFKC", name) != name or not name.isprintable() or not name:
         raise QueryError("a name", "contains characters that look like others", "use the declared spelling")
     if name.startswith(HIDDEN):
         raise QueryError(name, "names beginning with two underscores are reserved", "choose another name")
     return name
-
-
-def _refuse(node: exp.Expr) -> NoReturn:
-    from discreet.query.language.expression import refuse
-
-    refuse(node)

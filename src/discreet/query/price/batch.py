@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from discreet.query.check.batch import Batch, disjoint
-from discreet.query.price.quote import Expected, Quote, Share, expect
+from discreet.query.price.expected import Expected, Quote, expect
+from discreet.query.price.mechanism import Share
 from discreet.query.price.together import Together
 
 

@@ -16,7 +16,8 @@ from discreet.query.check.measurement import (
     QuantileChoice,
 )
 from discreet.query.check.tables import cells, output, tables
-from discreet.query.price.quote import Quote, Share
+from discreet.query.price.expected import Quote
+from discreet.query.price.mechanism import Share
 from discreet.query.price.together import Together
 from discreet.query.proof import (
     Chosen,

@@ -10,7 +10,7 @@ from discreet.show.number import format_number
 if TYPE_CHECKING:
     from discreet.privacy.filter import Cost
     from discreet.query.check.measurement import Checked
-    from discreet.query.price.quote import Quote
+    from discreet.query.price.expected import Quote
 
 
 def price(cost: "Cost") -> str:

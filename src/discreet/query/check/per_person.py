@@ -1,0 +1,166 @@
+"""Groups of one person's rows: what a subquery may compute before people are mixed."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+from discreet.errors import QueryError
+from discreet.query.catalog.kind import Kind, Opaque, Real, Truth, Typed, Whole, domain, known
+from discreet.query.check import function
+from discreet.query.check.fixed_point import fixed_point
+from discreet.query.check.scope import (
+    UNIT,
+    Lineage,
+    Visible,
+    as_condition,
+    carried,
+    condition,
+    first_that_holds,
+    one_of,
+    resolve,
+)
+from discreet.query.plan import Aggregate, Among, Block, Call, Case, Column, Literal, Scalar, aggregates
+from discreet.query.statement import Inner, Query
+
+
+def per_person(block: Block, alias: str, own: str, inner: Lineage, where: Scalar | None) -> Lineage:
+    """Return the lineage of a subquery that groups the rows of each person."""
+    if block.distinct and (block.group or any(aggregates(item.scalar) for item in block.items)):
+        raise QueryError("DISTINCT in a subquery", "is already implied by GROUP BY", "leave DISTINCT out")
+    terms = [item.scalar for item in block.items] if block.distinct else list(block.group)
+    keys = [function.settle(resolve(term, inner, "GROUP BY")) for term in terms]
+    if inner.private:
+        if not inner.units:
+            raise QueryError(
+                "GROUP BY in a subquery",
+                "every row is its own person here, so groups would mix people",
+                "declare a unit",
+            )
+        if not any(key.scalar in inner.units for key in keys):
+            raise QueryError(
+                "GROUP BY in a subquery",
+                "an aggregate over several people would have to be private itself",
+                f"group by the person first: GROUP BY {_person(inner)}",
+            )
+    by_key = {key.scalar: key for key in keys}
+    outputs: list[tuple[str, Typed]] = []
+    for item in block.items:
+        outputs.append((item.name, function.settle(_person_scalar(item.scalar, inner, by_key))))
+    items = [(f"c{n}", typed.scalar) for n, (_, typed) in enumerate(outputs)]
+    if inner.unit is not None:
+        key = next(key.scalar for key in keys if key.scalar in inner.units)
+        items.append((UNIT, key))
+    having = None
+    if block.having is not None:
+        condition = _person_scalar(block.having, inner, by_key)
+        if not isinstance(condition.kind, Truth):
+            raise QueryError("HAVING", "must be a condition", "compare an aggregate with a constant")
+        having = condition.scalar
+    bound: int | None = 1
+    for key_typed in keys:
+        if inner.private and key_typed.scalar not in inner.units:
+            values = domain(key_typed.kind) if key_typed.held else None
+            bound = None if values is None or bound is None else bound * (len(values) + 1)
+    if bound is not None and inner.bound is not None:
+        bound = min(bound, inner.bound)
+    query = Query(tuple(items), inner.source, where, tuple(key.scalar for key in keys), having)
+    return replace(
+        inner,
+        source=Inner(query, own),
+        columns=tuple(
+            Visible(alias, name, replace(typed, scalar=Column(own, f"c{n}")))
+            for n, (name, typed) in enumerate(outputs)
+        ),
+        units=carried(inner, own, items),
+        bound=bound if inner.private else None,
+        unique=(),
+    )
+
+
+def _person_scalar(scalar: Scalar, inner: Lineage, keys: dict[Scalar, Typed]) -> Typed:
+    """Return an expression over one person's aggregates and group keys."""
+    if not aggregates(scalar):
+        typed = function.settle(resolve(scalar, inner, "SELECT"))
+        if typed.scalar in keys or isinstance(scalar, Literal):
+            return keys.get(typed.scalar, typed)
+        for unit in inner.units:
+            if typed.scalar == unit and any(key in inner.units for key in keys):
+                return next(key for position, key in keys.items() if position in inner.units)
+    match scalar:
+        case Aggregate():
+            return _person_aggregate(scalar, inner)
+        case Call(name, arguments):
+            return function.apply(name, [_person_scalar(argument, inner, keys) for argument in arguments])
+        case Case(branches, otherwise):
+            conditions = [as_condition(_person_scalar(when, inner, keys), "CASE") for when, _ in branches]
+            values = [_person_scalar(value, inner, keys) for _, value in branches] + [
+                _person_scalar(otherwise, inner, keys)
+            ]
+            return first_that_holds(conditions, values)
+        case Among(argument, values_in):
+            return one_of(_person_scalar(argument, inner, keys), values_in)
+        case _:
+            raise QueryError(
+                "SELECT in a subquery",
+                "a column must be grouped by or aggregated",
+                "add it to GROUP BY, or use MAX(column)",
+            )
+
+
+def _person_aggregate(aggregate: Aggregate, inner: Lineage) -> Typed:
+    limit = inner.bound if inner.bound is not None else inner.rows
+    if aggregate.argument is None:
+        if aggregate.where is None:
+            return Typed(Call("count_rows", ()), Whole(0, limit))
+        argument = known(1)
+    else:
+        argument = function.settle(resolve(aggregate.argument, inner, aggregate.function.upper()))
+    if aggregate.where is not None:
+        kept = condition(aggregate.where, inner, "FILTER")
+        argument = replace(argument, scalar=Case(((kept, argument.scalar),), Literal(None)))
+    match aggregate.function:
+        case "count":
+            name = "count_distinct" if aggregate.distinct else "count_values"
+            return Typed(Call(name, (argument.scalar,)), Whole(0, limit))
+        case "min" | "max":
+            if isinstance(argument.kind, Opaque):
+                raise QueryError(
+                    aggregate.function.upper(),
+                    "an identifier of undeclared type has no order",
+                    "declare its type",
+                )
+            # An extreme is one of the values.
+            return Typed(Call(aggregate.function, (argument.scalar,)), argument.kind, argument.held)
+        case "sum" | "avg":
+            return _person_total(aggregate.function, argument, limit)
+        case _:
+            raise QueryError(
+                f"{aggregate.function.upper()} in a subquery",
+                "is not supported per person",
+                "use COUNT, SUM, AVG, MIN or MAX per person",
+            )
+
+
+def _person_total(name: str, argument: Typed, limit: int | None) -> Typed:
+    """Sum in integers inside one person too: a sum of doubles may depend on the order of other rows."""
+    integer = fixed_point(name, argument, None)
+    total = Call("sum", (integer.scalar,))
+    low, high = integer.low, integer.high
+    if name == "avg":
+        kind: Kind = Real(Fraction(low, integer.scale), Fraction(high, integer.scale))
+        return Typed(
+            Call("mean", (total, Call("count_values", (integer.scalar,)), Literal(Fraction(integer.scale)))),
+            kind,
+        )
+    ends = (None, None) if limit is None else (min(low, 0) * limit, max(high, 0) * limit)
+    if integer.scale == 1 and isinstance(argument.kind, Whole):
+        return Typed(Call("to_whole", (total,)), Whole(*ends))
+    least, most = (None if end is None else Fraction(end, integer.scale) for end in ends)
+    return Typed(
+        Call("divide", (Call("to_real", (total,)), Literal(Fraction(integer.scale)))),
+        Real(least, most),
+    )
+
+
+def _person(lineage: Lineage) -> str:
+    visible = [column.name for column in lineage.columns if column.typed.scalar in lineage.units]
+    return visible[0] if visible else "the person's column"

@@ -1,0 +1,135 @@
+"""The clauses around a selection: GROUP BY with its sets, ORDER BY, LIMIT and DISTINCT."""
+
+from collections.abc import Callable
+from itertools import combinations, product
+from math import prod
+
+from sqlglot import exp
+
+from discreet.errors import QueryError
+from discreet.query.language.expression import expression
+from discreet.query.language.refusal import fields, refusal
+from discreet.query.name import same
+from discreet.query.plan import Column, Item, Literal, Order, Scalar
+
+CUBE_LIMIT = 10
+
+SET_LIMIT = 1_024
+
+
+def group_by(
+    clause: exp.Expr | None, items: tuple[Item, ...]
+) -> tuple[tuple[Scalar, ...], tuple[tuple[int, ...], ...] | None]:
+    """Return the terms grouped by and, if there are several, the sets of them by position."""
+    if clause is None:
+        return (), None
+    terms: list[Scalar] = []
+
+    def place(node: exp.Expr) -> int:
+        term = _reference(node, items, "GROUP BY")
+        if term not in terms:
+            terms.append(term)
+        return terms.index(term)
+
+    # Several entries multiply: every set of one is joined with every set of the next.
+    alternatives = [_sets(node, place) for node in fields(clause, "expressions")["expressions"]]
+    if all(len(sets) == 1 for sets in alternatives):
+        return tuple(terms), None
+    count = prod(len(sets) for sets in alternatives)
+    if count > SET_LIMIT:
+        raise QueryError(
+            "GROUP BY",
+            f"asks for {count} sets of columns",
+            f"list at most {SET_LIMIT} in GROUPING SETS (...)",
+        )
+    joined = (tuple(sorted({p for chosen in pick for p in chosen})) for pick in product(*alternatives))
+    return tuple(terms), tuple(dict.fromkeys(joined))
+
+
+def _sets(node: exp.Expr, place: Callable[[exp.Expr], int]) -> list[tuple[int, ...]]:
+    """Return the grouping sets that one entry of GROUP BY stands for."""
+    match node:
+        case exp.Cube() | exp.Rollup():
+            terms = [_columns(part, place) for part in _parts(node)]
+            if len(terms) > CUBE_LIMIT:
+                raise QueryError(
+                    type(node).__name__.upper(),
+                    f"of more than {CUBE_LIMIT} columns has too many sets",
+                    "list the sets you want in GROUPING SETS (...)",
+                )
+            chosen = (
+                [pick for size in range(len(terms), -1, -1) for pick in combinations(terms, size)]
+                if isinstance(node, exp.Cube)
+                else [tuple(terms[:size]) for size in range(len(terms), -1, -1)]
+            )
+            return [tuple(p for part in pick for p in part) for pick in chosen]
+        case exp.GroupingSets():
+            return [found for part in _parts(node) for found in _sets(part, place)]
+        case _:
+            return [_columns(node, place)]
+
+
+def _parts(node: exp.Expr) -> list[exp.Expr]:
+    found: list[exp.Expr] = fields(node, "expressions").get("expressions", [])
+    if not found:
+        word = "GROUPING SETS" if isinstance(node, exp.GroupingSets) else type(node).__name__.upper()
+        raise QueryError(word, "lists no columns", f"write {word} (column, column)")
+    return found
+
+
+def _columns(node: exp.Expr, place: Callable[[exp.Expr], int]) -> tuple[int, ...]:
+    if isinstance(node, exp.Tuple):
+        return tuple(place(part) for part in fields(node, "expressions").get("expressions", ()))
+    return (place(node),)
+
+
+def _reference(node: exp.Expr, items: tuple[Item, ...], clause: str) -> Scalar:
+    """Return an output column named by position or alias, or else the expression itself.
+
+    In ORDER BY a name is that of an output column first; in GROUP BY that of a column first.
+    """
+    scalar = expression(node)
+    match scalar:
+        case Literal(int(position)) if type(position) is int:
+            if not 1 <= position <= len(items):
+                raise QueryError(f"{clause} {position}", "there is no such output column", "name the column")
+            return items[position - 1].scalar
+        case Column(None, name):
+            for item in items:
+                if same(item.name, name) and (clause == "ORDER BY" or not isinstance(item.scalar, Column)):
+                    return item.scalar
+    return scalar
+
+
+def order_by(clause: exp.Expr | None, items: tuple[Item, ...]) -> tuple[Order, ...]:
+    """Return the terms of ORDER BY."""
+    if clause is None:
+        return ()
+    terms = []
+    for node in fields(clause, "expressions")["expressions"]:
+        if not isinstance(node, exp.Ordered):
+            raise refusal(node)
+        parts = fields(node, "this", "desc", "nulls_first")
+        scalar = _reference(parts["this"], items, "ORDER BY")
+        terms.append(Order(scalar, bool(parts.get("desc")), bool(parts.get("nulls_first"))))
+    return tuple(terms)
+
+
+def limit_of(clause: exp.Expr | None) -> int | None:
+    """Return the number of LIMIT."""
+    if clause is None:
+        return None
+    if isinstance(clause, exp.Limit):
+        match expression(fields(clause, "expression")["expression"]):
+            case Literal(int(count)) if type(count) is int and 0 <= count <= 10**9:
+                return count
+    raise QueryError("LIMIT", "must be a plain number", "write LIMIT 10")
+
+
+def is_distinct(clause: exp.Expr | None) -> bool:
+    """Whether repeated rows are left out."""
+    if clause is None:
+        return False
+    if not isinstance(clause, exp.Distinct) or clause.args.get("on") or clause.args.get("expressions"):
+        raise QueryError("DISTINCT ON", "keeps an arbitrary row", "use GROUP BY")
+    return True

@@ -1,0 +1,220 @@
+"""Which mechanism releases a measurement at its part of the price, and what it costs."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil, log
+from typing import TypeAlias, assert_never
+
+from discreet.errors import ParameterError
+from discreet.exact.number import sqrt_down
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.staircase import Staircase
+from discreet.mechanisms.threshold import Threshold
+from discreet.privacy.filter import Cost, below_grid, pure_within
+from discreet.privacy.guarantee import Concentrated, Pure
+from discreet.privacy.sensitivity import Sensitivity
+from discreet.query.check.measurement import (
+    Checked,
+    Joint,
+    Keys,
+    Measured,
+    Measurement,
+    ModeChoice,
+    Private,
+    QuantileChoice,
+)
+from discreet.query.check.tables import overlap
+from discreet.query.plan import given
+from discreet.query.price.together import Together, together
+
+Noise: TypeAlias = Geometric | Staircase | Gaussian
+
+Choice: TypeAlias = Exponential | PermuteAndFlip
+
+FLIP_LIMIT = 1_000
+
+STEEP = 40
+"""Beyond this epsilon the search for the best exact staircase takes longer than the better noise is worth."""
+
+OUTSIDE = 50
+"""An extreme aims so far inside the data that an empty candidate beyond it is this many times less likely."""
+
+
+@dataclass(frozen=True, slots=True)
+class PurePrice:
+    """What a measurement may cost under a pure budget."""
+
+    epsilon: Fraction
+
+    def part(self, parts: int) -> "PurePrice":
+        """Return an equal part of the price."""
+        return PurePrice(self.epsilon / parts)
+
+
+@dataclass(frozen=True, slots=True)
+class RhoPrice:
+    """What a measurement may cost under a budget that is kept in zCDP."""
+
+    rho: Fraction
+
+    def part(self, parts: int) -> "RhoPrice":
+        """Return an equal part of the price, rounded down."""
+        return RhoPrice(below_grid(self.rho / parts))
+
+
+Price: TypeAlias = PurePrice | RhoPrice
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """One measurement with the mechanism that will release it; `offset` is the inward aim of an extreme."""
+
+    measured: Measured
+    mechanism: Noise | Choice | Threshold | Together
+    offset: int = 0
+
+    @property
+    def name(self) -> str:
+        """What to call the mechanism."""
+        made = self.mechanism
+        return made.name if isinstance(made, Together) else type(made).__name__
+
+    def moves(self, keys: Keys) -> Sensitivity:
+        """Return how far one person moves the released values while the noise stays the same.
+
+        Where groups overlap, a row counts in several of them, and least squares returns what is counted; the
+        answers are then rounded, for which a thousandth is allowed.
+        """
+        if not isinstance(self.mechanism, Together) or not isinstance(keys, Joint):
+            return self.measured.sensitivity
+        reach, times = self.mechanism.reach * Fraction(1001, 1000), overlap(keys)
+        return Sensitivity(reach * times, reach**2 * times, reach)
+
+
+def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> Share:
+    """Return the mechanism that releases one measurement at its part of the price."""
+    measurement = checked.measurements[position]
+    if isinstance(checked.keys, Joint) and isinstance(measurement, Measurement):
+        return Share(measurement, together(checked.keys, measurement, _promise(price)))
+    if isinstance(checked.keys, Private) and position == checked.keys.people:
+        groups = given(measurement.sensitivity.l0)
+        return Share(measurement, Threshold.calibrate(epsilon=_pure(price), delta=delta, groups=groups))
+    match measurement:
+        case Measurement():
+            return Share(measurement, noise_for(measurement, price))
+        case QuantileChoice():
+            mechanism = Exponential.calibrate(epsilon=_ranged(price), sensitivity=measurement.sensitivity)
+            return Share(measurement, mechanism, _offset(measurement, mechanism))
+        case ModeChoice():
+            flips = isinstance(price, PurePrice) and measurement.candidates <= FLIP_LIMIT
+            kind, epsilon = (PermuteAndFlip, _pure(price)) if flips else (Exponential, _ranged(price))
+            return Share(
+                measurement,
+                kind.calibrate(
+                    epsilon=epsilon, sensitivity=measurement.sensitivity, monotone=measurement.monotone
+                ),
+            )
+        case _:
+            assert_never(measurement)
+
+
+def noise_for(measurement: Measurement, price: Price) -> Noise:
+    """Return the least noise for one measurement at its share of the price.
+
+    With zCDP that is Gaussian.  Without, the staircase is taken where a person moves a single number by more
+    than one unit and its mean error is smaller than the geometric's.
+    """
+    sensitivity = measurement.sensitivity
+    if sensitivity.l1 == 0:
+        sensitivity = Sensitivity.of(1)
+    match price:
+        case RhoPrice(rho):
+            return Gaussian.calibrate(rho=rho, sensitivity=sensitivity)
+        case PurePrice(epsilon):
+            plain = Geometric.calibrate(epsilon=epsilon, sensitivity=sensitivity)
+            if sensitivity.scalar and sensitivity.l1 > 1 and 1 <= epsilon <= STEEP:
+                steps = Staircase.calibrate(epsilon=epsilon, sensitivity=sensitivity.l1)
+                if steps.mean_error < plain.mean_error:
+                    return steps
+            return plain
+        case _:
+            assert_never(price)
+
+
+def _promise(price: Price) -> Pure | Concentrated:
+    match price:
+        case PurePrice(epsilon):
+            return Pure(epsilon)
+        case RhoPrice(rho):
+            return Concentrated(rho)
+        case _:
+            assert_never(price)
+
+
+def _pure(price: Price) -> Fraction:
+    """Return the largest epsilon that a mechanism known only to be pure may have at this price."""
+    match price:
+        case PurePrice(epsilon):
+            return epsilon
+        case RhoPrice(rho):
+            return pure_within(rho)
+        case _:
+            assert_never(price)
+
+
+def _ranged(price: Price) -> Fraction:
+    """Return the largest epsilon of a bounded-range mechanism, which is epsilon**2 / 8-zCDP."""
+    match price:
+        case PurePrice(epsilon):
+            return epsilon
+        case RhoPrice(rho):
+            return max(sqrt_down(8 * rho), pure_within(rho))
+        case _:
+            assert_never(price)
+
+
+def _offset(choice: QuantileChoice, mechanism: Exponential) -> int:
+    """Return how far inside the data an extreme aims, so that all candidates beyond it weigh 1 / OUTSIDE."""
+    if choice.level not in (0, 1) and not choice.inward:
+        return 0
+    # For alpha close to 1, ln(1 / alpha) is at least 1 - alpha, which keeps its digits.
+    return ceil(log((choice.size + 1) * OUTSIDE) / float(1 - mechanism.alpha) / choice.level.denominator)
+
+
+def charge(shares: tuple[Share, ...], price: Price, delta: Fraction) -> Cost:
+    """Return the cost to charge, after recomputing it from the mechanisms."""
+    spent = sum((_spent(share) for share in shares), Cost.zero)
+    match price:
+        case PurePrice(epsilon):
+            fits, charged = spent.epsilon is not None and spent.epsilon <= epsilon, Cost.pure(epsilon)
+        case RhoPrice(rho):
+            fits, charged = spent.rho <= rho, Cost(spent.epsilon, rho)
+        case _:
+            assert_never(price)
+    if not fits or spent.delta > delta:
+        raise ParameterError("the mechanisms cost more than was asked; this is a defect of the allocation")
+    return Cost(charged.epsilon, charged.rho, delta)
+
+
+def _spent(share: Share) -> Cost:
+    change = share.measured.sensitivity
+    match share.mechanism:
+        case Together():
+            return share.mechanism.cost
+        case Geometric() | Staircase() | Gaussian():
+            return share.mechanism.guarantee(change).price()
+        case Threshold():
+            return share.mechanism.guarantee(given(change.l0)).price()
+        case Exponential():
+            return share.mechanism.profile(change, monotone=_monotone(share)).price()
+        case PermuteAndFlip():
+            return share.mechanism.guarantee(change, monotone=_monotone(share)).price()
+        case _:
+            assert_never(share.mechanism)
+
+
+def _monotone(share: Share) -> bool:
+    return not isinstance(share.measured, Measurement) and share.measured.monotone
