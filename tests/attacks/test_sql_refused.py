@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 from tests.query.questions import clinic
 
+from discreet.engines.duckdb.render import render
 from discreet.errors import QueryError
 from discreet.query.check.question import check
 from discreet.query.language.sql import read
+from discreet.query.rewrite.statements import statements
 
 
 def corpus() -> list[tuple[str, str]]:
@@ -54,7 +56,7 @@ def test_refused_with_a_teaching_message(question: str, expected: str) -> None:
 )
 def test_oversized_and_invisible_text_is_refused(question: str) -> None:
     with pytest.raises(QueryError):
-        check(read(question), clinic())
+        list(map(render, statements(check(read(question), clinic()))))
 
 
 def test_private_keys_without_delta_are_refused_when_priced() -> None:

@@ -103,8 +103,7 @@ class Session:
             else self._batch(question, limits).whole
         )
         priced = self._quote(checked, epsilon, within, confidence, delta)
-        sql = tuple(self.engine.written(one.statement) for one in proved(priced))
-        priced = replace(priced, copies=self._copies(priced.cost), sql=sql)
+        priced = replace(priced, copies=self._copies(priced.cost))
         if prior is None:
             return priced
         from discreet.release.belief import advice
@@ -131,7 +130,9 @@ class Session:
             conversion=budget.delta - budget.slack if isinstance(budget, ApproximateBudget) else None,
             delta=own,
         )
-        return replace(priced, proof=proof_of(priced, self.catalog))
+        priced = replace(priced, proof=proof_of(priced, self.catalog))
+        # Written before anything is paid: what an engine cannot write is refused while that is free.
+        return replace(priced, sql=tuple(self.engine.written(one.statement) for one in proved(priced)))
 
     def query(
         self,
