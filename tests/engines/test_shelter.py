@@ -212,6 +212,17 @@ def test_errors_of_an_engine_carry_neither_cause_nor_context() -> None:
         quietly(work, CatalogError("constant"))
     assert failure.value.__context__ is failure.value.__cause__ is None
     assert silent(everything_said(failure.value))
+
+    def deliberate() -> None:
+        try:
+            work()
+        except KeyError:
+            raise CatalogError("said on purpose") from None
+
+    with pytest.raises(CatalogError, match="said on purpose") as refusal:
+        quietly(deliberate, CatalogError("constant"))
+    assert refusal.value.__context__ is None
+    assert silent(everything_said(refusal.value))
     with pytest.raises(KeyError) as leak:
         work()
     assert not silent(everything_said(leak.value))

@@ -24,13 +24,6 @@ FAULTS = (
     ),
     Fault(
         "engines/records.py",
-        "& (final | (kinds == LF) | (places < len(data) - 1))",
-        "",
-        _RECORDS,
-        "a CR LF cut by the end of a block is read as two line ends or shifts cells",
-    ),
-    Fault(
-        "engines/records.py",
         "    filled = (number > 1) | (ends[last] > begins[first])\n",
         "    filled = number > 0\n",
         _RECORDS,

@@ -280,8 +280,8 @@ def _records(
     """Group the bytes that end cells into records; lines without a byte are none."""
     lone = ~((kinds == LF) & (places > 0) & (data[np.maximum(places - 1, 0)] == CR))
     places, kinds = places[lone], kinds[lone]
-    # Behind a CR that ends the data an LF may follow.
-    ended = (kinds != delimiter) & (final | (kinds == LF) | (places < len(data) - 1))
+    # A CR that ends the data may be half of a line end; the other half is then a line without a byte.
+    ended = kinds != delimiter
     widths = 1 + ((kinds == CR) & (data[np.minimum(places + 1, len(data) - 1)] == LF))
     last = np.flatnonzero(ended)
     taken = int(places[last[-1]] + widths[last[-1]]) if len(last) else 0
