@@ -62,8 +62,8 @@ from discreet.query.check.question import Limits as Limits
 from discreet.query.language.frame import col as col
 from discreet.query.language.frame import when as when
 from discreet.release.answer import Release as Release
+from discreet.release.opening import open as open  # noqa: A004 - reads as dp.open
 from discreet.release.session import Session as Session
-from discreet.release.session import open as open  # noqa: A004 - reads as dp.open
 from discreet.release.stream import NamedStream as NamedStream
 from discreet.utility import Gain as Gain
 from discreet.utility import Graph as Graph

@@ -18,7 +18,7 @@ from discreet.cli.attack import attack
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact.sample import two_sided_geometric
 from discreet.mechanisms.laplace import Laplace
-from discreet.release.session import open as open_session
+from discreet.release.opening import open as open_session
 
 
 def points(report, series, figure=0):

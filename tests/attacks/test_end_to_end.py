@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from discreet.audit import audit
-from discreet.release.session import open as open_session
+from discreet.release.opening import open as open_session
 
 COLUMNS = {
     "age": {"type": "integer", "low": 0, "high": 100},

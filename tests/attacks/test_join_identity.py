@@ -6,7 +6,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import CatalogError, QueryError
-from discreet.release.session import open as open_session
+from discreet.release.opening import open as open_session
 
 MANIFEST = """
 [budget]

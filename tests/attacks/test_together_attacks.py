@@ -17,7 +17,7 @@ from discreet.query.check.question import check
 from discreet.query.language.sql import read
 from discreet.query.price.quote import quote
 from discreet.release.noisy import draw
-from discreet.release.session import open as open_session
+from discreet.release.opening import open as open_session
 from discreet.workload.strategy import identity, integers, measure_exactly
 
 # Values beyond the declared ones are what real tables hold, and what a hostile one holds on purpose.

@@ -22,8 +22,8 @@ from discreet.errors import BusyError, EngineError
 from discreet.ledger import Granted, book, shield
 from discreet.ledger.shield import shielded
 from discreet.privacy.filter import PureBudget
+from discreet.release.opening import open as open_session
 from discreet.release.session import Session
-from discreet.release.session import open as open_session
 
 PEOPLE = pd.DataFrame({"person": range(2000), "age": [n % 90 for n in range(2000)]})
 DECLARED = {

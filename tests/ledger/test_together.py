@@ -15,7 +15,7 @@ from tests.ledger.world import Place, ask
 from discreet.errors import BusyError
 from discreet.ledger import EVERYBODY, Granted, Ledger, book
 from discreet.privacy.filter import PureBudget
-from discreet.release.session import open as open_session
+from discreet.release.opening import open as open_session
 
 QUESTIONS = 6
 pytestmark = [pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"), pytest.mark.timeout(1800)]

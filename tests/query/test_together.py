@@ -21,7 +21,7 @@ from discreet.query.language import frame
 from discreet.query.language.sql import read
 from discreet.query.price.quote import quote
 from discreet.release.noisy import draw
-from discreet.release.session import open as open_session
+from discreet.release.opening import open as open_session
 from discreet.release.table import rows as released_rows
 from discreet.workload import MarginalPlan
 from discreet.workload.strategy import matrix_of

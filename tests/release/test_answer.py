@@ -9,7 +9,7 @@ import pytest
 
 from discreet.cli.report import page
 from discreet.errors import CatalogError
-from discreet.release.session import open as open_session
+from discreet.release.opening import open as open_session
 
 COLUMNS = {"ward": {"values": ["A", "B", "[/x]"]}, "cost": {"type": "integer", "low": 0, "high": 50}}
 

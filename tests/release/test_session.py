@@ -16,7 +16,7 @@ from scipy.stats import binom
 
 from discreet.errors import BudgetError, CatalogError, EngineError, LedgerError, ParameterError, QueryError
 from discreet.release.noisy import Noisy, decode, encode
-from discreet.release.session import open as open_session
+from discreet.release.opening import open as open_session
 
 COLUMNS = {
     "age": {"type": "integer", "low": 0, "high": 100},
@@ -283,6 +283,16 @@ def test_a_manifest_opens_with_its_ledger_beside_it(tmp_path):
     assert (tmp_path / "clinic.ledger").exists()
 
 
+def test_a_frame_alone_is_called_data():
+    with open_session(frame(), unit="person", epsilon=4, rows_per_unit=3, columns=COLUMNS) as opened:
+        assert opened.query("SELECT COUNT(*) AS n FROM data", epsilon=1).columns == ("n",)
+
+
+def test_a_table_may_have_a_name_that_is_nearly_a_keyword():
+    with open_session(units=frame(), unit="person", epsilon=4, rows_per_unit=3, columns=COLUMNS) as opened:
+        assert opened.query("SELECT COUNT(*) AS n FROM units", epsilon=1).columns == ("n",)
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -291,6 +301,10 @@ def test_a_manifest_opens_with_its_ledger_beside_it(tmp_path):
         ({"epsilon": 0, "visits": frame(2)}, "epsilon"),
         ({"epsilon": 1, "visits": frame(2), "columns": {"nope": "integer"}}, "nope"),
         ({"epsilon": 1, "visits": 17}, "frame|path|pandas|read"),
+        ({"epsilon": 1, "visits": frame(2), "rows_per_unti": 3}, "did you mean rows_per_unit"),
+        ({"epsilon": 1, "visits": frame(2), "unti": "person"}, "did you mean unit"),
+        ({"epsilno": 1, "visits": frame(2)}, "did you mean epsilon"),
+        ({"epsilon": 1, "visits": frame(2), "column": {"age": "integer"}}, "did you mean columns"),
     ],
 )
 def test_opening_without_what_is_needed_says_so(arguments, words):

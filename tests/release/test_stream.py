@@ -14,7 +14,7 @@ from discreet.privacy.filter import ApproximateBudget
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.zcdp import largest_rho
 from discreet.release import stream as module
-from discreet.release.session import open as open_session
+from discreet.release.opening import open as open_session
 from discreet.workload.noise import towards_one
 from discreet.workload.root import RootCounter
 from discreet.workload.stream import counter_for

@@ -42,7 +42,7 @@ def demo(
 
     from discreet.cli.clinic import generate
     from discreet.cli.report import page
-    from discreet.release.session import open as open_session
+    from discreet.release.opening import open as open_session
 
     console = Console(highlight=False)
     _fresh(folder)

@@ -107,7 +107,7 @@ def _open(
     data: Path, unit: str | None, rows: int | None, budget: str | None, analyst: str, project: str
 ) -> "Session":
     from discreet.errors import CatalogError
-    from discreet.release.session import open as open_session
+    from discreet.release.opening import open as open_session
 
     if data.suffix == ".toml":
         return open_session(data, analyst=analyst, project=project)

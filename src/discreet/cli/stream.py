@@ -38,7 +38,7 @@ def stream(
 ) -> None:
     """Count continually: the whole stream is paid for once, and each step is released once."""
     from discreet.errors import ParameterError
-    from discreet.release.session import open as open_session
+    from discreet.release.opening import open as open_session
 
     if (step is None) != (add is None):
         raise ParameterError("a step needs both --step NUMBER and --add COUNT")

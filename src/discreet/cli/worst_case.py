@@ -19,7 +19,8 @@ from discreet.query.catalog.manifest import Catalog, Column, Table
 from discreet.query.check.measurement import Measurement, Private
 from discreet.query.price.expected import Quote
 from discreet.release.noisy import Noisy, draw
-from discreet.release.session import Session, open_catalog, proved
+from discreet.release.opening import open_catalog
+from discreet.release.session import Session, proved
 
 OTHERS = 8
 """People whom both datasets have."""

@@ -22,6 +22,11 @@ class Sheltered:
     def __init__(self, rows: object) -> None:
         self._rows = rows
 
+    @property
+    def is_frame(self) -> bool:
+        """Whether this is a thing with columns, rather than a number or a list given by mistake."""
+        return hasattr(self._rows, "columns") or hasattr(self._rows, "schema")
+
     def __repr__(self) -> str:
         return "<rows, not shown>"
 

@@ -9,32 +9,27 @@ A failure after the reservation stays spent.  The same question on the same vers
 from the ledger, free.
 """
 
-import os
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
-from discreet.engines.opening import open_engine
 from discreet.engines.protocol import FAILED, Engine
-from discreet.engines.shelter import Sheltered, quietly, shelter
-from discreet.errors import CatalogError, ConflictError, EngineError, ParameterError, ProofError
+from discreet.engines.shelter import quietly
+from discreet.errors import CatalogError, EngineError, ParameterError, ProofError
 from discreet.exact.coins import source
 from discreet.exact.number import Real as Number
-from discreet.exact.number import positive, rational
-from discreet.ledger import BudgetView, Granted, Ledger, Request, Stored, open_ledger
+from discreet.exact.number import rational
+from discreet.ledger import BudgetView, Granted, Ledger, Request, Stored
 from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.mechanisms.codec import encode as encode_mechanism
 from discreet.privacy.adjacency import Unit
 from discreet.privacy.filter import ApproximateBudget, Budget, Cost, Filter, PureBudget
 from discreet.query.catalog.kind import Real, Whole
-from discreet.query.catalog.manifest import Catalog, load
+from discreet.query.catalog.manifest import Catalog
 from discreet.query.check import bounds
 from discreet.query.check.batch import Batch, combine
 from discreet.query.check.identity import identity
@@ -52,7 +47,6 @@ from discreet.query.price.together import Together
 from discreet.query.proof import Proved
 from discreet.release.answer import Release
 from discreet.release.noisy import Noisy, decode, draw, encode
-from discreet.release.sources import declared, origins, sheltered
 
 if TYPE_CHECKING:
     from discreet.release.stream import NamedStream
@@ -357,91 +351,6 @@ class Session:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def open(  # noqa: A001 - reads as dp.open
-    data: str | Path | None = None,
-    *,
-    epsilon: Number | None = None,
-    delta: Number = 0,
-    ledger: str | Path | None = None,
-    analyst: str = "analyst",
-    project: str = "project",
-    timeout: float | None = None,
-    name: str = "dataset",
-    **tables: Any,
-) -> Session:
-    """Open data for private questions.
-
-    `data` is a manifest (.toml), or a file of data; tables can also be given by name as frames or paths,
-    `dp.open(people=frame, unit="person_id", epsilon=1)`, with the keys of a manifest's table section.  A
-    budget given here without a ledger lasts as long as the session; with one it is durable.
-    """
-    # Before anything can go wrong: an error's traceback shows local variables to whoever asks for them.
-    tables, data = sheltered(tables), shelter(data) if data is not None else None
-    if isinstance(data, Sheltered):
-        raise CatalogError("name the table, as in dp.open(people=frame, unit=..., epsilon=1)")
-    if data is not None and Path(data).suffix == ".toml":
-        if tables or epsilon is not None:
-            raise CatalogError("a manifest already declares tables and budget; leave the other arguments out")
-        catalog = load(data)
-        frames: dict[str, Any] = {}
-        home: str | Path | None = ledger or catalog.ledger or f"{Path(data).stem}.ledger"
-        if isinstance(home, str) and not home.startswith(("postgresql://", "postgres://")):
-            home = catalog.folder / home
-    else:
-        if epsilon is None:
-            raise CatalogError("give a budget: epsilon=..., the most that all answers together may cost")
-        budget = {"epsilon": str(positive(epsilon, "epsilon")), "delta": str(rational(delta, "delta"))}
-        catalog, frames = declared(data, tables, name=name, budget=budget)
-        home = ledger
-    return open_catalog(catalog, frames, home, analyst=analyst, project=project, timeout=timeout)
-
-
-def open_catalog(
-    catalog: Catalog,
-    frames: Mapping[str, Any],
-    home: str | Path | None = None,
-    *,
-    analyst: str = "analyst",
-    project: str = "project",
-    timeout: float | None = None,
-) -> Session:
-    """Open a catalog whose tables are files or the given frames, with its ledger at `home` or in memory."""
-    budget = declared_budget(catalog)
-    engine = open_engine(origins(catalog, frames), folder=catalog.folder, timeout=timeout)
-    scratch = mkdtemp(prefix="discreet-", dir=_memory()) if home is None else None
-    try:
-        book = open_ledger(home or Path(scratch or "") / "session.ledger")
-        _agree(book, catalog.name, budget)
-    except BaseException:
-        engine.close()
-        if scratch is not None:
-            rmtree(scratch, ignore_errors=True)
-        raise
-    session = Session(catalog, engine, book, analyst, project)
-    if scratch is not None:
-        session._scratch = finalize(session, rmtree, scratch, ignore_errors=True)
-    return session
-
-
-def _memory() -> str | None:
-    """Return a directory in memory, where a ledger that lasts only as long as its session is quickest."""
-    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - mkdtemp makes it private
-
-
-def _agree(book: Ledger, dataset: str, budget: Budget) -> None:
-    """Open the dataset's account with the declared cap, or make sure that it has that cap."""
-    if dataset not in book.datasets():
-        # Somebody else may open the same data for the first time at this very moment.
-        with suppress(ConflictError):
-            book.create_dataset(dataset, budget, reason="declared when the data was first opened")
-    capped = book.budget(dataset).limits[0].budget
-    if capped != budget:
-        raise CatalogError(
-            f"the ledger caps dataset {dataset} at {capped}, but {budget} is declared; a cap "
-            "changes only by an entry of its own: Ledger.set_limit(dataset, EVERYBODY, budget, reason=...)"
-        )
 
 
 def declared_budget(catalog: Catalog) -> Budget:

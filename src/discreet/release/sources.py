@@ -14,23 +14,11 @@ from typing import Any
 from discreet.engines.opening import describe, prepare
 from discreet.engines.protocol import Origin
 from discreet.engines.records import Dialect
-from discreet.engines.shelter import shelter
 from discreet.errors import CatalogError
 from discreet.exact.coins import source
 from discreet.query.catalog.dialect import dialect
 from discreet.query.catalog.manifest import Catalog, Table, declare
 from discreet.query.price.proving import preparation
-
-SECTION = (
-    "unit",
-    "neighbours",
-    "rows_per_unit",
-    "groups_per_unit",
-    "rows_per_group",
-    "public",
-    "csv",
-    "columns",
-)
 
 _KINDS = (
     (re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?"), "integer"),
@@ -50,21 +38,19 @@ def kind_of(physical: str | None) -> str | None:
     return next((kind for pattern, kind in _KINDS if pattern.fullmatch(physical)), None)
 
 
-def sheltered(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return arguments with the frames among them out of sight."""
-    return {key: value if key in SECTION else shelter(value) for key, value in given.items()}
-
-
 def declared(
-    data: str | Path | None, given: Mapping[str, Any], *, name: str, budget: Mapping[str, str]
+    data: Any, tables: Mapping[str, Any], given: Mapping[str, Any], *, name: str, budget: Mapping[str, str]
 ) -> tuple[Catalog, dict[str, Any]]:
-    """Return the catalog of tables given as frames or paths, and the frames by table name."""
-    section = {key: value for key, value in given.items() if key in SECTION}
-    sources = {key: value for key, value in given.items() if key not in SECTION}
+    """Return the catalog of tables that are frames or paths, declared as `given`, and the frames by name.
+
+    A file without a name of its own is called after itself, and a frame `data`.
+    """
+    sources = dict(tables)
     if data is not None:
-        sources[Path(str(data).partition("#")[0]).stem] = data
+        sources[_table_name(data)] = data
     if not sources:
         raise CatalogError("no table was given; name one, as in dp.open(people=frame, epsilon=1)")
+    section = dict(given)
     columns = _columns(section.pop("columns", {}), tuple(sources))
     document = {
         "dataset": {"name": name},
@@ -72,6 +58,10 @@ def declared(
         "tables": {table: _section(rows, section, columns[table]) for table, rows in sources.items()},
     }
     return declare(document), sources
+
+
+def _table_name(data: Any) -> str:
+    return Path(str(data).partition("#")[0]).stem if isinstance(data, str | Path) else "data"
 
 
 def _columns(given: Any, tables: tuple[str, ...]) -> dict[str, Mapping[str, Any]]:

@@ -1,0 +1,140 @@
+"""Opening data: a manifest, a file, or frames with their declarations, and the ledger that goes with them."""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from difflib import get_close_matches
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from typing import Any
+from weakref import finalize
+
+from discreet.engines.opening import open_engine
+from discreet.engines.shelter import Sheltered, shelter
+from discreet.errors import CatalogError, ConflictError
+from discreet.exact.number import Real as Number
+from discreet.exact.number import positive, rational
+from discreet.ledger import Ledger, open_ledger
+from discreet.privacy.filter import Budget
+from discreet.query.catalog.manifest import Catalog, load
+from discreet.release.session import Session, declared_budget
+from discreet.release.sources import declared, origins
+
+KEYWORDS = (
+    *("unit", "neighbours", "rows_per_unit", "groups_per_unit", "rows_per_group", "columns", "csv"),
+    *("epsilon", "delta", "ledger", "analyst", "project", "timeout", "name"),
+)
+"""What `open` takes besides tables."""
+
+
+def open(  # noqa: A001 - reads as dp.open
+    data: Any = None,
+    *,
+    unit: str | None = None,
+    neighbours: str | None = None,
+    rows_per_unit: int | None = None,
+    groups_per_unit: int | None = None,
+    rows_per_group: int | None = None,
+    columns: Mapping[str, Any] | None = None,
+    csv: Mapping[str, Any] | None = None,
+    epsilon: Number | None = None,
+    delta: Number = 0,
+    ledger: str | Path | None = None,
+    analyst: str = "analyst",
+    project: str = "project",
+    timeout: float | None = None,
+    name: str = "dataset",
+    **tables: Any,
+) -> Session:
+    """Open data for private questions.
+
+    `data` is a manifest (.toml), a file of data, or a frame, which questions call `data`; tables can also be
+    given by name as frames or paths, `dp.open(people=frame, unit="person_id", epsilon=1)`.  The keywords up
+    to `csv` are the keys of a manifest's table section.  A budget given here without a ledger lasts as long
+    as the session; with one it is durable.
+    """
+    # Before anything can go wrong: an error's traceback shows local variables to whoever asks for them.
+    data = None if data is None else shelter(data)
+    tables = {table: shelter(rows) for table, rows in tables.items()}
+    declarations = {
+        "unit": unit,
+        "neighbours": neighbours,
+        "rows_per_unit": rows_per_unit,
+        "groups_per_unit": groups_per_unit,
+        "rows_per_group": rows_per_group,
+        "columns": columns,
+        "csv": csv,
+    }
+    section = {key: value for key, value in declarations.items() if value is not None}
+    _refuse_misspelt(tables)
+    if isinstance(data, str | Path) and Path(data).suffix == ".toml":
+        if tables or section or epsilon is not None:
+            raise CatalogError("a manifest already declares tables and budget; leave the other arguments out")
+        catalog = load(data)
+        frames: dict[str, Any] = {}
+        home: str | Path | None = ledger or catalog.ledger or f"{Path(data).stem}.ledger"
+        if isinstance(home, str) and not home.startswith(("postgresql://", "postgres://")):
+            home = catalog.folder / home
+    else:
+        if epsilon is None:
+            raise CatalogError("give a budget: epsilon=..., the most that all answers together may cost")
+        budget = {"epsilon": str(positive(epsilon, "epsilon")), "delta": str(rational(delta, "delta"))}
+        catalog, frames = declared(data, tables, section, name=name, budget=budget)
+        home = ledger
+    return open_catalog(catalog, frames, home, analyst=analyst, project=project, timeout=timeout)
+
+
+def _refuse_misspelt(tables: Mapping[str, Any]) -> None:
+    """Refuse what can only be a keyword with a slip in it: a name near one, and nothing to read."""
+    for table, rows in tables.items():
+        near = get_close_matches(table, KEYWORDS, 1, 0.75)
+        readable = isinstance(rows, str | Path) and Path(str(rows).partition("#")[0]).is_file()
+        if near and not readable and not (isinstance(rows, Sheltered) and rows.is_frame):
+            raise CatalogError(f"open has no keyword {table!r}; did you mean {near[0]}?")
+
+
+def open_catalog(
+    catalog: Catalog,
+    frames: Mapping[str, Any],
+    home: str | Path | None = None,
+    *,
+    analyst: str = "analyst",
+    project: str = "project",
+    timeout: float | None = None,
+) -> Session:
+    """Open a catalog whose tables are files or the given frames, with its ledger at `home` or in memory."""
+    budget = declared_budget(catalog)
+    engine = open_engine(origins(catalog, frames), folder=catalog.folder, timeout=timeout)
+    scratch = mkdtemp(prefix="discreet-", dir=_memory()) if home is None else None
+    try:
+        book = open_ledger(home or Path(scratch or "") / "session.ledger")
+        _agree(book, catalog.name, budget)
+    except BaseException:
+        engine.close()
+        if scratch is not None:
+            rmtree(scratch, ignore_errors=True)
+        raise
+    session = Session(catalog, engine, book, analyst, project)
+    if scratch is not None:
+        session._scratch = finalize(session, rmtree, scratch, ignore_errors=True)
+    return session
+
+
+def _memory() -> str | None:
+    """Return a directory in memory, where a ledger that lasts only as long as its session is quickest."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - mkdtemp makes it private
+
+
+def _agree(book: Ledger, dataset: str, budget: Budget) -> None:
+    """Open the dataset's account with the declared cap, or make sure that it has that cap."""
+    if dataset not in book.datasets():
+        # Somebody else may open the same data for the first time at this very moment.
+        with suppress(ConflictError):
+            book.create_dataset(dataset, budget, reason="declared when the data was first opened")
+    capped = book.budget(dataset).limits[0].budget
+    if capped != budget:
+        raise CatalogError(
+            f"the ledger caps dataset {dataset} at {capped}, but {budget} is declared; a cap "
+            "changes only by an entry of its own: Ledger.set_limit(dataset, EVERYBODY, budget, reason=...)"
+        )
