@@ -80,10 +80,10 @@ def test_missing_and_unknown_inputs_are_named():
         run(text, x=1)
     with pytest.raises(ParameterError, match="no parameter y"):
         run(text, x=1, y=2, eps=1)
-    with pytest.raises(ParameterError, match="between 0 and 1"):
+    with pytest.raises(ParameterError, match="header says x <= 1"):
         run("P (x : private {0,1}) : int\n  return x\n", x=2, eps=1)
 
 
 def test_a_scale_that_is_not_positive_is_an_error():
-    with pytest.raises(ProgramError, match="scale of Laplace must be positive"):
+    with pytest.raises(ProgramError, match="Laplace: the scale must be positive"):
         run("P (x : public real) : real\n  z := $ Laplace(x)\n  return z\n", x=0, eps=1)

@@ -4,13 +4,13 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from discreet.verify.call import run
 from discreet.verify.certificate import Certificate
 from discreet.verify.check import Checked, parse
 from discreet.verify.checker import Accepted, check_certificate
 from discreet.verify.coupling import Coupling, NoCoupling, couple, lifted_delta
 from discreet.verify.equal import Different, Equal, Undecided, same_law
 from discreet.verify.judgement import Invalid, Valid, slack, valid
-from discreet.verify.run import run
 from discreet.verify.table import epsilon_distance, is_private, worst_ratio
 from discreet.verify.verdict import Proved, Refuted, Unknown, Verdict, verify
 from discreet.verify.witness import Witness

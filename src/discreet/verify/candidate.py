@@ -1,194 +1,233 @@
-"""Concrete neighbouring inputs worth trying, simplest first."""
+"""Concrete neighbouring inputs worth trying, simplest first.
+
+The arrangements are old acquaintances: one query up and the rest down, halves against halves, a leader and a
+follower, the ends of an interval.  Public constants come from the solver, and so does every arrangement that
+the header's formula does not allow as it stands: the nearest pair of neighbours takes its place.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import product
+from itertools import islice, product
+from typing import TypeVar
 
+import z3
+
+from discreet.verify.arrange import arrangements
 from discreet.verify.check import Checked
-from discreet.verify.run import Exact, Run, Value
-from discreet.verify.syntax import Array, Neighbours, Parameter, Query, Scalar
+from discreet.verify.discharge import solver
+from discreet.verify.domain import cases, relation, same_length, senses
+from discreet.verify.limit import milliseconds, tick
+from discreet.verify.neighbours import Inputs
+from discreet.verify.relate import are_neighbours
+from discreet.verify.resolve import claim_expressions
+from discreet.verify.run import Value
+from discreet.verify.space import Answers, Pair, Space, Wish
+from discreet.verify.syntax import Array, Query, Scalar, names
+from discreet.verify.term import UnsupportedError
+
+SIZES = (1, 2, 3, 5)
+LONGEST = 24
+REALS = tuple(Fraction(x) for x in ("1", "1/2", "2", "1/10", "0", "1/4", "1/3", "3", "5"))
+WHOLE = (1, 2, 3, 0, 5)
+
+
+T = TypeVar("T")
+
+
+def nearest(options: list[list[T]]) -> list[tuple[T, ...]]:
+    """Return all combinations, those of early options first."""
+    most = {1: 400, 2: 24, 3: 10}.get(len(options), 4)
+    ranked = [list(enumerate(own[:most])) for own in options[:6]]
+    combinations = sorted(product(*ranked), key=lambda chosen: sum(place for place, _ in chosen))
+    return [tuple(value for _, value in chosen) for chosen in combinations]
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """Two complete neighbouring inputs; `private` names what differs."""
+class Frame:
+    """Lists of given sizes and public constants that the header allows."""
 
-    first: Mapping[str, Value]
-    second: Mapping[str, Value]
-    private: tuple[str, ...]
-
-
-SIZES = (1, 2, 3, 5)
-EPSILONS = (Fraction(1), Fraction(1, 2), Fraction(2))
-REALS = tuple(Fraction(x) for x in ("0", "1/4", "1/3", "1/2", "1", "2", "3"))
+    space: Space
+    constants: Mapping[str, Value]
 
 
 def pairs(checked: Checked) -> Iterator[Pair]:
-    """Yield neighbouring inputs that satisfy the program's assumptions, the plainest constants first."""
-    sizes = SIZES if any(isinstance(p.type, Array) for p in checked.program.parameters) else (0,)
-    names = tuple(p.name for p in checked.program.parameters if p.private or isinstance(p.type, Query))
-    # Short lists, plain constants and plain arrangements first; each variation counts like two more elements.
-    plan = [
-        (size + 2 * turn + 2 * (place // 4), size, {**constants, **first}, {**constants, **second})
-        for size in sizes
-        for turn, constants in enumerate(_constants(checked, size))
-        for place, (first, second) in enumerate(_privates(checked, size, constants))
-    ]
-    for _, _, one, two in sorted(plan, key=lambda entry: entry[:2]):
-        if _allowed(checked, one) and _allowed(checked, two):
-            yield Pair(one, two, names)
+    """Yield neighbouring inputs, the plainest first: short lists, plain constants, plain arrangements."""
+    seen: set[str] = set()
+    sources = [(place, _frames(checked, size)) for place, size in enumerate(sizes(checked))]
+    active: list[tuple[int, Iterator[Pair]]] = []
+    step = 0
+    # Each variation of the constants, and every four arrangements, count like two more elements.
+    while sources or active:
+        tick()
+        for source in list(sources):
+            start, frames = source
+            if step >= start and (step - start) % 2 == 0:
+                frame = next(frames, None)
+                if frame is None:
+                    sources.remove(source)
+                else:
+                    active.append((step, _framed(checked, frame)))
+        for entry in [e for e in active if (step - e[0]) % 2 == 0]:
+            found = list(islice(entry[1], 4))
+            if len(found) < 4:
+                active.remove(entry)
+            for pair in found:
+                key = repr((pair.first, pair.second))
+                if key not in seen:
+                    seen.add(key)
+                    yield pair
+        step += 1
 
 
-def _allowed(checked: Checked, values: Mapping[str, Value]) -> bool:
-    run = Run(checked, Exact(), dict(values))
-    return all(run.value(condition) for condition in checked.program.requires)
+def sizes(checked: Checked) -> list[int]:
+    """Return lengths of lists to try: short ones, and some length that the header allows."""
+    if not any(isinstance(p.type, Array) for p in checked.program.parameters):
+        return [0]
+    try:
+        allowed = _allowed_size(checked)
+    except UnsupportedError:
+        return list(SIZES)
+    return list(dict.fromkeys((*SIZES, *allowed, 0)))
 
 
-def _constants(checked: Checked, size: int) -> list[dict[str, Value]]:
-    """Return the plainest public constants allowed for lists of a size, then variations of one of them."""
-    publics = [p for p in checked.program.parameters if not p.private and not isinstance(p.type, Query)]
-    lists: dict[str, Value] = {
-        p.name: [0] * size for p in checked.program.parameters if isinstance(p.type, Array)
-    }
-    options = [_public_choices(p) for p in publics]
-    names = [p.name for p in publics]
-    everything = (dict(zip(names, values, strict=True)) for values in product(*options))
-    plain = next((c for c in everything if _allowed(checked, {**c, **lists})), None)
-    if plain is None:
+def _allowed_size(checked: Checked) -> list[int]:
+    inputs = Inputs(checked, cases(checked.program)[0])
+    lengths = [inputs.size(p.name, 1) for p in checked.program.parameters if isinstance(p.type, Array)]
+    query = solver(milliseconds(500))
+    query.add(*inputs.facts, *(length <= LONGEST for length in lengths))
+    for size in SIZES:
+        query.add(z3.Or(*(length != size for length in lengths)))
+    if query.check() != z3.sat:
         return []
-    found = [plain]
-    for name, values in sorted(zip(names, options, strict=True), key=lambda entry: entry[0] != "eps"):
-        found += [{**plain, name: v} for v in values if v != plain[name]]
-    return [c for c in found if _allowed(checked, {**c, **lists})]
+    model = query.model()
+    return [int(model.eval(length, model_completion=True).as_long()) for length in lengths]
 
 
-def _public_choices(parameter: Parameter) -> list[Value]:
-    if parameter.name == "eps":
-        return list(EPSILONS)
-    match parameter.type:
-        case Scalar("int", low, high):
-            numbers = [1, 2, 3, 0]
-            return [n for n in numbers if (low is None or n >= low) and (high is None or n <= high)] or [low]
-        case Scalar("bool"):
-            return [False, True]
-        case Scalar("bits"):
-            return [0]
-        case Array(element):
-            return [[1 if element.kind == "int" else Fraction(1)] * 3]
-        case _:
-            return list(REALS)
-
-
-def _privates(
-    checked: Checked, size: int, constants: Mapping[str, Value]
-) -> Iterator[tuple[dict[str, Value], dict[str, Value]]]:
-    options: list[list[tuple[str, Value, Value]]] = []
-    for parameter in checked.program.parameters:
-        if isinstance(parameter.type, Query):
-            bound = constants.get(parameter.type.sensitivity, Fraction(1))
-            options.append([(parameter.name, lambda d: Fraction(0), lambda d, b=bound: Fraction(b))])
-        elif parameter.private:
-            relation = _relation(checked, parameter)
-            if relation is None:
-                return
-            run = Run(checked, Exact(), dict(constants))
-            if isinstance(parameter.type, Array):
-                found = list(_lists(parameter.type.element, relation, size, run))
-            else:
-                found = list(_scalars(parameter.type, relation, run))
-            options.append([(parameter.name, a, b) for a, b in found])
-    for combination in product(*options):
-        yield {n: a for n, a, _ in combination}, {n: b for n, _, b in combination}
-
-
-def _relation(checked: Checked, parameter: Parameter) -> Neighbours | None:
-    found = next((r for r in checked.program.neighbours if r.name == parameter.name), None)
-    if found is not None:
-        return found
-    scalar = parameter.type.element if isinstance(parameter.type, Array) else parameter.type
-    if isinstance(scalar, Scalar) and (scalar.low is not None or scalar.kind == "bool"):
-        return Neighbours(parameter.name, "replace")
-    return None
-
-
-def _limits(kind: Scalar, relation: Neighbours, run: Run) -> tuple[Value, Value]:
-    if relation.low is not None and relation.high is not None:
-        return run.value(relation.low), run.value(relation.high)
-    if kind.low is not None and kind.high is not None:
-        return kind.low, kind.high
-    return Fraction(0), Fraction(10)
-
-
-def _scalars(kind: Scalar | Query, relation: Neighbours, run: Run) -> Iterator[tuple[Value, Value]]:
-    if isinstance(kind, Query) or kind.kind == "bits":
+def _frames(checked: Checked, size: int) -> Iterator[Frame]:
+    """Yield public constants for lists of a size, the plainest first."""
+    seen: set[str] = set()
+    hidden = {p.name for p in checked.program.parameters if p.private or isinstance(p.type, Query)}
+    every = [(case, own) for case in cases(checked.program) for own in _lengths(checked, case, size)]
+    try:
+        spaces = [Space(checked, case, own) for case, own in every]
+    except UnsupportedError:
         return
-    if kind.kind == "bool":
-        yield False, True
-        return
-    low, high = _limits(kind, relation, run)
-    if relation.kind in ("one", "all"):
-        bound = run.value(relation.bound) if relation.bound is not None else 1
-        yield low, low + bound
-        return
-    if kind.low is not None and kind.high is not None and kind.high - kind.low <= 8:
-        yield from ((a, b) for a in range(kind.low, kind.high + 1) for b in range(a + 1, kind.high + 1))
-        return
-    yield low, high
-
-
-def _lists(
-    kind: Scalar, relation: Neighbours, size: int, run: Run
-) -> Iterator[tuple[list[Value], list[Value]]]:
-    if size == 0 or kind.kind in ("bool", "bits"):
-        return
-    low, high = _limits(kind, relation, run)
-    if relation.kind in ("replace", "add-remove"):
-        yield from _replaced(relation, size, low, high)
-        return
-    bound = run.value(relation.bound) if relation.bound is not None else 1
-    bounded = kind.low is not None
-    zero = kind.low if bounded else Fraction(0)
-    bases: list[list[Value]] = [[zero] * size]
-    if not bounded:
-        bases.append([Fraction(10)] + [Fraction(0)] * (size - 1))
-        bases.append([Fraction(0)] + [Fraction(10)] * (size - 1))
-        bases.append([Fraction(2)] * size)
-    for base in dict.fromkeys(map(tuple, bases)):
-        for change in _changes(relation.kind, size, bound):
-            other = [a + c for a, c in zip(base, change, strict=True)]
-            if not bounded or all(kind.low <= x <= (kind.high or x) for x in other):
-                yield list(base), other
-
-
-def _replaced(
-    relation: Neighbours, size: int, low: Value, high: Value
-) -> Iterator[tuple[list[Value], list[Value]]]:
-    for rest in (low, high):
-        for place in dict.fromkeys((0, size - 1)):
-            base = [rest] * size
-            if relation.kind == "add-remove":
-                for value in (high, low):
-                    longer = [*base[:place], value, *base[place + 1 :]]
-                    yield longer, [*longer[:place], *longer[place + 1 :]]
+    for wishes in _constants(checked):
+        for space in spaces:
+            pair = space.pair(wishes)
+            if pair is None:
                 continue
-            yield [*base[:place], low, *base[place + 1 :]], [*base[:place], high, *base[place + 1 :]]
+            constants = {n: v for n, v in pair.first.items() if n not in hidden}
+            if repr((space.sizes, constants)) not in seen:
+                seen.add(repr((space.sizes, constants)))
+                yield Frame(space, constants)
 
 
-def _changes(kind: str, size: int, bound: Value) -> Iterator[tuple[Value, ...]]:
-    if kind == "one":
-        for place in dict.fromkeys((0, size - 1, size // 2)):
-            yield tuple(bound if i == place else 0 for i in range(size))
-        return
-    signs: list[tuple[int, ...]] = [(1,) * size]
-    if kind == "monotone":
-        signs += [(1,) + (0,) * (size - 1), (0,) + (1,) * (size - 1), (0,) * (size - 1) + (1,)]
-    else:
-        half = size // 2
-        signs += [
-            (1,) + (-1,) * (size - 1),
-            (-1,) * (size - 1) + (1,),
-            (1,) * half + (-1,) * (size - half),
-        ]
-    for pattern in dict.fromkeys(signs):
-        yield tuple(bound * s for s in pattern)
+def _lengths(checked: Checked, case: str, size: int) -> Iterator[dict[str, tuple[int, int]]]:
+    """Yield sizes of all lists in both runs: all alike if the header allows, else what it allows."""
+    program = checked.program
+    lists = [p.name for p in program.parameters if isinstance(p.type, Array)]
+    chosen = dict.fromkeys(lists, size)
+    if len(lists) > 1:
+        chosen = _agreeing_sizes(checked, case, chosen)
+    result: dict[str, tuple[int, int]] = {}
+    for name, own in chosen.items():
+        found = relation(program, name)
+        if same_length(program, name):
+            result[name] = own, own
+        elif found is not None and found.kind == "any":
+            result[name] = own, own + 1
+        else:
+            result[name] = (own, own - 1) if senses(program, case).get(name) == "remove" else (own - 1, own)
+    yield result
+    if any(first != second for first, second in result.values()) and "any" in _kinds(checked):
+        yield {name: (own, own) for name, own in chosen.items()}
+
+
+def _kinds(checked: Checked) -> set[str]:
+    found = (relation(checked.program, p.name) for p in checked.program.parameters if p.private)
+    return {r.kind for r in found if r is not None}
+
+
+def _agreeing_sizes(checked: Checked, case: str, wanted: Mapping[str, int]) -> dict[str, int]:
+    """Return sizes as close to the wanted ones as the header allows."""
+    try:
+        inputs = Inputs(checked, case)
+    except UnsupportedError:
+        return dict(wanted)
+    query = solver(milliseconds(500))
+    query.add(*inputs.facts, *(inputs.size(name, 1) <= LONGEST for name in wanted))
+    result = dict(wanted)
+    for name, size in wanted.items():
+        query.push()
+        query.add(inputs.size(name, 1) == size)
+        if query.check() != z3.sat:
+            query.pop()
+    if query.check() == z3.sat:
+        model = query.model()
+        result = {n: int(model.eval(inputs.size(n, 1), model_completion=True).as_long()) for n in wanted}
+    return result
+
+
+def _constants(checked: Checked) -> Iterator[list[Wish]]:
+    """Yield wishes for the public constants: all plain, then each of them in turn something else."""
+    publics = [p for p in checked.program.parameters if not p.private and not isinstance(p.type, Query)]
+    claimed = {name for e in claim_expressions(checked.program) for name in names(e)}
+    plain: list[Wish] = []
+    others: list[list[Wish]] = []
+    for parameter in publics:
+        name, kind = parameter.name, parameter.type
+        if isinstance(kind, Array):
+            plain += [(f"{name}{{1}}[{i}]", 1) for i in range(LONGEST)]
+            continue
+        choices: tuple[Fraction | int | bool, ...] = (False, True)
+        if isinstance(kind, Scalar) and kind.kind in ("int", "real"):
+            choices = WHOLE if kind.kind == "int" else REALS if name in claimed else (Fraction(0), *REALS)
+        plain += [(name, value) for value in choices]
+        others += [[(name, value)] for value in choices[1:6]]
+    yield plain
+    for other in sorted(others, key=lambda wishes: wishes[0][0] not in claimed):
+        yield other + plain
+
+
+def _framed(checked: Checked, frame: Frame) -> Iterator[Pair]:
+    """Yield neighbours with given constants, solved for where an arrangement is not allowed as it stands."""
+    for first, second in _privates(checked, frame):
+        tick()
+        one, two = {**frame.constants, **first}, {**frame.constants, **second}
+        names = tuple(p.name for p in checked.program.parameters if p.private)
+        if are_neighbours(checked, one, two):
+            yield Pair(one, two, names)
+            continue
+        wishes: list[Wish] = [(n, v) for n, v in frame.constants.items() if not isinstance(v, list)]
+        for side, values in ((1, first), (2, second)):
+            for name, value in values.items():
+                if isinstance(value, list):
+                    wishes += [(f"{name}{{{side}}}[{i}]", v) for i, v in enumerate(value)]
+                elif not isinstance(value, Answers):
+                    wishes.append((f"{name}{{{side}}}", value))
+        nearest = frame.space.pair(wishes)
+        if nearest is not None:
+            yield nearest
+
+
+def _privates(checked: Checked, frame: Frame) -> Iterator[tuple[dict[str, Value], dict[str, Value]]]:
+    """Yield what the private inputs might be in the two runs."""
+    program = checked.program
+    options = [
+        [(p.name, a, b) for a, b in arrangements(checked, p, frame.constants, frame.space.sizes.get(p.name))]
+        for p in program.parameters
+        if p.private
+    ]
+    for combination in nearest(options):
+        first = {name: a for name, a, _ in combination}
+        second = {name: b for name, _, b in combination}
+        for parameter in program.parameters:
+            if isinstance(parameter.type, Query):
+                bound = frame.constants[parameter.type.sensitivity]
+                table: dict[tuple[Value, ...], Value] = {}
+                for values, answer in ((second, bound), (first, Fraction(0))):
+                    table |= {tuple(v): answer for v in values.values() if isinstance(v, list)}
+                first[parameter.name] = second[parameter.name] = Answers(table)
+        yield first, second

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 
 import z3
 
+from discreet.verify.limit import milliseconds
 from discreet.verify.neighbours import Inputs
 from discreet.verify.obligation import Clause, Relation, System
 from discreet.verify.term import Term
 
 TIMEOUT = 6000
-"""Milliseconds for one obligation."""
+"""Milliseconds for one obligation, on a machine of moderate speed."""
+WORK = 3000
+"""Units of the solver's work for a millisecond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,9 @@ def hypotheses(clause: Clause, system: System, invariants: Mapping[str, Term], h
 def solver(timeout: int = TIMEOUT) -> z3.Solver:
     """Return a solver with a time limit and a fixed seed."""
     made = z3.Solver()
-    made.set("timeout", timeout)
+    # The solver's own unit of work decides, so that an answer does not depend on how busy the machine is.
+    made.set("rlimit", timeout * WORK)
+    made.set("timeout", milliseconds(4 * timeout))
     made.set("random_seed", 7)
     return made
 
@@ -55,8 +60,19 @@ def solver(timeout: int = TIMEOUT) -> z3.Solver:
 def possible(inputs: Inputs) -> bool:
     """Return whether some inputs may satisfy the program's assumptions: a claim about none says nothing."""
     query = solver()
-    query.add(*inputs.facts)
+    query.add(*inputs.facts, *inputs.inhabited())
     return bool(query.check() != z3.unsat)
+
+
+def reachable(system: System, invariants: Mapping[str, Term]) -> bool:
+    """Return whether some run may reach the end: a proof about no run at all says nothing."""
+    ends = [clause for clause in system.clauses if clause.kind == "end"]
+    for clause in ends:
+        query = solver()
+        query.add(*hypotheses(clause, system, invariants, z3.BoolVal(False)))
+        if query.check() != z3.unsat:
+            return True
+    return False
 
 
 def refutation(

@@ -213,11 +213,11 @@ def counterexample_facts(witness: Witness) -> list[tuple[str, str]]:
     )
     loss = "infinite" if witness.loss == float("inf") else f"at least {witness.loss:.6f}"
     slack = f" with delta {float(witness.delta):g}" if witness.delta else ""
-    fixed = [("with", _values(witness.constants))] if witness.constants else []
+    fixed = [("with", values_in_words(witness.constants))] if witness.constants else []
     return [
         *fixed,
-        ("first input", _values(witness.first)),
-        ("second input", _values(witness.second)),
+        ("first input", values_in_words(witness.first)),
+        ("second input", values_in_words(witness.second)),
         ("event", witness.event),
         ("probability", f"{_interval(witness.first_probability)} on the first input"),
         ("", f"{_interval(witness.second_probability)} on the second ({how})"),
@@ -230,7 +230,8 @@ def counterexample_in_words(witness: Witness) -> str:
     return "\n".join(f"  {name:<14}{text}" for name, text in counterexample_facts(witness))
 
 
-def _values(values: Mapping[str, object]) -> str:
+def values_in_words(values: Mapping[str, object]) -> str:
+    """Return inputs as text."""
     return ", ".join(f"{name} = {_show(value)}" for name, value in values.items() if not callable(value))
 
 

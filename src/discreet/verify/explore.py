@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from discreet.errors import ParameterError, ProgramError
+from discreet.errors import ParameterError
 from discreet.verify.check import Checked
 from discreet.verify.integrate import (
     UNIT,
@@ -28,11 +28,14 @@ from discreet.verify.integrate import (
     probability,
     uniform,
 )
-from discreet.verify.run import Logistic, Value, decide, execute
+from discreet.verify.limit import tick
+from discreet.verify.linear import Linear, UndecidedError
+from discreet.verify.run import Logistic, Value, decide, execute, require
 from discreet.verify.syntax import Sample
 
 MOST_PATHS = 4000
 MOST_STEPS = 2000
+MOST_COINS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +46,7 @@ class Form:
     coefficients: tuple[tuple[int, Fraction], ...]
 
     def _combine(self, other: Any, sign: int) -> "Form":
-        if isinstance(other, int | Fraction):
+        if isinstance(other, int | Fraction) and not isinstance(other, bool):
             return Form(self.constant + sign * other, self.coefficients)
         if not isinstance(other, Form):
             raise TooHardError("noise is combined with something that is not a number")
@@ -106,6 +109,7 @@ class _Walker:
     """A machine that follows given decisions first, then always takes the first choice."""
 
     script: list[int]
+    symbolic: bool
     sizes: list[int] = field(default_factory=list)
     densities: dict[int, Function | Lattice] = field(default_factory=dict)
     conditions: list[Inequality] = field(default_factory=list)
@@ -126,7 +130,7 @@ class _Walker:
                 if isinstance(arguments[0], Form):
                     raise TooHardError("a scale depends on noise")
                 scale = Fraction(arguments[0])
-                _require(scale > 0, "the scale must be positive", statement)
+                require(scale > 0, "the scale must be positive", statement)
                 centre = arguments[1] if len(arguments) > 1 else 0
                 makers: dict[str, Any] = {
                     "Laplace": laplace,
@@ -136,23 +140,30 @@ class _Walker:
                 return centre + self.noise(makers[law](scale))
             case "Uniform":
                 low, high = Fraction(arguments[0]), Fraction(arguments[1])
-                _require(high > low, "a uniform law needs an interval", statement)
+                require(high > low, "a uniform law needs an interval", statement)
                 return self.noise(uniform(low, high))
             case "UniformInt":
                 low, high = arguments
-                _require(high >= low, "a uniform law needs at least one value", statement)
+                require(high >= low, "a uniform law needs at least one value", statement)
                 pick = self.choose(int(high - low) + 1)
                 self.weigh({Fraction(0): Fraction(1, int(high - low) + 1)}, UNIT)
                 return int(low) + pick
+            case "UniformBits":
+                # A string whose length has a name may have any length, so one bit is an instance.
+                length = statement.length if isinstance(statement.length, int) else 1
+                if length > MOST_COINS:
+                    raise TooHardError(f"there are too many strings of {length} bits")
+                self.weigh({Fraction(0): Fraction(1, 2**length)}, UNIT)
+                return self.choose(2**length)
             case "Bernoulli" if not isinstance(arguments[0], Logistic):
                 p = Fraction(arguments[0])
-                _require(0 <= p <= 1, "a probability must lie between 0 and 1", statement)
+                require(0 <= p <= 1, "a probability must lie between 0 and 1", statement)
                 truth = self.choose(2) == 0
                 self.weigh({Fraction(0): p if truth else 1 - p} if (p if truth else 1 - p) else ZERO, UNIT)
                 return truth
             case "Bernoulli" | "Response":
                 given = arguments[0]
-                logit = _exponent(given.logit if isinstance(given, Logistic) else given)
+                logit = self.exponent(given.logit if isinstance(given, Logistic) else given)
                 truth = self.choose(2) == 0
                 one: Number = {Fraction(0): Fraction(1)}
                 odds: Number = {logit: Fraction(1)}
@@ -160,15 +171,19 @@ class _Walker:
                 return truth
             case "ExpMech":
                 rate, scores = arguments
-                _require(bool(scores), "there must be at least one candidate", statement)
+                require(bool(scores), "there must be at least one candidate", statement)
+                require(decide(">", rate, 0), "the rate must be positive", statement)
                 pick = self.choose(len(scores))
-                weights = [_exponent(rate * s) for s in scores]
+                weights = [self.exponent(rate * s) for s in scores]
                 whole: Number = ZERO
                 for weight in weights:
                     whole = add(whole, {weight: Fraction(1)})
                 self.weigh({weights[pick]: Fraction(1)}, whole)
                 return pick
         raise TooHardError(f"{law} noise cannot be integrated exactly")
+
+    def exponent(self, value: Value) -> Fraction:
+        return exponent(value, symbolic=self.symbolic)
 
     def noise(self, density: Function | Lattice) -> Form:
         number = len(self.densities)
@@ -180,6 +195,8 @@ class _Walker:
         self.divisor = multiply(self.divisor, divisor)
 
     def compare(self, operator: str, left: Value, right: Value) -> bool:
+        if isinstance(left, Linear) or isinstance(right, Linear):
+            return decide(operator, left, right)
         difference = left - right
         if not isinstance(difference, Form) or not difference.coefficients:
             value = difference.constant if isinstance(difference, Form) else difference
@@ -196,24 +213,26 @@ class _Walker:
         return truth
 
 
-def _require(condition: bool, message: str, statement: Sample) -> None:
-    if not condition:
-        raise ProgramError(message, statement.at.line, statement.at.column)
-
-
-def _exponent(value: Value) -> Fraction:
-    """Return the exponent of a weight; a multiple of an unknown eps counts in units of eps."""
+def exponent(value: Value, *, symbolic: bool) -> Fraction:
+    """Return the exponent of a weight; where epsilon is unknown, as a multiple of it."""
     if isinstance(value, Form):
         raise TooHardError("a parameter depends on noise")
-    multiple = getattr(value, "multiple", None)
-    return Fraction(value) if multiple is None else Fraction(multiple)
+    if not symbolic:
+        return Fraction(value)
+    if isinstance(value, Linear) and value.constant == 0:
+        return value.slope
+    if isinstance(value, Linear) or value != 0:
+        raise UndecidedError("an exponent is not a multiple of the unknown epsilon")
+    return Fraction(0)
 
 
 def paths(checked: Checked, values: Mapping[str, Value]) -> Iterator[Path]:
     """Yield every path of a program on concrete inputs; raises TooHardError where noise is not linear."""
     script: list[int] = []
+    symbolic = any(isinstance(value, Linear) for value in values.values())
     for _ in range(MOST_PATHS):
-        walker = _Walker(script)
+        tick()
+        walker = _Walker(script, symbolic)
         try:
             output = execute(checked, values, walker, MOST_STEPS)
         except (ParameterError, TypeError) as problem:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 
 import z3
 
-from discreet.verify.discharge import goal, hypotheses, instance, solver
+from discreet.verify.discharge import WORK, goal, hypotheses, instance, solver
+from discreet.verify.limit import milliseconds, tick
 from discreet.verify.obligation import Relation, System
 from discreet.verify.syntax import Array, Scalar
 from discreet.verify.term import Term, absolute, constants, real
@@ -29,7 +30,8 @@ def spacer(system: System, timeout: int = 3000) -> Invariants | None:
         return predicates[relation.name](*values, *relation.rigid)
 
     horn = z3.SolverFor("HORN")
-    horn.set("timeout", timeout)
+    horn.set("rlimit", timeout * WORK)
+    horn.set("timeout", milliseconds(4 * timeout))
     for clause in system.clauses:
         match clause.head:
             case (relation, values):
@@ -76,6 +78,7 @@ def houdini(system: System, rounds: int = 12, timeout: int = 1500) -> Invariants
     kept = {r.name: list(candidates(r, system)) for r in system.relations}
     moving = [clause for clause in system.clauses if isinstance(clause.head, tuple)]
     for _ in range(rounds):
+        tick()
         invariants = {name: z3.And(*facts) if facts else z3.BoolVal(True) for name, facts in kept.items()}
         changed = False
         for clause in moving:
@@ -102,6 +105,7 @@ def _preserved(
     alive = list(facts)
     shown = {fact.get_id(): instance(relation, fact, values) for fact in facts}
     while alive:
+        tick()
         query.push()
         query.add(z3.Not(z3.And(*(shown[f.get_id()] for f in alive))))
         answer = query.check()

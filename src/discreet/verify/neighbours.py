@@ -1,28 +1,27 @@
-"""The inputs of two neighbouring runs, as terms: what they share, and how far apart the rest may be.
-
-Privacy bounds Pr[M(D1) in S] by Pr[M(D2) in S] for all neighbours in both orders.  A symmetric relation is
-proved once; for monotone lists the second run is proved both above and below the first ("up", "down"); for
-add-remove the second run both lacks and has the extra element ("remove", "add").
+"""The inputs of two neighbouring runs, as terms: the header's formula, read by the prover.
 
 A list is never enumerated.  Reading it at an index creates a symbol for the element in the first run and
 a term for its distance in the second; two readings at the same index term are the same symbol, and
-readings at different terms are unrelated, which forgets facts but invents none.
+readings at different terms are unrelated, which forgets facts but invents none.  What is assumed of the
+symbols is what the formula says of them at that index, and nothing else.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, NoReturn
+from typing import NoReturn
 
 import z3
 
 from discreet.verify.check import Checked
+from discreet.verify.domain import INDEX, Domain, cases, domain, relation, same_length, senses, sided
 from discreet.verify.syntax import (
     Apply,
     Array,
     Ask,
     Element,
     Expr,
+    Name,
     Neighbours,
     Position,
     Query,
@@ -32,19 +31,13 @@ from discreet.verify.syntax import (
 )
 from discreet.verify.term import Reader, Term, UnsupportedError, cast, constants, number, real, symbol
 
-Direction = Literal["both", "up", "down", "remove", "add"]
+Direction = str
+"""A case of the neighbour relation."""
 
 
 def directions(checked: Checked) -> tuple[Direction, ...]:
-    """Return the orders of the neighbours that must be proved separately."""
-    kinds = {relation.kind for relation in checked.program.neighbours}
-    if {"monotone", "add-remove"} <= kinds:
-        raise UnsupportedError("monotone and add-remove inputs cannot be combined in one proof")
-    if "monotone" in kinds:
-        return ("up", "down")
-    if "add-remove" in kinds:
-        return ("remove", "add")
-    return ("both",)
+    """Return the cases of the neighbour relation that must be proved separately."""
+    return cases(checked.program)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,55 +60,46 @@ class Inputs:
     element_facts: dict[int, list[Term]] = field(default_factory=dict)
     """What holds of each element symbol, by the identity of the symbol."""
     elements: dict[tuple[str, int, int], tuple[Term, Term]] = field(default_factory=dict)
+    indices: dict[tuple[str, int, int], Term] = field(default_factory=dict)
     remembered: list[Term] = field(default_factory=list)
     scalars: dict[str, tuple[Term, Term]] = field(default_factory=dict)
+    formula: Domain = field(init=False)
+    sense: Mapping[str, str] = field(init=False)
     positions: dict[str, Term] = field(default_factory=dict)
     deltas: dict[str, Term] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         program = self.checked.program
+        self.formula = domain(program, self.direction)
+        self.sense = senses(program, self.direction)
         for parameter in program.parameters:
-            match parameter.type:
-                case Array():
-                    self.facts.append(self.size(parameter.name, 1) >= 0)
-                    self.facts.append(self.size(parameter.name, 2) >= 0)
-                case Query():
-                    pass
-                case Scalar():
-                    if not parameter.private:
-                        self._public_facts(parameter.name, parameter.type)
-        for condition in program.requires:
-            self.facts.append(self.header(condition))
-        for parameter in program.parameters:
-            relation = self.relation(parameter.name)
-            if not parameter.private or isinstance(parameter.type, Query):
+            if not parameter.private:
                 continue
-            if relation is None:
+            found = relation(program, parameter.name)
+            if found is None:
                 self._refuse(
                     f"say how {parameter.name} may differ: neighbours {parameter.name} ...", parameter.at
                 )
             if isinstance(parameter.type, Scalar):
-                self._private_scalar(parameter.name, parameter.type, relation)
-            else:
-                self._private_list(parameter.name, parameter.type, relation)
+                kind = parameter.type.kind
+                first, second = (symbol(f"{parameter.name}{{{side}}}", kind) for side in (1, 2))
+                self.scalars[parameter.name] = first, second
+            elif isinstance(parameter.type, Array):
+                self._private_list(parameter.name, parameter.type, found)
+        self.facts += [self.header(clause) for clause in self.formula.always]
+        for parameter in program.parameters:
+            changed = self.relation(parameter.name)
+            if parameter.name in self.deltas and changed is not None and isinstance(parameter.type, Array):
+                self._change_facts(parameter.name, parameter.type.element, changed)
         self.facts = [f for f in map(z3.simplify, self.facts) if not z3.is_true(f)]
 
     def _refuse(self, message: str, at: Position) -> NoReturn:
         raise UnsupportedError(f"line {at.line}, column {at.column}: {message}")
 
     def relation(self, name: str) -> Neighbours | None:
-        """Return the relation of a private input; finite types default to replace, bit strings to any."""
-        found = next((r for r in self.checked.program.neighbours if r.name == name), None)
-        if found is not None:
-            return found
+        """Return how a private input may differ, or None for a public one."""
         parameter = self.checked.program.parameter(name)
-        element = parameter.type.element if parameter and isinstance(parameter.type, Array) else None
-        scalar = element or (parameter.type if parameter and isinstance(parameter.type, Scalar) else None)
-        if scalar is not None and (scalar.low is not None or scalar.kind == "bool"):
-            return Neighbours(name, "replace")
-        if scalar is not None and scalar.kind == "bits":
-            return Neighbours(name, "any")
-        return None
+        return relation(self.checked.program, name) if parameter is not None and parameter.private else None
 
     # Public values
 
@@ -129,162 +113,134 @@ class Inputs:
         kind = self.checked.types[name]
         return symbol(name, kind.kind if isinstance(kind, Scalar) else "real")
 
-    def _public_facts(self, name: str, kind: Scalar) -> None:
-        if kind.low is not None and kind.high is not None:
-            term = self.public(name)
-            self.facts += [term >= kind.low, term <= kind.high]
-
     def size(self, name: str, side: int) -> Term:
         """Return the length of a list in one run."""
-        parameter = self.checked.program.parameter(name)
-        if parameter is None:
+        program = self.checked.program
+        if program.parameter(name) is None:
             raise UnsupportedError(f"the length of the output list {name} is not tracked as a number")
         base = self.instance.sizes.get(name)
         length = z3.IntVal(base) if base is not None else z3.Int(f"size({name})")
-        relation = self.relation(name)
-        if relation is not None and relation.kind == "add-remove":
+        if same_length(program, name):
+            return length
+        sense = self.sense.get(name)
+        if sense is not None:
             # The symbol is the length of the longer list.
-            shorter = (self.direction == "remove") == (side == 2)
-            return length - 1 if shorter else length
-        return length
+            return length - 1 if (sense == "remove") == (side == 2) else length
+        return length if side == 1 or base is not None else z3.Int(f"size({name}){{2}}")
 
-    def header(self, expression: Expr) -> Term:
-        """Return a term for an expression of the header."""
+    def header(self, expression: Expr, index: Term = None, pair: tuple[Term, Term] | None = None) -> Term:
+        """Return a term for an expression of the formula; `pair` are the elements at the index."""
+
+        def name(node: Name) -> Term:
+            if node.name == INDEX:
+                return index
+            if node.name in self.formula.positions.values():
+                return z3.Int(node.name)
+            if node.side:
+                return self.scalars[node.name][node.side - 1]
+            return self.public(node.name)
+
+        def element(node: Element, _: Term) -> Term:
+            if pair is None:
+                raise UnsupportedError(f"{node.array} cannot be read in the header")
+            return pair[(node.side or 1) - 1]
 
         def apply(call: Apply | Size | Ask) -> Term:
             if isinstance(call, Size):
-                return self.size(call.array, 1)
+                return self.size(call.array, call.side or 1)
             raise UnsupportedError(f"{show(call)} cannot be used in the header")
 
-        def no_element(element: Element, _: Term) -> Term:
-            raise UnsupportedError(f"{element.array} cannot be read in the header")
-
-        def divide(kind: str, left: Term, right: Term) -> Term:
+        def remainder(kind: str, left: Term, right: Term) -> Term:
             return left % right
 
-        # A clause without a value cannot be assumed: it is read as implying that it has one.
-        return Reader(lambda name: self.public(name.name), no_element, apply, divide, self.facts.append)(
-            expression
-        )
+        # A clause without a value cannot hold: it is read as implying that it has one.
+        return Reader(name, element, apply, remainder, self.facts.append)(expression)
 
-    # Private values
+    # Private lists
 
-    def _private_scalar(self, name: str, kind: Scalar, relation: Neighbours) -> None:
-        first, second = symbol(f"{name}{{1}}", kind.kind), symbol(f"{name}{{2}}", kind.kind)
-        self.scalars[name] = first, second
-        if kind.kind in ("bool", "bits"):
-            if relation.kind not in ("any", "replace"):
-                self._refuse(f"{name} can only be replaced: neighbours {name} replace", relation.at)
-            return
-        for term in (first, second):
-            self.facts += self._bounds(term, kind, relation)
-        match relation.kind:
-            case "one" | "all":
-                bound = real(self.header(self._bound(relation)))
-                distance = real(second) - real(first)
-                self.facts += [bound >= 0, distance <= bound, distance >= -bound]
-            case "replace" | "any":
-                pass
-            case _:
-                self._refuse(f"{relation.kind} is a relation between lists", relation.at)
-
-    def _bounds(self, term: Term, kind: Scalar, relation: Neighbours) -> list[Term]:
-        found: list[Term] = []
-        if kind.low is not None:
-            found.append(term >= kind.low)
-        if kind.high is not None:
-            found.append(term <= kind.high)
-        if relation.low is not None and relation.high is not None:
-            found += [
-                real(term) >= real(self.header(relation.low)),
-                real(term) <= real(self.header(relation.high)),
-            ]
-        return found
-
-    def _bound(self, relation: Neighbours) -> Expr:
-        if relation.bound is None:
-            raise UnsupportedError(f"the neighbours of {relation.name} have no bound")
-        return relation.bound
-
-    def _private_list(self, name: str, kind: Array, relation: Neighbours) -> None:
+    def _private_list(self, name: str, kind: Array, found: Neighbours) -> None:
         if kind.element.kind in ("bool", "bits"):
-            self._refuse(f"lists of {kind.element.kind} are not supported by the prover", relation.at)
-        if relation.kind in ("one", "replace", "add-remove"):
-            # A position beyond the end means that nothing changes, which neighbours may also be.
-            position = self.positions[name] = z3.Int(f"position({name})")
-            self.facts.append(position >= 0)
-        if relation.kind in ("one", "replace"):
-            delta = self.deltas[name] = symbol(f"change({name})", kind.element.kind)
-            if relation.bound is not None:
-                bound = real(self.header(relation.bound))
-                self.facts += [bound >= 0, real(delta) <= bound, real(delta) >= -bound]
-            width = self._width(kind.element, relation)
-            if width is not None:
-                self.facts += [real(delta) <= width, real(delta) >= -width]
-        if relation.kind == "add-remove":
-            if sum(p.private and not isinstance(p.type, Query) for p in self.checked.program.parameters) > 1:
-                self._refuse("a list that may lose an element must be the only private input", relation.at)
-            length = self.size(name, 1 if self.direction == "remove" else 2)
-            self.facts.append(position < length)
-            extra = self.deltas[name] = symbol(f"extra({name})", kind.element.kind)
-            self.facts += self._bounds(extra, kind.element, relation)
+            self._refuse(f"lists of {kind.element.kind} are not supported by the prover", found.at)
+        if name in self.formula.positions:
+            self.positions[name] = z3.Int(self.formula.positions[name])
+        if found.kind in ("one", "replace"):
+            self.deltas[name] = symbol(f"change({name})", kind.element.kind)
+        if found.kind == "add-remove":
+            if sum(p.private for p in self.checked.program.parameters) > 1:
+                self._refuse("a list that may lose an element must be the only private input", found.at)
+            self.deltas[name] = symbol(f"extra({name})", kind.element.kind)
 
-    def _width(self, kind: Scalar, relation: Neighbours) -> Term | None:
-        """Return the length of the interval that elements are taken from."""
-        if relation.low is not None and relation.high is not None:
-            return real(self.header(relation.high)) - real(self.header(relation.low))
+    def _change_facts(self, name: str, kind: Scalar, found: Neighbours) -> None:
+        """Note what the formula says of the one element that changes, wherever it stands."""
+        delta = self.deltas[name]
+        if found.kind == "add-remove":
+            longer = 1 if self.sense[name] == "remove" else 2
+            extra = (delta, delta)
+            self.facts += [
+                self.header(sided(clause, longer), self.positions[name], extra)
+                for clause in self.formula.ranges[name]
+            ]
+            return
+        # Where nothing changes the distance is zero, so it is always within the bound, which is not negative.
+        distance = real(delta)
+        if found.bound is not None:
+            bound = real(self.header(found.bound))
+            self.facts += [distance <= bound, distance >= -bound]
+        for width in self._widths(kind, found):
+            within = z3.And(distance <= width, distance >= -width)
+            self.facts.append(within if z3.is_rational_value(width) else z3.Or(delta == 0, within))
+
+    def _widths(self, kind: Scalar, found: Neighbours) -> Iterator[Term]:
+        """Yield the lengths of the intervals that elements are taken from."""
         if kind.low is not None and kind.high is not None:
-            return z3.RealVal(kind.high - kind.low)
-        return None
+            yield z3.RealVal(kind.high - kind.low)
+        if found.low is not None and found.high is not None:
+            yield z3.simplify(real(self.header(found.high)) - real(self.header(found.low)))
 
     def element(self, name: str, index: Term, side: int, *, shared: bool) -> Term:
         """Return the element of a list at an index; a shared index is the same in both runs."""
         index = z3.simplify(index)
         key = (name, index.get_id(), 0 if shared else side)
         if key not in self.elements:
-            self.remembered.append(index)  # keeps the identity from being reused
-            self.elements[key] = self._new_element(name, index, key[2])
+            self.indices[key] = index  # also keeps the identity from being reused
+            self.elements[key] = self._new_element(name, index, shared=shared)
         return self.elements[key][side - 1]
 
-    def _new_element(self, name: str, index: Term, side: int) -> tuple[Term, Term]:
+    def _new_element(self, name: str, index: Term, *, shared: bool) -> tuple[Term, Term]:
         parameter = self.checked.program.parameter(name)
         if parameter is None or not isinstance(parameter.type, Array):
             raise UnsupportedError(f"{name} is not an input list")
-        kind = parameter.type.element
+        kind, found = parameter.type.element.kind, self.relation(name)
         serial = len(self.elements) + 1
-        first = symbol(f"{name}[{serial}]", kind.kind)
-        facts = self.element_facts[first.get_id()] = []
-        self.remembered.append(first)
-        relation = self.relation(name) if parameter.private else None
-        if relation is None:
-            return first, first
-        facts += self._bounds(first, kind, relation)
-        if side or relation.kind == "any":
-            return self._unrelated(name, serial, kind, relation, first)
-        if relation.kind == "add-remove":
+        first = symbol(f"{name}[{serial}]", kind)
+        if found is None:
+            return self._known(name, index, (first, first), first)
+        if not shared or found.kind == "any":
+            second = symbol(f"{name}{{2}}[{serial}]", kind)
+            return self._known(name, index, (first, second), first, second)
+        if found.kind == "add-remove":
+            self._known(name, index, (first, first), first)
             element = z3.If(index == self.positions[name], self.deltas[name], first)
             return element, element
-        if relation.kind in ("one", "replace"):
-            second = first + z3.If(index == self.positions[name], self.deltas[name], 0)
-        else:
-            distance = symbol(f"d{name}[{serial}]", kind.kind)
-            bound = real(self.header(self._bound(relation)))
-            low = z3.RealVal(0) if self.direction == "up" else -bound
-            high = z3.RealVal(0) if self.direction == "down" else bound
-            facts += [real(distance) >= low, real(distance) <= high]
-            self.element_facts[distance.get_id()] = facts
-            self.remembered.append(distance)
-            second = first + distance
-        facts += self._bounds(second, kind, relation)
-        return first, cast(second, kind.kind)
+        if found.kind in ("one", "replace"):
+            change = z3.If(index == self.positions[name], self.deltas[name], 0)
+            return self._known(name, index, (first, cast(first + change, kind)), first)
+        distance = symbol(f"distance({name})[{serial}]", kind)
+        pair = first, cast(first + distance, kind)
+        self._known(name, index, pair, first, distance)
+        links = [self.header(clause, index, pair) for clause in self.formula.links[name]]
+        self.element_facts[first.get_id()] += links
+        return pair
 
-    def _unrelated(
-        self, name: str, serial: int, kind: Scalar, relation: Neighbours, first: Term
-    ) -> tuple[Term, Term]:
-        second = symbol(f"{name}'[{serial}]", kind.kind)
-        self.element_facts[second.get_id()] = self._bounds(second, kind, relation)
-        self.remembered.append(second)
-        return first, second
+    def _known(self, name: str, index: Term, pair: tuple[Term, Term], *symbols: Term) -> tuple[Term, Term]:
+        """Note of the symbols of an element what the formula says of it in each run; return the element."""
+        ranges = self.formula.ranges[name]
+        facts = [self.header(sided(clause, side), index, pair) for clause in ranges for side in (1, 2)]
+        facts = [f for f in map(z3.simplify, facts) if not z3.is_true(f)]
+        for made in symbols:
+            self.element_facts[made.get_id()] = facts
+            self.remembered.append(made)
+        return pair
 
     def query(self, function: str, data: str, side: int) -> Term:
         """Return f(d) in one run: any two reals no further apart than the global sensitivity."""
@@ -298,6 +254,18 @@ class Inputs:
             bound = self.public(parameter.type.sensitivity)
             self.facts += [second - first <= bound, first - second <= bound]
         return self.scalars[name][side - 1]
+
+    def inhabited(self) -> list[Term]:
+        """Return what must be possible for there to be inputs at all: a list has elements, or none."""
+        found: list[Term] = []
+        for parameter in self.checked.program.parameters:
+            kind = parameter.type
+            if isinstance(kind, Array) and kind.element.kind not in ("bool", "bits"):
+                place = z3.Int(f"somewhere({parameter.name})")
+                element = self.element(parameter.name, place, 1, shared=True)
+                known = [f for key in constants(element) for f in self.element_facts.get(key, [])]
+                found.append(z3.Or(self.size(parameter.name, 1) == 0, z3.And(*known)))
+        return found
 
     def facts_for(self, terms: list[Term]) -> list[Term]:
         """Return the global facts and those of the elements that occur in the terms."""

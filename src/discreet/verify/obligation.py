@@ -24,11 +24,12 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """Something to prove once the first run's later behaviour, up to the next loop, is known."""
+    """Something to prove, under a path, or once the first run's behaviour up to the next loop is known."""
 
     kind: str
     formula: Term
     at: Position
+    path: tuple[Term, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,19 @@
-"""Whether a polynomial is non-negative beyond 1, decided exactly by Sturm's theorem.
+"""Whether a polynomial is non-negative on an interval, decided exactly by Sturm's theorem.
 
 Theorem (Sturm).  For a square-free p, the number of roots in (a, b] is the number of sign changes of the
-sequence p, p', -rem(p, p'), ... at a minus that at b.  A polynomial changes sign only at roots of odd
-multiplicity, so it suffices to count the roots of the product of those factors.
+sequence p, p', -rem(p, p'), ... at a minus that at b.
+
+A polynomial keeps its sign between two neighbouring roots, so it suffices to look at one point of each gap
+between the roots of its square-free part, at none of which it vanishes.
 """
 
+from collections.abc import Iterator
 from fractions import Fraction
 from itertools import pairwise
 
 from flint import fmpq, fmpq_poly
+
+from discreet.verify.limit import tick
 
 
 def _rational(value: fmpq) -> Fraction:
@@ -19,13 +24,11 @@ def _at(p: fmpq_poly, x: Fraction) -> Fraction:
     return _rational(fmpq(p(fmpq(x.numerator, x.denominator))))
 
 
-def _odd_part(p: fmpq_poly) -> fmpq_poly:
-    """Return the product of the square-free factors of odd multiplicity, with the sign of p at infinity."""
-    leading, factors = p.factor_squarefree()
-    result = fmpq_poly([1 if leading > 0 else -1])
-    for factor, exponent in factors:
-        if exponent % 2:
-            result *= factor
+def _square_free(p: fmpq_poly) -> fmpq_poly:
+    """Return the product of the distinct factors."""
+    result = fmpq_poly([1])
+    for factor, _ in p.factor_squarefree()[1]:
+        result *= factor
     return result
 
 
@@ -57,45 +60,44 @@ def root_bound(p: fmpq_poly) -> Fraction:
 
 def negative_beyond_one(coefficients: list[Fraction]) -> Fraction | None:
     """Return some x > 1 at which a polynomial (constant term first) is negative, or None if there is none."""
+    return negative_between(coefficients, Fraction(1), None)
+
+
+def negative_between(coefficients: list[Fraction], low: Fraction, high: Fraction | None) -> Fraction | None:
+    """Return some x with low < x < high (or beyond low) at which a polynomial is negative, or None."""
     p = fmpq_poly([fmpq(c.numerator, c.denominator) for c in coefficients])
     if p.is_zero():
         return None
-    one = Fraction(1)
-    odd = _odd_part(p)
-    end = max(root_bound(p), Fraction(2)) + 1
-    if odd.degree() < 1:
-        return _negative_near(p, Fraction(2))
-    chain = _sturm(odd)
-    if roots_between(chain, one, end) == 0:
-        return _negative_near(p, end)
-    for point in _separators(chain, one, end):
-        if _at(p, point) < 0:
-            return point
-    raise AssertionError("a polynomial with a root of odd multiplicity is negative on one side of it")
+    end = max(root_bound(p), low) + 1 if high is None else high
+    points = _samples(_sturm(_square_free(p)), low, end)
+    return next((x for x in points if _at(p, x) < 0), None)
 
 
-def _negative_near(p: fmpq_poly, x: Fraction) -> Fraction | None:
-    """Return a point near x where p is negative, for a p that does not change sign beyond 1."""
-    while not _at(p, x):
-        x += Fraction(1, 3)
-    return x if _at(p, x) < 0 else None
-
-
-def _separators(chain: list[fmpq_poly], low: Fraction, high: Fraction) -> list[Fraction]:
-    """Return points of (low, high] between, before and after the roots of a Sturm chain's first member."""
-    p = chain[0]
-    first = (low + high) / 2
-    while roots_between(chain, low, first) or not _at(p, first):
-        first = (low + first) / 2
-    points = [first, high]
-    pending = [(first, high)]
+def _samples(chain: list[fmpq_poly], low: Fraction, high: Fraction) -> Iterator[Fraction]:
+    """Yield a point of (low, high) from each gap between the roots of a Sturm chain's first member."""
+    pending = [(low, high)]
     while pending:
         a, b = pending.pop()
-        if roots_between(chain, a, b) <= 1:
-            continue
+        tick()
+        count = roots_between(chain, a, b)
         middle = (a + b) / 2
-        while not _at(p, middle):
-            middle = (a + middle) / 2
-        points.append(middle)
-        pending += [(a, middle), (middle, b)]
-    return points
+        if count == 0:
+            yield middle
+        elif count > 1:
+            pending += [(a, middle), (middle, b)]
+        else:
+            yield from _around(chain, a, b)
+
+
+def _around(chain: list[fmpq_poly], a: Fraction, b: Fraction) -> Iterator[Fraction]:
+    """Yield points of (a, b) on both sides of the only root in (a, b]."""
+    left = (a + b) / 2
+    while roots_between(chain, a, left):
+        left = (a + left) / 2
+    yield left
+    if not _at(chain[0], b):
+        return
+    right = (a + b) / 2
+    while roots_between(chain, right, b):
+        right = (right + b) / 2
+    yield (right + b) / 2

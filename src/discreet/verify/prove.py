@@ -16,7 +16,7 @@ from itertools import product as cartesian
 import z3
 
 from discreet.verify.check import Checked
-from discreet.verify.discharge import failures, possible, solver
+from discreet.verify.discharge import failures, possible, reachable, solver
 from discreet.verify.invariant import houdini, spacer
 from discreet.verify.neighbours import Direction, Inputs, Instance, directions
 from discreet.verify.obligation import System
@@ -25,6 +25,7 @@ from discreet.verify.syntax import (
     Array,
     Assign,
     Binary,
+    Epsilon,
     Expr,
     Name,
     Number,
@@ -92,7 +93,7 @@ def prove(checked: Checked, seconds: float = 30.0) -> tuple[Proof, ...] | NoProo
 
 def _direction(search: Search) -> Proof | NoProof:
     if not possible(Inputs(search.checked, search.direction)):
-        return NoProof("no input satisfies the assumptions of the program")
+        return NoProof("nothing would be proved: no input satisfies the assumptions of the program")
     variants = ranking(search.checked)
     missing = [
         s for s in statements(search.checked.program.body) if isinstance(s, While) and s.loop not in variants
@@ -105,6 +106,8 @@ def _direction(search: Search) -> Proof | NoProof:
     for moves in _candidates(search):
         system = obligations(search.checked, search.direction, moves, variants)
         invariants = induct(system, search)
+        if invariants is not None and not reachable(system, invariants):
+            return NoProof("nothing would be proved: no run of the program reaches its end")
         if invariants is not None:
             return Proof(search.direction, moves, variants, invariants)
         if search.out_of_time():
@@ -235,12 +238,27 @@ def _instances(checked: Checked) -> Iterator[Instance]:
     for sizes, turn in (((3, 2, 1), (1, 2, 0, 3)), ((3, 2), (2, 3)), ((5, 4), (1, 2))):
         for size, value in cartesian(sizes if lists else (0,), turn):
             numbers = {name: Fraction(value) for name in integers}
-            instance = Instance(dict.fromkeys(lists, size), {**numbers, "eps": Fraction(1)})
+            instance = Instance(dict.fromkeys(lists, size), {**_priced(checked), **numbers})
             if _possible(checked, instance):
                 yield instance
                 break
         if not integers and not lists:
             return
+
+
+def _priced(checked: Checked) -> dict[str, Fraction]:
+    """Return a value for the constant that is claimed, which makes the price linear."""
+    match checked.program.claim:
+        case Epsilon(epsilon):
+            used = sorted(names(epsilon))
+        case _:
+            used = []
+    reals = [n for n in used if checked.types.get(n) == Scalar("real")]
+    for value in (Fraction(1), Fraction(2), Fraction(1, 2), Fraction(1, 10), Fraction(5)):
+        chosen = dict.fromkeys(reals, value)
+        if _possible(checked, Instance({}, chosen)):
+            return chosen
+    return {}
 
 
 def _possible(checked: Checked, instance: Instance) -> bool:

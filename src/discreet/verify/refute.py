@@ -1,26 +1,25 @@
 """Refuting a claim: concrete neighbours, an event, and probabilities computed exactly.
 
-Candidates are short lists in telling arrangements (one query up and the rest down, halves against halves,
-a leader and a follower), small public constants, and events on the output: equality for discrete parts,
-half-lines for continuous ones.  For each, both probabilities are integrated exactly and the inequality
+Candidates are neighbours found by solving the header's formula, and events on the output: equality for
+discrete parts, half-lines for continuous ones.  For each, both probabilities are integrated exactly and the
+inequality
 
     Pr[M(D1) in E] > exp(epsilon) Pr[M(D2) in E] + delta
 
 is decided with a certified sign.  A search that finds nothing proves nothing.
 """
 
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import islice
+from itertools import chain, islice
 from itertools import product as cartesian
 
 from flint import ctx
 
 from discreet.errors import ProgramError
 from discreet.exact.number import enclose, float_down, log_down
-from discreet.verify.candidate import Pair, pairs
+from discreet.verify.candidate import pairs
 from discreet.verify.check import Checked
 from discreet.verify.explore import Form, Path, Quotient, path_probability, paths, sum_quotients
 from discreet.verify.integrate import (
@@ -33,11 +32,18 @@ from discreet.verify.integrate import (
     shifted,
     sign,
 )
+from discreet.verify.limit import LimitError, tick, within
+from discreet.verify.linear import UndecidedError
 from discreet.verify.run import Exact, Run, Value
+from discreet.verify.space import Pair
+from discreet.verify.suspect import suspects
 from discreet.verify.syntax import Epsilon, Expr, Rho, Secret
 from discreet.verify.syntax import Number as Literal
+from discreet.verify.term import UnsupportedError
 from discreet.verify.witness import Witness
 
+FIRST = 24
+"""Plain inputs that are tried before the solver is asked for telling ones."""
 FAR = 8
 """How far into a tail the farthest half-lines reach."""
 
@@ -197,31 +203,33 @@ def evaluate(checked: Checked, expression: Expr, values: Mapping[str, Value]) ->
 
 def refute(checked: Checked, seconds: float = 10.0) -> Witness | None:
     """Return a certified counterexample to the program's claim, or None."""
-    deadline = time.process_time() + seconds
-    for pair in pairs(checked):
-        if time.process_time() > deadline:
+    try:
+        with within(seconds):
+            known = pairs(checked)
+            for pair in chain(islice(known, FIRST), suspects(checked), known):
+                found = attempt(checked, pair)
+                if found is not None:
+                    return found
             return None
-        found = _try(checked, pair, deadline)
-        if found is not None:
-            return found
-    return None
+    except (LimitError, UnsupportedError):
+        return None
 
 
-def _try(checked: Checked, pair: Pair, deadline: float) -> Witness | None:
+def attempt(checked: Checked, pair: Pair) -> Witness | None:
+    """Return a certified counterexample on a given pair of neighbours, or None."""
     claim = claimed(checked, pair.first)
     if claim is None:
         return None
     try:
         laws = [list(paths(checked, values)) for values in (pair.first, pair.second)]
-    except (TooHardError, ProgramError):
+    except (TooHardError, ProgramError, UndecidedError):
         return None
     # A claim may mention sizes; the weaker of the two is the one that must be broken.
     other = claimed(checked, pair.second) or claim
     epsilon, delta = max(claim[0], other[0]), max(claim[1], other[1])
     for first, second, swapped in ((laws[0], laws[1], False), (laws[1], laws[0], True)):
         for event in events(first, second):
-            if time.process_time() > deadline:
-                return None
+            tick()
             try:
                 above, below = mass(first, event), mass(second, event)
             except TooHardError:

@@ -109,14 +109,18 @@ def header_expressions(program: Program) -> tuple[Expr, ...]:
     found = list(program.requires)
     for relation in program.neighbours:
         found += [e for e in (relation.bound, relation.low, relation.high) if e is not None]
+    return (*found, *claim_expressions(program))
+
+
+def claim_expressions(program: Program) -> tuple[Expr, ...]:
+    """Return the expressions of the claim."""
     match program.claim:
         case Epsilon(epsilon, delta):
-            found += [epsilon] if delta is None else [epsilon, delta]
+            return (epsilon,) if delta is None else (epsilon, delta)
         case Rho(rho):
-            found.append(rho)
+            return (rho,)
         case _:
-            pass
-    return tuple(found)
+            return ()
 
 
 def _calls(block: tuple[Statement, ...]) -> list[Call]:

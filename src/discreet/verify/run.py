@@ -14,18 +14,18 @@ mechanism should be one of the library's discrete mechanisms.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Protocol, assert_never
+from typing import Any, NoReturn, Protocol, assert_never
 
 from discreet.errors import ParameterError, ProgramError
 from discreet.exact import sample as sampler
 from discreet.exact.choice import choose_exponents
 from discreet.exact.coins import Coins, source
-from discreet.exact.number import rational
-from discreet.verify.check import Checked, parse
+from discreet.verify.check import Checked
+from discreet.verify.limit import tick
+from discreet.verify.linear import Linear, UndecidedError
 from discreet.verify.syntax import (
     Append,
     Apply,
-    Array,
     Ask,
     Assign,
     Binary,
@@ -37,10 +37,8 @@ from discreet.verify.syntax import (
     Items,
     Name,
     Number,
-    Query,
     Return,
     Sample,
-    Scalar,
     Size,
     Statement,
     Truth,
@@ -54,6 +52,15 @@ Value = Any
 GRID = Fraction(1, 2**32)
 LONGEST = 100_000
 """Statements executed before a run is given up as not terminating."""
+MOST_BITS = 20_000
+
+
+class FaultError(ProgramError):
+    """A program has no meaning on the input it is run on."""
+
+    def __init__(self, what: str, line: int, column: int) -> None:
+        self.what = what
+        super().__init__(what, line, column)
 
 
 class Machine(Protocol):
@@ -91,20 +98,25 @@ class Exact:
                 return centre + self.grid * sampler.discrete_gaussian((scale / self.grid) ** 2, coins=coins)
             case "Uniform":
                 low, high = (Fraction(a) for a in arguments)
+                require(low < high, "a uniform law needs an interval", statement)
                 return low + (high - low) * Fraction(coins.bits(32), 2**32)
             case "UniformInt":
                 least, most = (int(a) for a in arguments)
+                require(least <= most, "a uniform law needs at least one value", statement)
                 return least + sampler.uniform_below(most - least + 1, coins=coins)
             case "UniformBits":
-                return coins.bits(self.bits)
+                return coins.bits(statement.length if isinstance(statement.length, int) else self.bits)
             case "Bernoulli":
                 if isinstance(arguments[0], Logistic):
                     return respond(Fraction(arguments[0].logit), coins)
+                require(0 <= arguments[0] <= 1, "a probability must lie between 0 and 1", statement)
                 return bool(sampler.bernoulli(Fraction(arguments[0]), coins=coins))
             case "Response":
                 return respond(Fraction(arguments[0]), coins)
             case "ExpMech":
                 rate, scores = arguments
+                require(bool(scores), "there must be at least one candidate", statement)
+                require(rate > 0, "the rate must be positive", statement)
                 return choose_exponents([-rate * s for s in scores], coins=coins)
         raise ProgramError(f"no sampler for {law}", statement.at.line, statement.at.column)
 
@@ -154,15 +166,30 @@ def respond(logit: Fraction, coins: Coins) -> bool:
             return False
 
 
+def _sign(value: Fraction) -> int:
+    return (value > 0) - (value < 0)
+
+
+def require(condition: bool, message: str, statement: Sample) -> None:
+    """Refuse parameters with which a law does not exist."""
+    if not condition:
+        raise FaultError(f"{statement.law}: {message}", statement.at.line, statement.at.column)
+
+
 def _positive(value: Value, statement: Sample) -> Fraction:
-    if value <= 0:
-        at = statement.at
-        raise ProgramError(f"the scale of {statement.law} must be positive", at.line, at.column)
+    require(value > 0, "the scale must be positive", statement)
     return Fraction(value)
 
 
 def decide(operator: str, left: Value, right: Value) -> bool:
-    """Decide a comparison of two plain numbers."""
+    """Decide a comparison of two numbers, or of two truth values."""
+    if isinstance(left, Linear) or isinstance(right, Linear):
+        difference = left - right
+        signs = difference.signs() if isinstance(difference, Linear) else {_sign(difference)}
+        answers = {decide(operator, sign, 0) for sign in signs}
+        if len(answers) > 1:
+            raise UndecidedError("a comparison depends on epsilon")
+        return answers.pop()
     match operator:
         case "<":
             return bool(left < right)
@@ -230,18 +257,21 @@ class Run:
         second = self.value(right)
         match operator:
             case "+":
-                return first + second
+                return self._small(first + second, right)
             case "-":
-                return first - second
+                return self._small(first - second, right)
             case "*":
-                return first * second
+                return self._small(first * second, right)
             case "/":
                 if isinstance(second, _Exp):
                     return _logistic(first, second)
                 if isinstance(second, int | Fraction) and second == 0:
                     self._fail("division by zero", right)
-                return first * Fraction(1, second) if isinstance(second, int) else first / second
+                quotient = first * Fraction(1, second) if isinstance(second, int) else first / second
+                return self._small(quotient, right)
             case "mod":
+                if second == 0:
+                    self._fail("division by zero", right)
                 return first % second
             case "xor":
                 return first ^ second
@@ -260,8 +290,19 @@ class Run:
                 return values[0] if self.machine.compare(">=", *values) else values[1]
         return _Exp(values[0])
 
-    def _fail(self, message: str, expression: Expr) -> None:
-        raise ProgramError(message, expression.at.line, expression.at.column)
+    def _small(self, value: Value, expression: Expr) -> Value:
+        """Refuse numbers that would fill the memory."""
+        if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > MOST_BITS:
+            self._fail(f"a number has more than {MOST_BITS} bits", expression)
+        if (
+            isinstance(value, Fraction)
+            and value.numerator.bit_length() + value.denominator.bit_length() > MOST_BITS
+        ):
+            self._fail(f"a number has more than {MOST_BITS} bits", expression)
+        return value
+
+    def _fail(self, message: str, expression: Expr) -> NoReturn:
+        raise FaultError(message, expression.at.line, expression.at.column)
 
     def block(self, block: Sequence[Statement]) -> tuple[Value, ...]:
         """Execute statements; the result is what a return among them returns."""
@@ -288,6 +329,7 @@ class Run:
         return ()
 
     def _count(self, statement: Statement) -> None:
+        tick()
         self.steps += 1
         if self.steps > self.limit:
             at = statement.at
@@ -318,52 +360,8 @@ def _logistic(first: Value, second: Value) -> Logistic:
     raise ParameterError("exp may only be used as exp(e) / (1 + exp(e)) or 1 / (1 + exp(e))")
 
 
-def inputs(checked: Checked, given: Mapping[str, Value]) -> dict[str, Value]:
-    """Check that every parameter is given, and turn numbers into rationals."""
-    values: dict[str, Value] = {}
-    for parameter in checked.program.parameters:
-        if parameter.name not in given:
-            raise ParameterError(f"the program needs a value for {parameter.name}")
-        value = given[parameter.name]
-        match parameter.type:
-            case Array(element):
-                values[parameter.name] = [_number(v, element, parameter.name) for v in value]
-            case Scalar():
-                values[parameter.name] = _number(value, parameter.type, parameter.name)
-            case Query():
-                if not callable(value):
-                    raise ParameterError(f"{parameter.name} must be a function of the data")
-                values[parameter.name] = value
-    unknown = sorted(set(given) - set(values))
-    if unknown:
-        raise ParameterError(f"the program has no parameter {unknown[0]}")
-    return values
-
-
-def _number(value: Value, kind: Scalar, name: str) -> Value:
-    if kind.kind == "bool":
-        return bool(value)
-    if kind.kind == "bits":
-        return int(value)
-    number = rational(value, name)
-    if kind.kind == "int":
-        if number.denominator != 1:
-            raise ParameterError(f"{name} must be an integer")
-        if kind.low is not None and kind.high is not None and not kind.low <= number <= kind.high:
-            raise ParameterError(f"{name} must lie between {kind.low} and {kind.high}")
-        return int(number)
-    return number
-
-
 def execute(
     checked: Checked, values: Mapping[str, Value], machine: Machine, limit: int = LONGEST
 ) -> tuple[Value, ...]:
     """Run a program on checked inputs; returns the tuple of returned values."""
     return Run(checked, machine, dict(values), limit).block(checked.program.body)
-
-
-def run(program: Checked | str, machine: Machine | None = None, **given: Value) -> Value:
-    """Execute a program once with exact secure noise; a single returned value comes back bare."""
-    checked = parse(program) if isinstance(program, str) else program
-    result = execute(checked, inputs(checked, given), machine or Exact())
-    return result[0] if len(result) == 1 else result

@@ -14,10 +14,11 @@ from flint import arb, ctx
 
 from discreet.errors import ProgramError
 from discreet.exact.number import exp_up, float_down, log_down
-from discreet.verify.candidate import Pair, pairs
+from discreet.verify.candidate import pairs
 from discreet.verify.check import Checked
 from discreet.verify.refute import claimed
 from discreet.verify.run import Exact, Value, execute
+from discreet.verify.space import Pair
 from discreet.verify.witness import Witness
 
 ERROR = Fraction(1, 10**9)

@@ -4,6 +4,7 @@ A variable is shared when both runs must agree on it, provided they take the sam
 computed from public values only, and never under a branch that the two runs may take differently.
 """
 
+from discreet.verify.domain import same_length
 from discreet.verify.syntax import (
     Append,
     Ask,
@@ -42,8 +43,7 @@ def agrees(expression: Expr, shared: frozenset[str], program: Program) -> bool:
             parameter = program.parameter(name)
             return name in shared if parameter is None else not parameter.private
         case Size(name):
-            relation = next((r for r in program.neighbours if r.name == name), None)
-            return program.parameter(name) is not None and (relation is None or relation.kind != "add-remove")
+            return same_length(program, name)
         case Ask():
             return False
         case Element(array, index):

@@ -9,19 +9,23 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+import z3
+
 from discreet.errors import CertificateError, ParameterError
 from discreet.markup import BAD, GOOD, OPEN, card
 from discreet.verify import finite
-from discreet.verify.candidate import Pair
 from discreet.verify.certificate import ARITHMETIC, Certificate, issue, part
 from discreet.verify.check import Checked, parse
 from discreet.verify.checker import check_certificate
 from discreet.verify.explain import counterexample_facts
 from discreet.verify.explore import Quotient, paths, sum_quotients
+from discreet.verify.fault import first_fault
+from discreet.verify.limit import DEFAULT_MEGABYTES, LimitError, within
 from discreet.verify.prove import NoProof, Proof, prove
 from discreet.verify.refute import Event, Predicate, breaks, claimed, entries, mass, refute, witness
+from discreet.verify.relate import are_neighbours
 from discreet.verify.sampled import refute_by_sampling
-from discreet.verify.syntax import Query
+from discreet.verify.space import Pair
 from discreet.verify.witness import Witness
 
 
@@ -75,51 +79,82 @@ def source(program: str | Path) -> str:
     return program
 
 
-def verify(program: str | Path, *, seconds: float = 30.0, samples: int = 0) -> Verdict:
+def verify(
+    program: str | Path,
+    *,
+    seconds: float = 30.0,
+    samples: int = 0,
+    megabytes: int = DEFAULT_MEGABYTES,
+) -> Verdict:
     """Prove or refute that a program is as private as it claims.
 
-    `seconds` of processor time limit the search for a proof, and half of it the search for a
-    counterexample; with `samples` above zero, a claim that resists both is also tested by that many
-    executions on each of a few inputs.
+    `seconds` of processor time and `megabytes` of memory limit the whole search; with `samples` above zero, a
+    claim that resists it is also tested by that many executions on each of a few inputs.  A program that has
+    no meaning on some input (a law with impossible parameters, a list read outside its bounds) and that is
+    neither proved nor refuted is refused with a ProgramError.
     """
     text = source(program)
     checked = parse(text)
     if checked.program.claim is None:
         return Unknown("the program claims nothing; add a line such as: ensures epsilon eps")
-    decided = _enumerate(checked, text)
+    z3.set_param("memory_max_size", megabytes)
+    try:
+        with within(seconds, megabytes):
+            return _search(checked, text, seconds, samples)
+    except LimitError as problem:
+        return Unknown(f"{problem} before a proof or a counterexample was found")
+    except (MemoryError, z3.Z3Exception):
+        return Unknown("the memory limit was reached before a proof or a counterexample was found")
+    except RecursionError:
+        return Unknown("the program is too large for this search")
+
+
+def _search(checked: Checked, text: str, seconds: float, samples: int) -> Verdict:
+    decided = _enumerate(checked, text, seconds / 3)
     if decided is not None:
         return decided
-    attempt: tuple[Proof, ...] | NoProof = NoProof("no time was given", exhausted=False)
+    attempt = NoProof("no time was given", exhausted=False)
     # Most wrong claims fall to the first few counterexamples, and most right ones to the first proof.
-    for refuting, proving in ((1 / 60, 1 / 4), (1 / 4, 1.0), (1 / 2, 0.0)):
+    for refuting, proving in ((1 / 60, 1 / 4), (1 / 5, 1 / 3), (1.0, 0.0)):
         found = refute(checked, seconds * refuting)
         if found is not None:
             return Refuted(found)
-        if proving and isinstance(attempt, NoProof) and not attempt.exhausted:
-            attempt = prove(checked, seconds * proving)
-        if not isinstance(attempt, NoProof):
-            break
-    if not isinstance(attempt, NoProof):
-        parts = tuple(part(p.direction, p.moves, p.variants, p.invariants) for p in attempt)
-        certificate = issue(checked, parts)
-        try:
-            check_certificate(text, certificate)
-        except CertificateError as problem:
-            return Unknown(f"a proof was found but the checker did not accept it: {problem}")
-        return Proved(certificate)
+        if proving and not attempt.exhausted:
+            proofs = prove(checked, seconds * proving)
+            if not isinstance(proofs, NoProof):
+                return _certified(checked, text, proofs)
+            attempt = proofs
+        if proving == 0.0 or attempt.exhausted:
+            fault = first_fault(checked)
+            if fault is not None:
+                raise fault
     sampled = refute_by_sampling(checked, samples) if samples else None
     return Refuted(sampled) if sampled is not None else Unknown(attempt.reason)
 
 
-def _enumerate(checked: Checked, text: str) -> Proved | Refuted | None:
+def _certified(checked: Checked, text: str, proofs: tuple[Proof, ...]) -> Proved | Unknown:
+    parts = tuple(part(p.direction, p.moves, p.variants, p.invariants) for p in proofs)
+    certificate = issue(checked, parts)
+    try:
+        check_certificate(text, certificate)
+    except CertificateError as problem:
+        return Unknown(f"a proof was found but the checker did not accept it: {problem}")
+    return Proved(certificate)
+
+
+def _enumerate(checked: Checked, text: str, seconds: float) -> Proved | Refuted | None:
     """Decide finite programs by enumeration; None for all others."""
     try:
-        decision = finite.decide(checked)
-    except finite.NotFiniteError:
+        with within(seconds):
+            decision = finite.decide(checked)
+    except (finite.NotFiniteError, LimitError):
         return None
     if decision.holds:
         certificate = issue(checked, ())
-        check_certificate(text, certificate)
+        try:
+            check_certificate(text, certificate)
+        except CertificateError:
+            return None
         return Proved(certificate)
     if decision.counterexample is None:
         return None
@@ -128,12 +163,10 @@ def _enumerate(checked: Checked, text: str) -> Proved | Refuted | None:
 
 def _from_enumeration(checked: Checked, found: finite.Counterexample) -> Refuted | None:
     """Turn an enumerated counterexample into a witness, computed again by the refuter's own means."""
-    publics: dict[str, object] = {}
-    for parameter in checked.program.parameters:
-        if not parameter.private and not isinstance(parameter.type, Query):
-            fixed = finite.fixed(checked, parameter.name)
-            publics[parameter.name] = found.eps if parameter.name == "eps" else fixed
-    pair = Pair({**publics, **found.first}, {**publics, **found.second}, tuple(found.first))
+    private = tuple(p.name for p in checked.program.parameters if p.private)
+    pair = Pair(found.first, found.second, private)
+    if not are_neighbours(checked, pair.first, pair.second):
+        return None
     claim = claimed(checked, pair.first)
     if claim is None:
         return None

@@ -1,0 +1,54 @@
+"""Running a program once, on inputs that its header allows."""
+
+from collections.abc import Mapping
+
+from discreet.errors import ParameterError
+from discreet.exact.number import rational
+from discreet.verify.check import Checked, parse
+from discreet.verify.relate import require_valid
+from discreet.verify.run import Exact, Machine, Value, execute
+from discreet.verify.syntax import Array, Query, Scalar
+
+
+def inputs(checked: Checked, given: Mapping[str, Value]) -> dict[str, Value]:
+    """Check that every parameter is given, and turn numbers into rationals."""
+    values: dict[str, Value] = {}
+    for parameter in checked.program.parameters:
+        if parameter.name not in given:
+            raise ParameterError(f"the program needs a value for {parameter.name}")
+        value = given[parameter.name]
+        match parameter.type:
+            case Array(element):
+                values[parameter.name] = [_number(v, element, parameter.name) for v in value]
+            case Scalar():
+                values[parameter.name] = _number(value, parameter.type, parameter.name)
+            case Query():
+                if not callable(value):
+                    raise ParameterError(f"{parameter.name} must be a function of the data")
+                values[parameter.name] = value
+    unknown = sorted(set(given) - set(values))
+    if unknown:
+        raise ParameterError(f"the program has no parameter {unknown[0]}")
+    return values
+
+
+def _number(value: Value, kind: Scalar, name: str) -> Value:
+    if kind.kind == "bool":
+        return bool(value)
+    if kind.kind == "bits":
+        return int(value)
+    number = rational(value, name)
+    if kind.kind == "int":
+        if number.denominator != 1:
+            raise ParameterError(f"{name} must be an integer")
+        return int(number)
+    return number
+
+
+def run(program: Checked | str, machine: Machine | None = None, **given: Value) -> Value:
+    """Execute a program once with exact secure noise; a single returned value comes back bare."""
+    checked = parse(program) if isinstance(program, str) else program
+    values = inputs(checked, given)
+    require_valid(checked, values)
+    result = execute(checked, values, machine or Exact())
+    return result[0] if len(result) == 1 else result

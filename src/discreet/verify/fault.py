@@ -1,0 +1,34 @@
+"""Inputs on which a program has no meaning: an impossible law, a division by zero, a place outside a list."""
+
+from itertools import islice
+
+from discreet.errors import ParameterError, ProgramError
+from discreet.verify.candidate import pairs
+from discreet.verify.check import Checked
+from discreet.verify.explain import values_in_words
+from discreet.verify.limit import LimitError, tick, within
+from discreet.verify.run import Exact, FaultError, execute
+
+PAIRS = 60
+STEPS = 2000
+
+
+def first_fault(checked: Checked) -> ProgramError | None:
+    """Return what goes wrong on some valid input, with that input, or None if nothing was seen to."""
+    try:
+        with within(3.0):
+            for pair in islice(pairs(checked), PAIRS):
+                for values in (pair.first, pair.second):
+                    tick()
+                    try:
+                        execute(checked, values, Exact(), STEPS)
+                    except FaultError as problem:
+                        where = values_in_words(values)
+                        return ProgramError(
+                            f"{problem.what}, for instance when {where}", problem.line, problem.column
+                        )
+                    except (ProgramError, ParameterError):
+                        continue
+    except LimitError:
+        return None
+    return None

@@ -1,0 +1,172 @@
+"""Loops in both runs: cut by an invariant, or walked a few times."""
+
+from dataclasses import replace
+
+import z3
+
+from discreet.verify.limit import tick
+from discreet.verify.obligation import Clause, Relation, State
+from discreet.verify.shared import is_one_sided
+from discreet.verify.syntax import Sample, Scalar, While, assigned, statements
+from discreet.verify.term import Term, UnsupportedError, constants, symbol
+from discreet.verify.walk import require_walk, walked
+from discreet.verify.walker import Then, Walk, merge
+
+
+def loop(walk: Walk, statement: While, state: State, then: Then) -> None:
+    """Walk through a loop, and then go on."""
+    if is_one_sided(statement, walk.checked.program):
+        require_walk(statement)
+    if walk.unroll:
+        unrolled(walk, statement, state, then, walk.unroll)
+        return
+    state = walk.flush(state)
+    relation = cut(walk, statement, state)
+    values = changed(walk, statement, state)
+    walk.add(Clause("entry", statement.at, state.path, state.uses, (relation, values)))
+    head = relation.state
+    guard, head = going_on(walk, statement, head)
+    head = walk.flush(head)
+    inside = replace(head, path=(*head.path, guard))
+
+    def back(end: State) -> None:
+        end = measure(walk, statement, inside, waits(walk, statement, inside, end))
+        end = walk.flush(end)
+        again = changed(walk, statement, end)
+        walk.add(Clause("again", statement.at, end.path, end.uses, (relation, again)))
+
+    inner(walk, statement, inside, back)
+    then(replace(head, path=(*head.path, z3.Not(guard))))
+
+
+def going_on(walk: Walk, statement: While, state: State) -> tuple[Term, State]:
+    """Return whether the loop goes on, on which both runs must agree."""
+    if not is_one_sided(statement, walk.checked.program):
+        state, guard = walk.agree(statement.condition, state)
+        return guard, state
+    state, first, second = walk.value(statement.condition, state)
+    array, counter = walked(statement)
+    longer, shorter = (first, second) if walk.direction == "remove" else (second, first)
+    far, near = (state.left, state.right) if walk.direction == "remove" else (state.right, state.left)
+    position = walk.inputs.positions[array]
+    at = statement.condition.at
+    lag = near[counter] == far[counter] - z3.If(position < far[counter], 1, 0)
+    state = walk.later(state, "step", at, lag)
+    state = walk.later(state, "same turns", at, z3.Implies(z3.And(longer, far[counter] != position), shorter))
+    state = walk.later(state, "same end", at, z3.Implies(z3.Not(longer), z3.Not(shorter)))
+    return longer, state
+
+
+def waits(walk: Walk, statement: While, head: State, end: State) -> State:
+    """In a one-sided loop, let the run with the shorter list wait at the extra element."""
+    if not is_one_sided(statement, walk.checked.program):
+        return end
+    array, counter = walked(statement)
+    far = head.left if walk.direction == "remove" else head.right
+    waiting = far[counter] == walk.inputs.positions[array]
+    if walk.direction == "remove":
+        return replace(end, right=merge(waiting, head.right, end.right))
+    return replace(end, left=merge(waiting, head.left, end.left))
+
+
+def unrolled(walk: Walk, statement: While, state: State, then: Then, turns: int) -> None:
+    """Walk through a loop at most so many times."""
+    tick()
+    guard, state = going_on(walk, statement, state)
+    if not z3.is_true(guard):
+        then(replace(state, path=(*state.path, z3.simplify(z3.Not(guard)))))
+    if z3.is_false(guard) or turns == 0:
+        return
+    inside = replace(state, path=(*state.path, guard))
+
+    def again(end: State) -> None:
+        unrolled(walk, statement, waits(walk, statement, inside, end), then, turns - 1)
+
+    inner(walk, statement, inside, again)
+
+
+def inner(walk: Walk, statement: While, inside: State, then: Then) -> None:
+    """Walk through the body of a loop once."""
+    if is_one_sided(statement, walk.checked.program):
+        array, counter = walked(statement)
+        far = inside.left if walk.direction == "remove" else inside.right
+        walk.reading.walking = {counter: far[counter]}
+        walk.waiting = far[counter] == walk.inputs.positions[array]
+        end = inside
+        for part in statement.body:
+            end = walk.step(walk, part, end)
+        walk.reading.walking = {}
+        then(end)
+    else:
+        walk.block(walk, statement.body, inside, then)
+
+
+def measure(walk: Walk, statement: While, head: State, end: State) -> State:
+    """Require the loop's variant to stay non-negative and to decrease by one."""
+    if walk.variants is None:
+        return end
+    variant = walk.variants.get(statement.loop)
+    if variant is None:
+        raise UnsupportedError(
+            f"line {statement.at.line}: no bound on the number of turns of this loop was found"
+        )
+    side = 2 if walk.direction == "add" and is_one_sided(statement, walk.checked.program) else 1
+    before, after = walk.reading.read(variant, side, head)[0], walk.reading.read(variant, side, end)[0]
+    end = walk.later(end, "terminates", statement.at, before >= 0)
+    return walk.later(end, "terminates", statement.at, after <= before - 1)
+
+
+def cut(walk: Walk, statement: While, state: State) -> Relation:
+    """Forget everything that the loop may change, and name what is left."""
+    visit = sum(r.loop == statement.loop for r in walk.relations) + 1
+    suffix = f"@{statement.loop}" if visit == 1 else f"@{statement.loop}.{visit}"
+    touched = assigned(statement.body)
+    sites = {s.site for s in statements(statement.body) if isinstance(s, Sample)}
+    left, right = dict(state.left), dict(state.right)
+    changing: list[Term] = []
+    for name in sorted(touched & state.left.keys()):
+        kind = walk.checked.types[name]
+        if not isinstance(kind, Scalar):
+            continue
+        if name in walk.checked.shared:
+            left[name] = right[name] = symbol(f"{name}{suffix}", kind.kind)
+            changing.append(left[name])
+        else:
+            left[name] = symbol(f"{name}{{1}}{suffix}", kind.kind)
+            right[name] = symbol(f"{name}{{2}}{suffix}", kind.kind)
+            changing += [left[name], right[name]]
+    cost = dict(state.cost)
+    for key in sorted(sites):
+        cost[key] = z3.Real(f"moved({key}){suffix}")
+        changing.append(cost[key])
+    length = dict(state.length)
+    for name in sorted(touched & state.length.keys()):
+        length[name] = z3.Int(f"size({name}){suffix}")
+        changing.append(length[name])
+    fresh = replace(state, left=left, right=right, cost=cost, length=length)
+    known = {term.get_id() for term in changing}
+    kept = [*left.values(), *right.values(), *cost.values(), *length.values(), *walk.inputs.facts]
+    rigid = [t for key, t in constants(*kept).items() if key not in known]
+    rigid += [t for key, t in walk.result_symbols().items() if key not in {r.get_id() for r in rigid}]
+    rigid.sort(key=str)
+    relation = Relation(f"loop{suffix}", statement.loop, tuple(changing), tuple(rigid), fresh)
+    relation = replace(relation, state=replace(fresh, uses=(*state.uses, relation)))
+    walk.relations.append(relation)
+    return relation
+
+
+def changed(walk: Walk, statement: While, state: State) -> tuple[Term, ...]:
+    """Return the values that a state gives to what the loop may change, in the order of `cut`."""
+    touched = assigned(statement.body)
+    sites = {s.site for s in statements(statement.body) if isinstance(s, Sample)}
+    values: list[Term] = []
+    relation = next(r for r in reversed(walk.relations) if r.loop == statement.loop)
+    for name in sorted(touched & relation.state.left.keys()):
+        if not isinstance(walk.checked.types[name], Scalar):
+            continue
+        values.append(state.left[name])
+        if name not in walk.checked.shared:
+            values.append(state.right[name])
+    values += [state.cost[key] for key in sorted(sites)]
+    values += [state.length[name] for name in sorted(touched & relation.state.length.keys())]
+    return tuple(values)
