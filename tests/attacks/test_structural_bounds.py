@@ -3,7 +3,8 @@
 from typing import Any
 
 import pytest
-from tests.attacks.test_sql_contributions import honest, moved, visit
+from tests.attacks.neighbours import Neighbours
+from tests.attacks.test_sql_contributions import OTHERS, visit
 from tests.query.questions import clinic
 
 from discreet.errors import QueryError
@@ -13,7 +14,17 @@ from discreet.query.language.sql import read
 ONCE = (
     "(SELECT person, MAX(ward) AS ward, MAX(city) AS city, MAX(age) AS age FROM visits GROUP BY person) AS t"
 )
-EVE = [visit("eve", city="B")]
+
+
+@pytest.fixture(scope="module")
+def people() -> Neighbours:
+    return Neighbours(OTHERS, [visit("eve", city="B")])
+
+
+@pytest.fixture(scope="module")
+def rows() -> Neighbours:
+    return Neighbours(OTHERS, [visit(None, ward="B", city="B")], unit=False)
+
 
 FANS_OUT = [
     "w.ward = w.ward",
@@ -43,32 +54,34 @@ FIXED_BY_THE_ROW = [
 ]
 
 
-def claimed(on: str, **limits: Any) -> int:
-    ((measurement, _, _),) = moved(f"SELECT COUNT(*) FROM {ONCE} JOIN wards AS w ON {on}", EVE, **limits)
+def claimed(people: Neighbours, on: str, **limits: Any) -> int:
+    ((measurement, _, _),) = people.moved(f"SELECT COUNT(*) FROM {ONCE} JOIN wards AS w ON {on}", **limits)
     return int(measurement.sensitivity.l1 / measurement.scale)
 
 
 @pytest.mark.parametrize("on", FANS_OUT)
-def test_a_unique_key_that_the_private_row_does_not_fix_bounds_nothing(on: str) -> None:
-    assert honest(f"SELECT COUNT(*) FROM {ONCE} JOIN wards AS w ON {on}", EVE, rows=1)
-    assert honest(f"SELECT COUNT(*) FROM wards AS w JOIN {ONCE} ON {on}", EVE, rows=1)
-    assert honest(f"SELECT COUNT(*) FROM {ONCE} LEFT JOIN wards AS w ON {on}", EVE, rows=1)
+def test_a_unique_key_that_the_private_row_does_not_fix_bounds_nothing(on: str, people: Neighbours) -> None:
+    assert people.honest(f"SELECT COUNT(*) FROM {ONCE} JOIN wards AS w ON {on}", rows=1)
+    assert people.honest(f"SELECT COUNT(*) FROM wards AS w JOIN {ONCE} ON {on}", rows=1)
+    assert people.honest(f"SELECT COUNT(*) FROM {ONCE} LEFT JOIN wards AS w ON {on}", rows=1)
     alone = on.replace("t.", "visits.")
     with pytest.raises(QueryError, match="without a unit nothing bounds them"):
         check(read(f"SELECT COUNT(*) FROM visits JOIN wards AS w ON {alone}"), clinic(unit=False))
 
 
 @pytest.mark.parametrize("on", FIXED_BY_THE_ROW)
-def test_a_unique_key_that_the_private_row_fixes_keeps_the_bound(on: str) -> None:
+def test_a_unique_key_that_the_private_row_fixes_keeps_the_bound(
+    on: str, people: Neighbours, rows: Neighbours
+) -> None:
     """The public table holds ward B twice, so the statement itself must make the key unique."""
-    assert claimed(on, rows=3) == 1
-    assert honest(f"SELECT COUNT(*) FROM {ONCE} JOIN wards AS w ON {on}", EVE, rows=3)
+    assert claimed(people, on, rows=3) == 1
+    assert people.honest(f"SELECT COUNT(*) FROM {ONCE} JOIN wards AS w ON {on}", rows=3)
     alone = on.replace("t.", "visits.")
     question = f"SELECT COUNT(*) FROM visits JOIN wards AS w ON {alone}"
-    assert honest(question, [visit(None, ward="B", city="B")], unit=False)
+    assert rows.honest(question)
 
 
-def test_the_detector_sees_a_public_table_that_is_not_made_unique() -> None:
+def test_the_detector_sees_a_public_table_that_is_not_made_unique(rows: Neighbours) -> None:
     from dataclasses import replace
 
     from tests.query.worlds import requests
@@ -83,6 +96,5 @@ def test_the_detector_sees_a_public_table_that_is_not_made_unique() -> None:
         return plain
 
     question = "SELECT COUNT(*) FROM visits JOIN wards AS w ON visits.ward = w.ward"
-    eve = [visit(None, ward="B")]
-    assert all(l1 <= m.sensitivity.l1 for m, l1, _ in moved(question, eve, unit=False))
-    assert any(l1 > m.sensitivity.l1 for m, l1, _ in moved(question, eve, unit=False, sql=careless))
+    assert rows.honest(question)
+    assert any(l1 > m.sensitivity.l1 for m, l1, _ in rows.moved(question, careless))

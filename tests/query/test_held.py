@@ -7,7 +7,8 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.attacks.test_sql_contributions import honest, visit
+from tests.attacks.neighbours import Neighbours
+from tests.attacks.test_sql_contributions import OTHERS, visit
 from tests.query.questions import Questions, clinic
 from tests.query.test_error_freeness import adversarial
 from tests.query.worlds import open_world
@@ -20,6 +21,11 @@ from discreet.query.check.lineage import trace
 from discreet.query.check.scope import Lineage, names, resolve
 from discreet.query.language.sql import fragment
 from discreet.query.plan import Call, Scan, walk
+
+
+@pytest.fixture(scope="module")
+def people() -> Neighbours:
+    return Neighbours(OTHERS, MANY)
 
 
 @pytest.fixture(scope="module")
@@ -130,11 +136,11 @@ MANY = [
 @pytest.mark.parametrize(
     "manner", ["DISTINCT person, {} AS k FROM visits", "person, {0} AS k FROM visits GROUP BY person, {0}"]
 )
-def test_declared_values_bound_nobodys_rows(key: str, manner: str) -> None:
+def test_declared_values_bound_nobodys_rows(key: str, manner: str, people: Neighbours) -> None:
     question = f"SELECT COUNT(*) FROM (SELECT {manner.format(key)}) AS t"
-    assert honest(question, MANY, rows=3)
+    assert people.honest(question, rows=3)
     with pytest.raises(QueryError, match="declare rows_per_unit"):
-        honest(question, MANY, rows=None, groups=None)
+        people.honest(question, rows=None, groups=None)
 
 
 @pytest.mark.parametrize(
@@ -149,12 +155,12 @@ def test_declared_values_bound_nobodys_rows(key: str, manner: str) -> None:
         ("ROUND(score)", 14),
     ],
 )
-def test_what_the_statement_itself_enforces_bounds_a_person(key: str, bound: int) -> None:
+def test_what_the_statement_itself_enforces_bounds_a_person(key: str, bound: int, people: Neighbours) -> None:
     from tests.query.test_check import l1
 
     question = f"SELECT COUNT(*) FROM (SELECT DISTINCT person, {key} AS k FROM visits) AS t"
     assert l1(question, rows=None, groups=None) == [bound]
-    assert honest(question, MANY, rows=None, groups=None)
+    assert people.honest(question, rows=None, groups=None)
 
 
 def test_nothing_is_held_by_default() -> None:
