@@ -119,6 +119,13 @@ FAULTS: tuple[Fault, ...] = (
         "HAVING of a subquery reads the names above it",
     ),
     Fault(
+        "query/check/identity.py",
+        '"question": VERSION,',
+        '"question": VERSION, "names": [output.name for output in checked.columns],',
+        NAMES,
+        "names of an answer are part of the identity of a question",
+    ),
+    Fault(
         "query/check/aggregate.py",
         "monotone = self.bounding.scope.adjacency is Adjacency.ADD_REMOVE",
         "monotone = True",
