@@ -152,7 +152,7 @@ def _scored(release: Chosen, present: Exact, absent: Exact) -> bool:
         for value in {*one.get(key, {}), *other.get(key, {})}
     ]
     outside = release.level is not None and any(
-        not 0 <= value < release.size for weights in one.values() for value in weights
+        value is not None and not 0 <= value < release.size for weights in one.values() for value in weights
     )
     factor = 1 if release.level is None else max(release.level, 1 - release.level) * release.level.denominator
     both = release.monotone and min(moved, default=0) < 0 < max(moved, default=0)

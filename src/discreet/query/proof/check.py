@@ -4,7 +4,8 @@ It knows the operators of statements and the rules of this package, and nothing 
 about.  What no rule derives is refused; so is a derived bound above what was claimed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 from discreet.errors import ProofError
@@ -49,7 +50,8 @@ def prove(statements: Sequence[Statement], declarations: Declarations, claims: S
     found = {claim.keys is None for claim in claims}
     if found not in ({False}, {True}) or (found == {True}) != (kept == 1):
         raise ProofError("group keys", "are declared, or found in the data by one threshold for all")
-    return Proof(tuple(_proved(*pair, declarations) for pair in zip(statements, claims, strict=True)))
+    with _readable():
+        return Proof(tuple(_proved(*pair, declarations) for pair in zip(statements, claims, strict=True)))
 
 
 def prove_preparation(statement: Statement, declarations: Declarations, table: Table) -> Proved:
@@ -59,7 +61,8 @@ def prove_preparation(statement: Statement, declarations: Declarations, table: T
     tables, with the same people.  Needs: every row's person is kept under the unit's name and known; at most
     `kept` rows each; the same columns.
     """
-    relation = prepared(select(statement.body, _scope(statement, declarations)))
+    with _readable():
+        relation = prepared(select(statement.body, _scope(statement, declarations)))
     owner = relation.owner
     if owner is None or ("", table.unit) not in owner.people:
         raise ProofError("a prepared table", "does not keep the column of its unit")
@@ -71,6 +74,19 @@ def prove_preparation(statement: Statement, declarations: Declarations, table: T
         raise ProofError("a prepared table", "has no outputs, and the same neighbours")
     step = Step("prepared table", f"{table.name}: at most {relation.rows} rows of a person", (relation.step,))
     return Proved(statement, step, MINT)
+
+
+@contextmanager
+def _readable() -> Iterator[None]:
+    """Refuse what is not even a statement: calls with missing arguments, constants of strange types."""
+    try:
+        yield
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError):
+        unread = ProofError("a statement", "is not one that the checker can read")
+    else:
+        return
+    # Raised here and not while handling the other, so that nothing holds on to it.
+    raise unread
 
 
 def _scope(statement: Statement, declarations: Declarations) -> Scope:
