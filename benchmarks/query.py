@@ -154,6 +154,40 @@ def small() -> float:
         )
 
 
+QUESTIONS = (
+    QUESTION,
+    HEADS,
+    "SELECT COUNT(*) FROM v WHERE x > 30",
+    "SELECT k, MEDIAN(x) FROM v GROUP BY k",
+    "SELECT k, COUNT(DISTINCT x) FROM v GROUP BY k",
+    "SELECT AVG(n) FROM (SELECT u, COUNT(*) AS n FROM v GROUP BY u)",
+    "SELECT HISTOGRAM(x, 10) FROM v",
+)
+
+
+def proving() -> dict[str, float]:
+    """Return the seconds of processor time that the checker takes for each of a few typical questions."""
+    from time import process_time
+
+    from discreet.query.catalog.manifest import declare
+    from discreet.query.check.question import check
+    from discreet.query.language.sql import read
+    from discreet.query.price.proving import proof_of
+    from discreet.query.price.quote import quote
+
+    found = {}
+    for limits in ({}, {"groups_per_unit": 4}, {"groups_per_unit": 4, "rows_per_group": 2}):
+        catalog = declare({"tables": {"v": {"columns": KEYS, **LIMITS, **limits}}})
+        for question in QUESTIONS:
+            priced = quote(check(read(question), catalog), epsilon=1)
+            proof_of(priced, catalog)
+            begun = process_time()
+            for _ in range(20):
+                proof_of(priced, catalog)
+            found[f"{question} {limits}"] = (process_time() - begun) / 20
+    return found
+
+
 def apart(*arguments: str) -> dict[str, float]:
     """Run one case in a process of its own."""
     command = [sys.executable, "-m", "benchmarks.query", *arguments]
@@ -203,6 +237,11 @@ def main() -> None:
                 )
     console.print(grid)
     console.print(f"a whole answer on 1,000 rows, ledger included: {small() * 1000:.1f} ms")
+    checker = sorted(proving().values())
+    console.print(
+        f"proving a question again: {checker[len(checker) // 2] * 1000:.2f} ms (median of "
+        f"{len(checker)} kinds), {checker[-1] * 1000:.2f} ms at most"
+    )
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ _HOME = {
         "LedgerError",
         "ParameterError",
         "ProgramError",
+        "ProofError",
         "QueryError",
     ),
     "discreet.ledger": ("EVERYBODY", "Receipt", "Scope", "open_ledger", "verify_ledger"),

@@ -12,6 +12,7 @@ from discreet.errors import EntropyError as EntropyError
 from discreet.errors import LedgerError as LedgerError
 from discreet.errors import ParameterError as ParameterError
 from discreet.errors import ProgramError as ProgramError
+from discreet.errors import ProofError as ProofError
 from discreet.errors import QueryError as QueryError
 from discreet.ledger import EVERYBODY as EVERYBODY
 from discreet.ledger import Receipt as Receipt

@@ -76,6 +76,20 @@ def test_a_dry_run_spends_nothing_and_shows_what_would_run(folder):
     assert isinstance(run(folder / "clinic.toml", BY_WARD, "--epsilon", "2").exception, type(None))
 
 
+def test_an_explanation_spends_nothing_and_shows_which_operator_bounds_what(folder):
+    asked = (folder / "clinic.toml", BY_WARD, "--epsilon", "1", "--explain")
+    done = run(*asked)
+    assert done.exit_code == 0
+    assert done.stdout.startswith("statement: each person")
+    assert "private table: visits" in done.stdout
+    assert "output m0: moves by at most" in done.stdout
+    (tree,) = json.loads(run(*asked, "--format", "json").stdout)
+    assert tree["rule"] == "statement"
+    assert {"rule", "says"} <= set(tree["from"][0])
+    # The whole budget is still there.
+    assert run(folder / "clinic.toml", BY_WARD, "--epsilon", "2").exit_code == 0
+
+
 def test_a_chart_and_a_card(folder):
     done = run(folder / "clinic.toml", BY_WARD, "--epsilon", "1", "--plot", folder / "n.svg", "--card")
     assert "<svg" in (folder / "n.svg").read_text()

@@ -226,7 +226,7 @@ FAULTS = (
     weaker("weight", "if divisor == count and most >= 0:", "if most >= 0:", "weights of another count"),
     weaker("added", "totals = [share.most]", "totals = [share.most // 2]", "shares are half as large"),
     # Bits.
-    weaker("added", "or len(places) != size:", "or False:", "one bit is read twice"),
+    weaker("added", "if len(places) != size or not", "if not", "one bit is read twice"),
     weaker("added", "    if body.rows.rows != 1:\n", "    if False:\n", "masks of several rows"),
     weaker(
         "added",

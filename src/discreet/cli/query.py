@@ -48,6 +48,9 @@ def query(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Quote only: free, and no data is touched.")
     ] = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show why the claim holds, step by step: free, and no data.")
+    ] = False,
     output: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = Format.TABLE,
     plot: Annotated[Path | None, typer.Option(help="Save a chart: .svg, .png or .html.")] = None,
     card: Annotated[bool, typer.Option("--card", help="Print a statement ready for publication.")] = False,
@@ -72,8 +75,12 @@ def query(
     if plot is not None:
         check_target(plot)
     with _open(data, unit, rows_per_unit, budget, analyst, project) as session:
-        if dry_run:
-            _print_quote(session.quote(sql if len(sql) > 1 else sql[0], delta=delta, **asked), output)
+        if dry_run or explain:
+            priced = session.quote(sql if len(sql) > 1 else sql[0], delta=delta, **asked)
+            if dry_run:
+                _print_quote(priced, output)
+            if explain:
+                typer.echo(_explained(priced, output))
             return
         with Console(stderr=True).status("asking ..."):
             answers = (
@@ -193,6 +200,15 @@ def _print_quote(priced: "Quote", output: Format) -> None:
     else:
         records = [dict(zip(heads(priced), line, strict=True)) for line in lines(priced)]
         print_csv(heads(priced), records)
+
+
+def _explained(priced: "Quote", output: Format) -> str:
+    """Return the derivation of a question's claims as a tree, or as nested JSON."""
+    if priced.proof is None:
+        raise ParameterError("this quote carries no derivation; ask the session for one")
+    if output is Format.JSON:
+        return json.dumps([proved.step.nested() for proved in priced.proof.statements], indent=2)
+    return str(priced.proof)
 
 
 def _quoted(priced: "Quote") -> dict[str, Any]:

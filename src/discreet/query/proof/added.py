@@ -7,12 +7,15 @@ from discreet.errors import ProofError
 from discreet.query.plan import Call, Case, Column, Literal, Scalar, conjuncts
 from discreet.query.proof.declared import Keys
 from discreet.query.proof.derivation import Step
-from discreet.query.proof.function import evaluate
+from discreet.query.proof.function import aggregate, evaluate
 from discreet.query.proof.reach import Reach
 from discreet.query.proof.relation import Owner, Relation, Restriction, restricted, used
 from discreet.query.proof.value import Kind
 from discreet.query.proof.weight import BitShare, Heavy, Light, Parts, Share, fact_of, implied, present
 from discreet.query.statement import Query, Statement
+
+BITS = frozenset(range(63))
+"""The places of a 64-bit integer that is not negative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,13 +199,14 @@ def masked(body: Body, statement: Statement, scalar: Scalar) -> tuple[Reach, Ste
         raise ProofError("groups as bits", "need one sum for each declared key")
     if body.rows.rows != 1:
         raise ProofError("groups as bits", "need one row for each person")
-    first = _bit(sums[0])
-    places = {_bit(part)[2] for part in sums}
-    if any(_bit(part)[:2] != first[:2] for part in sums) or len(places) != size:
-        raise ProofError("groups as bits", "must read different bits of one mask")
-    weight, mask, _ = first
-    for part in sums:
-        evaluate(part.arguments[0], body.rows.leaf) if isinstance(part, Call) else None
+    read = [_bit(part) for part in sums]
+    weight, mask, _ = read[0]
+    if any((one, other) != (weight, mask) for one, other, _ in read):
+        raise ProofError("groups as bits", "must read one mask with one weight")
+    places = {place for *_, place in read}
+    if len(places) != size or not places <= BITS:
+        raise ProofError("groups as bits", "must read different bits")
+    aggregate(sums[0], body.rows.leaf, body.rows.rows, grouped=False)
     held, word = evaluate(weight, body.rows.leaf), evaluate(mask, body.rows.leaf)
     if held.kind is not Kind.WHOLE or held.low < 0:
         raise ProofError("groups as bits", "need weights that are not negative")

@@ -23,6 +23,11 @@ class Step:
             found += part.lines(inner, place == len(self.parts))
         return found
 
+    def nested(self) -> dict[str, object]:
+        """Return the tree as nested mappings of plain values."""
+        parts = [part.nested() for part in self.parts]
+        return {"rule": self.rule, "says": self.says, **({"from": parts} if parts else {})}
+
     def __str__(self) -> str:
         return "\n".join(self.lines())
 

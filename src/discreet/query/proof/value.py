@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from enum import StrEnum
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 from discreet.query.plan import Value as Constant
@@ -127,6 +128,7 @@ def stored(kind: str, origin: str) -> Value:
             return REAL if other is Kind.REAL else Value(other, origin=origin)
 
 
+@lru_cache(maxsize=4096, typed=True)
 def constant(value: Constant) -> Value:
     """Return a constant; a whole number is as wide as it needs to be."""
     match value:
