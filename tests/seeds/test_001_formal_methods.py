@@ -458,8 +458,8 @@ def test_the_mean_with_laplace_noise_is_proved_for_bounded_data_and_not_otherwis
     with pytest.raises(dp.ProgramError, match="sens has no value"):
         dp.verify(program("mean", ("  requires sens * size(d) >= 1\n", "")))
     assert isinstance(dp.verify(program("mean", (" in [0, 1]", ""))), Refuted)
+    unguarded = (("  requires size(d) >= 1\n", ""), ("requires sens * size(d) >= 1", "requires sens > 0"))
     with pytest.raises(dp.ProgramError, match="division by zero"):
-        unguarded = (("  requires size(d) >= 1\n", ""), ("requires sens * size(d) >= 1", "requires sens > 0"))
         run(program("mean", *unguarded), d=[], eps=1, sens=1)
     with pytest.raises(dp.ParameterError, match="at least one record"):
         mean(0, 1, 0, REPLACE)
