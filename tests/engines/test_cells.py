@@ -135,8 +135,6 @@ def test_numbers_without_a_type_are_refused_with_what_to_say() -> None:
     frame = pd.DataFrame({"person": [1], "age": [30]})
     with pytest.raises(dp.CatalogError, match='"type": "integer"'):
         dp.open(t=frame, unit="person", rows_per_unit=1, epsilon=1, columns={"age": {"low": 0, "high": 9}})
-    with pytest.raises(dp.CatalogError, match="name the table"):
-        dp.open(frame, epsilon=1)
     declared = {"a": {"age": "integer"}, "b": {"day": {"low": "2024-01-01", "high": "2024-12-31"}}}
     other = pd.DataFrame({"person": [1], "day": ["2024-05-05"]})
     with dp.open(a=frame, b=other, unit="person", rows_per_unit=1, epsilon=1, columns=declared) as data:

@@ -116,7 +116,7 @@ def failures(folder: Path) -> dict[str, Callable[[], Any]]:
     people = frames()
     return {
         "no budget": lambda: dp.open(people=people["pandas"]),
-        "positional": lambda: dp.open(people["pandas"], epsilon=1),  # type: ignore[arg-type]
+        "positional": lambda: dp.open(people["pandas"], **given, **wanted),
         "absent column": lambda: dp.open(people=people["pandas"], **given, **wanted),
         "absent column, polars": lambda: dp.open(people=people["polars"], **given, **wanted),
         "absent unit": lambda: dp.open(people=people["arrow"], epsilon=1, unit="nobody", rows_per_unit=1),
