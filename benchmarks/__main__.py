@@ -4,7 +4,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
-APART = {"__main__", "__init__", "peer"}
+APART = {"__main__", "__init__", "field", "peer"}
 
 
 def main() -> None:

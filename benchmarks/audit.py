@@ -7,6 +7,7 @@ table: never more than a twentieth of theirs.  In the last table both inputs are
 searched before; in the one before it ours are searched as well.
 
     python -m benchmarks.audit            all tables (several minutes on one core)
+    python -m benchmarks.audit field      only the first: mechanisms that break in one way each
     python -m benchmarks.audit NAME ...   some rows of the last
 """
 
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import peer
+from benchmarks import field, peer
 from benchmarks.peers import dpsniper
 from discreet.audit import Tally, audit, epsilon_lower, search
 from discreet.audit import specimens as sp
@@ -289,6 +290,9 @@ def main() -> None:
     known = {case.name for case in CASES}
     names = [name for name in sys.argv[1:] if name in known]
     if not names:
+        console.print(field.table())
+        if "field" in sys.argv[1:]:
+            return
         console.print(by_runs())
         console.print(speed())
         console.print(same_runs())

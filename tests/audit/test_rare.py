@@ -5,14 +5,15 @@ from math import comb, exp
 
 import numpy as np
 import pytest
+from benchmarks.peers import histogram
 from scipy.stats import binom
-from tests.audit.leaky import now_and_then, plain_histogram
 from tests.audit.seeded import seeded
 
 from discreet.audit import Violated, audit
 from discreet.audit.blind import Blind
 from discreet.audit.evidence import Tally, betting_bound, epsilon_lower, free_guesses, guess_bound
 from discreet.audit.outputs import Layout
+from discreet.audit.specimens import now_and_then
 
 LEAKS = {
     "far away": lambda x: 1000.0 + x,
@@ -52,7 +53,7 @@ def test_audits_are_not_behind_a_plain_histogram_on_as_many_runs(chance, delta, 
     with seeded(602):
         left, right = subject(0, 100_000), subject(1, 100_000)
         ours = audit(subject, 0, 1, epsilon="0.1", delta=delta, runs=100_000, confidence="0.95", batched=True)
-    plain = plain_histogram(left, right, 0.05, float(delta))
+    plain = histogram.lower_bound(left, right, 0.05, float(delta))
     assert plain > 0.1
     assert ours.epsilon_lower > plain
 

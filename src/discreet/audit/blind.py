@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from discreet.audit.evidence import Tally, free_guesses, guess_bound
 from discreet.audit.features import Column, Feature, families
-from discreet.audit.grid import Grid, bin_of
+from discreet.audit.grid import Grid, bin_of, most_frequent, repeated
 from discreet.audit.outputs import Layout, Matrix
 from discreet.audit.score import Binned, Event, Whole
 
@@ -43,12 +43,6 @@ FEATURES = 24
 
 CELLS = 32
 """Cells of equal width, and of equal count."""
-
-REPEATED = 4
-"""Rows from which on an output counts as one that repeats."""
-
-ATOMS = 512
-"""Outputs that repeat and get a cell of their own, the most frequent first."""
 
 GLANCE = 1 << 18
 """Rows per input that show where cells should lie."""
@@ -171,29 +165,23 @@ def _histograms(layout: Layout, rows: Matrix) -> Iterator[Histogram | Repeats]:
 
 def _repeats(grid: Grid, rows: Matrix) -> Repeats:
     keys, first, counts = np.unique(grid.keys(rows), return_index=True, return_counts=True)
-    often = np.sort(_most_frequent(counts))
+    often = np.sort(most_frequent(counts))
     return Repeats(grid, keys[often], rows[first[often]])
-
-
-def _most_frequent(counts: NDArray[np.intp]) -> NDArray[np.intp]:
-    order = np.argsort(-counts, kind="stable")[:ATOMS]
-    return order[counts[order] >= REPEATED]
 
 
 def _of_feature(feature: Feature, values: Column) -> Iterator[Histogram]:
     numbers = np.sort(values[~np.isnan(values)])
-    distinct, counts = np.unique(numbers, return_counts=True)
-    atoms = np.sort(distinct[_most_frequent(counts)])
+    atoms = repeated(numbers)
     cuts = np.unique(np.concatenate([atoms, np.nextafter(atoms, np.inf)]))
     cells = np.repeat(np.searchsorted(cuts, atoms, side="right")[:, None], 2, axis=1)
     if len(numbers) < len(values):
         cells = np.concatenate([cells, np.full((1, 2), len(cuts) + 1)])
     yield Histogram(feature, cuts, cells)
-    if feature.words is not None or len(distinct) < 2:
+    if feature.words is not None or numbers.size == 0 or numbers[0] == numbers[-1]:
         return
     low, high = np.clip(numbers[[0, -1]], -1e300, 1e300)
     yield _partition(feature, np.linspace(low, high, CELLS + 1)[1:-1])
-    if len(distinct) > CELLS:
+    if len(np.unique(numbers)) > CELLS:
         yield _partition(
             feature, np.unique(numbers[_ranks(np.linspace(0, 1, CELLS + 1)[1:-1], numbers.size)])
         )

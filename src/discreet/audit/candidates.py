@@ -43,6 +43,9 @@ def candidates(layout: Layout, left: Matrix, right: Matrix) -> Iterator[Score]:
             yield Value(feature, -1)
     single = tuple(Binned.fit(feature, left, right) for feature in known.all)
     yield from single
+    for feature in known.positions:
+        if feature.words is None:
+            yield Binned.of_repeats(feature, left, right)
     if layout.columns > 1:
         yield from _sums(known, left, right)
         yield logistic(single, left, right)

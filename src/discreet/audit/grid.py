@@ -47,6 +47,25 @@ def frequent(values: Column) -> Column:
     return np.asarray(distinct[counts * 200 > values.size])
 
 
+REPEATED = 4
+"""Rows from which on a value counts as one that repeats."""
+
+ATOMS = 512
+"""Values that repeat and are told apart, the most frequent first."""
+
+
+def most_frequent(counts: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return the places of the largest counts of at least REPEATED, up to ATOMS of them."""
+    order = np.argsort(-counts, kind="stable")[:ATOMS]
+    return order[counts[order] >= REPEATED]
+
+
+def repeated(values: Column) -> Column:
+    """Return the values that repeat, in order."""
+    distinct, counts = np.unique(values[~np.isnan(values)], return_counts=True)
+    return np.sort(distinct[most_frequent(counts)])
+
+
 def cells(values: Column, bins: int) -> Column:
     """Return edges that set values occurring often apart and cut the rest into quantiles."""
     some = values[:: max(1, values.size >> 15)]

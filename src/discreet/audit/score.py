@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from discreet.audit.evidence import Tally
 from discreet.audit.features import Column, Feature
-from discreet.audit.grid import GLIMPSE, Grid, bin_of, edges
+from discreet.audit.grid import GLIMPSE, Grid, bin_of, edges, repeated
 from discreet.audit.outputs import Layout, Matrix
 
 PART = 1 << 19
@@ -43,8 +43,20 @@ class Binned:
     ) -> "Binned":
         """Learn the ratios from training rows."""
         a, b = feature(left), feature(right)
-        cuts = edges(np.concatenate([a, b]), bins)
-        lefts, rights = (np.bincount(bin_of(cuts, x), minlength=len(cuts) + 2) for x in (a, b))
+        return cls._counted(feature, edges(np.concatenate([a, b]), bins), a, b, prior)
+
+    @classmethod
+    def of_repeats(cls, feature: Feature, left: Matrix, right: Matrix, prior: float = 0.5) -> "Binned":
+        """Learn the ratios of values that repeat, each by itself: where rare decisive outputs are united."""
+        a, b = feature(left), feature(right)
+        atoms = repeated(np.concatenate([a, b]))
+        return cls._counted(
+            feature, np.unique(np.concatenate([atoms, np.nextafter(atoms, np.inf)])), a, b, prior
+        )
+
+    @classmethod
+    def _counted(cls, feature: Feature, cuts: Column, left: Column, right: Column, prior: float) -> "Binned":
+        lefts, rights = (np.bincount(bin_of(cuts, x), minlength=len(cuts) + 2) for x in (left, right))
         return cls(feature, cuts, _ratios(lefts, rights, prior))
 
     def of(self, rows: Matrix) -> Column:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.exact.coins import source
-from discreet.exact.number import exp_up, rational
+from discreet.exact.number import Real, exp_up, rational
 from discreet.exact.sample import bernoulli, geometric, two_sided_geometric
 
 Specimen = Callable[[Any, int], NDArray[Any]]
@@ -174,5 +174,16 @@ def rappor(truth: float, lie: float) -> Specimen:
     def run(bits: Any, count: int) -> NDArray[Any]:
         columns = [bernoulli(yes if bit else no, count) for bit in bits]
         return np.stack(columns, axis=1).astype(np.int8)
+
+    return run
+
+
+def now_and_then(chance: Real, leak: Callable[[Any], float], scale: float = 1.0) -> Specimen:
+    """Return x with Laplace noise, but with this chance what `leak` makes of x: a rare, decisive output."""
+    probability = rational(chance, "chance")
+
+    def run(x: Any, count: int) -> NDArray[Any]:
+        hit = np.asarray(bernoulli(probability, count), dtype=np.bool_)
+        return np.where(hit, leak(x), x + laplace_noise(scale, count))
 
     return run
