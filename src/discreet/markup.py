@@ -10,6 +10,9 @@ from html import escape
 GOOD, BAD, OPEN = "#009E73", "#D55E00", "#E69F00"
 """The colours of what was shown, what was refuted, and what is not known."""
 
+LEAST, MOST = Fraction(1, 10**300), Fraction(10**300)
+"""Numbers within a float's reach."""
+
 LEFT = "text-align:left;vertical-align:top"
 """How words are set; numbers keep the side that the page gives them."""
 
@@ -44,6 +47,9 @@ def figure(value: int | Fraction) -> str:
     exact = Fraction(value)
     if exact.denominator == 1 and abs(exact) < 10**15:
         return f"{exact.numerator:,}"
+    if exact and not LEAST <= abs(exact) <= MOST:
+        digits = exact.numerator.bit_length() - exact.denominator.bit_length()
+        return f"about {'-' if exact < 0 else ''}10^{round(digits * 0.30103)}"
     rounded = f"{float(exact):.6g}"
     short = exact.denominator < 1000 and Fraction(rounded) != exact
     return f"{exact.numerator}/{exact.denominator} ≈ {rounded}" if short else rounded

@@ -96,6 +96,30 @@ def test_honest_certificates_are_accepted_with_a_small_gap(searched, counted, fl
 
 
 @pytest.mark.parametrize("name", ["searched", "flowing", "approximate"])
+def test_a_channel_that_knows_fewer_neighbours_than_the_question_is_refused(name, request):
+    certificate = request.getfixturevalue(name)
+    for known in ((), certificate.channel.neighbours[1:]):
+        lax = replace(certificate, channel=replace(certificate.channel, neighbours=known))
+        refused(lax, "count all neighbours")
+    strict = replace(certificate, channel=replace(certificate.channel, neighbours=None))
+    assert check(strict).gap == check(certificate).gap
+
+
+@pytest.mark.parametrize("first", [("1/10", "9/10"), ("3/10", "7/10")])
+def test_privacy_is_asked_for_in_both_directions(first):
+    """One answer becomes three times likelier one way, and the other at most 9/7 times the other way."""
+    second = ("3/10", "7/10") if first == ("1/10", "9/10") else ("1/10", "9/10")
+    channel = Table.of([first, second], neighbours=[(0, 1)])
+    problem = Problem(path(1), Prior.uniform(2), Loss.of([[0, 1], [1, 0]]))
+    for level, private in ((Ratio(Fraction(2)), False), (Ratio(Fraction(3)), True)):
+        certificate = ChannelCertificate(problem, level, channel, (Fraction(0), Fraction(0)))
+        if private:
+            assert check(certificate).bound == 0
+        else:
+            refused(certificate, "not private")
+
+
+@pytest.mark.parametrize("name", ["searched", "flowing", "approximate"])
 def test_a_tampered_channel_is_refused(name, request):
     certificate = request.getfixturevalue(name)
     channel = certificate.channel

@@ -22,6 +22,9 @@ from discreet.exact.inversion import STANDARD, Shape, Uniform, resolve
 from discreet.exact.number import ball
 from discreet.exact.sample import uniform_below
 
+FAR = 1 << 1000
+"""Exponents from here on are infinite to a float."""
+
 
 def choose_counted(weights: Sequence[int], *, coins: Coins | None = None) -> int:
     """Return index i with probability weights[i] / sum, for integer weights."""
@@ -41,7 +44,7 @@ def choose_powers(
 ) -> int:
     """Return index i with probability proportional to multiplicities[i] * alpha**gaps[i]."""
     ratio = proper_ratio(alpha)
-    logs = np.asarray(gaps, dtype=np.float64) * float_log(ratio)
+    logs = _floats(gaps) * float_log(ratio)
 
     def weight(i: int) -> arb:
         return (log_ball(ratio) * int(gaps[i])).exp()
@@ -58,12 +61,20 @@ def choose_exponents(
 ) -> int:
     """Return index i with probability proportional to multiplicities[i] * exp(-exponents[i])."""
     least = min(exponents, default=Fraction(0))
-    logs = np.array([-float(e - least) for e in exponents])
+    logs = -_floats([e - least for e in exponents])
 
     def weight(i: int) -> arb:
         return (-ball(exponents[i] - least)).exp()
 
     return _choose(logs, weight, multiplicities, coins or source(), shape)
+
+
+def _floats(values: Sequence[int | Fraction] | NDArray[Any]) -> NDArray[np.float64]:
+    """Return numbers that are not negative as floats, those beyond their reach as infinite."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except OverflowError:
+        return np.array([float(value) if value < FAR else np.inf for value in values])
 
 
 def _choose(
@@ -77,18 +88,23 @@ def _choose(
     size = logs.size
     if size == 0:
         raise ParameterError("there must be at least one candidate")
+    sizes = np.abs(logs)
     if multiplicities is not None:
         if len(multiplicities) != size or min(multiplicities) < 0 or max(multiplicities) == 0:
             raise ParameterError("multiplicities must be non-negative, one for each candidate, not all zero")
-        with np.errstate(divide="ignore"):
-            logs = logs + np.array([log(m) if m else -np.inf for m in multiplicities])
+        counts = np.array([log(m) if m else -np.inf for m in multiplicities])
+        logs, sizes = logs + counts, sizes + np.abs(counts)
     logs = logs - logs.max()
+    # Both parts of a logarithm err relatively by 2**-51, however much of them cancels.  Where the difference
+    # is far below -700 in spite of that, the weight is nothing to a float, whatever its error.
+    weighing = logs > -2000.0 - np.where(np.isfinite(sizes), sizes, 0.0) * 2.0**-40
+    slip = float(sizes[weighing].max()) * 2.0**-48
     running = np.cumsum(np.exp(logs))
     u = Uniform.fresh(coins, shape)
     target = u.prefix * 2.0**-shape.word * running[-1]
     index = int(min(np.searchsorted(running, target, side="right"), size - 1))
     # Each weight above exp(-700) has relative error below 700 * 2**-50; summation adds size * 2**-52.
-    margin = running[-1] * (2.0**-38 + size * 2.0**-50 + 2.0**-shape.word)
+    margin = running[-1] * (2.0**-38 + min(slip, 2.0) + size * 2.0**-50 + 2.0**-shape.word)
     if (index == 0 or target - running[index - 1] > margin) and (
         index == size - 1 or running[index] - target > margin
     ):

@@ -18,7 +18,8 @@ from flint import arb, ctx
 
 from discreet.errors import ParameterError
 from discreet.exact.inversion import Shape, Table
-from discreet.exact.number import ball
+from discreet.exact.number import Real, probability, shown
+from discreet.exact.number import log_ball as accurate_log
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,17 +165,31 @@ def _light_tail(alpha: Fraction, power: int, base: int, word: int) -> bool:
         return bool((log_ball(alpha) * (power * base)).exp() < arb(2) ** (-word))
 
 
-def proper_ratio(alpha: Fraction) -> Fraction:
-    """Return a ratio as it is, refusing what is not strictly between 0 and 1."""
-    if not 0 < alpha < 1:
-        raise ParameterError(f"alpha must lie strictly between 0 and 1, got {alpha}")
-    return alpha
+WIDEST = 512
+"""Noise is drawn up to scales of 2**WIDEST, one digit of which takes one table."""
+
+SHARPEST = 2**13
+"""Ratios below 2**-SHARPEST are refused: their noise is zero for all purposes, and so is their privacy."""
+
+
+def proper_ratio(alpha: Real, name: str = "alpha") -> Fraction:
+    """Return the ratio of a geometric law, refusing what is not between 0 and 1 or too near to either."""
+    ratio = probability(alpha, name)
+    over, under = ratio.numerator, ratio.denominator
+    if (under - over) << WIDEST < under:
+        raise ParameterError(
+            f"{name} is so close to 1 that the noise passes 2**{WIDEST}, more than can be drawn: "
+            f"a larger epsilon or a smaller sensitivity is needed, got {shown(ratio)}"
+        )
+    if over << SHARPEST < under:
+        raise ParameterError(f"{name} must be at least 2**-{SHARPEST}: smaller ratios protect nobody")
+    return ratio
 
 
 @lru_cache(maxsize=1024)
 def _log_at(alpha: Fraction, precision: int) -> arb:
     with ctx.workprec(precision):
-        return ball(alpha).log()
+        return accurate_log(alpha)
 
 
 def log_ball(alpha: Fraction) -> arb:
@@ -185,6 +200,24 @@ def log_ball(alpha: Fraction) -> arb:
 def power_ball(alpha: Fraction, n: int) -> arb:
     """Return a ball around alpha**n at the working precision."""
     return (log_ball(alpha) * n).exp()
+
+
+LONGEST_POWER = 2**23
+"""Bits of the longest exact power that is written out."""
+
+
+def writable(alpha: Fraction, n: int) -> bool:
+    """Whether alpha**n may be written out exactly."""
+    return n * alpha.denominator.bit_length() <= LONGEST_POWER
+
+
+def power(alpha: Fraction, n: int) -> Fraction:
+    """Return alpha**n for n >= 0, refusing to write out millions of digits."""
+    if not writable(alpha, n):
+        raise ParameterError(
+            f"the exact probability has more than {LONGEST_POWER} bits; ask for one nearer to the centre"
+        )
+    return Fraction(alpha**n)
 
 
 def power_balls(alpha: Fraction, step: int, count: int) -> list[arb]:

@@ -43,8 +43,18 @@ def gaussian_total(variance: Fraction) -> arb:
     """Return a ball around the sum of exp(-k**2 / (2 v)) over all integers, by the shorter series."""
     v = ball(variance)
     if variance < 1:
-        return _theta((-1 / (2 * v)).exp())
-    return (2 * arb.pi() * v).sqrt() * _theta((-2 * arb.pi() ** 2 * v).exp())
+        return _near_one() if _negligible(1 / (2 * variance)) else _theta((-1 / (2 * v)).exp())
+    dual = _near_one() if _negligible(19 * variance) else _theta((-2 * arb.pi() ** 2 * v).exp())
+    return (2 * arb.pi() * v).sqrt() * dual
+
+
+def _negligible(exponent: Fraction) -> bool:
+    """Whether exp(-exponent), and all that falls at least as fast after it, vanishes at this precision."""
+    return bool(exponent > ctx.prec + 32)
+
+
+def _near_one() -> arb:
+    return arb(1, arb(2) ** (-ctx.prec - 8))
 
 
 def _theta(q: arb) -> arb:
@@ -152,6 +162,8 @@ def second_moment(variance: Fraction) -> arb:
     s = ball(variance)
     if variance < 1:
         return 2 * _weighted_sum(s, 2) / gaussian_total(variance)
+    if _negligible(16 * variance):
+        return s * _near_one()
     decay = (-2 * arb.pi() ** 2 * s).exp()
     # The terms m*m decay**(m*m), m >= 3, sum to less than 10 decay**9.
     dual = 2 * (decay + 4 * decay**4) + arb(0).union(20 * decay**9)

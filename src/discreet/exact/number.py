@@ -9,7 +9,11 @@ the true value, at a precision that is raised until the two sides agree to the r
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
-from math import isfinite, isqrt
+from math import ceil, isfinite, isqrt
+from numbers import Rational
+from operator import index
+from re import fullmatch
+from typing import Any
 
 from flint import arb, ctx, fmpq
 
@@ -26,39 +30,99 @@ HAIR = Fraction(1, 2**80)
 LARGEST_EXPONENT = 2**20
 """exp() beyond this is refused: no meaningful privacy parameter is that large."""
 
+LONGEST = 2**13
+"""Bits of the largest number, and of the smallest one's inverse, that a parameter may be."""
+
+FARTHEST = 2**21
+"""Numbers of more bits than this before or after the point are never formed, only bounded."""
+
+MOST_PRECISE = 2**14
+"""An enclosure that this many bits do not make narrow is returned as wide as it then is."""
+
+_DECIMALS = 2400
+"""Exponents of ten that are surely below LONGEST bits, with the digits that a text may have besides."""
+
+_TEXT = r"[+-]?(\d[\d_]*(/\d[\d_]*)?|(\d[\d_]*)?\.?(\d[\d_]*)?([eE][+-]?\d{1,5})?)"
+
+
+def shown(value: object) -> str:
+    """Return a value for a message: as it is written, cut off where it is long."""
+    try:
+        text = f"{value}" if isinstance(value, int | float | Fraction | Decimal) else repr(value)
+    except (ValueError, ArithmeticError):
+        return "a number of thousands of digits"
+    return text if len(text) <= 60 else f"{text[:50]}..."
+
 
 def rational(value: Real, name: str = "value") -> Fraction:
-    """Return the exact rational that a user meant; a float means its shortest decimal, so 0.1 is 1/10."""
+    """Return the exact rational that a user meant; a float means its shortest decimal, so 0.1 is 1/10.
+
+    This is the one door for parameters: it refuses what is no number, or a number longer than LONGEST
+    bits, without working on it.  A Fraction is exact already, however long, and passes as it is.
+    """
+    found = _exactly(value)
+    if found is None:
+        raise ParameterError(
+            f"{name} must be a finite number (int, str, Decimal, Fraction or float) of at most "
+            f"{LONGEST} bits, got {shown(value)}"
+        )
+    return found
+
+
+def _exactly(value: object) -> Fraction | None:
     match value:
         case bool():
-            pass
+            return None
         case Fraction():
             return value
         case int():
-            return Fraction(value)
-        case Decimal() if value.is_finite():
-            return Fraction(value)
-        case float() if isfinite(value):
-            return Fraction(float.__repr__(value))
+            return Fraction(int(value)) if value.bit_length() <= LONGEST else None
+        case Decimal():
+            return Fraction(value) if value.is_finite() and _short(value) else None
+        case float():
+            return Fraction(float.__repr__(value)) if isfinite(value) else None
         case str():
-            try:
-                return Fraction(value.strip())
-            except (ValueError, ZeroDivisionError):
-                pass
-        case _ if hasattr(value, "__index__"):
-            return Fraction(int(value))
-        case _ if hasattr(value, "item"):  # a NumPy scalar
-            return rational(value.item(), name)
-    raise ParameterError(
-        f"{name} must be a finite number (int, str, Decimal, Fraction or float), got {value!r}"
-    )
+            return _written(value.strip())
+    if hasattr(value, "ndim") and hasattr(value, "dtype"):
+        return _held(value)
+    if isinstance(value, Rational):
+        return Fraction(int(value.numerator), int(value.denominator))
+    try:
+        return _exactly(index(value))  # type: ignore[arg-type]
+    except TypeError:
+        return None
+
+
+def _held(array: Any) -> Fraction | None:
+    """Return the number in a NumPy scalar, or in an array of no dimension."""
+    held = array.item() if array.ndim == 0 and array.dtype.kind in "iufO" else None
+    # An extended float gives itself back: it has no shortest decimal.
+    return None if getattr(held, "ndim", None) is not None else _exactly(held)
+
+
+def _written(text: str) -> Fraction | None:
+    if len(text) > _DECIMALS or not text.isascii() or not fullmatch(_TEXT, text):
+        return None
+    exponent = text.lower().partition("e")[2]
+    if exponent and abs(int(exponent)) > _DECIMALS:
+        return None
+    try:
+        number = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        return None
+    return number if max(abs(number.numerator), number.denominator).bit_length() <= LONGEST else None
+
+
+def _short(value: Decimal) -> bool:
+    digits = len(value.as_tuple().digits)
+    return digits <= _DECIMALS and value.adjusted() - digits >= -_DECIMALS and value.adjusted() <= _DECIMALS
 
 
 def positive(value: Real, name: str) -> Fraction:
     """Return the rational that a user meant, refusing zero and below."""
     number = rational(value, name)
     if number <= 0:
-        raise ParameterError(f"{name} must be greater than 0, got {value}")
+        raise ParameterError(f"{name} must be greater than 0, got {shown(value)}")
     return number
 
 
@@ -66,7 +130,7 @@ def non_negative(value: Real, name: str) -> Fraction:
     """Return the rational that a user meant, refusing negative numbers."""
     number = rational(value, name)
     if number < 0:
-        raise ParameterError(f"{name} must not be negative, got {value}")
+        raise ParameterError(f"{name} must not be negative, got {shown(value)}")
     return number
 
 
@@ -74,7 +138,7 @@ def probability(value: Real, name: str) -> Fraction:
     """Return the rational that a user meant, refusing what is not strictly between 0 and 1."""
     number = rational(value, name)
     if not 0 < number < 1:
-        raise ParameterError(f"{name} must lie strictly between 0 and 1, got {value}")
+        raise ParameterError(f"{name} must lie strictly between 0 and 1, got {shown(value)}")
     return number
 
 
@@ -82,7 +146,7 @@ def whole(value: Real, name: str) -> int:
     """Return the integer that a user meant, refusing fractions."""
     number = rational(value, name)
     if number.denominator != 1:
-        raise ParameterError(f"{name} must be a whole number, got {value}")
+        raise ParameterError(f"{name} must be a whole number, got {shown(value)}")
     return number.numerator
 
 
@@ -97,31 +161,59 @@ def from_exact(value: arb) -> Fraction:
     return Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
 
 
+def ends(value: arb) -> tuple[Fraction, Fraction]:
+    """Return rationals at or beyond the two ends of a ball; what is too small to write out is bounded."""
+    low, high = value.lower(), value.upper()
+    if not (low.is_finite() and high.is_finite()):
+        raise ParameterError("these parameters are too large or too small to compute with")
+    return _outwards(low, -1), _outwards(high, 1)
+
+
+def _outwards(exact: arb, side: int) -> Fraction:
+    """Return an exact ball as a rational, moved away to the given side where it is too small for that."""
+    mantissa, exponent = (int(part) for part in exact.man_exp())
+    size = exponent + mantissa.bit_length()
+    if mantissa and size > FARTHEST:
+        raise ParameterError("these parameters lead to numbers too large to write out")
+    if mantissa and size < -FARTHEST:
+        return Fraction(side, 1 << FARTHEST) if mantissa * side > 0 else Fraction(0)
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
 def enclose(function: Callable[[], arb], bits: int = BITS) -> tuple[Fraction, Fraction]:
-    """Return rationals low <= f() <= high agreeing to `bits`, raising the precision until they do."""
+    """Return rationals low <= f() <= high agreeing to `bits`, raising the precision until they do.
+
+    A value that may be zero, which no precision tells, is enclosed as narrowly as MOST_PRECISE bits do.
+    """
     precision = bits + 32
     while True:
         with ctx.workprec(precision):
             value = function()
-            low, high = value.lower(), value.upper()
-        if low.is_finite() and high.is_finite():
-            down, up = from_exact(low), from_exact(high)
-            if up - down <= max(abs(down), abs(up)) / 2**bits:
-                return down, up
+            found = ends(value) if value.is_finite() else None
+        if found is not None:
+            down, up = found
+            if up - down <= max(abs(down), abs(up)) / 2**bits or _beyond(found) or precision > MOST_PRECISE:
+                return found
+        elif precision > MOST_PRECISE:
+            raise ParameterError("these parameters are too large or too small to compute with")
         precision *= 2
+
+
+def _beyond(found: tuple[Fraction, Fraction]) -> bool:
+    """Whether an end stands for something too small to write out."""
+    return any(end.numerator in (-1, 1) and end.denominator.bit_length() > FARTHEST for end in found)
 
 
 def certain(value: Callable[[], arb], precision: int = 192) -> tuple[Fraction, Fraction]:
     """Return rationals around value() as one evaluation gives them, however wide."""
     with ctx.workprec(precision):
-        enclosure = value()
-        return from_exact(enclosure.lower()), from_exact(enclosure.upper())
+        return ends(value())
 
 
 def exp_bounds(x: Fraction, bits: int = BITS) -> tuple[Fraction, Fraction]:
     """Return rationals around exp(x)."""
     if x > LARGEST_EXPONENT:
-        raise ParameterError(f"an exponent of {float(x):.3g} is too large to be a privacy parameter")
+        raise ParameterError(f"an exponent of {shown(x)} is too large to be a privacy parameter")
     if x < -LARGEST_EXPONENT:
         return Fraction(0), exp_bounds(Fraction(-LARGEST_EXPONENT), bits)[1]
     return enclose(lambda: ball(x).exp(), bits)
@@ -141,7 +233,17 @@ def log_bounds(x: Fraction, bits: int = BITS) -> tuple[Fraction, Fraction]:
     """Return rationals around the natural logarithm of x > 0."""
     if x <= 0:
         raise ParameterError("the logarithm needs a positive number")
-    return enclose(lambda: ball(x).log(), bits)
+    return enclose(lambda: log_ball(x), bits)
+
+
+def log_ball(x: Fraction) -> arb:
+    """Return a ball around ln(x), whose relative error is small also where x is close to 1."""
+    return ball(x - 1).log1p() if Fraction(1, 2) < x < 2 else ball(x).log()
+
+
+def log_quotient(x: Fraction, y: Fraction) -> int:
+    """Return about ln(x) / ln(y), rounded up: a first guess for exact searches, however extreme x and y."""
+    return ceil(log_bounds(x, 40)[0] / log_bounds(y, 40)[0])
 
 
 def log_down(x: Fraction, bits: int = BITS) -> Fraction:
@@ -206,12 +308,12 @@ def at_most(
     bound: Fraction,
     limit: int = 1 << 13,
     *,
-    exact: Callable[[], Fraction] | None = None,
+    exact: Callable[[], Fraction | None] | None = None,
 ) -> bool:
     """Decide value() <= bound.
 
-    What `limit` bits cannot tell apart is settled by `exact`, the same value as a fraction; without it the
-    answer is no, the cautious one.
+    What `limit` bits cannot tell apart is settled by `exact`, the same value as a fraction; without it, or
+    when it is None because the fraction would be too long, the answer is no, the cautious one.
     """
     precision = 128
     while precision <= limit:
@@ -222,7 +324,8 @@ def at_most(
             if difference > 0:
                 return False
         precision *= 2
-    return exact is not None and exact() <= bound
+    settled = None if exact is None else exact()
+    return settled is not None and settled <= bound
 
 
 def least_integer(holds: Callable[[int], bool], guess: int, lowest: int = 0) -> int:

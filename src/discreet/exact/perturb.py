@@ -48,8 +48,12 @@ def add(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:
     """Return the exact sum of two integer arrays."""
     if left.dtype != object and right.dtype != object and _small(left) and _small(right):
         return np.asarray(left + right)
-    total: NDArray[Any] = left.astype(object) + right.astype(object)
-    return total.astype(np.int64) if _small(total) else total
+    return narrow(left.astype(object) + right.astype(object))
+
+
+def narrow(array: NDArray[Any]) -> NDArray[Any]:
+    """Return an array of Python integers as int64 where that holds all of them."""
+    return array.astype(np.int64) if _small(array) else array
 
 
 def _small(array: NDArray[Any]) -> bool:

@@ -27,7 +27,7 @@ from discreet.errors import ParameterError
 from discreet.exact.coins import Coins, source
 from discreet.exact.digits import OneSided, TwoSided, digit_tables, float_log, log_ball, proper_ratio
 from discreet.exact.inversion import STANDARD, Shape, Table, Uniform
-from discreet.exact.number import ball
+from discreet.exact.number import Real, ball, positive, shown
 
 Integers = NDArray[Any]
 """int64, or object holding Python integers where int64 would be too narrow."""
@@ -81,8 +81,7 @@ def discrete_gaussian(
 ) -> Any:
     """Return one integer (count None) or an array of draws with Pr[k] proportional to exp(-k**2 / (2 s))."""
     coins = coins or source()
-    if sigma_squared <= 0:
-        raise ParameterError(f"sigma squared must be greater than 0, got {sigma_squared}")
+    proper_variance(sigma_squared)
     test = _Acceptance.of(sigma_squared)
     if count is None:
         while True:
@@ -98,6 +97,20 @@ def discrete_gaussian(
         kept.append(accepted)
         missing -= accepted.size
     return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)
+
+
+MOST_BITS = 512
+"""Discrete Gaussians are drawn for variances between 2**-MOST_BITS and 2**MOST_BITS."""
+
+
+def proper_variance(value: Real, name: str = "sigma_squared") -> Fraction:
+    """Return the variance parameter of a discrete Gaussian, refusing what is beyond drawing."""
+    variance = positive(value, name)
+    if not Fraction(1, 1 << MOST_BITS) <= variance <= 1 << MOST_BITS:
+        raise ParameterError(
+            f"{name} must lie between 2**-{MOST_BITS} and 2**{MOST_BITS}, got {shown(variance)}"
+        )
+    return variance
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +167,7 @@ def bernoulli(
 ) -> Any:
     """Return True with probability p, once or `count` times."""
     if not 0 <= p <= 1:
-        raise ParameterError(f"a probability must lie between 0 and 1, got {p}")
+        raise ParameterError(f"a probability must lie between 0 and 1, got {shown(p)}")
     return _flip(lambda: ball(p), count, coins or source(), shape)
 
 
@@ -163,7 +176,7 @@ def bernoulli_exp(
 ) -> Any:
     """Return True with probability exp(-gamma), gamma >= 0, once or `count` times."""
     if gamma < 0:
-        raise ParameterError(f"gamma must not be negative, got {gamma}")
+        raise ParameterError(f"gamma must not be negative, got {shown(gamma)}")
     return _flip(lambda: (-ball(gamma)).exp(), count, coins or source(), shape)
 
 
@@ -186,7 +199,7 @@ def uniform_below(bound: int, count: int | None = None, *, coins: Coins | None =
     """Return a uniform integer in [0, bound), once or `count` times."""
     coins = coins or source()
     if bound < 1:
-        raise ParameterError(f"the bound must be at least 1, got {bound}")
+        raise ParameterError(f"the bound must be at least 1, got {shown(bound)}")
     width = (bound - 1).bit_length()
     if count is None:
         while (value := coins.bits(width)) >= bound:

@@ -16,7 +16,8 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, from_exact, positive, probability, rational
+from discreet.exact.number import LONGEST as LONGEST_NUMBER
+from discreet.exact.number import MOST_PRECISE, Real, ends, positive, probability, rational, whole
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.sensitivity import Sensitivity
 
@@ -114,9 +115,15 @@ def enclosed(law: Callable[[], Sequence[arb]], bits: int = 64) -> tuple[Bounds, 
         with ctx.workprec(precision):
             values = law()
             if all(value.rel_accuracy_bits() >= bits for value in values):
-                ends = [(from_exact(value.lower()), from_exact(value.upper())) for value in values]
-                return tuple(Bounds(max(low, Fraction(0)), min(high, Fraction(1))) for low, high in ends)
+                return _bounds(values)
+            if precision > MOST_PRECISE + 2 * LONGEST_NUMBER:
+                return _bounds(values)
         precision *= 2
+
+
+def _bounds(values: Sequence[arb]) -> tuple[Bounds, ...]:
+    pairs = (ends(value) for value in values)
+    return tuple(Bounds(max(low, Fraction(0)), min(high, Fraction(1))) for low, high in pairs)
 
 
 def reach(sensitivity: Sensitivity | Real, *, monotone: bool) -> Fraction:
@@ -146,9 +153,10 @@ def mean_gap(law: Sequence[Fraction], gap: Sequence[int] | NDArray[Any]) -> Frac
 
 def several(candidates: int) -> int:
     """Return the number of candidates, refusing fewer than one."""
-    if isinstance(candidates, bool) or not isinstance(candidates, int) or candidates < 1:
+    number = whole(candidates, "candidates")
+    if number < 1:
         raise ParameterError(f"candidates must be a whole number of at least 1, got {candidates!r}")
-    return candidates
+    return number
 
 
 def one_of(candidates: int | None, scores: object | None) -> None:

@@ -29,7 +29,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
-from math import ceil, log
 from typing import Any
 
 import numpy as np
@@ -38,7 +37,17 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.exact.choice import choose_powers
-from discreet.exact.number import Real, at_most, ball, enclose, least_integer, log_up, probability
+from discreet.exact.digits import power_ball, proper_ratio, writable
+from discreet.exact.number import (
+    Real,
+    at_most,
+    ball,
+    enclose,
+    least_integer,
+    log_quotient,
+    log_up,
+    probability,
+)
 from discreet.exact.sample import uniform_below
 from discreet.mechanisms.candidates import (
     Optimum,
@@ -53,7 +62,7 @@ from discreet.mechanisms.candidates import (
     reach,
     several,
 )
-from discreet.mechanisms.geometric import log_ratio, ratio
+from discreet.mechanisms.geometric import ratio
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, one_way, remembered
 from discreet.privacy.bounds import Bounds
@@ -105,7 +114,7 @@ class Exponential:
     _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
 
     @classmethod
@@ -176,8 +185,14 @@ class Exponential:
         if others == 0:
             return 0
         odds = bound / (1 - bound)
-        guess = ceil((log(odds) - log(others)) / log_ratio(self.alpha))
-        return least_integer(lambda s: at_most(lambda: others * ball(self.alpha) ** (s + 1), odds), guess)
+        return least_integer(
+            lambda s: at_most(
+                lambda: others * power_ball(self.alpha, s + 1),
+                odds,
+                exact=lambda: others * self.alpha ** (s + 1) if writable(self.alpha, s + 1) else None,
+            ),
+            log_quotient(odds / others, self.alpha),
+        )
 
     def mean_shortfall(
         self, *, candidates: int | None = None, scores: Scores | Levels | None = None

@@ -18,7 +18,7 @@ Bun and Steinke, "Concentrated differential privacy", TCC 2016.
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, log, sqrt
+from math import isqrt
 from typing import Any
 
 from flint import arb
@@ -37,13 +37,14 @@ from discreet.exact.number import (
     ball,
     certain,
     least_integer,
+    log_up,
     positive,
     probability,
     round_up,
     whole,
 )
 from discreet.exact.perturb import perturb
-from discreet.exact.sample import discrete_gaussian
+from discreet.exact.sample import discrete_gaussian, proper_variance
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
 from discreet.privacy.bounds import Bounds
@@ -63,7 +64,7 @@ class Gaussian:
     _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma_squared", positive(self.sigma_squared, "sigma_squared"))
+        object.__setattr__(self, "sigma_squared", proper_variance(self.sigma_squared))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
 
     @classmethod
@@ -97,12 +98,13 @@ class Gaussian:
 
     def pmf(self, k: int) -> Bounds:
         """Return Pr[Z = k]."""
-        v = self.sigma_squared
-        return _bounds(lambda: (-ball(Fraction(k * k)) / (2 * ball(v))).exp() / gaussian_total(v))
+        v, square = self.sigma_squared, Fraction(whole(k, "k") ** 2)
+        return _bounds(lambda: (-ball(square) / (2 * ball(v))).exp() / gaussian_total(v))
 
     def cdf(self, k: int) -> Bounds:
         """Return Pr[Z <= k]."""
-        return _bounds(lambda: gaussian_mass(k, self.sigma_squared))
+        end = whole(k, "k")
+        return _bounds(lambda: gaussian_mass(end, self.sigma_squared))
 
     def sample(self, values: Any) -> Any:
         """Return values + Z: an int for an int, an array with independent noise for an array of integers."""
@@ -129,9 +131,9 @@ class Gaussian:
     def radius(self, beta: Real = "0.05") -> int:
         """Return the smallest r certified to have Pr[|Z| > r] <= beta."""
         v, bound = self.sigma_squared, probability(beta, "beta")
-        guess = ceil(sqrt(float(v)) * sqrt(2 * log(2 / bound)))
+        guess = isqrt(int(2 * v * log_up(2 / bound)))
         return least_integer(
-            lambda r: at_most(lambda: 2 * gaussian_tail(r + 1, v) / gaussian_total(v), bound, 512), guess
+            lambda r: at_most(lambda: 2 * gaussian_tail(r + 1, v) / gaussian_total(v), bound, 2048), guess
         )
 
     @property

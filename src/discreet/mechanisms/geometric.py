@@ -18,10 +18,10 @@ Sundararajan, SIAM J. Comput. 41(6), 2012.
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, log
 from typing import Any
 
 from discreet.errors import ParameterError
+from discreet.exact.digits import SHARPEST, power, power_ball, proper_ratio, writable
 from discreet.exact.number import (
     HAIR,
     Real,
@@ -29,9 +29,11 @@ from discreet.exact.number import (
     ball,
     exp_up,
     least_integer,
+    log_quotient,
     log_up,
     positive,
     probability,
+    whole,
 )
 from discreet.exact.perturb import perturb
 from discreet.exact.sample import two_sided_geometric
@@ -50,7 +52,11 @@ def ratio(epsilon: Real, sensitivity: Sensitivity | Real) -> Fraction:
     # 1 - a is about epsilon / l1: enough bits to keep 64 of *its* digits, however small it is.  The hair
     # taken off epsilon is more than any rounding of the logarithm taken back, so the guarantee fits in it.
     extra = max(0, (change / budget).numerator.bit_length() - (change / budget).denominator.bit_length())
-    return exp_up(-budget / change * (1 - HAIR), 64 + extra)
+    if budget > SHARPEST // 2 * change:
+        raise ParameterError(
+            f"epsilon is more than {SHARPEST // 2} for each unit of the sensitivity: that protects nobody"
+        )
+    return proper_ratio(exp_up(-budget / change * (1 - HAIR), 64 + extra), "the ratio of the noise")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +69,7 @@ class Geometric:
     _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
 
     @classmethod
@@ -73,13 +79,14 @@ class Geometric:
 
     def pmf(self, k: int) -> Fraction:
         """Return Pr[Z = k]."""
-        return (1 - self.alpha) / (1 + self.alpha) * self.alpha ** abs(k)
+        return (1 - self.alpha) / (1 + self.alpha) * power(self.alpha, abs(whole(k, "k")))
 
     def cdf(self, k: int) -> Fraction:
         """Return Pr[Z <= k]."""
-        if k < 0:
-            return self.alpha**-k / (1 + self.alpha)
-        return 1 - self.alpha ** (k + 1) / (1 + self.alpha)
+        end = whole(k, "k")
+        if end < 0:
+            return power(self.alpha, -end) / (1 + self.alpha)
+        return 1 - power(self.alpha, end + 1) / (1 + self.alpha)
 
     def sample(self, values: Any) -> Any:
         """Return values + Z: an int for an int, an array with independent noise for an array of integers."""
@@ -105,12 +112,12 @@ class Geometric:
 
         def covers(r: int) -> bool:
             return at_most(
-                lambda: 2 * ball(self.alpha) ** (r + 1) / (1 + ball(self.alpha)),
+                lambda: 2 * power_ball(self.alpha, r + 1) / (1 + ball(self.alpha)),
                 bound,
-                exact=lambda: 2 * self.cdf(-r - 1),
+                exact=lambda: 2 * self.cdf(-r - 1) if writable(self.alpha, r + 1) else None,
             )
 
-        return least_integer(covers, ceil(log(bound) / log_ratio(self.alpha)))
+        return least_integer(covers, log_quotient(bound, self.alpha))
 
     @property
     def mean_error(self) -> Fraction:
@@ -121,8 +128,3 @@ class Geometric:
     def variance(self) -> Fraction:
         """Return Var Z."""
         return 2 * self.alpha / (1 - self.alpha) ** 2
-
-
-def log_ratio(alpha: Fraction) -> float:
-    """Return ln(alpha) as a float, a first guess for exact searches."""
-    return float(-log_up(1 / alpha))

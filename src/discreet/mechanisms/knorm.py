@@ -29,7 +29,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import ceil, comb, log
+from math import comb
 from typing import Any, Literal
 
 import numpy as np
@@ -37,10 +37,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.exact.choice import choose_powers
-from discreet.exact.number import Real, least_integer, log_up, probability, whole
-from discreet.exact.perturb import SAFE, add, integers
+from discreet.exact.digits import proper_ratio
+from discreet.exact.number import Real, least_integer, log_quotient, log_up, probability, shown, whole
+from discreet.exact.perturb import add, integers, narrow
 from discreet.exact.sample import geometric, two_sided_geometric, uniform_below
-from discreet.mechanisms.geometric import log_ratio, ratio
+from discreet.mechanisms.geometric import ratio
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
 from discreet.privacy.guarantee import Pure
@@ -63,11 +64,11 @@ class KNorm:
     _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "dimension", whole(self.dimension, "dimension"))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
         if self.dimension < 1:
-            raise ParameterError(f"dimension must be at least 1, got {self.dimension}")
+            raise ParameterError(f"dimension must be at least 1, got {shown(self.dimension)}")
         if self.ball not in ("l1", "linf"):
             raise ParameterError(f"ball must be 'l1' or 'linf', got {self.ball!r}")
         if self.image is not None:
@@ -126,7 +127,7 @@ class KNorm:
         rows = exact.reshape(-1, self.dimension)
         drawn = self._draw(len(rows))
         if self.image is not None:
-            drawn = _narrow(drawn.astype(object) @ np.array(self.image, dtype=object).T)
+            drawn = narrow(drawn.astype(object) @ np.array(self.image, dtype=object).T)
         return add(rows, drawn).reshape(exact.shape)
 
     def _draw(self, count: int) -> NDArray[Any]:
@@ -138,7 +139,7 @@ class KNorm:
         parts = geometric(self.alpha, count * (size + 1)).astype(object).reshape(count, size + 1).sum(axis=1)
         radii = [int(part) + choose_powers(self.alpha, range(size + 1), weights) for part in parts]
         points = [[int(x) - n for x in uniform_below(2 * n + 1, size)] for n in radii]
-        return _narrow(np.array(points, dtype=object).reshape(count, size))
+        return narrow(np.array(points, dtype=object).reshape(count, size))
 
     def guarantee(self, sensitivity: Sensitivity | Real | None = None) -> Pure:
         """Return the privacy of one release when u has norm at most `sensitivity` in the norm of the ball."""
@@ -148,7 +149,7 @@ class KNorm:
         """Return the smallest r with Pr[|noise at `coordinate`| > r] <= beta."""
         stretch, terms = self._row(coordinate)
         bound = probability(beta, "beta")
-        guess = ceil(terms * log(bound) / log_ratio(self.alpha))
+        guess = terms * log_quotient(bound, self.alpha)
         return stretch * least_integer(lambda r: self._beyond(r, terms) <= bound, guess)
 
     def mean_error(self, coordinate: int = 0) -> Fraction:
@@ -191,9 +192,12 @@ class KNorm:
         )
 
     def _check(self, coordinate: int) -> int:
-        if not 0 <= coordinate < self.dimension:
-            raise ParameterError(f"coordinate must lie between 0 and {self.dimension - 1}, got {coordinate}")
-        return coordinate
+        place = whole(coordinate, "coordinate")
+        if not 0 <= place < self.dimension:
+            raise ParameterError(
+                f"coordinate must lie between 0 and {self.dimension - 1}, got {shown(coordinate)}"
+            )
+        return place
 
     def _preimage(self, vector: Sequence[int]) -> list[Fraction]:
         exact = [whole(entry, "vector") for entry in vector]
@@ -262,8 +266,3 @@ def _solve(matrix: Matrix, right: Sequence[int]) -> list[Fraction] | None:
 
 def _length(change: Sensitivity, ball: Ball) -> Fraction:
     return change.linf if ball == "linf" else change.l1
-
-
-def _narrow(array: NDArray[Any]) -> NDArray[Any]:
-    small = array.size == 0 or (array.min() >= -SAFE and array.max() <= SAFE)
-    return array.astype(np.int64) if small else array

@@ -26,14 +26,16 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact.digits import TwoSided
-from discreet.exact.number import Real, ball, certain, log_down, positive, probability, rational
+from discreet.exact.digits import TwoSided, proper_ratio
+from discreet.exact.number import Real, ball, certain, float_up, log_down, positive, rational
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.sensitivity import Sensitivity
+
+LARGEST = float(np.finfo(np.float64).max)
 
 FINENESS = 2**20
 """Grid steps per unit of noise scale unless told otherwise: rounding then costs a millionth of epsilon."""
@@ -50,7 +52,7 @@ class Laplace:
     _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "step", positive(self.step, "step"))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
 
@@ -96,33 +98,59 @@ class Laplace:
 
     def density(self, x: float) -> float:
         """Return the density of the continuous law of the same scale, for pictures and analysis."""
-        scale = float(self.scale)
-        return exp(-abs(x) / scale) / (2 * scale)
+        scale = self._float_scale
+        return exp(-abs(float(x)) / scale) / (2 * scale)
 
     def distribution(self, x: float) -> float:
         """Return the distribution function of the continuous law of the same scale."""
-        tail = exp(-abs(x) / float(self.scale)) / 2
+        tail = exp(-abs(float(x)) / self._float_scale) / 2
         return tail if x < 0 else 1 - tail
+
+    @property
+    def _float_scale(self) -> float:
+        scale = float_up(self.scale)
+        if not 1e-300 < scale < 1e300:
+            raise ParameterError("the scale of this law is beyond floats; use pmf and cdf, which are exact")
+        return scale
 
     def sample(self, values: Any) -> Any:
         """Return values rounded to the grid plus Z.
 
-        Exact numbers come back as Fractions on the grid, floats and arrays of floats as the nearest floats
-        to points of the grid; floats must be finite.
+        Exact numbers come back as Fractions on the grid, floats and arrays as the nearest floats to points of
+        the grid, the largest float standing for all that lie beyond; floats must be finite.
         """
         if isinstance(values, np.ndarray):
-            return np.asarray(self.noise.sample(self.round(values)) * float(self.step), dtype=np.float64)
-        noisy = self.noise.sample(floor(rational(values, "value") / self.step + Fraction(1, 2))) * self.step
-        return float(noisy) if isinstance(values, float) else noisy
+            if values.ndim == 0:
+                return self.sample(values.item())
+            return self.floats(self.noise.sample(self.round(values)))
+        steps = self.noise.sample(floor(rational(values, "value") / self.step + Fraction(1, 2)))
+        return float(self.floats(np.array([steps]))[0]) if isinstance(values, float) else steps * self.step
+
+    def floats(self, steps: NDArray[Any]) -> NDArray[np.float64]:
+        """Return the float nearest to each multiple of the step: one and the same for one point."""
+        over, under = self.step.numerator, self.step.denominator
+        if steps.dtype != object and max(int(np.abs(steps).max(initial=0)) * over, under) < 2**53:
+            # Both are exact floats, and so their quotient is the nearest.
+            return np.asarray((steps * over) / np.float64(under), dtype=np.float64)
+        nearest = [nearest_float(int(k) * over, under) for k in steps.flat]
+        return np.array(nearest, dtype=np.float64).reshape(steps.shape)
 
     def round(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return floor(x / step + 1/2) for each finite float x, exactly."""
+        """Return floor(x / step + 1/2) for each number x, exactly."""
+        if values.dtype.kind in "iuO":
+            twice = 2 * self.step.denominator * _exact(values) + self.step.numerator
+            return np.asarray(twice // (2 * self.step.numerator))
+        if values.dtype.kind != "f" or values.dtype.itemsize > 8:
+            raise ParameterError(
+                f"values must be integers, fractions or floats of at most 64 bits, got {values.dtype}"
+            )
         floats = np.asarray(values, dtype=np.float64)
         if not np.isfinite(floats).all():
             raise ParameterError("values must be finite; replace or clamp NaN and infinities first")
-        step = float(self.step)
+        step = float_up(self.step)
         if (
-            Fraction(step) == self.step
+            0 < step < 2.0**900
+            and Fraction(step) == self.step
             and np.frexp(step)[0] == 0.5
             and np.abs(floats).max(initial=0) < step * 2.0**51
         ):
@@ -154,6 +182,23 @@ class Laplace:
     def variance(self) -> Fraction:
         """Return Var Z, which tends to 2 b**2 as the step shrinks."""
         return self.noise.variance * self.step**2
+
+
+def _exact(values: NDArray[Any]) -> NDArray[Any]:
+    """Return integers and fractions as an array of exact numbers."""
+    if values.dtype != object:
+        return values.astype(object)
+    exact = np.empty(values.size, dtype=object)
+    exact[:] = [rational(value, "value") for value in values.flat]
+    return exact.reshape(values.shape)
+
+
+def nearest_float(over: int, under: int) -> float:
+    """Return the float nearest to a fraction, the largest one for what lies beyond."""
+    try:
+        return over / under
+    except OverflowError:
+        return LARGEST if over > 0 else -LARGEST
 
 
 @lru_cache(maxsize=256)

@@ -26,6 +26,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from discreet.exact.digits import proper_ratio
 from discreet.exact.number import Real, least_integer, log_up, probability
 from discreet.exact.perturb import add
 from discreet.exact.sample import geometric, two_sided_geometric, uniform_below
@@ -60,7 +61,7 @@ class NoisyMax:
     _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
 
     @classmethod

@@ -30,14 +30,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import accumulate
-from math import ceil, lcm, log, prod
+from math import lcm, prod
 from operator import mul
 from typing import Any
 
 import numpy as np
 from flint import arb, arb_poly
 
-from discreet.exact.number import Real, at_most, ball, enclose, least_integer, log_up, probability
+from discreet.exact.digits import power_ball, proper_ratio, writable
+from discreet.exact.number import (
+    Real,
+    at_most,
+    ball,
+    enclose,
+    least_integer,
+    log_quotient,
+    log_up,
+    probability,
+)
 from discreet.exact.sample import geometric, uniform_below
 from discreet.mechanisms.candidates import (
     Scores,
@@ -50,7 +60,7 @@ from discreet.mechanisms.candidates import (
     reach,
     several,
 )
-from discreet.mechanisms.geometric import log_ratio, ratio
+from discreet.mechanisms.geometric import ratio
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, one_way, remembered
 from discreet.privacy.bounds import Bounds
@@ -69,7 +79,7 @@ class PermuteAndFlip:
     _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
 
     @classmethod
@@ -133,12 +143,16 @@ class PermuteAndFlip:
         number, bound = several(candidates or 0), probability(beta, "beta")
         if number == 1:
             return 0
-        guess = ceil((log(bound) - log(number)) / log_ratio(self.alpha))
+        guess = log_quotient(bound / number, self.alpha)
         return least_integer(
             lambda s: at_most(
-                lambda: _failure(ball(self.alpha) ** (s + 1), number),
+                lambda: _failure(power_ball(self.alpha, s + 1), number),
                 bound,
-                exact=lambda: _failure(self.alpha ** (s + 1), number),
+                exact=lambda: (
+                    _failure(self.alpha ** (s + 1), number)
+                    if writable(self.alpha, (s + 1) * number)
+                    else None
+                ),
             ),
             guess,
         )
@@ -156,10 +170,10 @@ class PermuteAndFlip:
             return Fraction(0)
 
         def mean(gap: int) -> Fraction:
-            return gap * enclose(lambda: _failure(ball(self.alpha) ** gap, number))[1]
+            return gap * enclose(lambda: _failure(power_ball(self.alpha, gap), number))[1]
 
         peak = least_integer(
-            lambda gap: mean(gap + 1) <= mean(gap), round(-log(number) / log_ratio(self.alpha)), 1
+            lambda gap: mean(gap + 1) <= mean(gap), -log_quotient(Fraction(number), self.alpha), 1
         )
         return mean(peak)
 

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact.number import whole
+from discreet.exact.number import shown, whole
 from discreet.exact.perturb import SAFE, integers
 from discreet.mechanisms.exponential import Levels
 from discreet.privacy.adjacency import Adjacency
@@ -46,12 +46,12 @@ class Revenue:
         if not 1 <= self.low <= self.cap:
             raise ParameterError(f"prices need 1 <= low <= cap, got low={self.low} and cap={self.cap}")
         if self.unit < 1:
-            raise ParameterError(f"unit must be at least 1, got {self.unit}")
+            raise ParameterError(f"unit must be at least 1, got {shown(self.unit)}")
 
     def sensitivity(self, adjacency: Adjacency, buyers: int = 1) -> Sensitivity:
         """Return how far one unit, standing for at most `buyers` buyers, moves any price's score."""
         if buyers < 1:
-            raise ParameterError(f"buyers must be at least 1, got {buyers}")
+            raise ParameterError(f"buyers must be at least 1, got {shown(buyers)}")
         match adjacency:
             case Adjacency.ADD_REMOVE | Adjacency.REPLACE:
                 # Replacing moves the revenue by at most as much as adding, but in either direction.

@@ -6,7 +6,7 @@ is assumed: whoever asks what it promises has to say how far one person moves th
 """
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, whole
+from discreet.exact.number import Real, shown, whole
 from discreet.privacy.sensitivity import Sensitivity
 
 UNKNOWN = (
@@ -64,5 +64,5 @@ def at_least_one(value: Real | None, name: str) -> int:
     """Return a whole number of at least one."""
     number = whole(0 if value is None else value, name)
     if number < 1:
-        raise ParameterError(f"{name} must be at least 1, got {value}")
+        raise ParameterError(f"{name} must be at least 1, got {shown(value)}")
     return number

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, rational
+from discreet.exact.number import Real, rational, shown
 from discreet.exact.perturb import integers
 from discreet.mechanisms.exponential import Levels
 from discreet.privacy.adjacency import Adjacency
@@ -49,7 +49,7 @@ class Quantile:
         object.__setattr__(self, "quantile", rational(self.quantile, "quantile"))
         object.__setattr__(self, "offset", rational(self.offset, "offset"))
         if not 0 <= self.quantile <= 1:
-            raise ParameterError(f"quantile must lie between 0 and 1, got {self.quantile}")
+            raise ParameterError(f"quantile must lie between 0 and 1, got {shown(self.quantile)}")
 
     @classmethod
     def of(cls, quantile: Real, offset: Real = 0) -> "Quantile":
@@ -64,7 +64,7 @@ class Quantile:
     def sensitivity(self, adjacency: Adjacency, records: int = 1) -> Sensitivity:
         """Return how far one unit, holding at most `records` records, moves any candidate's score."""
         if records < 1:
-            raise ParameterError(f"records must be at least 1, got {records}")
+            raise ParameterError(f"records must be at least 1, got {shown(records)}")
         match adjacency:
             case Adjacency.ADD_REMOVE:
                 each = self.unit * max(self.quantile, 1 - self.quantile)
@@ -81,7 +81,7 @@ class Quantile:
         if where.ndim != 1 or where.shape != many.shape:
             raise ParameterError("positions and counts must be two lists of the same length")
         if size < 1:
-            raise ParameterError(f"the grid must hold at least one value, got {size}")
+            raise ParameterError(f"the grid must hold at least one value, got {shown(size)}")
         if where.size and (int(many.min()) < 0 or not _increasing(where, size)):
             raise ParameterError(
                 "positions must increase strictly inside the grid, and counts not be negative"

@@ -39,6 +39,7 @@ from discreet.exact.number import (
     positive,
     probability,
     rational,
+    shown,
     whole,
 )
 from discreet.exact.perturb import SAFE, integers
@@ -70,9 +71,9 @@ class RandomizedResponse:
         object.__setattr__(self, "categories", whole(self.categories, "categories"))
         object.__setattr__(self, "questions", at_least_one(self.questions, "questions"))
         if self.odds <= 1:
-            raise ParameterError(f"odds must be greater than 1, got {self.odds}")
+            raise ParameterError(f"odds must be greater than 1, got {shown(self.odds)}")
         if self.categories < 2:
-            raise ParameterError(f"categories must be at least 2, got {self.categories}")
+            raise ParameterError(f"categories must be at least 2, got {shown(self.categories)}")
 
     @classmethod
     def calibrate(cls, *, epsilon: Real, categories: int = 2, questions: int = 1) -> "RandomizedResponse":

@@ -31,7 +31,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from discreet.errors import BudgetError, ParameterError
-from discreet.exact.number import Real, log_up, positive, probability, rational, whole
+from discreet.exact.digits import proper_ratio
+from discreet.exact.number import Real, log_up, positive, rational, shown, whole
 from discreet.exact.process import Life, no_copies
 from discreet.exact.sample import geometric, two_sided_geometric
 from discreet.mechanisms.geometric import ratio
@@ -64,13 +65,13 @@ class SparseVector:
 
     def __post_init__(self) -> None:
         for name in ("threshold_alpha", "query_alpha"):
-            object.__setattr__(self, name, probability(getattr(self, name), name))
+            object.__setattr__(self, name, proper_ratio(getattr(self, name), name))
         if self.value_alpha is not None:
-            object.__setattr__(self, "value_alpha", probability(self.value_alpha, "value_alpha"))
+            object.__setattr__(self, "value_alpha", proper_ratio(self.value_alpha, "value_alpha"))
         object.__setattr__(self, "answers", whole(self.answers, "answers"))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
         if self.answers < 1:
-            raise ParameterError(f"answers must be at least 1, got {self.answers}")
+            raise ParameterError(f"answers must be at least 1, got {shown(self.answers)}")
 
     @classmethod
     def calibrate(
@@ -92,10 +93,10 @@ class SparseVector:
         count, share = whole(answers, "answers"), rational(values, "values")
         if not 0 <= share < 1:
             raise ParameterError(
-                f"values must be a share of the budget, at least 0 and below 1, got {values}"
+                f"values must be a share of the budget, at least 0 and below 1, got {shown(values)}"
             )
         if count < 1:
-            raise ParameterError(f"answers must be at least 1, got {answers}")
+            raise ParameterError(f"answers must be at least 1, got {shown(answers)}")
         moves = count * (1 if monotone else 2)
         comparing = budget * (1 - share)
         # Any split is private; this one, rounded to a fraction with a small denominator, is accurate.

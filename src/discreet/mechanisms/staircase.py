@@ -21,17 +21,30 @@ Inf. Theory 62(2), 2016.
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from math import ceil, floor, log
+from math import ceil, floor
 from typing import Any, Literal
 
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, at_most, ball, least_integer, log_up, positive, probability, whole
+from discreet.exact.digits import power, power_ball, proper_ratio, writable
+from discreet.exact.number import (
+    Real,
+    at_most,
+    ball,
+    least_integer,
+    log_quotient,
+    log_up,
+    positive,
+    probability,
+    shown,
+    whole,
+)
 from discreet.exact.perturb import SAFE, perturb
 from discreet.exact.sample import bernoulli, geometric, uniform_below
-from discreet.mechanisms.geometric import log_ratio, ratio
+from discreet.mechanisms.geometric import ratio
 from discreet.mechanisms.notebook import html, line
+from discreet.mechanisms.purpose import at_least_one
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.sensitivity import Sensitivity
@@ -50,12 +63,12 @@ class Staircase:
     _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "width", whole(self.width, "width"))
         object.__setattr__(self, "inner", whole(self.inner, "inner"))
         if not 1 <= self.inner <= self.width:
             raise ParameterError(
-                f"inner must lie between 1 and the width {self.width} of a step, got {self.inner}"
+                f"inner must lie between 1 and the width {self.width} of a step, got {shown(self.inner)}"
             )
 
     @classmethod
@@ -73,7 +86,7 @@ class Staircase:
 
     def level(self, k: int) -> int:
         """Return the number of steps between 0 and k."""
-        return (abs(k) + self.width - self.inner) // self.width
+        return (abs(whole(k, "k")) + self.width - self.inner) // self.width
 
     @property
     def peak(self) -> Fraction:
@@ -83,16 +96,17 @@ class Staircase:
 
     def pmf(self, k: int) -> Fraction:
         """Return Pr[Z = k]."""
-        return self.peak * self.alpha ** self.level(k)
+        return self.peak * power(self.alpha, self.level(k))
 
     def cdf(self, k: int) -> Fraction:
         """Return Pr[Z <= k]."""
-        return self.tail(-k) if k < 0 else 1 - self.tail(k + 1)
+        end = whole(k, "k")
+        return self.tail(-end) if end < 0 else 1 - self.tail(end + 1)
 
     def tail(self, m: int) -> Fraction:
         """Return Pr[Z >= m] for m >= 1."""
-        step, left = self._position(m)
-        return self.peak * self.alpha**step * (left + self.width * self.alpha / (1 - self.alpha))
+        step, left = self._position(at_least_one(m, "m"))
+        return self.peak * power(self.alpha, step) * (left + self.width * self.alpha / (1 - self.alpha))
 
     def _position(self, m: int) -> tuple[int, int]:
         # The step that m stands on, and how many values of that step lie at m or beyond it.
@@ -141,7 +155,7 @@ class Staircase:
         """
         moved = whole(self.width if sensitivity is None else sensitivity, "sensitivity")
         if not moved >= 0:
-            raise ParameterError(f"sensitivity must not be negative, got {sensitivity}")
+            raise ParameterError(f"sensitivity must not be negative, got {shown(sensitivity)}")
         near = min(moved, self.width)
         start = -(near // 2)
         gained = (self.cdf(start + near - 1) - self.cdf(start - 1)) / (1 - self.alpha)
@@ -156,9 +170,13 @@ class Staircase:
         def covers(r: int) -> bool:
             step, left = self._position(r + 1)
             inside = left + self.width * self.alpha / (1 - self.alpha)
-            return at_most(lambda: 2 * ball(self.peak * inside) * ball(self.alpha) ** step, bound)
+            return at_most(
+                lambda: 2 * ball(self.peak * inside) * power_ball(self.alpha, step),
+                bound,
+                exact=lambda: 2 * self.tail(r + 1) if writable(self.alpha, step) else None,
+            )
 
-        return least_integer(covers, ceil(log(bound) / log_ratio(self.alpha)) * self.width)
+        return least_integer(covers, log_quotient(bound, self.alpha) * self.width)
 
     @property
     def mean_error(self) -> Fraction:

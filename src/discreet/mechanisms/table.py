@@ -24,7 +24,16 @@ from typing import Protocol
 
 from discreet.errors import ParameterError
 from discreet.exact.choice import choose_counted
-from discreet.exact.number import Real, exp_bounds, log_bounds, log_up, non_negative, probability, rational
+from discreet.exact.number import (
+    Real,
+    exp_bounds,
+    log_bounds,
+    log_up,
+    non_negative,
+    probability,
+    rational,
+    shown,
+)
 from discreet.markup import card, figure, table
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Approximate, Profile, Pure
@@ -124,7 +133,7 @@ class Table:
         if low > high:
             raise ParameterError(f"low must not exceed high, got low={low} and high={high}")
         if sensitivity < 1:
-            raise ParameterError(f"sensitivity must be at least 1, got {sensitivity}")
+            raise ParameterError(f"sensitivity must be at least 1, got {shown(sensitivity)}")
         if low == high:
             return cls((low,), (low,), ((Fraction(1),),), ())
         # The row of y is a slice of one law, so each probability is computed once.
@@ -164,7 +173,7 @@ class Table:
     def pairs(self, steps: int = 1) -> Iterator[Pair]:
         """Yield the pairs of positions (i < j) whose inputs are at most `steps` apart along the graph."""
         if steps < 1:
-            raise ParameterError(f"steps must be at least 1, got {steps}")
+            raise ParameterError(f"steps must be at least 1, got {shown(steps)}")
         if self.neighbours is None:
             yield from combinations(range(len(self.inputs)), 2)
         elif steps == 1:
@@ -195,7 +204,7 @@ class Table:
         """Return the exact smallest delta when e**epsilon is the rational `ratio`."""
         factor = rational(ratio, "ratio")
         if factor < 1:
-            raise ParameterError(f"ratio stands for e**epsilon and must be at least 1, got {ratio}")
+            raise ParameterError(f"ratio stands for e**epsilon and must be at least 1, got {shown(ratio)}")
         worst = Fraction(0)
         for i, j in self.pairs(steps):
             for p, q in ((self.rows[i], self.rows[j]), (self.rows[j], self.rows[i])):

@@ -27,12 +27,12 @@ Noise and threshold: Korolova, Kenthapadi, Mishra, Ntoulas, WWW 2009.
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, log
 from typing import Any
 
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.exact.digits import power, power_ball, proper_ratio, writable
 from discreet.exact.number import (
     HAIR,
     Real,
@@ -40,16 +40,18 @@ from discreet.exact.number import (
     ball,
     exp_down,
     least_integer,
+    log_quotient,
     log_up,
     positive,
     probability,
     rational,
     round_down,
+    shown,
     whole,
 )
 from discreet.exact.perturb import add, integers
 from discreet.exact.sample import bernoulli, two_sided_geometric
-from discreet.mechanisms.geometric import log_ratio, ratio
+from discreet.mechanisms.geometric import ratio
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import at_least_one, counted
 from discreet.privacy.guarantee import Approximate
@@ -75,8 +77,8 @@ class Threshold:
         object.__setattr__(self, "delta", probability(self.delta, "delta"))
         _remember(self)
         if self.odds <= 1:
-            raise ParameterError(f"odds must be greater than 1, got {self.odds}")
-        if log(1 / self.delta) / log(self.odds) > LONGEST / 2:
+            raise ParameterError(f"odds must be greater than 1, got {shown(self.odds)}")
+        if 1 / self.delta > self.odds and log_quotient(1 / self.delta, self.odds) > LONGEST // 2:
             raise ParameterError(TOO_SMALL)
 
     @classmethod
@@ -88,10 +90,8 @@ class Threshold:
 
     def keep(self, count: int) -> Fraction:
         """Return the probability of keeping a group of `count` people."""
-        if whole(count, "count") < 0:
-            raise ParameterError(f"count must not be negative, got {count}")
-        chances = _keep(self.odds, self.delta)
-        return chances[count] if count < len(chances) else Fraction(1)
+        people, chances = _people(count), _keep(self.odds, self.delta)
+        return chances[people] if people < len(chances) else Fraction(1)
 
     @property
     def certain(self) -> int:
@@ -127,7 +127,7 @@ class NoisyThreshold:
     _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "threshold", whole(self.threshold, "threshold"))
         _remember(self)
 
@@ -138,20 +138,23 @@ class NoisyThreshold:
         alpha = ratio(each, 1)
 
         def hides(t: int) -> bool:
-            return at_most(lambda: ball(alpha) ** (t - 1) / (1 + ball(alpha)), slack)
+            return at_most(
+                lambda: power_ball(alpha, t - 1) / (1 + ball(alpha)),
+                slack,
+                exact=lambda: alpha ** (t - 1) / (1 + alpha) if writable(alpha, t) else None,
+            )
 
-        return cls(alpha, least_integer(hides, ceil(log(slack) / log_ratio(alpha)) + 1, 1), groups=groups)
+        return cls(alpha, least_integer(hides, log_quotient(slack, alpha) + 1, 1), groups=groups)
 
     def keep(self, count: int) -> Fraction:
         """Return the probability of showing a group of `count` people: 0 for none, who are no group."""
-        if whole(count, "count") < 0:
-            raise ParameterError(f"count must not be negative, got {count}")
-        if count == 0:
+        people = _people(count)
+        if people == 0:
             return Fraction(0)
-        short = self.threshold - count
+        short = self.threshold - people
         if short > 0:
-            return self.alpha**short / (1 + self.alpha)
-        return 1 - self.alpha ** (1 - short) / (1 + self.alpha)
+            return power(self.alpha, short) / (1 + self.alpha)
+        return 1 - power(self.alpha, 1 - short) / (1 + self.alpha)
 
     def sample(self, counts: Any) -> tuple[Any, Any]:
         """Return which groups are shown, and all noisy counts; those not shown must not be published."""
@@ -183,6 +186,13 @@ def _each(epsilon: Real, delta: Real, groups: int) -> tuple[Fraction, Fraction]:
     # 1 - (1 - d)**g <= g d, so an equal share of delta is enough.
     number = at_least_one(groups, "groups")
     return positive(epsilon, "epsilon") / number, probability(delta, "delta") / number
+
+
+def _people(count: int) -> int:
+    people = whole(count, "count")
+    if people < 0:
+        raise ParameterError(f"count must not be negative, got {shown(count)}")
+    return people
 
 
 def _remember(selection: Threshold | NoisyThreshold) -> None:

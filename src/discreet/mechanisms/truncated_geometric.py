@@ -20,8 +20,9 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, at_most, ball, least_integer, probability, whole
-from discreet.exact.perturb import integers
+from discreet.exact.digits import power, power_ball, proper_ratio, writable
+from discreet.exact.number import Real, at_most, ball, least_integer, probability, shown, whole
+from discreet.exact.perturb import SAFE, integers, narrow
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
@@ -41,7 +42,7 @@ class TruncatedGeometric:
     _repr_html_, __str__ = html, line
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha", probability(self.alpha, "alpha"))
+        object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "low", whole(self.low, "low"))
         object.__setattr__(self, "high", whole(self.high, "high"))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
@@ -63,19 +64,19 @@ class TruncatedGeometric:
 
     def pmf(self, report: int, answer: int) -> Fraction:
         """Return Pr[report | answer]."""
-        self._inside(answer)
-        if not self.low <= report <= self.high:
+        z, y = whole(report, "report"), self._inside(answer)
+        if not self.low <= z <= self.high:
             return Fraction(0)
-        if report in (self.low, self.high):
-            return self.alpha ** abs(report - answer) / (1 + self.alpha)
-        return self.noise.pmf(report - answer)
+        if z in (self.low, self.high):
+            return power(self.alpha, abs(z - y)) / (1 + self.alpha)
+        return self.noise.pmf(z - y)
 
     def cdf(self, report: int, answer: int) -> Fraction:
         """Return Pr[reported value <= report | answer]."""
-        self._inside(answer)
-        if report < self.low:
+        z, y = whole(report, "report"), self._inside(answer)
+        if z < self.low:
             return Fraction(0)
-        return Fraction(1) if report >= self.high else self.noise.cdf(report - answer)
+        return Fraction(1) if z >= self.high else self.noise.cdf(z - y)
 
     def sample(self, values: Any) -> Any:
         """Return clamped noisy values: an int for an int, an array for an array of integers.
@@ -104,29 +105,36 @@ class TruncatedGeometric:
         def covers(r: int) -> bool:
             tails = (2 * (r + 1) <= width) + (r + 1 <= width)
             return at_most(
-                lambda: tails * ball(self.alpha) ** (r + 1) / (1 + ball(self.alpha)),
+                lambda: tails * power_ball(self.alpha, r + 1) / (1 + ball(self.alpha)),
                 bound,
-                exact=lambda: tails * self.noise.cdf(-r - 1),
+                exact=lambda: tails * self.noise.cdf(-r - 1) if writable(self.alpha, r + 1) else None,
             )
 
         return least_integer(covers, 0)
 
     def mean_error(self, answer: int) -> Fraction:
         """Return E|report - answer|, the sum of Pr[error > r] over r >= 0."""
-        self._inside(answer)
+        y = self._inside(answer)
         return sum(
             (
-                self.alpha * (1 - self.alpha**room) / (1 - self.alpha**2)
-                for room in (answer - self.low, self.high - answer)
+                self.alpha * (1 - power(self.alpha, room)) / (1 - self.alpha**2)
+                for room in (y - self.low, self.high - y)
             ),
             Fraction(0),
         )
 
     def _clamp(self, values: Any) -> Any:
-        if isinstance(values, int):
+        if isinstance(values, int) and not isinstance(values, bool):
             return min(max(values, self.low), self.high)
-        return np.minimum(np.maximum(integers(values), self.low), self.high)
+        exact = integers(values)
+        if exact.ndim == 0:
+            return min(max(int(exact), self.low), self.high)
+        if max(abs(self.low), abs(self.high)) > SAFE:
+            return narrow(np.minimum(np.maximum(exact.astype(object), self.low), self.high))
+        return np.minimum(np.maximum(exact, self.low), self.high)
 
-    def _inside(self, answer: int) -> None:
-        if not self.low <= answer <= self.high:
-            raise ParameterError(f"the true answer must lie in [{self.low}, {self.high}]")
+    def _inside(self, answer: int) -> int:
+        truth = whole(answer, "answer")
+        if not self.low <= truth <= self.high:
+            raise ParameterError(f"the true answer must lie in [{shown(self.low)}, {shown(self.high)}]")
+        return truth

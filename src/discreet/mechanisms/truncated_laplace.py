@@ -13,8 +13,8 @@ import numpy as np
 from flint import arb
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, ball, certain, rational
-from discreet.mechanisms.laplace import Laplace
+from discreet.exact.number import Real, ball, certain, rational, shown
+from discreet.mechanisms.laplace import Laplace, nearest_float
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
 from discreet.mechanisms.truncated_geometric import TruncatedGeometric
@@ -94,14 +94,12 @@ class TruncatedLaplace:
     def sample(self, values: Any) -> Any:
         """Return clamped noisy values, in the form of the input: exact, float, or array of floats."""
         if isinstance(values, np.ndarray):
-            return np.clip(
-                self.noise.sample(np.clip(values, float(self.low), float(self.high))),
-                float(self.low),
-                float(self.high),
-            )
+            if values.ndim == 0:
+                return self.sample(values.item())
+            return self.noise.floats(self.steps.sample(self.noise.round(values)))
         inside = min(max(rational(values, "value"), self.low), self.high)
         noisy = min(max(self.noise.sample(inside), self.low), self.high)
-        return float(noisy) if isinstance(values, float) else noisy
+        return nearest_float(noisy.numerator, noisy.denominator) if isinstance(values, float) else noisy
 
     def guarantee(self, sensitivity: Sensitivity | Real | None = None) -> Pure:
         """Return the privacy of one release, that of the noise before truncation."""
@@ -130,4 +128,7 @@ class TruncatedLaplace:
         return Bounds(*certain(expectation))
 
     def _grid(self, answer: Real) -> Fraction:
-        return (rational(answer, "answer") / self.step + Fraction(1, 2)) // 1 * self.step
+        truth = rational(answer, "answer")
+        if not self.low <= truth <= self.high:
+            raise ParameterError(f"the true answer must lie in [{shown(self.low)}, {shown(self.high)}]")
+        return (truth / self.step + Fraction(1, 2)) // 1 * self.step

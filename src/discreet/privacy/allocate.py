@@ -14,7 +14,7 @@ from fractions import Fraction
 from math import inf, isfinite
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, ball, enclose, log_bounds, positive, sqrt_up, whole
+from discreet.exact.number import Real, ball, enclose, log_bounds, positive, shown, sqrt_up, whole
 from discreet.privacy.compose import Mechanism, compose
 from discreet.privacy.guarantee import Guarantee, small_delta
 from discreet.privacy.inverse import delta_at
@@ -133,7 +133,7 @@ def _delta(count: int, cost: Fraction, epsilon: Fraction) -> Fraction:
 def _count(k: int) -> int:
     count = whole(k, "k")
     if count < 1:
-        raise ParameterError(f"k must be at least 1, got {k}")
+        raise ParameterError(f"k must be at least 1, got {shown(k)}")
     return count
 
 

@@ -28,7 +28,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, exp_bounds, log_bounds, non_negative
+from discreet.exact.number import Real, exp_bounds, log_bounds, non_negative, shown
 from discreet.privacy.zcdp import pure_rho
 
 Atom = tuple[Fraction, Fraction]
@@ -202,7 +202,7 @@ def _trade_off(atoms: Sequence[Atom]) -> list[Point]:
 
 def _power(curve: list[Point], size: int) -> list[Point]:
     if size < 1:
-        raise ParameterError(f"a group has at least one member, got {size}")
+        raise ParameterError(f"a group has at least one member, got {shown(size)}")
     result = curve
     for _ in range(size - 1):
         result = _composed(result, curve)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.exact.number import float_down, float_up
+from discreet.exact.number import float_down, float_up, shown
 from discreet.markup import card
 
 FIXED = "fixed parameters"
@@ -20,7 +20,7 @@ Enclosure = tuple[Fraction, Fraction]
 ZERO: Enclosure = (Fraction(0), Fraction(0))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Bounds:
     """Rationals with low <= true value <= high; `high` is None when the value is infinite or unbounded.
 
@@ -36,6 +36,10 @@ class Bounds:
     def __post_init__(self) -> None:
         if self.high is not None and self.low > self.high:
             raise ParameterError(f"a lower bound of {self.low} lies above its upper bound {self.high}")
+
+    def __repr__(self) -> str:
+        high = None if self.high is None else shown(self.high)
+        return f"Bounds({shown(self.low)}, {high}, {self.route!r}, {self.adaptive!r})"
 
     @classmethod
     def exactly(cls, value: Fraction, route: str = "exact") -> "Bounds":

@@ -22,7 +22,7 @@ from typing import Protocol, assert_never, runtime_checkable
 from flint import arb
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, ball, enclose, non_negative
+from discreet.exact.number import Real, ball, enclose, non_negative, shown
 from discreet.markup import figure, table
 from discreet.privacy.atoms import AtomsLoss, multiplied
 from discreet.privacy.bounds import FULLY, Bounds
@@ -47,8 +47,6 @@ from discreet.privacy.route import (
     ROUTES,
     Releases,
     Route,
-    tight_delta,
-    tight_epsilon,
 )
 
 _EFFORT = 20_000
@@ -138,14 +136,16 @@ class Composition:
             return Bounds(Fraction(0), None, "no epsilon is enough: the slacks alone exceed this delta")
         releases = self.releases()
         left = (at - slack_high) / (1 - slack_high)
-        if left == 0:
+        most = (at - slack_low) / (1 - slack_low)
+        if most == 0:
             total = releases.pure()
             return (
                 Bounds(Fraction(0), None, "basic", FULLY) if total is None else self._exactly(releases, total)
             )
-        route, high = _best([(route, route.epsilon(releases, left)) for route in _wanted(releases)])
-        low, _ = tight_epsilon(releases.attained(), (at - slack_low) / (1 - slack_low))
-        return Bounds(min(low, high), high, route.name, route.adaptive)
+        routes = (BASIC,) if left == 0 else _wanted(releases)
+        route, high = _best([(route, route.epsilon(releases, left)) for route in routes])
+        low = releases.least_epsilon(most)
+        return Bounds(low if high is None else min(low, high), high, route.name, route.adaptive)
 
     def delta(self, epsilon: Real) -> Bounds:
         """Return the smallest delta that the whole promises at this epsilon."""
@@ -155,8 +155,9 @@ class Composition:
             return alone.delta(at)
         slack_low, slack_high = self.slack
         releases = self.releases()
-        route, high = _best([(route, route.delta(releases, at)) for route in _wanted(releases)])
-        low, _ = tight_delta(releases.attained(), at)
+        route, found = _best([(route, route.delta(releases, at)) for route in _wanted(releases)])
+        high = Fraction(1) if found is None else found
+        low = releases.least_delta(at)
         top = slack_high + (1 - slack_high) * high
         return Bounds(min(slack_low + (1 - slack_low) * low, top), top, route.name, route.adaptive)
 
@@ -243,7 +244,9 @@ class Composition:
                     laws[law] = laws.get(law, 0) + n
                 case never:
                     assert_never(never)
-        return Releases(tuple((law, n) for law, n in laws.items() if law.pure != 0), rho)
+        losing = tuple((law, n) for law, n in laws.items() if law.pure != 0)
+        lenient = any(_lenient(law) for law in laws)
+        return Releases(losing, rho, lenient)
 
 
 Release = Guarantee | Composition | Mechanism
@@ -262,7 +265,9 @@ def compose(
     for item in releases:
         source, count = item if isinstance(item, tuple) else (item, 1)
         if isinstance(count, bool) or not isinstance(count, int) or count < 1:
-            raise ParameterError(f"a release is made a whole number of times, at least once; got {count}")
+            raise ParameterError(
+                f"a release is made a whole number of times, at least once; got {shown(count)}"
+            )
         for part, n in _parts_of(source):
             counted[part] = counted.get(part, 0) + n * count
     if not counted:
@@ -309,13 +314,20 @@ def _slack_of(part: Guarantee) -> Fraction:
             assert_never(never)
 
 
+def _lenient(law: Law) -> bool:
+    """Whether a law has finite losses and none above zero: taken for no loss at all it is only bounded."""
+    return isinstance(law, AtomsLoss) and law.pure == 0 and any(p != q for p, q in law.atoms if q)
+
+
 def _wanted(releases: Releases) -> tuple[Route, ...]:
     if not releases.tight:
         return BASIC, LAW, CONCENTRATED, RENYI
     return (OPTIMAL,) if Responses.of(releases.laws) is not None else (LAW,)
 
 
-def _best(found: list[tuple[Route, Fraction | None]]) -> tuple[Route, Fraction]:
+def _best(found: list[tuple[Route, Fraction | None]]) -> tuple[Route, Fraction | None]:
     valid = [(value, -rank, route) for rank, (route, value) in enumerate(found) if value is not None]
+    if not valid:
+        return found[0][0], None
     value, _, route = min(valid, key=lambda entry: entry[:2])
     return route, value

@@ -41,7 +41,7 @@ from math import lcm
 from typing import ClassVar, assert_never
 
 from discreet.errors import BudgetError, ParameterError
-from discreet.exact.number import Real, non_negative, positive, probability
+from discreet.exact.number import Real, non_negative, positive, probability, shown
 from discreet.privacy.zcdp import largest_rho, pure_rho
 
 GRID = 10**40 * lcm(*range(1, 61))
@@ -137,7 +137,7 @@ class ApproximateBudget:
         epsilon, delta = positive(self.epsilon, "epsilon"), probability(self.delta, "delta")
         slack = delta / 2 if self.slack == -1 else non_negative(self.slack, "slack")
         if slack >= delta:
-            raise ParameterError(f"slack must be less than delta = {_show(delta)}, got {_show(slack)}")
+            raise ParameterError(f"slack must be less than delta = {_show(delta)}, got {shown(_show(slack))}")
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
         object.__setattr__(self, "slack", slack)

@@ -65,17 +65,29 @@ class Folds:
 
     left: Reals
     left_moment: Reals
+    left_error: Reals
     right: Reals
     right_moment: Reals
+    right_error: Reals
 
     def bound(self, theta: float, at: float, window: float, log_scale: float, slack: float) -> float:
-        """Return a bound on what sampling adds at epsilon = at."""
+        """Return a bound on what sampling adds at epsilon = at.
+
+        Each exponent is raised by the error of its moment and by what rounding the sum of its large terms
+        may take off it, so that the bound holds however large the tilt and the losses are.
+        """
         with np.errstate(over="ignore"):
             below = self.left_moment - log_scale + self.left * (at - window)
             above = self.right_moment - log_scale - self.right * (at + window)
+            below = below + self.left_error + _lost(self.left_moment, log_scale, self.left * (at + window))
+            above = above + self.right_error + _lost(self.right_moment, log_scale, self.right * (at + window))
             below = below - np.log1p(theta - self.left) - np.log(-np.expm1(-self.left * window))
             above = above - np.log1p(theta + self.right) - np.log(-np.expm1(-self.right * window))
         return sum(exp(min(float(np.nanmin(side)) + slack, 50.0)) for side in (below, above))
+
+
+def _lost(moment: Reals, log_scale: float, shift: Reals) -> Reals:
+    return np.asarray(8 * UNIT * (np.abs(moment) + abs(log_scale) + np.abs(shift)))
 
 
 def _folds(total: LossSum, theta: float, smoothing: float) -> Folds:
@@ -86,7 +98,14 @@ def _folds(total: LossSum, theta: float, smoothing: float) -> Folds:
     def log_moment(tilts: Reals) -> Reals:
         return np.asarray(total.log_moment(tilts) + smoothing * tilts * (tilts + 1) / 2)
 
-    return Folds(left, log_moment(theta - left), right, log_moment(theta + right))
+    return Folds(
+        left,
+        log_moment(theta - left),
+        total.log_moment_errors(theta - left),
+        right,
+        log_moment(theta + right),
+        total.log_moment_errors(theta + right),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,8 +309,9 @@ def curve(samples: Samples, epsilon: Fraction) -> Enclosed:
     low = value - slip - samples.missing[0] - samples.folded(float(epsilon))
     if samples.smoothing:
         density, density_slip = samples.density.turned(samples.t, turn, samples.window)
-        bump = samples.smoothing * exp(samples.smoothing / 8)
-        low -= bump * (density + density_slip + samples.missing[1]) * (1 + 1e-12)
+        # Smoothing as wide as that says nothing from below.
+        bump = samples.smoothing * exp(samples.smoothing / 8) if samples.smoothing < 4096 else inf
+        low = low - bump * (density + density_slip + samples.missing[1]) * (1 + 1e-12) if bump < inf else -inf
     log_scale = Fraction(samples.log_scale) - samples.theta * epsilon
     return Enclosed(log_scale, samples.log_scale_error, low, high)
 
@@ -306,4 +326,6 @@ def _lattice_weights(samples: Samples, epsilon: Fraction) -> tuple[Complexes, Re
     h, x = float(step), float(first if first else step)
     slow = h * np.exp(-s * x) / -expm1(-s * h)
     fast = h * np.exp(-(1 + s) * x) / -expm1(-(1 + s) * h)
-    return slow - fast, (16 + 8 * samples.t * h) * UNIT * (np.abs(slow) + np.abs(fast))
+    # x is at most h, so an exponent s x is rounded by at most (theta + t) h units.
+    turned = (1 + float(samples.theta) + samples.t) * h
+    return slow - fast, (16 + 8 * turned) * UNIT * (np.abs(slow) + np.abs(fast))

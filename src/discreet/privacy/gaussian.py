@@ -15,7 +15,7 @@ from flint import arb
 
 from discreet.errors import ParameterError
 from discreet.exact.lattice_gaussian import gaussian_mass
-from discreet.exact.number import LARGEST_EXPONENT, ball, enclose, exp_up
+from discreet.exact.number import LARGEST_EXPONENT, ball, enclose, exp_up, shown
 from discreet.privacy.bounds import ZERO, Enclosure
 from discreet.privacy.zcdp import epsilon_of_rho
 
@@ -28,7 +28,7 @@ class GaussianLoss:
 
     def __post_init__(self) -> None:
         if self.mu_squared < 0:
-            raise ParameterError(f"mu_squared must not be negative, got {self.mu_squared}")
+            raise ParameterError(f"mu_squared must not be negative, got {shown(self.mu_squared)}")
 
     @property
     def slack(self) -> Fraction:
@@ -76,9 +76,9 @@ class DiscreteGaussianLoss:
 
     def __post_init__(self) -> None:
         if self.variance <= 0:
-            raise ParameterError(f"variance must be greater than 0, got {self.variance}")
+            raise ParameterError(f"variance must be greater than 0, got {shown(self.variance)}")
         if self.shift < 0:
-            raise ParameterError(f"a shift must not be negative, got {self.shift}")
+            raise ParameterError(f"a shift must not be negative, got {shown(self.shift)}")
 
     @property
     def slack(self) -> Fraction:

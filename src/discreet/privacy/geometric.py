@@ -14,7 +14,8 @@ from functools import partial
 from flint import arb, ctx
 
 from discreet.errors import ParameterError
-from discreet.exact.number import ball, enclose, from_exact, log_bounds
+from discreet.exact.digits import log_ball, power_ball
+from discreet.exact.number import ball, enclose, ends, log_bounds, shown
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.bounds import ZERO, Enclosure
 
@@ -28,9 +29,9 @@ class GeometricLoss:
 
     def __post_init__(self) -> None:
         if not 0 < self.alpha < 1:
-            raise ParameterError(f"alpha must lie strictly between 0 and 1, got {self.alpha}")
+            raise ParameterError(f"alpha must lie strictly between 0 and 1, got {shown(self.alpha)}")
         if self.shift < 0:
-            raise ParameterError(f"a shift must not be negative, got {self.shift}")
+            raise ParameterError(f"a shift must not be negative, got {shown(self.shift)}")
 
     @property
     def slack(self) -> Fraction:
@@ -51,7 +52,10 @@ class GeometricLoss:
         def divergence() -> arb:
             # E|Z - s| - E|Z| = s - 2 E[min(s, Z) for Z > 0] = s - 2 a (1 - a**s) / (1 - a**2).
             a = ball(self.alpha)
-            return (self.shift - 2 * a * (1 - a**self.shift) / (1 - a**2)) * -a.log()
+            outside = ball(1 - self.alpha**2)
+            return (self.shift - 2 * a * (1 - power_ball(self.alpha, self.shift)) / outside) * -log_ball(
+                self.alpha
+            )
 
         return enclose(divergence)[1]
 
@@ -69,7 +73,7 @@ class GeometricLoss:
         if self.shift == 0:
             return ZERO
         # The loss at k is (shift - 2 k) ln(1/alpha); the best half-line ends where it passes epsilon.
-        best = (self.shift - epsilon / log_bounds(1 / self.alpha)[0]) / 2
+        best = (self.shift - epsilon / log_bounds(1 / self.alpha, self._bits)[0]) / 2
 
         def excess(m: int) -> arb:
             p, q = self._below(m)
@@ -83,26 +87,35 @@ class GeometricLoss:
             return ZERO
         # Half-line m asks for exp(epsilon) >= (p - delta) / q, a parabola in alpha**m with this maximum.
         top = (1 - delta) * (1 + self.alpha) / (2 * self.alpha)
-        best = log_bounds(top)[0] / log_bounds(self.alpha)[0]
+        best = (
+            log_bounds(top, self._bits)[0] / log_bounds(self.alpha, self._bits)[0]
+            if top != 1
+            else Fraction(0)
+        )
 
         def crossing(m: int) -> arb:
-            p, q = self._below(m)
-            return (p - ball(delta)) / q
+            excess = self._below(m)[0] - ball(delta)
+            # In logarithms, because the ratio itself may have more digits than there is room for.
+            price = (m - self.shift) * log_ball(self.alpha) + (1 + ball(self.alpha)).log()
+            if excess > 0:
+                return excess.log() + price
+            return arb(-1).union(excess.upper().log() + price) if excess.upper() > 0 else arb(-1)
 
-        low, high = self._largest(best, crossing)
-        return (
-            log_bounds(low)[0] if low > 1 else Fraction(0),
-            log_bounds(high)[1] if high > 1 else Fraction(0),
-        )
+        return self._largest(best, crossing)
 
     def group(self, size: int) -> "GeometricLoss":
         """Return the law for `size` units: the shift multiplies."""
         return GeometricLoss(self.alpha, self.shift * size)
 
+    @property
+    def _bits(self) -> int:
+        """The precision at which a place among as many points as the shift has is known to one of them."""
+        return 96 + self.shift.bit_length()
+
     def _below(self, m: int) -> tuple[arb, arb]:
         """Return the probabilities of {k <= m}, 0 <= m < shift, without and with the shift."""
-        a = ball(self.alpha)
-        return 1 - a ** (m + 1) / (1 + a), a ** (self.shift - m) / (1 + a)
+        end = 1 + ball(self.alpha)
+        return 1 - power_ball(self.alpha, m + 1) / end, power_ball(self.alpha, self.shift - m) / end
 
     def _largest(self, best: Fraction, value: Callable[[int], arb]) -> Enclosure:
         """Return rationals around the maximum, if positive, of a unimodal function; it is near `best`."""
@@ -116,5 +129,5 @@ def _positive_enclosure(function: Callable[[], arb]) -> Enclosure:
     with ctx.workprec(320):
         value = function()
         if not value > 0:
-            return Fraction(0), max(Fraction(0), from_exact(value.upper()))
+            return Fraction(0), max(Fraction(0), ends(value)[1])
     return enclose(function)

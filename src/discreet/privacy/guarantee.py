@@ -18,7 +18,7 @@ from fractions import Fraction
 from math import exp
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, float_up, non_negative, rational
+from discreet.exact.number import Real, float_up, non_negative, rational, shown
 from discreet.markup import card, figure
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.bounds import Bounds
@@ -31,7 +31,7 @@ def small_delta(value: Real) -> Fraction:
     """Return the delta that a user meant, refusing what no guarantee can mean."""
     delta = rational(value, "delta")
     if not 0 <= delta < 1:
-        raise ParameterError(f"delta must be at least 0 and less than 1, got {value}")
+        raise ParameterError(f"delta must be at least 0 and less than 1, got {shown(value)}")
     return delta
 
 
@@ -42,7 +42,7 @@ SHOWN = ("1e-9", "1e-6", "1e-3")
 def group_size(value: int) -> int:
     """Return the size of a group, refusing what is not a group."""
     if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ParameterError(f"a group is a whole number of at least one unit, got {value}")
+        raise ParameterError(f"a group is a whole number of at least one unit, got {shown(value)}")
     return value
 
 
@@ -91,7 +91,7 @@ class Approximate:
         object.__setattr__(self, "cost", non_negative(self.cost, "epsilon"))
         object.__setattr__(self, "slack", rational(self.slack, "delta"))
         if not 0 <= self.slack <= 1:
-            raise ParameterError(f"delta must lie between 0 and 1, got {self.slack}")
+            raise ParameterError(f"delta must lie between 0 and 1, got {shown(self.slack)}")
 
     def epsilon(self, delta: Real = 0) -> Bounds:
         """Return the smallest epsilon promised at this delta."""

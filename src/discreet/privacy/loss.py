@@ -46,7 +46,7 @@ from fractions import Fraction
 from flint import arb
 
 from discreet.errors import ParameterError
-from discreet.exact.number import ball, enclose, log_bounds
+from discreet.exact.number import ball, enclose, log_bounds, shown
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.bounds import ZERO, Enclosure
 from discreet.privacy.gaussian import DiscreteGaussianLoss, GaussianLoss
@@ -63,9 +63,9 @@ class ResponseLoss:
 
     def __post_init__(self) -> None:
         if self.cost < 0:
-            raise ParameterError(f"epsilon must not be negative, got {self.cost}")
+            raise ParameterError(f"epsilon must not be negative, got {shown(self.cost)}")
         if not 0 <= self.slack <= 1:
-            raise ParameterError(f"delta must lie between 0 and 1, got {self.slack}")
+            raise ParameterError(f"delta must lie between 0 and 1, got {shown(self.slack)}")
 
     @property
     def pure(self) -> Fraction:
@@ -193,7 +193,7 @@ class BoundedRangeLoss:
         """Return rationals around 2 ln(exp(c/2) - sqrt(delta (exp(c) - 1)))."""
         if delta == 0 or self.cost == 0:
             return self.cost, self.cost
-        if self.delta(Fraction(0))[0] <= delta:
+        if self.delta(Fraction(0))[1] <= delta:
             return ZERO
 
         def curve() -> arb:
@@ -220,7 +220,7 @@ Law = (
 
 def _check_cost(cost: Fraction) -> None:
     if cost < 0:
-        raise ParameterError(f"epsilon must not be negative, got {cost}")
+        raise ParameterError(f"epsilon must not be negative, got {shown(cost)}")
 
 
 __all__ = [

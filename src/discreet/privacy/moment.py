@@ -116,10 +116,48 @@ def span(law: Law) -> float:
         case DiscreteGaussianLoss(variance, shift):
             return float(40.0 * shift / float(variance) ** 0.5 + 4.0 * shift / float(variance))
         case AtomsLoss():
+            # All losses of a law that goes one way only may be far from zero and near each other.
             losses, _ = _atom_arrays(law)
-            return float(losses.max() - losses.min())
+            return float(losses.max() - losses.min() + abs(losses.max()))
         case ResponseLoss() | GeometricLoss() | LaplaceLoss() | BoundedRangeLoss():
             return 2 * float(top(law))
+        case never:
+            assert_never(never)
+
+
+LEAST_LOSS, MOST_LOSS = Fraction(1, 2**60), Fraction(2**30)
+"""Laws with losses outside are left to exact arithmetic: the bounds above assume that nothing underflows."""
+
+LEAST_VARIANCE = Fraction(1, 1024)
+"""Below, every term of a discrete Gaussian's theta function but one underflows."""
+
+_ROOM = 2**900
+"""Probabilities and ratios within this factor of one are floats."""
+
+MOST_SHIFT = 2**200
+"""Beyond, a shift is no longer exactly a float's multiple of the noise's unit."""
+
+
+def tractable(law: Law) -> bool:
+    """Whether the error bounds stated above apply to a law."""
+    match law:
+        case GaussianLoss(mu_squared):
+            return LEAST_LOSS <= mu_squared <= MOST_LOSS
+        case DiscreteGaussianLoss(variance, shift):
+            unit = Fraction(shift) / variance
+            return (
+                LEAST_VARIANCE <= variance <= MOST_SHIFT**2
+                and shift <= MOST_SHIFT
+                and LEAST_LOSS <= unit * shift <= MOST_LOSS
+            )
+        case GeometricLoss(_, shift):
+            return shift <= MOST_SHIFT and LEAST_LOSS <= law.pure <= MOST_LOSS
+        case AtomsLoss(atoms):
+            ratios = [p / q for p, q in atoms if p and q]
+            widest = max((max(ratio, 1 / ratio) for ratio in ratios), default=Fraction(1))
+            return widest <= _ROOM and min(p for p, _ in atoms if p) * _ROOM >= 1
+        case ResponseLoss() | LaplaceLoss() | BoundedRangeLoss():
+            return LEAST_LOSS <= law.pure <= MOST_LOSS
         case never:
             assert_never(never)
 
@@ -315,4 +353,5 @@ def _ripples(law: DiscreteGaussianLoss, theta: Fraction, t: Reals) -> Complexes:
 
 def chernoff_constant(theta: Reals) -> Reals:
     """Return ln of the largest (1 - exp(-x)) exp(-theta x) over x >= 0."""
-    return np.asarray(theta * (np.log(theta) - np.log1p(theta)) - np.log1p(theta))
+    # ln(theta) - ln(1 + theta), written so that nothing cancels however large theta is.
+    return np.asarray(-theta * np.log1p(1 / theta) - np.log1p(theta))

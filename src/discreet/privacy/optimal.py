@@ -81,7 +81,7 @@ class Responses:
 
     def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction]:
         """Return rationals around the smallest epsilon >= 0 at this delta > 0."""
-        if self.delta(Fraction(0))[0] <= delta:
+        if self.delta(Fraction(0))[1] <= delta:
             return Fraction(0), Fraction(0)
 
         def crossing() -> arb:

@@ -26,6 +26,7 @@ from discreet.exact.number import (
     non_negative,
     probability,
     rational,
+    shown,
 )
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.compose import Composition, compose
@@ -70,5 +71,5 @@ def delta_of_renyi(order: Real, divergence: Real, epsilon: Real) -> Fraction:
 def _order(value: Real) -> Fraction:
     order = rational(value, "order")
     if order <= 1:
-        raise ParameterError(f"the order of a Renyi divergence must be greater than 1, got {value}")
+        raise ParameterError(f"the order of a Renyi divergence must be greater than 1, got {shown(value)}")
     return order

@@ -24,11 +24,11 @@ from functools import lru_cache
 import numpy as np
 from flint import arb
 
-from discreet.exact.number import ball, enclose, exp_bounds, log_bounds, sqrt_up
+from discreet.exact.number import LARGEST_EXPONENT, ball, enclose, exp_bounds, log_bounds, sqrt_up
 from discreet.privacy.bounds import FIXED, FULLY
 from discreet.privacy.inverse import delta_at, epsilon_at
 from discreet.privacy.loss import BoundedRangeLoss, GaussianLoss, Law, ResponseLoss
-from discreet.privacy.moment import Reals, chernoff_constant
+from discreet.privacy.moment import MOST_LOSS, Reals, chernoff_constant
 from discreet.privacy.optimal import Responses
 from discreet.privacy.total import LossSum, lowest
 from discreet.privacy.zcdp import delta_of_rho, epsilon_of_rho, pure_rho
@@ -43,6 +43,16 @@ class Releases:
 
     laws: Laws
     rho: Fraction = Fraction(0)
+    lenient: bool = False
+    """Whether laws were left out that can only lower the loss, so that nothing is known from below."""
+
+    def least_epsilon(self, left: Fraction) -> Fraction:
+        """Return an epsilon that actual mechanisms with these guarantees attain at this delta."""
+        return Fraction(0) if self.lenient else tight_epsilon(self.attained(), left)[0]
+
+    def least_delta(self, epsilon: Fraction) -> Fraction:
+        """Return a delta that actual mechanisms with these guarantees attain at this epsilon."""
+        return Fraction(0) if self.lenient else tight_delta(self.attained(), epsilon)[0]
 
     def pure(self) -> Fraction | None:
         """Return the sum of the largest losses, if all are bounded."""
@@ -80,7 +90,14 @@ class Releases:
     @property
     def tight(self) -> bool:
         """Whether the laws tell all, so that the loss-distribution route is the best there is."""
-        return not self.rho and not any(isinstance(law, BoundedRangeLoss) for law, _ in self.laws)
+        ranges = any(isinstance(law, BoundedRangeLoss) for law, _ in self.laws)
+        known = loss_sum(self.laws).tractable or _whole(self.laws) is not None
+        return not self.rho and not ranges and known
+
+    @property
+    def floats(self) -> bool:
+        """Whether routes that compute with floats may be asked."""
+        return loss_sum(self.laws).tractable and self.rho <= MOST_LOSS
 
 
 @dataclass(frozen=True)
@@ -108,7 +125,7 @@ def _advanced(
 ) -> tuple[Callable[[Releases, Fraction], Fraction | None], Callable[[Releases, Fraction], Fraction | None]]:
     def moments(releases: Releases) -> tuple[Fraction, Fraction] | None:
         costs = releases.costs()
-        if costs is None:
+        if costs is None or any(cost > LARGEST_EXPONENT for cost, _ in costs):
             return None
         return (
             sum((n * mean(cost) for cost, n in costs), Fraction(0)),
@@ -143,7 +160,7 @@ def _concentrated_delta(releases: Releases, epsilon: Fraction) -> Fraction | Non
 
 
 def _renyi_epsilon(releases: Releases, left: Fraction) -> Fraction | None:
-    if left == 0:
+    if left == 0 or not releases.floats:
         return None
     target = float(log_bounds(left)[0])
 
@@ -158,6 +175,8 @@ def _renyi_epsilon(releases: Releases, left: Fraction) -> Fraction | None:
 
 
 def _renyi_delta(releases: Releases, epsilon: Fraction) -> Fraction | None:
+    if not releases.floats or epsilon > MOST_LOSS**2:
+        return None
     at = float(epsilon)
 
     def height(tilts: Reals) -> Reals:
@@ -234,7 +253,10 @@ def tight_epsilon(laws: Laws, left: Fraction) -> tuple[Fraction, Fraction | None
     if not laws:
         return Fraction(0), Fraction(0)
     whole = _whole(laws)
-    return whole.epsilon(left) if whole is not None else epsilon_at(loss_sum(laws), left)
+    if whole is not None:
+        return whole.epsilon(left)
+    total = loss_sum(laws)
+    return epsilon_at(total, left) if total.tractable else (Fraction(0), total.ceiling)
 
 
 @lru_cache(maxsize=512)
@@ -245,10 +267,10 @@ def tight_delta(laws: Laws, epsilon: Fraction) -> Enclosure:
     whole = _whole(laws)
     if whole is not None:
         return whole.delta(epsilon)
-    ceiling = loss_sum(laws).ceiling
-    if ceiling is not None and epsilon >= ceiling:
+    total = loss_sum(laws)
+    if total.ceiling is not None and epsilon >= total.ceiling:
         return Fraction(0), Fraction(0)
-    return delta_at(loss_sum(laws), epsilon)
+    return delta_at(total, epsilon) if total.tractable else (Fraction(0), Fraction(1))
 
 
 def _whole(laws: Laws) -> Law | Responses | None:

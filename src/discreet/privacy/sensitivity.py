@@ -13,7 +13,7 @@ from itertools import combinations
 from typing import TypeVar
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, non_negative, rational, whole
+from discreet.exact.number import Real, non_negative, rational, shown, whole
 from discreet.markup import figure
 from discreet.privacy.adjacency import Adjacency
 
@@ -52,7 +52,7 @@ class Sensitivity:
         """Return that of a vector in which one unit moves at most `coordinates` entries by at most `each`."""
         change = non_negative(each, "each")
         if coordinates < 0:
-            raise ParameterError(f"coordinates must not be negative, got {coordinates}")
+            raise ParameterError(f"coordinates must not be negative, got {shown(coordinates)}")
         return cls(coordinates * change, coordinates * change**2, min(coordinates, 1) * change, coordinates)
 
     @property
@@ -71,7 +71,7 @@ class Sensitivity:
     def group(self, size: int) -> "Sensitivity":
         """Return the sensitivity to `size` units changing at once."""
         if size < 1:
-            raise ParameterError(f"a group has at least one member, got {size}")
+            raise ParameterError(f"a group has at least one member, got {shown(size)}")
         return Sensitivity(
             self.l1 * size,
             self.l2_squared * size**2,
@@ -129,7 +129,7 @@ def prefix_sums(length: int, adjacency: Adjacency) -> Sensitivity:
     public number of records, so one fewer moves.
     """
     if length < 1:
-        raise ParameterError(f"length must be at least 1, got {length}")
+        raise ParameterError(f"length must be at least 1, got {shown(length)}")
     match adjacency:
         case Adjacency.ADD_REMOVE:
             return Sensitivity.spread(length, 1)

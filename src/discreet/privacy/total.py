@@ -35,7 +35,11 @@ from discreet.privacy.moment import (
     span,
     terms,
     tilted,
+    tractable,
 )
+
+MOST_RELEASES = 2**40
+"""More releases than this are left to the routes that need no floats."""
 
 _TILTS = np.logspace(-9, 12, 337)
 _CHUNK, _MOST_ROWS = 2**17, 16
@@ -113,12 +117,29 @@ class LossSum:
 
     def log_moment_error(self, theta: float) -> float:
         """Return a bound on the rounding error of K at theta."""
-        size = float(self.variance) * theta * (theta + 1)
+        return float(self.log_moment_errors(np.array([theta]))[0])
+
+    def log_moment_errors(self, tilts: Reals) -> Reals:
+        """Return bounds on the rounding error of K at several points.
+
+        Each law adds ROUNDING and four units for its exponent; adding up n laws rounds n times what has been
+        added up so far, so the whole grows with their number.
+        """
+        size = float(self.variance) * tilts * (tilts + 1)
         for _, losses, counts in self.families:
-            size += float((counts * (ROUNDING + 4 * theta * (1 + 2 * losses))).sum())
+            widths = float((counts * (1 + 2 * losses)).sum())
+            size = size + ROUNDING * float(counts.sum()) + 4 * tilts * widths
         for law, n in self.others:
-            size += n * (ROUNDING + 4 * theta * (1 + span(law)))
-        return 8 * UNIT * (size + 1)
+            size = size + n * (ROUNDING + 4 * tilts * (1 + span(law)))
+            if isinstance(law, DiscreteGaussianLoss):
+                # Its moment is that of a Gaussian, which grows with the square of the tilt.
+                size = size + 2 * n * float(law.rho) * tilts * (tilts + 1)
+        return np.asarray(8 * UNIT * (size + 1) * (1 + len(self.parts) / 16))
+
+    @cached_property
+    def tractable(self) -> bool:
+        """Whether the error bounds of the float route apply to every part."""
+        return sum(n for _, n in self.parts) <= MOST_RELEASES and all(tractable(law) for law, _ in self.parts)
 
     def centre(self, theta: Fraction) -> Fraction:
         """Return the rational taken out of the whole sum."""

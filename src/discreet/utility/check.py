@@ -108,6 +108,9 @@ def _check_dual(problem: Problem, dual: Sequence[Fraction]) -> None:
 def _check_private(graph: Graph, channel: Table, smallest: Fraction, delta: Fraction) -> None:
     if channel.inputs != graph.nodes:
         raise CertificateError("the channel must have the answers of the graph as its inputs")
+    if channel.neighbours is not None and not set(graph.edges) <= set(channel.neighbours):
+        # Its own guarantee would otherwise promise more than it keeps.
+        raise CertificateError("the channel must count all neighbours of the graph as its own neighbours")
     if not 0 <= delta < 1:
         raise CertificateError("delta must be at least 0 and below 1")
     scale = lcm(*(entry.denominator for row in channel.rows for entry in row))
