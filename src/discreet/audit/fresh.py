@@ -1,12 +1,13 @@
 """A copy of the black box from before its first call, to tell a missing noise from a memory.
 
 A function that answers 17 in all of twenty thousand runs has no noise, and is rightly accused; or it drew
-noise once and remembers the answer, and a single release of it may be private.  A copy of the process, forked
-before the first call, is asked in the other order with randomness of its own.  If it too gives one and the
-same answer in every run, but another one, then the function remembers.
+noise once and remembers the answer, and a single release of it may be private.  Copies of the process,
+forked before the first call, are asked in the other order with randomness of their own.  If one of them too
+gives one and the same answer in every run, but another one, then the function remembers.
 
 For independent runs that give a common answer with probability p this would happen with probability at most
-p**n (1 - p)**AGAIN after n equal runs: less than 1e-20 for any p from n = 50 on.
+COPIES p**n (1 - p)**AGAIN after n equal runs: less than 1e-17 for any p from n = 50 on.  A remembered answer
+goes unnoticed only if every copy happens to draw the same one.
 """
 
 import json
@@ -17,13 +18,14 @@ import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from signal import SIGKILL
 from typing import Any
 
 from discreet.audit.outputs import atoms, word
 from discreet.audit.runs import Box
 
-AGAIN = 50
-"""Runs of the copy."""
+COPIES, AGAIN = 8, 20
+"""Copies that are asked, and the runs of each on either input."""
 
 PATIENCE = 20.0
 """Seconds after which the copy's answer is no longer waited for."""
@@ -40,8 +42,8 @@ class Pristine:
     def __init__(self, pairs: Sequence[Pair], ask: int, hear: int) -> None:
         self._pairs, self._ask, self._hear = pairs, ask, hear
 
-    def answers(self, left: Any, right: Any) -> Answers | None:
-        """Return what it answers to the right and then to the left input; None if it cannot be known."""
+    def answers(self, left: Any, right: Any) -> list[Answers] | None:
+        """Return what copies answer to the right and then to the left input; None if it cannot be known."""
         known = [place for place, pair in enumerate(self._pairs) if pair[0] is left and pair[1] is right]
         try:
             # Inputs that the copy holds are named by their place; others must be vectors of numbers.
@@ -51,8 +53,8 @@ class Pristine:
             while select.select([self._hear], [], [], PATIENCE)[0]:
                 part = os.read(self._hear, 1 << 16)
                 if not part:
-                    first, second = json.loads(heard)
-                    return first, second
+                    told = [json.loads(line) for line in heard.splitlines()]
+                    return [(first, second) for first, second in told] or None
                 heard += part
         except (OSError, TypeError, ValueError):
             return None
@@ -82,23 +84,30 @@ def pristine(box: Box, pairs: Sequence[Pair]) -> "Iterator[Pristine | None]":
     finally:
         for end in (ask, hear):
             os.close(end)
-        with suppress(ProcessLookupError):
-            os.kill(pid, 9)
+        # The copy may have copies of its own at work; it leads their group unless it has not yet come so far.
+        for stop in (os.killpg, os.kill):
+            with suppress(ProcessLookupError):
+                stop(pid, SIGKILL)
         with suppress(ChildProcessError):
             os.waitpid(pid, 0)
 
 
 def _serve(box: Box, pairs: Sequence[Pair], commanded: int, told: int) -> None:
     try:
+        os.setpgid(0, 0)
         with os.fdopen(commanded, "rb") as stream:
             question = stream.readline()
         if question:
             asked = json.loads(question)
             left, right = pairs[asked] if isinstance(asked, int) else map(tuple, asked)
-            _renew()
-            second, first = box.many(right, AGAIN), box.many(left, AGAIN)
-            with os.fdopen(told, "wb") as out:
-                out.write(json.dumps([_words(first), _words(second)]).encode())
+            for _ in range(COPIES):
+                pid = os.fork()
+                if pid == 0:
+                    _renew()
+                    second, first = box.many(right, AGAIN), box.many(left, AGAIN)
+                    os.write(told, json.dumps([_words(first), _words(second)]).encode() + b"\n")
+                    os._exit(0)
+                os.waitpid(pid, 0)
     finally:
         # Nothing of the parent's is flushed, closed or reported twice.
         os._exit(0)
@@ -117,13 +126,14 @@ def _words(sample: Any) -> list[str]:
     return [" ".join(word(atom, None) for atom in atoms(output)) for output in sample]
 
 
-def memory(copy: Answers, own: tuple[Any, Any]) -> bool:
-    """Return whether the copy is constant on an input where the original always gave `own`, but differs.
+def memory(copies: Sequence[Answers], own: tuple[Any, Any]) -> bool:
+    """Return whether a copy is constant on an input where the original always gave `own`, but differs.
 
     An input on which the original varied is given as an empty sample.
     """
     return any(
         len(set(answers)) == 1 and answers[:1] != _words(sample[:1])
+        for copy in copies
         for answers, sample in zip(copy, own, strict=True)
         if len(sample)
     )
