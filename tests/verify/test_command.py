@@ -8,8 +8,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from discreet.cli.verify import verify
-from discreet.errors import CertificateError, ProgramError
+from discreet.cli.verify import changes, verify
 from discreet.verify import Refuted
 
 FOLDER = Path(__file__).parents[2] / "examples" / "programs"
@@ -41,7 +40,7 @@ def test_a_counterexample_is_shown_and_exits_with_one(tmp_path):
 
 
 def test_unknown_exits_with_two_and_says_why():
-    result = call(FOLDER / "never_ends.dp")
+    result = call(FOLDER / "never_ends.dp", "--seconds", 3)
     assert result.exit_code == 2
     assert "number of turns" in result.output
 
@@ -60,8 +59,9 @@ def test_a_certificate_is_written_and_checked_later(tmp_path):
     assert call(program, "--certificate", certificate, "--smt2", scripts).exit_code == 0
     assert "ACCEPTED" in call(program, "--check", certificate).output
     assert len(list(scripts.glob("*.smt2"))) > 3
-    other = call(FOLDER / "bad_partial_sum.dp", "--check", certificate)
-    assert isinstance(other.exception, CertificateError)
+    other = call(FOLDER / "bad_partial_sum.dp", "--check", certificate, "--json")
+    assert other.exit_code == 4
+    assert json.loads(other.output)["error"] == "CertificateError"
 
 
 def test_the_room_and_its_main_function_answer_to_the_same_name():
@@ -82,8 +82,39 @@ def test_a_mistake_in_the_program_is_reported_with_its_place(tmp_path):
     path = tmp_path / "typo.dp"
     path.write_text("P (x : private real) : real\n  return x +\n")
     result = call(path)
-    assert isinstance(result.exception, ProgramError)
-    assert "line 2, column 13" in str(result.exception)
+    assert result.exit_code == 3
+    assert "line 2, column 13" in result.output
+    body = json.loads(call(path, "--json").output)
+    assert body["verdict"] == "ERROR"
+    assert (body["error"], body["line"], body["column"], body["status"]) == ("ProgramError", 2, 13, 3)
+
+
+def test_a_file_that_cannot_be_read_is_a_wrong_program(tmp_path):
+    (tmp_path / "bytes.dp").write_bytes(b"\xff\xfe")
+    assert call(tmp_path / "missing.dp").exit_code == 3
+    assert call(tmp_path / "bytes.dp").exit_code == 3
+
+
+def test_the_first_line_says_what_was_taken_as_public(tmp_path):
+    result = call(FOLDER / "lap_added.dp")
+    assert "ensures epsilon e, taking e as public" in result.output.splitlines()[0]
+    assert json.loads(call(FOLDER / "lap_added.dp", "--json").output)["public"] == ["e"]
+    assert "taking" not in call(FOLDER / "partial_sum.dp").output.splitlines()[0]
+
+
+def test_a_watched_file_is_looked_at_again_when_it_changes(tmp_path):
+    path = tmp_path / "program.dp"
+    path.write_text("one")
+    turns = iter(["two", None, "three!", KeyboardInterrupt])
+
+    def sleep(_):
+        now = next(turns)
+        if now is KeyboardInterrupt:
+            raise KeyboardInterrupt
+        if now is not None:
+            path.write_text(now)
+
+    assert len(list(changes(path, sleep))) == 2
 
 
 @pytest.mark.parametrize(

@@ -1,24 +1,27 @@
 """`discreet verify`: a proof that a program is private, a counterexample, or an honest unknown."""
 
 import json
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
-from discreet.cli.target import chart_target
-
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from discreet.verify import Refuted, Verdict
+    from discreet.errors import DiscreetError
+    from discreet.verify import Different, Equal, Refuted, Undecided, Verdict
 
 STATUS = {"PROVED": 0, "REFUTED": 1, "UNKNOWN": 2}
+WRONG_PROGRAM, REFUSED_CERTIFICATE = 3, 4
 BAR = 40
 
 
 def verify(
-    program: Annotated[Path, typer.Argument(help="A program (.dp).", exists=True, dir_okay=False)],
+    program: Annotated[Path, typer.Argument(help="A program (.dp).", dir_okay=False)],
     as_json: Annotated[bool, typer.Option("--json", help="Print plain JSON.")] = False,
     certificate: Annotated[Path | None, typer.Option(help="Write the certificate of a proof here.")] = None,
     check: Annotated[
@@ -28,47 +31,130 @@ def verify(
     against: Annotated[
         Path | None, typer.Option(help="Instead, decide whether this program has the same law.")
     ] = None,
-    plot: Annotated[
-        Path | None, typer.Option(help="Draw a counterexample (svg, png, html).", callback=chart_target)
-    ] = None,
-    seconds: Annotated[float, typer.Option(help="How long to search for a proof.")] = 30.0,
+    plot: Annotated[Path | None, typer.Option(help="Draw a counterexample (svg, png, html).")] = None,
+    seconds: Annotated[float, typer.Option(help="How long to search, in all.")] = 30.0,
+    megabytes: Annotated[int, typer.Option(help="How much memory the search may take.")] = 2048,
     samples: Annotated[int, typer.Option(help="Also test an open claim by this many runs.")] = 0,
+    watch: Annotated[bool, typer.Option("--watch", help="Look again whenever the file changes.")] = False,
 ) -> None:
-    """Prove or refute that a program is private; exit status 0 proved, 1 refuted, 2 unknown."""
+    """Prove or refute that a program is private.
+
+    Exit status: 0 proved, 1 refuted, 2 unknown, 3 the program is wrong, 4 the certificate is refused.
+    """
+    from discreet.errors import CertificateError, ProgramError
+    from discreet.verify import same_law
+
+    def once() -> int:
+        try:
+            text = _read(program)
+            if against is not None:
+                return _compare(same_law(text, _read(against), seconds=seconds), as_json=as_json)
+            if check is not None:
+                return _check(text, _read(check), as_json=as_json)
+            options = _Options(as_json, certificate, smt2, plot, seconds, megabytes, samples)
+            return _verify(text, options)
+        except ProgramError as problem:
+            return _wrong(problem, WRONG_PROGRAM, as_json=as_json)
+        except CertificateError as problem:
+            return _wrong(problem, REFUSED_CERTIFICATE, as_json=as_json)
+
+    status = once()
+    if watch:
+        for _ in changes(program):
+            status = once()
+    raise typer.Exit(status)
+
+
+@dataclass(frozen=True, slots=True)
+class _Options:
+    as_json: bool
+    certificate: Path | None
+    smt2: Path | None
+    plot: Path | None
+    seconds: float
+    megabytes: int
+    samples: int
+
+
+def changes(path: Path, sleep: Callable[[float], None] = time.sleep) -> Iterator[None]:
+    """Yield whenever a file has changed, until the user interrupts."""
+    seen = _stamp(path)
+    try:
+        while True:
+            sleep(0.3)
+            now = _stamp(path)
+            if now != seen:
+                seen = now
+                yield
+    except KeyboardInterrupt:
+        return
+
+
+def _stamp(path: Path) -> tuple[int, int] | None:
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
+def _read(path: Path) -> str:
+    from discreet.errors import ProgramError
+
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise ProgramError(f"{path.name} cannot be read as text", 1, 1) from None
+
+
+def _wrong(problem: "DiscreetError", status: int, *, as_json: bool) -> int:
+    from rich.console import Console
+    from rich.text import Text
+
+    if as_json:
+        body = {
+            "verdict": "ERROR",
+            "error": type(problem).__name__,
+            "message": str(problem),
+            "status": status,
+        }
+        place = {key: getattr(problem, key) for key in ("line", "column") if hasattr(problem, key)}
+        print(json.dumps(body | place))
+    else:
+        console = Console(stderr=True, highlight=False)
+        word = "wrong program" if status == WRONG_PROGRAM else "certificate refused"
+        console.print(Text.assemble((f"{word}  ", "bold red"), str(problem)))
+    return status
+
+
+def _verify(text: str, options: _Options) -> int:
     from rich.console import Console
 
     from discreet.verify import Proved, Refuted
     from discreet.verify import verify as decide
 
-    console = Console(highlight=False)
-    text = program.read_text(encoding="utf-8")
-    if against is not None:
-        raise typer.Exit(_compare(console, text, against.read_text(encoding="utf-8"), as_json=as_json))
-    if check is not None:
-        _check(console, text, check.read_text(encoding="utf-8"), as_json=as_json)
-        return
-    verdict = decide(text, seconds=seconds, samples=samples)
+    verdict = decide(text, seconds=options.seconds, samples=options.samples, megabytes=options.megabytes)
     name = type(verdict).__name__.upper()
     if isinstance(verdict, Proved):
-        if certificate is not None:
-            certificate.write_text(verdict.certificate.to_json() + "\n", encoding="utf-8")
-        if smt2 is not None:
-            _dump(text, verdict.certificate, smt2)
-    if isinstance(verdict, Refuted) and plot is not None:
-        _draw(verdict, plot)
-    if as_json:
+        if options.certificate is not None:
+            options.certificate.write_text(verdict.certificate.to_json() + "\n", encoding="utf-8")
+        if options.smt2 is not None:
+            _dump(text, verdict.certificate, options.smt2)
+    if isinstance(verdict, Refuted) and options.plot is not None:
+        _draw(verdict, options.plot)
+    if options.as_json:
         print(json.dumps(_plain(verdict, name), indent=2))
     else:
-        _tell(console, text, verdict, name)
-    raise typer.Exit(STATUS[name])
+        _tell(Console(highlight=False), text, verdict, name)
+    return STATUS[name]
 
 
 def _plain(verdict: "Verdict", name: str) -> dict[str, Any]:
     from discreet.verify import Proved, Refuted, Unknown
 
     match verdict:
-        case Proved(certificate):
-            return {"verdict": name, "certificate": json.loads(certificate.to_json())}
+        case Proved(certificate, public):
+            return {"verdict": name, "public": list(public), "certificate": json.loads(certificate.to_json())}
         case Refuted(witness):
             return {"verdict": name, "witness": witness.as_dict()}
         case Unknown(reason):
@@ -81,10 +167,13 @@ def _tell(console: "Console", text: str, verdict: "Verdict", name: str) -> None:
     from discreet.verify import Proved, Refuted, Unknown, parse
     from discreet.verify.certificate import ARITHMETIC, claim_text
     from discreet.verify.explain import counterexample_in_words, proof_in_words
+    from discreet.verify.verdict import taken_as_public
 
     checked = parse(text)
     colour = {"PROVED": "green", "REFUTED": "red", "UNKNOWN": "yellow"}[name]
-    console.print(f"[bold {colour}]{name}[/]  {checked.program.name} ensures {claim_text(checked)}")
+    public = taken_as_public(checked)
+    taken = f", taking {', '.join(public)} as public" if public else ""
+    console.print(f"[bold {colour}]{name}[/]  {checked.program.name} ensures {claim_text(checked)}{taken}")
     match verdict:
         case Proved(certificate):
             console.print(proof_in_words(checked, certificate), markup=False)
@@ -105,22 +194,26 @@ def _tell(console: "Console", text: str, verdict: "Verdict", name: str) -> None:
             assert_never(verdict)
 
 
-def _check(console: "Console", text: str, certificate: str, *, as_json: bool) -> None:
+def _check(text: str, certificate: str, *, as_json: bool) -> int:
+    from rich.console import Console
+
     from discreet.verify import check_certificate
 
     accepted = check_certificate(text, certificate)
     if as_json:
         print(json.dumps({"accepted": True, "claim": accepted.claim, "obligations": accepted.obligations}))
     else:
-        console.print(
+        Console(highlight=False).print(
             f"[bold green]ACCEPTED[/]  {accepted.claim}, {accepted.obligations} obligations proved again"
         )
+    return 0
 
 
-def _compare(console: "Console", first: str, second: str, *, as_json: bool) -> int:
-    from discreet.verify.equal import Different, Equal, Undecided, same_law
+def _compare(answer: "Equal | Different | Undecided", *, as_json: bool) -> int:
+    from rich.console import Console
 
-    answer = same_law(first, second)
+    from discreet.verify.equal import Different, Equal, Undecided
+
     match answer:
         case Equal(draws):
             word, detail, status = "EQUAL", f"{draws} draws coupled" if draws else "laws tabulated", 0
@@ -133,7 +226,7 @@ def _compare(console: "Console", first: str, second: str, *, as_json: bool) -> i
     if as_json:
         print(json.dumps({"verdict": word, "detail": detail}))
     else:
-        console.print(f"[bold]{word}[/]  {detail}")
+        Console(highlight=False).print(f"[bold]{word}[/]  {detail}")
     return status
 
 

@@ -11,6 +11,7 @@ from discreet.verify.checker import Accepted, check_certificate
 from discreet.verify.coupling import Coupling, NoCoupling, couple, lifted_delta
 from discreet.verify.equal import Different, Equal, Undecided, same_law
 from discreet.verify.judgement import Invalid, Valid, slack, valid
+from discreet.verify.limit import DEFAULT_MEGABYTES
 from discreet.verify.table import epsilon_distance, is_private, worst_ratio
 from discreet.verify.verdict import Proved, Refuted, Unknown, Verdict, verify
 from discreet.verify.witness import Witness
@@ -49,8 +50,15 @@ __all__ = [
 class _Room(ModuleType):
     """The room answers to its own name: `discreet.verify` may mean this module or its main function."""
 
-    def __call__(self, program: str | Path, *, seconds: float = 30.0, samples: int = 0) -> Verdict:
-        return verify(program, seconds=seconds, samples=samples)
+    def __call__(
+        self,
+        program: str | Path,
+        *,
+        seconds: float = 30.0,
+        samples: int = 0,
+        megabytes: int = DEFAULT_MEGABYTES,
+    ) -> Verdict:
+        return verify(program, seconds=seconds, samples=samples, megabytes=megabytes)
 
 
 sys.modules[__name__].__class__ = _Room

@@ -98,7 +98,10 @@ class Checked:
 
 def parse(text: str) -> Checked:
     """Read, resolve and check a program; raises ProgramError with a position."""
-    return check(resolve(parse_file(text)), text)
+    try:
+        return check(resolve(parse_file(text)), text)
+    except RecursionError:
+        raise ProgramError("the program is nested too deeply", 1, 1) from None
 
 
 def check(program: Program, text: str) -> Checked:

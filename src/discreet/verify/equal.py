@@ -13,10 +13,14 @@ from typing import Any
 
 import z3
 
+from discreet.errors import ProgramError
 from discreet.verify import finite
 from discreet.verify.check import Checked, parse
 from discreet.verify.discharge import solver
-from discreet.verify.integrate import add, multiply
+from discreet.verify.domain import valid
+from discreet.verify.integrate import TooHardError, add, multiply
+from discreet.verify.limit import DEFAULT_MEGABYTES, LimitError, within
+from discreet.verify.linear import UndecidedError
 from discreet.verify.neighbours import Inputs
 from discreet.verify.syntax import (
     Ask,
@@ -35,6 +39,8 @@ from discreet.verify.syntax import (
     show,
 )
 from discreet.verify.term import Reader, Term, UnsupportedError, cast, choose, real, symbol
+
+CENTRED = ("Laplace", "Geometric", "Gaussian")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,8 @@ class _Trace:
     checked: Checked
     inputs: Inputs
     values: dict[str, Term]
-    draws: list[tuple[Term, str, tuple[Expr, ...]]]
+    draws: list[tuple[str, tuple[Term, ...]]]
+    """Each draw's law with its parameters but the centre, read where it is made."""
 
     def read(self, expression: Expr) -> Term:
         def name(node: Name) -> Term:
@@ -103,9 +110,12 @@ class _Trace:
                     if not isinstance(kind, Scalar):
                         raise UnsupportedError("a list cannot be drawn")
                     noise = symbol(f"noise {len(self.draws) + 1}", kind.kind)
-                    self.draws.append((noise, law, arguments))
-                    centred = law in ("Laplace", "Geometric", "Gaussian") and len(arguments) == 2
-                    value = self.read(arguments[1]) + noise if centred else noise
+                    centred = law in CENTRED
+                    if law == "ExpMech":
+                        raise UnsupportedError("draws of the exponential mechanism are not compared")
+                    shape = arguments[:1] if centred else arguments
+                    self.draws.append((law, tuple(self.read(a) for a in shape)))
+                    value = self.read(arguments[1]) + noise if centred and len(arguments) == 2 else noise
                     self.set(target, value, condition)
                 case If(test, positive, negative):
                     truth = self.read(test)
@@ -120,11 +130,23 @@ class _Trace:
         self.values[target] = choose(condition, term, self.values.get(target, term))
 
 
-def same_law(first: str, second: str) -> Equal | Different | Undecided:
+def same_law(first: str, second: str, *, seconds: float = 30.0) -> Equal | Different | Undecided:
     """Decide whether two programs have the same law on every input, as far as the rules reach."""
     one, other = parse(first), parse(second)
+    try:
+        with within(seconds, DEFAULT_MEGABYTES):
+            return _same_law(one, other)
+    except LimitError as problem:
+        return Undecided(str(problem))
+    except (z3.Z3Exception, RecursionError, MemoryError):
+        return Undecided("the programs are too large to be compared")
+
+
+def _same_law(one: Checked, other: Checked) -> Equal | Different | Undecided:
     if one.program.parameters != other.program.parameters:
         return Undecided("the programs have different parameters")
+    if valid(one.program) != valid(other.program):
+        return Undecided("the programs assume different things of their inputs")
     tabulated = _tabulated(one, other)
     if tabulated is not None:
         return tabulated
@@ -145,7 +167,7 @@ def _tabulated(one: Checked, other: Checked) -> Equal | Different | None:
                 a, b = laws[0][output], laws[1][output]
                 if add(multiply(a.numerator, b.denominator), multiply(b.numerator, a.denominator), -1):
                     return Different(output)
-    except finite.NotFiniteError:
+    except (finite.NotFiniteError, TooHardError, UndecidedError, ProgramError):
         return None
     return Equal(0)
 
@@ -157,11 +179,10 @@ def _coupled(one: Checked, other: Checked) -> Equal | Undecided:
     for trace in traces:
         trace.block(trace.checked.program.body[:-1], z3.BoolVal(True))
     left, right = (trace.draws for trace in traces)
-    if [law for _, law, _ in left] != [law for _, law, _ in right]:
+    if [law for law, _ in left] != [law for law, _ in right]:
         return Undecided("the programs do not make the same draws in the same order")
-    for (_, law, first), (_, _, second) in zip(left, right, strict=True):
-        centred = law in ("Laplace", "Geometric", "Gaussian")
-        if not _same_parameters(traces, first[:1] if centred else first, second[:1] if centred else second):
+    for (law, first), (_, second) in zip(left, right, strict=True):
+        if not all(_valid(inputs, real(a) == real(b)) for a, b in zip(first, second, strict=True)):
             return Undecided(f"the parameters of a {law} draw were not shown to be equal")
     returned = [trace.checked.program.body[-1] for trace in traces]
     values = [
@@ -180,13 +201,6 @@ def _without_neighbours(checked: Checked) -> Checked:
     program: Program = checked.program
     public = tuple(replace(p, private=False) for p in program.parameters)
     return replace(checked, program=replace(program, parameters=public, neighbours=()))
-
-
-def _same_parameters(traces: list[_Trace], first: tuple[Expr, ...], second: tuple[Expr, ...]) -> bool:
-    for a, b in zip(first, second, strict=True):
-        if a != b and not _valid(traces[0].inputs, real(traces[0].read(a)) == real(traces[1].read(b))):
-            return False
-    return True
 
 
 def _valid(inputs: Inputs, goal: Term) -> bool:

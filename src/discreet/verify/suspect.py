@@ -40,7 +40,7 @@ def suspects(checked: Checked) -> Iterator[Pair]:
     seen: set[str] = set()
     for size in sizes(checked)[:SIZES]:
         for case in cases(checked.program):
-            for moves in _moves(checked):
+            for moves in telling_moves(checked):
                 tick()
                 try:
                     found = list(islice(_walked(checked, case, size, moves), EACH))
@@ -53,7 +53,8 @@ def suspects(checked: Checked) -> Iterator[Pair]:
                         yield pair
 
 
-def _moves(checked: Checked) -> Iterator[Mapping[int, Expr]]:
+def telling_moves(checked: Checked) -> Iterator[dict[int, Expr]]:
+    """Yield no moves at all, and moves that keep the next output the same."""
     yield {}
     template = build(checked, rich=False, guards=False)
     firsts = {s.name: -1 if s.name.endswith(".0") else 0 for s in template.slots}
@@ -76,7 +77,7 @@ def _walked(checked: Checked, case: str, size: int, moves: Mapping[int, Expr]) -
         query = solver(PATIENCE)
         query.add(*system.inputs.facts_for([*clause.body, clause.head]), *clause.body, z3.Not(clause.head))
         if query.check() == z3.sat:
-            pair = space.pair(list(_wishes(system, query.model())))
+            pair = space.pair(list(model_values(system, query.model())))
             if pair is not None:
                 yield pair
 
@@ -86,7 +87,7 @@ def _lengths(inputs: Inputs, name: str) -> tuple[int, int]:
     return int(first.as_long()), int(second.as_long())
 
 
-def _wishes(system: System, model: z3.ModelRef) -> Iterator[Wish]:
+def model_values(system: System, model: z3.ModelRef) -> Iterator[Wish]:
     """Yield the values that a model gives to constants, inputs and elements."""
     inputs = system.inputs
     for parameter in inputs.checked.program.parameters:

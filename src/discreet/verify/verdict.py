@@ -22,6 +22,7 @@ from discreet.verify.explore import Quotient, paths, sum_quotients
 from discreet.verify.fault import first_fault
 from discreet.verify.limit import DEFAULT_MEGABYTES, LimitError, within
 from discreet.verify.prove import NoProof, Proof, prove
+from discreet.verify.reason import why
 from discreet.verify.refute import Event, Predicate, breaks, claimed, entries, mass, refute, witness
 from discreet.verify.relate import are_neighbours
 from discreet.verify.sampled import refute_by_sampling
@@ -31,9 +32,10 @@ from discreet.verify.witness import Witness
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """The program is as private as it claims."""
+    """The program is as private as it claims; `public` names the inputs that were taken as public unasked."""
 
     certificate: Certificate
+    public: tuple[str, ...] = ()
 
     def _repr_html_(self) -> str:
         proof = self.certificate
@@ -42,6 +44,8 @@ class Proved:
             ("neighbours", "; ".join(proof.neighbours)),
             ("proof", f"by {proof.method}, accepted by the independent checker"),
         ]
+        if self.public:
+            facts.insert(0, ("taken as public", ", ".join(self.public)))
         return card("PROVED", facts, note=ARITHMETIC, colour=GOOD)
 
 
@@ -115,7 +119,7 @@ def _search(checked: Checked, text: str, seconds: float, samples: int) -> Verdic
         return decided
     attempt = NoProof("no time was given", exhausted=False)
     # Most wrong claims fall to the first few counterexamples, and most right ones to the first proof.
-    for refuting, proving in ((1 / 60, 1 / 4), (1 / 5, 1 / 3), (1.0, 0.0)):
+    for refuting, proving in ((1 / 60, 1 / 4), (1 / 10, 1 / 3), (1 / 4, 0.0)):
         found = refute(checked, seconds * refuting)
         if found is not None:
             return Refuted(found)
@@ -129,7 +133,15 @@ def _search(checked: Checked, text: str, seconds: float, samples: int) -> Verdic
             if fault is not None:
                 raise fault
     sampled = refute_by_sampling(checked, samples) if samples else None
-    return Refuted(sampled) if sampled is not None else Unknown(attempt.reason)
+    if sampled is not None:
+        return Refuted(sampled)
+    told = why(checked)
+    return Unknown(f"{attempt.reason}; {told}" if told is not None else attempt.reason)
+
+
+def taken_as_public(checked: Checked) -> tuple[str, ...]:
+    """Return the inputs that were taken as public although the text does not say so."""
+    return tuple(p.name for p in checked.program.parameters if not p.stated and not p.private)
 
 
 def _certified(checked: Checked, text: str, proofs: tuple[Proof, ...]) -> Proved | Unknown:
@@ -139,7 +151,7 @@ def _certified(checked: Checked, text: str, proofs: tuple[Proof, ...]) -> Proved
         check_certificate(text, certificate)
     except CertificateError as problem:
         return Unknown(f"a proof was found but the checker did not accept it: {problem}")
-    return Proved(certificate)
+    return Proved(certificate, taken_as_public(checked))
 
 
 def _enumerate(checked: Checked, text: str, seconds: float) -> Proved | Refuted | None:
@@ -155,7 +167,7 @@ def _enumerate(checked: Checked, text: str, seconds: float) -> Proved | Refuted 
             check_certificate(text, certificate)
         except CertificateError:
             return None
-        return Proved(certificate)
+        return Proved(certificate, taken_as_public(checked))
     if decision.counterexample is None:
         return None
     return _from_enumeration(checked, decision.counterexample)
