@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from discreet.errors import ParameterError
+from discreet.exact.number import log_bounds
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.table import Table
+from discreet.privacy.compose import compose
+from discreet.privacy.geometric import GeometricLoss
 
 responses = st.builds(
     RandomizedResponse, st.fractions(Fraction(21, 20), 30, max_denominator=20), st.integers(2, 6)
@@ -149,5 +152,32 @@ def test_bad_parameters_are_refused(build):
 def test_the_profile_is_the_channels(response):
     table = Table.of(response.channel())
     law = response.profile().law
+    law = law.atoms() if isinstance(law, GeometricLoss) else law
     for x in (Fraction(1), (1 + response.odds) / 2, response.odds):
         assert law.hockey_stick(x) == table.delta_at_ratio(x)
+
+
+@pytest.mark.parametrize("categories", [2, 5])
+def test_many_reports_compose_to_the_sum_over_their_numbers_of_lies(categories):
+    """Among n reports, a truths more than lies about one given value have loss a ln(odds)."""
+    response = RandomizedResponse(Fraction(11, 10), categories)
+    n, x = 60, Fraction(3, 2)
+    p, q, same = response.truth, response.lie, (categories - 2) * response.lie
+    law = {0: Fraction(1)}
+    for _ in range(n):
+        after = {}
+        for loss, weight in law.items():
+            for step, chance in ((1, p), (-1, q), (0, same)):
+                after[loss + step] = after.get(loss + step, Fraction(0)) + weight * chance
+        law = after
+    truth = sum(
+        (w * (1 - x / response.odds**loss) for loss, w in law.items() if response.odds**loss > x), Fraction(0)
+    )
+    together = compose([(response, n)])
+    low, high = together.delta(log_bounds(x)[0]), together.delta(log_bounds(x)[1])
+    assert high.low <= truth <= low.high
+    assert low.width < Fraction(1, 10**9)
+    assert compose([(response, 300)]).epsilon("1e-6").width < Fraction(1, 10**9)
+    different = [RandomizedResponse(1 + Fraction(1, k), categories) for k in range(5, 12)]
+    both = compose(different).epsilon("1e-6")
+    assert both.low <= both.high <= sum(each.guarantee().cost for each in different)

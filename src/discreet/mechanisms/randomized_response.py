@@ -48,6 +48,7 @@ from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import at_least_one
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.guarantee import Profile, Pure
+from discreet.privacy.loss import GeometricLoss
 
 MOST = 10**6
 """Laws of more probabilities than this are not written out."""
@@ -129,7 +130,12 @@ class RandomizedResponse:
         return Pure(log_up(self.odds) * number)
 
     def profile(self) -> Profile:
-        """Return the exact loss law of one report, for composition."""
+        """Return the exact loss law of one report, for composition.
+
+        Of two categories it is that of geometric noise of ratio 1 / odds moved by one.
+        """
+        if self.categories == 2:
+            return Profile(GeometricLoss(1 / self.odds, 1))
         same = (self.categories - 2) * self.lie
         return Profile(AtomsLoss(((self.truth, self.lie), (same, same), (self.lie, self.truth))))
 

@@ -25,6 +25,7 @@ JRSS B 84(1), 2022.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import pairwise
 
 from discreet.errors import ParameterError
@@ -49,6 +50,10 @@ class AtomsLoss:
         ):
             raise ParameterError("each of the two laws of a pair must sum to exactly 1")
         object.__setattr__(self, "atoms", _merged(self.atoms))
+
+    def __hash__(self) -> int:
+        # The hash of a fraction inverts its denominator, which long ones make slow.
+        return hash(tuple((p.numerator, q.numerator) for p, q in self.atoms))
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Real, Real]]) -> "AtomsLoss":
@@ -116,12 +121,19 @@ class AtomsLoss:
         return AtomsLoss(tuple(_pair_of(curve)))
 
 
-def multiplied(laws: Iterable[tuple[AtomsLoss, int]], effort: int) -> AtomsLoss | None:
-    """Return the exact law of independent releases, or None if that takes more than `effort` products."""
+@lru_cache(maxsize=64)
+def multiplied(laws: tuple[tuple[AtomsLoss, int], ...], effort: int) -> AtomsLoss | None:
+    """Return the exact law of independent releases, or None if that takes more than `effort`.
+
+    A product of two probabilities costs one, and as much again for every 256 bits that they have.
+    """
     atoms: tuple[Atom, ...] = ((Fraction(1), Fraction(1)),)
+    bits = 0
     for law, n in laws:
+        longest = max(p.denominator.bit_length() for p, _ in law.atoms)
         for _ in range(n):
-            effort -= len(atoms) * len(law.atoms)
+            bits += longest
+            effort -= len(atoms) * len(law.atoms) * (1 + bits // 256)
             if effort < 0:
                 return None
             # An outcome impossible under both laws of the pair drops out by itself.

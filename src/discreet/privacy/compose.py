@@ -49,8 +49,8 @@ from discreet.privacy.route import (
     Route,
 )
 
-_EFFORT = 20_000
-"""Finite laws are multiplied out exactly while this many products of atoms are enough."""
+_EFFORT = 2_000
+"""Finite laws are multiplied out exactly while that takes no longer than inverting their transform."""
 
 
 @runtime_checkable
@@ -193,7 +193,7 @@ class Composition:
         if len(self) == 1:
             return self.parts[0][0]
         finite = [(part.law, n) for part, n in self.parts if isinstance(part, Profile)]
-        atoms = [(law, n) for law, n in finite if isinstance(law, AtomsLoss)]
+        atoms = tuple((law, n) for law, n in finite if isinstance(law, AtomsLoss))
         product = multiplied(atoms, _EFFORT) if len(atoms) == len(self.parts) else None
         return None if product is None else Profile(product)
 

@@ -33,6 +33,10 @@ class GeometricLoss:
         if self.shift < 0:
             raise ParameterError(f"a shift must not be negative, got {shown(self.shift)}")
 
+    def __hash__(self) -> int:
+        # The hash of a fraction inverts its denominator, which long ones make slow.
+        return hash((self.alpha.numerator, self.alpha.denominator, self.shift))
+
     @property
     def slack(self) -> Fraction:
         """Return the probability of an infinite loss."""

@@ -235,8 +235,12 @@ def _below_top(
         case AtomsLoss():
             losses, weights = _atom_arrays(law)
             total = np.zeros(s.shape, dtype=np.complex128)
+            real = not s.imag.any()
             for loss, weight in zip(losses - losses.max(), weights, strict=True):
-                total += weight * _exp(loss * s)
+                if loss == 0:
+                    total += weight
+                else:
+                    total += weight * (np.exp(loss * s.real) if real else _exp(loss * s))
             return total
         case ResponseLoss() | LaplaceLoss() | BoundedRangeLoss():
             return closed_form(type(law), np.float64(c), s)
