@@ -8,6 +8,7 @@ import pytest
 from tests.flow.test_flow import CASES as FLOW
 from tests.flow.test_flow import clinic as flow_clinic
 from tests.query.proof.wider import Wider, hospital
+from tests.query.questions import clinic
 
 from discreet.errors import QueryError
 from discreet.query.check.question import check
@@ -101,3 +102,18 @@ def test_what_is_derived_is_what_the_planner_claims(monkeypatch: pytest.MonkeyPa
     accept(range(400, 500))
     assert tight["equal"] >= 9 * tight["tighter"], tight
     assert tight["equal"] >= 60, tight
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT COUNT(*) FROM (SELECT DISTINCT person, 5 AS c FROM visits)",
+        "SELECT COUNT(*) FROM (SELECT person, 2 AS c, COUNT(*) AS n FROM visits GROUP BY person, 2)",
+        "SELECT COUNT(*) FROM (SELECT DISTINCT person, 'x' AS c FROM visits)",
+    ],
+)
+def test_a_constant_among_group_keys_is_not_the_number_of_a_column(question: str) -> None:
+    catalog = clinic()
+    priced = quote(check(read(question), catalog), epsilon=1)
+    proof_of(priced, catalog)
+    assert priced.shares[0].measured.sensitivity.l1 >= 1

@@ -62,7 +62,9 @@ def per_person(block: Block, alias: str, own: str, inner: Lineage, where: Scalar
             bound = None if values is None or bound is None else bound * (len(values) + 1)
     if bound is not None and inner.bound is not None:
         bound = min(bound, inner.bound)
-    query = Query(tuple(items), inner.source, where, tuple(key.scalar for key in keys), having)
+    # A constant tells no groups apart, and an engine may take it for the number of a column.
+    grouping = tuple(key.scalar for key in keys if not isinstance(key.scalar, Literal))
+    query = Query(tuple(items), inner.source, where, grouping, having)
     return replace(
         inner,
         source=Inner(query, own),
