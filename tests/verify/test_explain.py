@@ -1,21 +1,27 @@
-"""Formulas of certificates are told in the usual notation."""
+"""Proofs are told in the words of the program."""
 
-import pytest
+from discreet.verify import parse, verify
+from discreet.verify.explain import proof_in_words
 
-from discreet.verify.explain import infix
+TOTAL = """
+Total (d : private real list) : public real
+  neighbours d add-remove in [0, 1]
+  ensures epsilon eps
+  i := 0; s := 0.0
+  while i < size(d)
+    s := s + d[i]
+    i := i + 1
+  z := $ Laplace(1/eps, s)
+  return z
+"""
 
 
-@pytest.mark.parametrize(
-    ("script", "told"),
-    [
-        ("(<= (+ c (* (- 1) d)) 0)", "c - d <= 0"),
-        ("(not (<= i (- 1)))", "i > -1"),
-        ("(let ((a!1 (+ x 1))) (or (> a!1 0) (= y 2.0)))", "(x + 1 > 0) or (y = 2)"),
-        ("(let ((a!1 (+ x 1))) (let ((a!2 (* 2 a!1))) (>= a!2 0)))", "2 * (x + 1) >= 0"),
-        ("(- (+ x 1))", "-(x + 1)"),
-        ("(=> true (< |c{1}| 3))", "c{1} < 3"),
-        ("(not (= x 1))", "not (x = 1)"),
-    ],
-)
-def test_a_formula_is_told_as_people_write_it(script, told):
-    assert infix(script) == told
+def test_a_proof_names_its_moves_invariants_and_waits():
+    told = proof_in_words(parse(TOTAL), verify(TOTAL).certificate)
+    assert "Let d lack one element in the second input." in told
+    assert "Let d have one element more in the second input." in told
+    assert "draw 1, z (line 9): moved by" in told
+    assert "Whenever the loop 1 comes round:" in told
+    assert "Run 2 sits out a turn of the loop 1 when i{1} = position(d)." in told
+    assert "Run 1 sits out a turn of the loop 1 when i{2} = position(d)." in told
+    assert "within the claim" in told or "at most the claim: epsilon eps" in told

@@ -20,7 +20,7 @@ Leak (q : private real list) : public real
 """
 HONEST = LEAK.replace("  return s", "  z := $ Laplace(1/eps, s)\n  return z").replace("Leak", "Sum")
 PROOF = json.loads(verify(HONEST).certificate.to_json())
-NAME = next(iter(PROOF["parts"][0]["invariants"]))
+NAME = "1"
 
 
 def stolen(*conjuncts, move=None):
@@ -29,14 +29,14 @@ def stolen(*conjuncts, move=None):
     data["program"] = sha256(LEAK.encode()).hexdigest()
     part = data["parts"][0]
     part["moves"] = {} if move is None else {"1": move}
-    part["invariants"][NAME] = list(conjuncts)
+    part["invariants"][NAME] = [list(conjuncts)]
     return json.dumps(data)
 
 
 def changed(*conjuncts):
     """Return the honest sum's certificate with other invariants."""
     data = json.loads(json.dumps(PROOF))
-    data["parts"][0]["invariants"][NAME] += list(conjuncts)
+    data["parts"][0]["invariants"][NAME][0] += list(conjuncts)
     return json.dumps(data)
 
 
@@ -44,33 +44,45 @@ TRICKS = {
     "a recursive definition": "true) (define-fun-rec bad ((x Int)) Int (+ 1 (bad x))) (assert (>= (bad 0) 0)",
     "a definition of false": "true) (define-fun f () Bool false) (assert f",
     "an assertion of false": "true) (assert false",
-    "a redefined symbol": "true) (define-fun size () Int 0) (assert (= size 1)",
+    "a term of the solver": "(= 1 1)",
     "a quantifier": "(forall ((x Int)) (= x x))",
-    "an existential quantifier": "(exists ((x Int)) (and (< x 0) (> x 0)))",
-    "a choice of its own": "(= ((as const (Array Int Int)) 0) 1)",
-    "an option": "true) (set-option :timeout 1) (assert true",
-    "a command": "true) (check-sat) (assert true",
-    "a comment": "true ; (",
-    "a string": '(= "a" "b")',
-    "a quoted parenthesis": "|true) (assert false|",
-    "an unknown symbol": "(= x 1)",
-    "an indexed identifier": "(= (_ bv1 8) (_ bv1 8))",
-    "division by a symbol": "(= (/ 1.0 0.0) (/ 2.0 0.0))",
-    "a binder that captures": "(let ((true false)) true)",
-    "an application of a number": "(1 2)",
-    "an empty application": "()",
-    "too many parentheses": "((true))",
-    "a missing parenthesis": "(and true",
-    "too deep": "(not " * 5000 + "true" + ")" * 5000,
-    "too long": "(and " + "true " * 200_000 + ")",
-    "a huge number": "(= 1 " + "9" * 100_000 + ")",
-    "digits of another script": "(= \uff11 1)",
+    "a quantifier in words": "forall x. x = x",
+    "an application of a definition": "bad(0) >= 0",
+    "a comment": "true # (",
+    "another comment": "true ; (",
+    "a string": '"a" = "b"',
+    "a quoted name": "|true) (assert false|",
+    "an unknown symbol": "x = 1",
+    "a symbol of the solver": "size@1 = 1",
+    "a variable of no run": "s{0} = s{1}",
+    "a variable of a third run": "s{3} = s{1}",
+    "a draw that is yet to come": "z{1} = z{2}",
+    "an unknown site": "moved(7) <= 0",
+    "an unknown list": "tag(s) = 1",
+    "a list that is not there": "q{1}[0.5] = 0",
+    "the place of no change": "position(s) = 0",
+    "two terms": "true true",
+    "two lines of terms": "true\ntrue",
+    "a chain that is no conjunction": "0 < 1 < 2",
+    "a number as a truth value": "1",
+    "a truth value as a number": "true + 1 > 0",
+    "a list as a number": "q = q",
+    "a program's statement": "s := 0",
+    "a draw": "$ Laplace(1) > 0",
+    "a missing parenthesis": "(true",
+    "an empty application": "abs()",
+    "too deep": "not " * 5000 + "true",
+    "deep parentheses": "(" * 5000 + "true" + ")" * 5000,
+    "too long": "true and " * 200_000 + "true",
+    "many terms": "true and " * 2000 + "true",
+    "a huge number": "1 < " + "9" * 100_000,
+    "digits of another script": "\uff11 = 1",
     "a lone surrogate": "\ud800",
     "a null character": "true\x00",
-    "a number as a truth value": "1",
     "nothing": "",
     "false": "false",
-    "a contradiction": "(= 1 2)",
+    "a contradiction": "1 = 2",
+    "a contradiction in disguise": "s{1} < s{1}",
 }
 
 
@@ -96,6 +108,8 @@ MOVES = [
     "(" * 5000,
     "s{3} - s{1}",
     "bad(0)",
+    "true",
+    "moved(1)",
     "\ud800",
     "\uff11",
     "q{1}[z{1}]",
@@ -143,12 +157,16 @@ def test_a_field_given_twice_is_refused():
         json.dumps({**PROOF, "parts": [{**PROOF["parts"][0], "moves": {"1" * 5000: "0"}}]}),
         json.dumps({**PROOF, "parts": [{**PROOF["parts"][0], "moves": {"\u0661": "0"}}]}),
         json.dumps({**PROOF, "parts": [{**PROOF["parts"][0], "direction": "up"}]}),
+        json.dumps({**PROOF, "parts": [{**PROOF["parts"][0], "direction": {"q": "up"}}]}),
+        json.dumps({**PROOF, "parts": [{**PROOF["parts"][0], "waits": {"1": []}}]}),
+        json.dumps({**PROOF, "parts": [{**PROOF["parts"][0], "moves": {"01": "0"}}]}),
+        json.dumps({**PROOF, "laws": {"1": {"1": "1"}}}),
         json.dumps({**PROOF, "method": "enumeration"}),
         json.dumps({**PROOF, "method": "enumeration", "parts": []}),
         json.dumps({**PROOF, "claim": "epsilon eps/2"}),
         json.dumps({**PROOF, "neighbours": []}),
     ],
-    ids=range(18),
+    ids=range(22),
 )
 def test_a_certificate_of_another_shape_is_refused(text):
     with pytest.raises(CertificateError):
@@ -171,3 +189,80 @@ def test_programs_cannot_be_swapped_under_a_certificate():
         if other.rstrip("# \n") != HONEST.rstrip("\n"):
             with pytest.raises(CertificateError):
                 check_certificate(other, json.dumps(data))
+
+
+ANSWER = """
+Answer (x : private bool) : public bool
+  ensures epsilon eps
+  y := $ Response(eps)
+  if x then
+    y := not y
+  return y
+"""
+TABLE = json.loads(verify(ANSWER).certificate.to_json())
+
+
+def weights(**changes):
+    """Return the table of the randomised answer with other laws."""
+    data = json.loads(json.dumps(TABLE))
+    for place, law in changes.items():
+        data["laws"][{"no": "False, eps", "yes": "True, eps"}[place]] = law
+    return json.dumps(data)
+
+
+def test_an_honest_table_is_accepted():
+    assert TABLE["method"] == "enumeration"
+    assert check_certificate(ANSWER, json.dumps(TABLE)).obligations == 2
+    half = {"True": "exp(eps) / (exp(eps) + 1)", "False": "1 / (exp(eps) + 1)"}
+    assert check_certificate(ANSWER, weights(no=half))
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        {},
+        {"True": "1"},
+        {"True": "1/2", "False": "1/2"},
+        {"True": "exp(eps) / (1 + exp(eps))"},
+        {"True": "exp(eps) / (1 + exp(eps))", "False": "1 / (2 + exp(eps))"},
+        {"True": "1 / (1 + exp(eps))", "False": "exp(eps) / (1 + exp(eps))"},
+        {"True": "exp(2*eps) / (1 + exp(eps))", "False": "1 / (1 + exp(eps))"},
+        {"True": "exp(1) / (1 + exp(1))", "False": "1 / (1 + exp(1))"},
+        {"True": "exp(eps) / (1 + exp(eps))", "False": "1 / (1 + exp(eps))", "Maybe": "0"},
+        {"True": "exp(eps) / 0", "False": "1 / (1 + exp(eps))"},
+        {"True": "exp(eps * eps) / (1 + exp(eps))", "False": "1 / (1 + exp(eps))"},
+        {"True": "exp(x) / (1 + exp(eps))", "False": "1 / (1 + exp(eps))"},
+        {"True": "exp(100000 * eps)", "False": "1 / (1 + exp(eps))"},
+        {"True": "true", "False": "false"},
+        {"True": "exp(eps) - 1", "False": "1"},
+    ],
+    ids=range(15),
+)
+def test_weights_must_be_those_that_the_kernel_adds_up(law):
+    with pytest.raises(CertificateError):
+        check_certificate(ANSWER, weights(no=law))
+
+
+def test_a_table_must_have_every_input_and_no_other():
+    for laws in (
+        {"False, eps": TABLE["laws"]["False, eps"]},
+        {**TABLE["laws"], "2, eps": TABLE["laws"]["False, eps"]},
+        {"0, eps": TABLE["laws"]["False, eps"], "1, eps": TABLE["laws"]["True, eps"]},
+    ):
+        with pytest.raises(CertificateError):
+            check_certificate(ANSWER, json.dumps({**TABLE, "laws": laws}))
+
+
+def test_a_table_made_out_to_a_stronger_claim_is_refused():
+    cheap = ANSWER.replace("epsilon eps", "epsilon eps/2")
+    data = {**TABLE, "program": sha256(cheap.encode()).hexdigest(), "claim": "epsilon eps / 2"}
+    with pytest.raises(CertificateError, match="not as private"):
+        check_certificate(cheap, json.dumps(data))
+
+
+def test_a_plain_leak_has_no_table():
+    leak = ANSWER.replace("  y := $ Response(eps)\n", "  y := false\n")
+    data = {**TABLE, "program": sha256(leak.encode()).hexdigest()}
+    data["laws"] = {"False, eps": {"False": "1"}, "True, eps": {"True": "1"}}
+    with pytest.raises(CertificateError, match="not as private"):
+        check_certificate(leak, json.dumps(data))

@@ -173,7 +173,9 @@ def _tell(console: "Console", text: str, verdict: "Verdict", name: str) -> None:
     colour = {"PROVED": "green", "REFUTED": "red", "UNKNOWN": "yellow"}[name]
     public = taken_as_public(checked)
     taken = f", taking {', '.join(public)} as public" if public else ""
-    console.print(f"[bold {colour}]{name}[/]  {checked.program.name} ensures {claim_text(checked)}{taken}")
+    console.print(
+        f"[bold {colour}]{name}[/]  {checked.program.name} ensures {claim_text(checked.program)}{taken}"
+    )
     match verdict:
         case Proved(certificate):
             console.print(proof_in_words(checked, certificate), markup=False)
@@ -231,7 +233,7 @@ def _compare(answer: "Equal | Different | Undecided", *, as_json: bool) -> int:
 
 
 def _dump(text: str, certificate: Any, folder: Path) -> None:
-    from discreet.verify.checker import scripts
+    from discreet.verify.acceptance import scripts
 
     folder.mkdir(parents=True, exist_ok=True)
     for number, script in enumerate(scripts(text, certificate), start=1):

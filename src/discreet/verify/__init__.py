@@ -4,10 +4,10 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
+from discreet.verify.acceptance import Accepted, check_certificate
 from discreet.verify.call import run
 from discreet.verify.certificate import Certificate
 from discreet.verify.check import Checked, parse
-from discreet.verify.checker import Accepted, check_certificate
 from discreet.verify.coupling import Coupling, NoCoupling, couple, lifted_delta
 from discreet.verify.equal import Different, Equal, Undecided, same_law
 from discreet.verify.judgement import Invalid, Valid, slack, valid

@@ -1,35 +1,36 @@
-"""Certificates: what a proof consists of, as JSON that outlives the search that found it.
+"""Certificates: what a proof consists of, as JSON of exactly one shape.
 
-A certificate names the program by the hash of its text, repeats claim and neighbours for the reader, and
-holds for each direction of the neighbours the moves of all draws, an invariant for each loop as SMT-LIB
-conjuncts, and for each loop an expression that counts its remaining turns.  A finite program needs none
-of this: its certificate says that enumeration decides it, and the checker enumerates again.
+An *alignment* has one part for each way in which the neighbours may be ordered.  A part says how far each
+draw is moved, what stays true in each loop, what each loop counts down, and which run waits when.  An
+*enumeration* lists the law of the output on every input.  Everything inside is text of one small grammar.
+Reading a certificate believes nothing of it: that is for the kernel.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
-import z3
-
 from discreet.errors import CertificateError
-from discreet.verify.check import Checked
-from discreet.verify.syntax import Epsilon, Expr, Neighbours, Rho, Secret, show
-from discreet.verify.term import Term
+from discreet.verify.grammar import read
+from discreet.verify.kernel import Part as Proof
+from discreet.verify.syntax import Epsilon, Expr, Neighbours, Program, Rho, Secret, show
 
-FORMAT = "discreet certificate 1"
+FORMAT = "discreet certificate 2"
 ARITHMETIC = "the proof is about ideal laws and exact real arithmetic, not about floating point"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """The proof for one direction: moves and variants as formulas, invariants as SMT-LIB conjuncts."""
+    """The proof for one order of the neighbours, by numbers of draws and loops."""
 
-    direction: str
+    direction: Mapping[str, str]
     moves: Mapping[int, str]
     variants: Mapping[int, str]
-    invariants: Mapping[str, tuple[str, ...]]
+    invariants: Mapping[int, tuple[tuple[str, ...], ...]]
+    """For each visit of a loop in the order of the text, what holds whenever the loop comes round."""
+    waits: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    """When the first run, and when the second run, sits out a turn of a loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,152 +42,118 @@ class Certificate:
     neighbours: tuple[str, ...]
     method: Literal["alignment", "enumeration"]
     parts: tuple[Part, ...] = ()
+    laws: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def to_json(self) -> str:
         """Return the certificate as JSON text."""
-        return json.dumps(
-            {
-                "format": FORMAT,
-                "program": self.program,
-                "claim": self.claim,
-                "neighbours": list(self.neighbours),
-                "method": self.method,
-                "arithmetic": ARITHMETIC,
-                "parts": [
-                    {
-                        "direction": part.direction,
-                        "moves": {str(k): v for k, v in part.moves.items()},
-                        "variants": {str(k): v for k, v in part.variants.items()},
-                        "invariants": {k: list(v) for k, v in part.invariants.items()},
-                    }
-                    for part in self.parts
-                ],
-            },
-            indent=2,
-        )
+        return json.dumps({"format": FORMAT, "arithmetic": ARITHMETIC, **asdict(self)}, indent=2)
 
     @classmethod
     def from_json(cls, text: str) -> "Certificate":
         """Read a certificate; whatever does not have exactly the expected shape is refused."""
         try:
-            data = json.loads(text, object_pairs_hook=_once)
+            fields = _shaped(json.loads(text, object_pairs_hook=_once), _SHAPE)
         except CertificateError:
             raise
         except (ValueError, RecursionError) as problem:
             raise CertificateError("the certificate is not JSON") from problem
-        fields = _table(data, {"format", "program", "claim", "neighbours", "method", "arithmetic", "parts"})
-        if fields["format"] != FORMAT:
+        if fields.pop("format") != FORMAT or fields.pop("arithmetic") != ARITHMETIC:
             raise CertificateError(f"unknown certificate format; this version reads {FORMAT!r}")
         if fields["method"] not in ("alignment", "enumeration"):
             raise CertificateError("unknown proof method")
-        return cls(
-            _text(fields["program"]),
-            _text(fields["claim"]),
-            tuple(_text(item) for item in _list(fields["neighbours"])),
-            fields["method"],
-            tuple(_part(item) for item in _list(fields["parts"])),
-        )
+        return cls(**{**fields, "parts": tuple(Part(**part) for part in fields["parts"])})
+
+
+_PART = {"direction": {str: str}, "moves": {int: str}, "variants": {int: str}}
+_PART |= {"invariants": {int: [[str]]}, "waits": {int: [str]}}
+_SHAPE: dict[Any, Any] = dict.fromkeys(("format", "arithmetic", "program", "claim", "method"), str)
+_SHAPE |= {"neighbours": [str], "parts": [_PART], "laws": {str: {str: str}}}
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object's fields; a field that occurs twice would let two readers see two certificates."""
-    fields = dict(pairs)
-    if len(fields) != len(pairs):
+    if len(dict(pairs)) != len(pairs):
         raise CertificateError("the certificate gives a field twice")
-    return fields
+    return dict(pairs)
 
 
-def _part(data: Any) -> Part:
-    fields = _table(data, {"direction", "moves", "variants", "invariants"})
-    return Part(
-        _text(fields["direction"]),
-        {_number(k): _text(v) for k, v in _table(fields["moves"]).items()},
-        {_number(k): _text(v) for k, v in _table(fields["variants"]).items()},
-        {_text(k): tuple(_text(x) for x in _list(v)) for k, v in _table(fields["invariants"]).items()},
-    )
+def _shaped(data: Any, shape: Any) -> Any:
+    match data, shape:
+        case str(), type():
+            return data
+        case list(), [inner]:
+            return tuple(_shaped(item, inner) for item in data)
+        case dict(), dict() if str in shape:
+            return {key: _shaped(item, shape[str]) for key, item in data.items()}
+        case dict(), dict() if int in shape:
+            if not all(key.isascii() and key.isdecimal() and len(key) < 7 and key[0] != "0" for key in data):
+                raise CertificateError(
+                    "the certificate names a draw or a loop by something else than a number"
+                )
+            return {int(key): _shaped(item, shape[int]) for key, item in data.items()}
+        case dict(), dict() if data.keys() == shape.keys():
+            return {key: _shaped(data[key], shape[key]) for key in shape}
+    raise CertificateError("the certificate does not have the expected fields")
 
 
-def _table(data: Any, keys: set[str] | None = None) -> dict[str, Any]:
-    if not isinstance(data, dict) or (keys is not None and set(data) != keys):
-        raise CertificateError("the certificate does not have the expected fields")
-    return data
-
-
-def _list(data: Any) -> list[Any]:
-    if not isinstance(data, list):
-        raise CertificateError("the certificate has something else where a list is expected")
-    return data
-
-
-def _text(data: Any) -> str:
-    if not isinstance(data, str):
-        raise CertificateError("the certificate has something else where text is expected")
-    return data
-
-
-def _number(key: str) -> int:
-    if not key.isascii() or not key.isdecimal() or len(key) > 6:
-        raise CertificateError("the certificate names a draw or a loop by something that is not a number")
-    return int(key)
-
-
-def claim_text(checked: Checked) -> str:
+def claim_text(program: Program) -> str:
     """Return the claim as it is written in a program."""
-    match checked.program.claim:
-        case Epsilon(epsilon, None):
-            return f"epsilon {show(epsilon)}"
-        case Epsilon(epsilon, delta) if delta is not None:
-            return f"epsilon {show(epsilon)} delta {show(delta)}"
+    match program.claim:
+        case Epsilon(epsilon, delta):
+            return f"epsilon {show(epsilon)}" + (f" delta {show(delta)}" if delta is not None else "")
         case Rho(rho):
             return f"rho {show(rho)}"
         case Secret():
             return "secret"
-        case _:
-            return "nothing"
+    return "nothing"
 
 
 def neighbours_text(relation: Neighbours) -> str:
     """Return a neighbours clause as it is written in a program."""
     text = f"{relation.name} {relation.kind}"
-    if relation.bound is not None:
-        text += f" by {show(relation.bound)}"
+    text += f" by {show(relation.bound)}" if relation.bound is not None else ""
     if relation.low is not None and relation.high is not None:
         text += f" in [{show(relation.low)}, {show(relation.high)}]"
     return text
 
 
-def part(
-    direction: str,
-    moves: Mapping[int, Expr],
-    variants: Mapping[int, Expr],
-    invariants: Mapping[str, Term],
-) -> Part:
-    """Write one direction of a proof down."""
+def written(proof: Proof) -> Part:
+    """Return one part of a proof as text."""
     return Part(
-        direction,
-        {key: show(move) for key, move in moves.items()},
-        {key: show(variant) for key, variant in variants.items()},
-        {name: tuple(_script(c) for c in conjuncts(formula)) for name, formula in invariants.items()},
+        dict(proof.direction),
+        {site: show(move) for site, move in proof.moves.items()},
+        {loop: show(variant) for loop, variant in proof.variants.items()},
+        {
+            loop: tuple(tuple(show(fact) for fact in visit) for visit in visits)
+            for loop, visits in proof.invariants.items()
+        },
+        {loop: tuple(show(wait) for wait in both) for loop, both in proof.waits.items()},
     )
 
 
-def conjuncts(formula: Term) -> list[Term]:
-    """Return the members of a conjunction."""
-    if z3.is_and(formula):
-        return [part for child in formula.children() for part in conjuncts(child)]
-    return [] if z3.is_true(formula) else [formula]
+def terms(part: Part) -> Proof:
+    """Return one part of a certificate as terms."""
+    return Proof(
+        part.direction,
+        {site: read(text) for site, text in part.moves.items()},
+        {loop: read(text) for loop, text in part.variants.items()},
+        {
+            loop: tuple(tuple(read(text) for text in visit) for visit in visits)
+            for loop, visits in part.invariants.items()
+        },
+        {loop: tuple(read(text) for text in both) for loop, both in part.waits.items()},
+    )
 
 
-def _script(formula: Term) -> str:
-    return " ".join(formula.sexpr().split())
-
-
-def issue(checked: Checked, parts: tuple[Part, ...]) -> Certificate:
-    """Return the certificate of a program proved by alignment, or by enumeration if there are no parts."""
+def issue(
+    program: Program, digest: str, proofs: tuple[Proof, ...], laws: Mapping[str, Mapping[str, Expr]]
+) -> Certificate:
+    """Return the certificate of a program proved by alignment, or by enumeration if there are laws."""
     return Certificate(
-        checked.digest,
-        claim_text(checked),
-        tuple(neighbours_text(r) for r in checked.program.neighbours),
-        "alignment" if parts else "enumeration",
-        parts,
+        digest,
+        claim_text(program),
+        tuple(neighbours_text(relation) for relation in program.neighbours),
+        "enumeration" if laws else "alignment",
+        tuple(written(proof) for proof in proofs),
+        {given: {output: show(weight) for output, weight in law.items()} for given, law in laws.items()},
     )

@@ -93,13 +93,3 @@ def failures(system: System, invariants: Mapping[str, Term], timeout: int = TIME
     """Return the obligations that are not proved, all of them."""
     found = (refutation(clause, system, invariants, timeout) for clause in system.clauses)
     return [failure for failure in found if failure is not None]
-
-
-def script(clause: Clause, system: System, invariants: Mapping[str, Term]) -> str:
-    """Return the obligation as an SMT-LIB script that is unsatisfiable exactly when it is valid."""
-    head = goal(clause, invariants)
-    query = z3.Solver()
-    query.add(*hypotheses(clause, system, invariants, head))
-    query.add(z3.Not(head))
-    place = f"; {clause.kind}, line {clause.at.line}, column {clause.at.column}: expected unsat\n"
-    return place + "(set-logic ALL)\n" + str(query.to_smt2())

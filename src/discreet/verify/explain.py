@@ -2,28 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TypeAlias
 
 from discreet.verify.certificate import Certificate, Part
 from discreet.verify.check import Checked
+from discreet.verify.grammar import read
 from discreet.verify.law import logistic
-from discreet.verify.parse import parse_formula
 from discreet.verify.syntax import Conditional, Expr, Number, Sample, Unary, show, statements
 from discreet.verify.witness import Witness
 
+EITHER = "Let the two inputs be neighbours in either order."
 DIRECTIONS = {
-    "both": "Let the two inputs be neighbours in either order.",
-    "up": "Let the second input lie above the first.",
-    "down": "Let the second input lie below the first.",
-    "remove": "Let the second input lack one element of the first.",
-    "add": "Let the second input have one element more than the first.",
+    "up": "Let {} lie above in the second input.",
+    "down": "Let {} lie below in the second input.",
+    "remove": "Let {} lack one element in the second input.",
+    "add": "Let {} have one element more in the second input.",
 }
-
-
-OPPOSITE = {"<=": ">", ">=": "<", "<": ">=", ">": "<="}
-
-Tree: TypeAlias = "str | tuple[Tree, ...]"
-"""A formula as it is nested; a leaf is a name or a number."""
 
 
 def proof_in_words(checked: Checked, certificate: Certificate) -> str:
@@ -41,11 +34,16 @@ def proof_in_words(checked: Checked, certificate: Certificate) -> str:
     ]
     for part in certificate.parts:
         lines.append("")
-        lines.append(DIRECTIONS.get(part.direction, part.direction))
+        lines += [DIRECTIONS[way].format(name) for name, way in part.direction.items()] or [EITHER]
         lines += _moves(checked, part)
-        for name, conjuncts in part.invariants.items():
-            lines.append(f"  Whenever the loop {name.removeprefix('loop@')} comes round:")
-            lines += [f"    {infix(text)}" for text in conjuncts] or ["    (nothing needs to be known)"]
+        for loop, visits in part.invariants.items():
+            for visit in visits:
+                lines.append(f"  Whenever the loop {loop} comes round:")
+                lines += [f"    {text}" for text in visit] or ["    (nothing needs to be known)"]
+        for loop, both in part.waits.items():
+            for run, text in enumerate(both, start=1):
+                if text != "false":
+                    lines.append(f"  Run {run} sits out a turn of the loop {loop} when {text}.")
         for loop, variant in part.variants.items():
             lines.append(f"  The loop {loop} ends because {variant} decreases at every turn.")
     lines.append("")
@@ -57,7 +55,7 @@ def _moves(checked: Checked, part: Part) -> Iterator[str]:
     for statement in statements(checked.program.body):
         if isinstance(statement, Sample):
             text = part.moves.get(statement.site)
-            move = parse_formula(text) if text is not None else Number(Fraction(0))
+            move = read(text) if text is not None else Number(Fraction(0))
             place = f"draw {statement.site}, {statement.target} (line {statement.at.line})"
             yield f"  {place}: {_move(statement, move)}"
 
@@ -113,95 +111,6 @@ def condition_in_words(condition: Expr) -> str:
     if isinstance(condition, Unary):
         return f"it is not the case that {show(condition.operand)}"
     return text
-
-
-def infix(script: str) -> str:
-    """Return an SMT-LIB formula in the usual notation."""
-    tree, _ = _read(_tokens(script), 0)
-    return _words(_expanded(tree, {}))
-
-
-def _tokens(script: str) -> list[str]:
-    found: list[str] = []
-    word, quoted = "", False
-    for character in script:
-        if character == "|":
-            quoted = not quoted
-        elif quoted:
-            word += character
-        elif character in "() ":
-            if word:
-                found.append(word)
-            word = ""
-            if character != " ":
-                found.append(character)
-        else:
-            word += character
-    if word:
-        found.append(word)
-    return found
-
-
-def _read(tokens: list[str], place: int) -> tuple[Tree, int]:
-    if tokens[place] != "(":
-        return tokens[place], place + 1
-    parts: list[Tree] = []
-    place += 1
-    while tokens[place] != ")":
-        part, place = _read(tokens, place)
-        parts.append(part)
-    return tuple(parts), place + 1
-
-
-def _expanded(tree: Tree, names: Mapping[str, Tree]) -> Tree:
-    """Return a formula in which the abbreviations of the solver are written out."""
-    match tree:
-        case str():
-            return names.get(tree, tree)
-        case ("let", tuple() as bindings, body):
-            found = {str(binding[0]): _expanded(binding[1], names) for binding in bindings}
-            return _expanded(body, {**names, **found})
-        case _:
-            return tuple(_expanded(part, names) for part in tree)
-
-
-def _words(tree: Tree) -> str:
-    match tree:
-        case str():
-            return tree.removesuffix(".0") if tree[0].isdigit() else tree.partition("@")[0]
-        case ("not", (str() as operator, left, right)) if operator in OPPOSITE:
-            return _join(OPPOSITE[operator], [_words(left), _words(right)])
-        case (str() as operator, *parts):
-            return _join(operator, [_words(part) for part in parts])
-        case _:
-            return " ".join(_words(part) for part in tree)
-
-
-def _join(operator: str, parts: list[str]) -> str:
-    match operator, parts:
-        case "to_real", [only]:
-            return only
-        case "not", [only]:
-            return f"not ({only})"
-        case ("-", [only]) | ("*", ["-1", only]):
-            return f"-({only})" if " " in only else f"-{only}"
-        case "ite", [condition, positive, negative]:
-            return f"(if {condition} then {positive} else {negative})"
-        case "=>", [condition, consequence]:
-            return consequence if condition == "true" else f"{condition} implies {consequence}"
-        case "and" | "or", _:
-            return f" {operator} ".join(f"({p})" for p in parts)
-        case "<=" | ">=" | "<" | ">" | "=", [left, right]:
-            return f"{left} {operator} {right}"
-        case "/", [left, right]:
-            return f"{left}/{right}"
-        case "*", _:
-            return " * ".join(f"({p})" if " + " in p or " - " in p else p for p in parts)
-        case "+", _:
-            return " + ".join(parts).replace("+ -", "- ")
-        case "-", [left, right]:
-            return f"{left} - {f'({right})' if ' ' in right else right}"
-    return f"{operator}({', '.join(parts)})"
 
 
 def counterexample_facts(witness: Witness) -> list[tuple[str, str]]:

@@ -63,7 +63,7 @@ def _values(checked: Checked, parameter: Parameter) -> list[Value] | None:
     """Return every value of a parameter, or None if it is a constant that the header leaves open."""
     match parameter.type:
         case Array(element):
-            size = _fixed(checked, Size(parameter.name))
+            size = fixed(checked, Size(parameter.name))
             if size is None:
                 raise NotFiniteError(f"fix the length of the list by `requires size({parameter.name}) = ...`")
             items = _range(element, parameter)
@@ -73,9 +73,9 @@ def _values(checked: Checked, parameter: Parameter) -> list[Value] | None:
         case Scalar(kind, low):
             if kind == "bool" or low is not None or kind == "bits":
                 return _range(parameter.type, parameter)
-            fixed = _fixed(checked, Name(parameter.name))
-            if fixed is not None and not parameter.private:
-                return [int(fixed) if kind == "int" and fixed.denominator == 1 else fixed]
+            number = fixed(checked, Name(parameter.name))
+            if number is not None and not parameter.private:
+                return [int(number) if kind == "int" and number.denominator == 1 else number]
             if kind == "int" or parameter.private:
                 raise NotFiniteError(f"fix the constant by `requires {parameter.name} = ...`")
             return None
@@ -148,7 +148,7 @@ def _bound(condition: Expr, name: str) -> tuple[str, Fraction]:
     return operator, value
 
 
-def _fixed(checked: Checked, expression: Expr) -> Fraction | None:
+def fixed(checked: Checked, expression: Expr) -> Fraction | None:
     """Return the number that some requires clause equates an expression with."""
     for condition in checked.program.requires:
         match condition:

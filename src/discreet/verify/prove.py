@@ -3,7 +3,7 @@
 The template's coefficients are small unknown integers.  The program is unrolled on short lists; a solver
 looks for inputs and noise that break the current coefficients, another for coefficients that survive
 everything found so far.  What survives is tried on the program with its loops cut, where the length of
-lists is unbounded. Nothing found here is believed before the checker has agreed.
+lists is unbounded. Nothing found here is believed before the kernel has agreed.
 """
 
 import time
@@ -18,6 +18,7 @@ import z3
 from discreet.verify.check import Checked
 from discreet.verify.discharge import failures, possible, reachable, solver
 from discreet.verify.invariant import houdini, spacer
+from discreet.verify.kernel import Part
 from discreet.verify.neighbours import Direction, Inputs, Instance, directions
 from discreet.verify.obligation import System
 from discreet.verify.product import obligations
@@ -41,16 +42,7 @@ from discreet.verify.syntax import (
 )
 from discreet.verify.template import Template, build
 from discreet.verify.term import Term, UnsupportedError, constants
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """Everything a checker needs to be convinced, for one direction of the neighbours."""
-
-    direction: Direction
-    moves: Mapping[int, Expr]
-    variants: Mapping[int, Expr]
-    invariants: Mapping[str, Term]
+from discreet.verify.written import has_words, put_down
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +68,9 @@ class Search:
         return time.process_time() > self.deadline
 
 
-def prove(checked: Checked, seconds: float = 30.0) -> tuple[Proof, ...] | NoProof:
+def prove(checked: Checked, seconds: float = 30.0) -> tuple[Part, ...] | NoProof:
     """Return one proof for each direction of the neighbours, or the reason why there is none."""
-    found: list[Proof] = []
+    found: list[Part] = []
     deadline = time.process_time() + seconds
     try:
         for direction in directions(checked):
@@ -91,7 +83,7 @@ def prove(checked: Checked, seconds: float = 30.0) -> tuple[Proof, ...] | NoProo
     return tuple(found)
 
 
-def _direction(search: Search) -> Proof | NoProof:
+def _direction(search: Search) -> Part | NoProof:
     if not possible(Inputs(search.checked, search.direction)):
         return NoProof("nothing would be proved: no input satisfies the assumptions of the program")
     variants = ranking(search.checked)
@@ -109,7 +101,7 @@ def _direction(search: Search) -> Proof | NoProof:
         if invariants is not None and not reachable(system, invariants):
             return NoProof("nothing would be proved: no run of the program reaches its end")
         if invariants is not None:
-            return Proof(search.direction, moves, variants, invariants)
+            return put_down(search.checked, search.direction, moves, variants, invariants, system)
         if search.out_of_time():
             return NoProof("the time limit was reached before a proof was found", exhausted=False)
     what = f" (not proved: {', '.join(sorted(search.unproved))})" if search.unproved else ""
@@ -127,7 +119,7 @@ def induct(system: System, search: Search) -> Mapping[str, Term] | None:
         if invariants is None:
             continue
         failed = failures(system, invariants)
-        if not failed:
+        if not failed and has_words(system, invariants):
             return invariants
         search.unproved = {f"{f.clause.kind} at line {f.clause.at.line}" for f in failed}
     return None

@@ -1,6 +1,6 @@
 """The verdict on a program: proved, refuted, or unknown, and never a guess.
 
-PROVED comes with a certificate that the independent checker has accepted.  REFUTED comes with neighbouring
+PROVED comes with a certificate that the kernel has accepted.  REFUTED comes with neighbouring
 inputs, an event and its probabilities.  Everything else is UNKNOWN, with the reason: that no proof was found
 refutes nothing, and that no counterexample was found proves nothing.
 """
@@ -14,19 +14,21 @@ import z3
 from discreet.errors import CertificateError, ParameterError
 from discreet.markup import BAD, GOOD, OPEN, card
 from discreet.verify import finite
-from discreet.verify.certificate import ARITHMETIC, Certificate, issue, part
+from discreet.verify.acceptance import PATIENCE, check_certificate
+from discreet.verify.certificate import ARITHMETIC, Certificate, issue
 from discreet.verify.check import Checked, parse
-from discreet.verify.checker import check_certificate
 from discreet.verify.explain import counterexample_facts
 from discreet.verify.explore import Quotient, paths, sum_quotients
 from discreet.verify.fault import first_fault
-from discreet.verify.limit import DEFAULT_MEGABYTES, LimitError, within
-from discreet.verify.prove import NoProof, Proof, prove
+from discreet.verify.kernel import Part
+from discreet.verify.limit import DEFAULT_MEGABYTES, LimitError, remaining, within
+from discreet.verify.prove import NoProof, prove
 from discreet.verify.reason import why
 from discreet.verify.refute import Event, Predicate, breaks, claimed, entries, mass, refute, witness
 from discreet.verify.relate import are_neighbours
 from discreet.verify.sampled import refute_by_sampling
 from discreet.verify.space import Pair
+from discreet.verify.weigh import laws
 from discreet.verify.witness import Witness
 
 
@@ -42,7 +44,7 @@ class Proved:
         facts = [
             ("claim", proof.claim),
             ("neighbours", "; ".join(proof.neighbours)),
-            ("proof", f"by {proof.method}, accepted by the independent checker"),
+            ("proof", f"by {proof.method}, accepted by the kernel"),
         ]
         if self.public:
             facts.insert(0, ("taken as public", ", ".join(self.public)))
@@ -144,13 +146,12 @@ def taken_as_public(checked: Checked) -> tuple[str, ...]:
     return tuple(p.name for p in checked.program.parameters if not p.stated and not p.private)
 
 
-def _certified(checked: Checked, text: str, proofs: tuple[Proof, ...]) -> Proved | Unknown:
-    parts = tuple(part(p.direction, p.moves, p.variants, p.invariants) for p in proofs)
-    certificate = issue(checked, parts)
+def _certified(checked: Checked, text: str, parts: tuple[Part, ...]) -> Proved | Unknown:
+    certificate = issue(checked.program, checked.digest, parts, {})
     try:
-        check_certificate(text, certificate)
+        check_certificate(text, certificate, seconds=min(PATIENCE, remaining()))
     except CertificateError as problem:
-        return Unknown(f"a proof was found but the checker did not accept it: {problem}")
+        return Unknown(f"a proof was found but the kernel did not accept it: {problem}")
     return Proved(certificate, taken_as_public(checked))
 
 
@@ -162,9 +163,9 @@ def _enumerate(checked: Checked, text: str, seconds: float) -> Proved | Refuted 
     except (finite.NotFiniteError, LimitError):
         return None
     if decision.holds:
-        certificate = issue(checked, ())
+        certificate = issue(checked.program, checked.digest, (), laws(checked))
         try:
-            check_certificate(text, certificate)
+            check_certificate(text, certificate, seconds=min(PATIENCE, remaining()))
         except CertificateError:
             return None
         return Proved(certificate, taken_as_public(checked))

@@ -1,0 +1,66 @@
+"""Checking a certificate: the text gives the tree, the certificate gives terms, the kernel decides.
+
+The certificate must be made out to this very text, claim and neighbours.  Whatever it says, and whatever goes
+wrong while it is checked, the answer is what the kernel has proved, or CertificateError.
+"""
+
+from dataclasses import dataclass
+
+import z3
+
+from discreet.errors import CertificateError
+from discreet.verify import kernel
+from discreet.verify.certificate import Certificate, claim_text, neighbours_text, terms
+from discreet.verify.check import Checked, parse
+from discreet.verify.grammar import read
+
+PATIENCE = 60.0
+"""Seconds for one certificate."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted:
+    """A certificate that was checked: what it proves, and how many obligations that took."""
+
+    claim: str
+    neighbours: tuple[str, ...]
+    obligations: int
+
+
+def check_certificate(program: str, certificate: Certificate | str, *, seconds: float = PATIENCE) -> Accepted:
+    """Return what a certificate proves about a program text; raises CertificateError if it proves nothing."""
+    checked, given = _made_out(program, certificate)
+    if given.method == "enumeration":
+        laws = {name: {o: read(w) for o, w in law.items()} for name, law in given.laws.items()}
+        count = kernel.accept_laws(checked.program, laws, seconds)
+    else:
+        count = kernel.accept(checked.program, [terms(part) for part in given.parts], seconds)
+    return Accepted(given.claim, given.neighbours, count)
+
+
+def scripts(program: str, certificate: Certificate | str) -> list[str]:
+    """Return every obligation of an alignment as an SMT-LIB script whose expected answer is unsat."""
+    checked, given = _made_out(program, certificate)
+    found: list[str] = []
+    for walk in kernel.walks(checked.program, [terms(part) for part in given.parts]):
+        for item in walk.obligations:
+            solver, denied = z3.Solver(), (*item.hypotheses, z3.Not(item.goal))
+            solver.add(*walk.pair.known(denied), *denied)
+            place = f"; line {item.node.at.line}, column {item.node.at.column}: {item.doubt}, unless unsat\n"
+            found.append(f"{place}(set-logic ALL)\n{solver.to_smt2()}")
+    return found
+
+
+def _made_out(program: str, certificate: Certificate | str) -> tuple[Checked, Certificate]:
+    given = Certificate.from_json(certificate) if isinstance(certificate, str) else certificate
+    checked = parse(program)
+    if given.program != checked.digest:
+        raise CertificateError("the certificate belongs to another program text")
+    relations = tuple(neighbours_text(relation) for relation in checked.program.neighbours)
+    if given.claim != claim_text(checked.program) or given.neighbours != relations:
+        raise CertificateError("the certificate states another claim or other neighbours than the program")
+    if bool(given.laws) != (given.method == "enumeration") or bool(given.parts) != (
+        given.method == "alignment"
+    ):
+        raise CertificateError("an alignment has parts, an enumeration has laws")
+    return checked, given

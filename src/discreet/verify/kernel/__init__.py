@@ -1,0 +1,85 @@
+"""The kernel: believes a proof only after deriving from the program's tree everything that must hold.
+
+It knows few rules, each stated as a theorem where it stands: `pair` says which inputs are neighbours, `walk`
+what an alignment must satisfy and cost, `table` what the laws of a finite program must satisfy.  What no rule
+derives is refused; a proof about no input, or of which no run comes to its end, is refused too.
+
+What is trusted: that the tree is the one of the text (the parser, and the resolver that writes calls out and
+constants in), these modules, exact integers and rationals (Python and FLINT), the enclosure of exp, and the
+answer "unsat" of Z3; `walks` hands the same questions to any other solver.  Nothing of the search is
+trusted: a proof consists of terms of the tree, whose every symbol and operator gets its meaning here.
+"""
+
+import time
+from collections.abc import Sequence
+
+import z3
+
+from discreet.errors import CertificateError
+from discreet.verify import syntax as tree
+from discreet.verify.kernel.meaning import Term, refuse
+from discreet.verify.kernel.pair import Pair, directions
+from discreet.verify.kernel.table import accept_laws
+from discreet.verify.kernel.walk import Part, Walk, WiderError
+
+__all__ = ["Part", "accept", "accept_laws", "walks"]
+
+PATIENCE = 20_000
+"""Milliseconds for one obligation."""
+
+
+def accept(program: tree.Program, parts: Sequence[Part], seconds: float = 60.0) -> int:
+    """Return how many obligations a proof by alignment took; raises CertificateError if it proves nothing."""
+    deadline, count = time.monotonic() + seconds, 0
+    for walk in walks(program, parts):
+        if not any(_question(walk.pair, end, deadline) == z3.sat for end in walk.ends):
+            raise refuse("no input satisfies the assumptions of the program, or no run comes to its end")
+        for item in walk.obligations:
+            if _question(walk.pair, (*item.hypotheses, z3.Not(item.goal)), deadline) != z3.unsat:
+                raise refuse(f"the certificate does not prove the program private: {item.doubt}", item.node)
+        count += len(walk.obligations)
+    return count
+
+
+def walks(program: tree.Program, parts: Sequence[Part]) -> list[Walk]:
+    """Return what must be proved for each order of the neighbours."""
+    wanted = directions(program)
+    if sorted(map(str, wanted)) != sorted(str(dict(part.direction)) for part in parts):
+        raise refuse("the certificate does not treat every order of the neighbours once")
+    try:
+        return [_walk(program, part) for part in parts]
+    except CertificateError:
+        raise
+    except (
+        z3.Z3Exception,
+        ArithmeticError,
+        LookupError,
+        ValueError,
+        TypeError,
+        AttributeError,
+        RecursionError,
+    ) as e:
+        raise refuse(f"the certificate cannot be read against the program ({type(e).__name__})") from e
+
+
+def _walk(program: tree.Program, part: Part) -> Walk:
+    reals: set[str] = set()
+    while True:
+        pair = Pair(program, part.direction)
+        walk = Walk(pair, part, reals)
+        try:
+            walk.start()
+            return walk
+        except WiderError as wider:
+            reals.add(str(wider))
+
+
+def _question(pair: Pair, terms: tuple[Term, ...], deadline: float) -> z3.CheckSatResult:
+    left = int(1000 * (deadline - time.monotonic()))
+    if left <= 0:
+        raise refuse("the time limit was reached before the certificate was checked")
+    solver = z3.Solver()
+    solver.set("timeout", min(PATIENCE, left))
+    solver.set("random_seed", 7)
+    solver.add(*pair.known(terms), *terms)
+    return solver.check()

@@ -1,0 +1,211 @@
+"""Writing a found proof down in the words of the program, for the kernel and for people.
+
+The search speaks of symbols that it has made; a certificate speaks of variables in one run or the other,
+x{1} and x{2}, of the movement so far, of the fixed output and of where the inputs differ.
+"""
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import z3
+
+from discreet.verify.check import Checked
+from discreet.verify.domain import senses
+from discreet.verify.kernel import Part
+from discreet.verify.neighbours import Direction, Inputs
+from discreet.verify.obligation import Relation, System
+from discreet.verify.shared import is_one_sided
+from discreet.verify.substitute import mapped
+from discreet.verify.syntax import (
+    Apply,
+    Array,
+    Ask,
+    Binary,
+    Conditional,
+    Element,
+    Expr,
+    Name,
+    Number,
+    Scalar,
+    Size,
+    Truth,
+    Unary,
+    While,
+    statements,
+)
+from discreet.verify.term import Term, UnsupportedError, constants
+from discreet.verify.walk import walked
+
+FALSE = Truth(False)
+_JOINED = {
+    z3.Z3_OP_ADD: "+",
+    z3.Z3_OP_SUB: "-",
+    z3.Z3_OP_MUL: "*",
+    z3.Z3_OP_DIV: "/",
+    z3.Z3_OP_MOD: "mod",
+    z3.Z3_OP_AND: "and",
+    z3.Z3_OP_OR: "or",
+    z3.Z3_OP_XOR: "xor",
+    z3.Z3_OP_EQ: "=",
+    z3.Z3_OP_DISTINCT: "!=",
+    z3.Z3_OP_LE: "<=",
+    z3.Z3_OP_LT: "<",
+    z3.Z3_OP_GE: ">=",
+    z3.Z3_OP_GT: ">",
+}
+
+
+def put_down(
+    checked: Checked,
+    direction: Direction,
+    moves: Mapping[int, Expr],
+    variants: Mapping[int, Expr],
+    invariants: Mapping[str, Term],
+    system: System,
+) -> Part:
+    """Return one direction of a proof as the kernel reads it."""
+    ways = senses(checked.program, direction)
+    visits: dict[int, list[tuple[Expr, ...]]] = {}
+    for relation in system.relations:
+        found = conjuncts(invariants[relation.name])
+        vocabulary = words(relation, system.inputs)
+        known = [*_agreed(checked, relation), *(expression(fact, vocabulary) for fact in found)]
+        visits.setdefault(relation.loop, []).append(tuple(known))
+    loops = [s for s in statements(checked.program.body) if isinstance(s, While)]
+    late = {s.loop for s in loops if is_one_sided(s, checked.program) and ways[walked(s)[0]] == "add"}
+    return Part(
+        ways,
+        {site: move for site, move in moves.items() if move != FALSE},
+        {loop: _second(v) if loop in late else v for loop, v in variants.items()},
+        {loop: tuple(each) for loop, each in visits.items()},
+        {s.loop: _waits(s, ways) for s in loops if is_one_sided(s, checked.program)},
+    )
+
+
+def has_words(system: System, invariants: Mapping[str, Term]) -> bool:
+    """Return whether invariants can be written down."""
+    try:
+        for relation in system.relations:
+            expression(invariants[relation.name], words(relation, system.inputs))
+    except UnsupportedError:
+        return False
+    return True
+
+
+def _waits(loop: While, ways: Mapping[str, str]) -> tuple[Expr, Expr]:
+    array, counter = walked(loop)
+    position = Apply("position", (Name(array),))
+    if ways[array] == "remove":
+        return FALSE, Binary("=", Name(counter, 1), position)
+    return Binary("=", Name(counter, 2), position), FALSE
+
+
+def _second(expression: Expr) -> Expr:
+    """Return an expression as the second run sees it."""
+    match expression:
+        case Name(name):
+            return Name(name, 2)
+        case Size(array):
+            return Size(array, 2)
+        case _:
+            return mapped(expression, _second)
+
+
+def _agreed(checked: Checked, relation: Relation) -> list[Expr]:
+    own = {term.get_id() for term in relation.changing}
+    return [
+        Binary("=", Name(name, 1), Name(name, 2))
+        for name, term in relation.state.left.items()
+        if term.get_id() in own and name in checked.shared and checked.types[name] != Scalar("bits")
+    ]
+
+
+def conjuncts(formula: Term) -> list[Term]:
+    """Return the members of a conjunction."""
+    if z3.is_and(formula):
+        return [part for child in formula.children() for part in conjuncts(child)]
+    return [] if z3.is_true(formula) else [formula]
+
+
+def words(relation: Relation, inputs: Inputs) -> dict[int, Expr]:
+    """Return what the symbols at the head of a loop are called, by their identity."""
+    found: dict[int, Expr] = {}
+    state, program = relation.state, inputs.checked.program
+
+    def name(term: Term, word: Expr) -> None:
+        if z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
+            found.setdefault(term.get_id(), word)
+
+    for parameter in program.parameters:
+        if isinstance(parameter.type, Scalar) and not parameter.private:
+            name(inputs.public(parameter.name), Name(parameter.name))
+        if isinstance(parameter.type, Array):
+            for side in (1, 2):
+                name(inputs.size(parameter.name, side), Size(parameter.name, side))
+    for key, sides in inputs.scalars.items():
+        query, _, data = key.rstrip(")").partition("(")
+        for side, term in enumerate(sides, start=1):
+            name(term, Ask(query, data, side) if data else Name(key, side))
+    for array, position in inputs.positions.items():
+        name(position, Apply("position", (Name(array),)))
+        relation_kind = inputs.relation(array)
+        ghost = "extra" if relation_kind is not None and relation_kind.kind == "add-remove" else "change"
+        if array in inputs.deltas:
+            name(inputs.deltas[array], Apply(ghost, (Name(array),)))
+    for variable, term in state.left.items():
+        name(term, Name(variable, 1))
+    for variable, term in state.right.items():
+        name(term, Name(variable, 2))
+    for site, term in state.cost.items():
+        name(term, Apply("moved", (Number(Fraction(site)),)))
+    for array, term in state.length.items():
+        name(term, Size(array))
+    for term in relation.rigid:
+        if str(term).startswith("result("):
+            name(term, Apply("result", (Number(Fraction(str(term)[7:-1])),)))
+    _elements(inputs, found)
+    return found
+
+
+def _elements(inputs: Inputs, found: dict[int, Expr]) -> None:
+    """Name the elements that were read at a fixed place, and their distances."""
+    for key, (first, second) in inputs.elements.items():
+        if not z3.is_int_value(inputs.indices[key]):
+            continue
+        array, literal = key[0], Number(Fraction(inputs.indices[key].as_long()))
+        sides = Element(array, literal, 1), Element(array, literal, 2)
+        found.setdefault(first.get_id(), sides[0])
+        for made, term in constants(second).items():
+            if str(term).startswith(f"distance({array})["):
+                found.setdefault(made, Binary("-", sides[1], sides[0]))
+            elif str(term).startswith(f"{array}{{2}}["):
+                found.setdefault(made, sides[1])
+
+
+def expression(term: Term, words: Mapping[int, Expr]) -> Expr:
+    """Return a formula of the search as an expression; raises UnsupportedError where it has no words."""
+    if term.get_id() in words:
+        return words[term.get_id()]
+    if z3.is_true(term) or z3.is_false(term):
+        return Truth(z3.is_true(term))
+    if z3.is_int_value(term):
+        return Number(Fraction(term.as_long()))
+    if z3.is_rational_value(term):
+        return Number(Fraction(str(term.as_fraction())), whole=False)
+    parts = [expression(child, words) for child in term.children()]
+    match term.decl().kind(), parts:
+        case z3.Z3_OP_TO_REAL, [only]:
+            return only
+        case z3.Z3_OP_NOT, [only]:
+            return Unary("not", only)
+        case z3.Z3_OP_UMINUS, [only]:
+            return Unary("-", only)
+        case z3.Z3_OP_IMPLIES, [condition, consequence]:
+            return Binary("or", Unary("not", condition), consequence)
+        case z3.Z3_OP_ITE, [condition, positive, negative]:
+            return Conditional(condition, positive, negative)
+        case kind, [first, *rest] if kind in _JOINED and rest:
+            for other in rest:
+                first = Binary(_JOINED[kind], first, other)
+            return first
+    raise UnsupportedError(f"an invariant that was found speaks of {term.decl().name()}, which has no words")
