@@ -1,8 +1,11 @@
 """Whatever the text, the answer is a verdict or a ProgramError, and limits of time and memory hold."""
 
 import json
+import os
 import random
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -271,3 +274,42 @@ def test_the_editor_knows_every_word_of_the_language():
     patterns = [re.compile(p["match"]) for p in grammar["patterns"] if "variable" not in p["name"]]
     for word in {*KEYWORDS, *LAWS, *FUNCTIONS, *RELATIONS, "size", "neighbours", "requires", "ensures"}:
         assert any(p.fullmatch(word) for p in patterns), word
+
+
+def certificate(seed):
+    """The certificate of a program as another process finds it, with its own order of sets."""
+    code = "import sys; from discreet.verify import verify; print(verify(sys.argv[1]).certificate.to_json())"
+    text = (ROOT / "examples" / "programs" / "geometric_count.dp").read_text()
+    environment = {**os.environ, "PYTHONHASHSEED": str(seed), "PYTHONPATH": str(ROOT / "src")}
+    command = [sys.executable, "-c", code, text]
+    return subprocess.run(command, env=environment, capture_output=True, check=True, text=True).stdout
+
+
+def test_certificates_do_not_change_from_run_to_run():
+    assert certificate(1) == certificate(2)
+
+
+@pytest.mark.parametrize(
+    ("header", "line", "words"),
+    [
+        ("requires Q > 0", "return 1", "Q is mentioned nowhere else"),
+        ("requires exp(eps) > 1", "return 1", "exp has no exact value"),
+        ("neighbours m any in [0, 1]", "return 1", "m is no number"),
+        ("neighbours q all by true", "return 1", "a number is needed"),
+        ("requires q[0] > 0", "return 1", "only public constants"),
+        ("requires eps > 0", "return true", "the first line says real, and bool is returned"),
+        ("requires eps > 0", "return m", "the first line says real, and bits is returned"),
+    ],
+)
+def test_what_nothing_uses_is_an_error(header, line, words):
+    text = f"P (q : private real list) (m : private bits) : public real\n  {header}\n  {line}\n"
+    with pytest.raises(ProgramError) as caught:
+        parse(text)
+    assert words in str(caught.value)
+
+
+def test_a_result_is_public_and_of_the_stated_shape():
+    with pytest.raises(ProgramError, match="is public"):
+        parse("P (x : public real) : private real\n  return x\n")
+    with pytest.raises(ProgramError, match="not what the first line says"):
+        parse("P (x : public real) : real list\n  return x\n")

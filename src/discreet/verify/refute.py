@@ -201,12 +201,12 @@ def evaluate(checked: Checked, expression: Expr, values: Mapping[str, Value]) ->
     return Fraction(Run(checked, Exact(), dict(values)).value(expression))
 
 
-def refute(checked: Checked, seconds: float = 10.0) -> Witness | None:
-    """Return a certified counterexample to the program's claim, or None."""
+def refute(checked: Checked, seconds: float = 10.0, most: int | None = None) -> Witness | None:
+    """Return a certified counterexample to the program's claim, or None; `most` limits the inputs tried."""
     try:
         with within(seconds):
             known = pairs(checked)
-            for pair in chain(islice(known, FIRST), suspects(checked), known):
+            for pair in islice(chain(islice(known, FIRST), suspects(checked), known), most):
                 found = attempt(checked, pair)
                 if found is not None:
                     return found

@@ -8,7 +8,7 @@ from itertools import product
 from discreet.errors import ParameterError
 from discreet.verify.check import Checked
 from discreet.verify.domain import INDEX, Domain, cases, domain, expanded, valid
-from discreet.verify.run import Exact, Run, Value
+from discreet.verify.run import Exact, FaultError, Run, Value
 from discreet.verify.substitute import mapped
 from discreet.verify.syntax import Array, Element, Expr, Name, Query, Scalar, Size, Type, names, show
 
@@ -35,9 +35,7 @@ class Judge:
     """Decides which inputs of one program are neighbours; remembers the formula for lists of each size."""
 
     checked: Checked
-    known: dict[tuple[tuple[int, int], ...], list[tuple[list[Expr], list[dict[str, int]]]]] = field(
-        default_factory=dict
-    )
+    known: dict[tuple[tuple[int, int], ...], list["Formula"]] = field(default_factory=dict)
 
     def are_neighbours(self, first: Mapping[str, Value], second: Mapping[str, Value]) -> bool:
         """Return whether two complete inputs are valid neighbours."""
@@ -61,22 +59,26 @@ class Judge:
         key = tuple(sizes.values())
         if key not in self.known:
             self.known[key] = list(self._formulas(sizes))
-        for clauses, witnesses in self.known[key]:
+        for fixed, moving, witnesses in self.known[key]:
+            if not all(_holds(self.checked, clause, values) for clause in fixed):
+                continue
             for witness in witnesses:
-                run = Run(self.checked, Exact(), {**values, **witness})
-                if all(run.value(clause) for clause in clauses):
+                if all(_holds(self.checked, clause, {**values, **witness}) for clause in moving):
                     return True
         return False
 
-    def _formulas(
-        self, sizes: Mapping[str, tuple[int, int]]
-    ) -> Iterator[tuple[list[Expr], list[dict[str, int]]]]:
+    def _formulas(self, sizes: Mapping[str, tuple[int, int]]) -> Iterator["Formula"]:
         for case in cases(self.checked.program):
             formula = domain(self.checked.program, case)
+            places = set(formula.positions.values())
             clauses = [marked(e) for e in expanded(formula, sizes)]
-            # What a place decides comes first: most places are ruled out by their first clause.
-            clauses.sort(key=lambda e: not (names(e) & set(formula.positions.values())))
-            yield clauses, _witnesses(formula, sizes)
+            fixed = [clause for clause in clauses if not names(clause) & places]
+            moving = [clause for clause in clauses if names(clause) & places]
+            yield fixed, moving, _witnesses(formula, sizes)
+
+
+Formula = tuple[list[Expr], list[Expr], list[dict[str, int]]]
+"""What holds whatever place changes, what holds for a place, and the places."""
 
 
 def are_neighbours(checked: Checked, first: Mapping[str, Value], second: Mapping[str, Value]) -> bool:
@@ -146,7 +148,11 @@ def marked(expression: Expr) -> Expr:
 
 
 def _holds(checked: Checked, clause: Expr, values: Mapping[str, Value]) -> bool:
-    return bool(Run(checked, Exact(), dict(values)).value(clause))
+    """Return whether a clause holds; one that has no value does not."""
+    try:
+        return bool(Run(checked, Exact(), dict(values)).value(clause))
+    except FaultError:
+        return False
 
 
 def require_valid(checked: Checked, values: Mapping[str, Value]) -> None:

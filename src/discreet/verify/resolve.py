@@ -106,10 +106,13 @@ def _with_sensitivity(parameter: Parameter) -> Parameter:
 
 def header_expressions(program: Program) -> tuple[Expr, ...]:
     """Return every expression that the header of a procedure contains."""
-    found = list(program.requires)
-    for relation in program.neighbours:
-        found += [e for e in (relation.bound, relation.low, relation.high) if e is not None]
-    return (*found, *claim_expressions(program))
+    return (*program.requires, *neighbour_expressions(program), *claim_expressions(program))
+
+
+def neighbour_expressions(program: Program) -> tuple[Expr, ...]:
+    """Return the bounds and limits of the neighbours clauses."""
+    parts = (e for r in program.neighbours for e in (r.bound, r.low, r.high))
+    return tuple(e for e in parts if e is not None)
 
 
 def claim_expressions(program: Program) -> tuple[Expr, ...]:
@@ -210,6 +213,7 @@ def _declare(program: Program, header: tuple[Expr, ...], called: Earlier) -> Pro
             _error(f"{name} is a constant of the header and cannot be assigned", at)
         if name in LAWS or name in FUNCTIONS:
             _error(f"{name} is built into the language; choose another name", at)
+    _mentioned_once(program, wanted, own)
     if EPSILON not in local:
         wanted.setdefault(EPSILON, program.at)
     sensitivities = {p.type.sensitivity: p.at for p in program.parameters if isinstance(p.type, Query)}
@@ -225,6 +229,17 @@ def _declare(program: Program, header: tuple[Expr, ...], called: Earlier) -> Pro
     zero = Number(Fraction(0))
     assumed = tuple(Binary(">", Name(n), zero, program.at) for n in positive)
     return replace(program, parameters=program.parameters + extra, requires=program.requires + assumed)
+
+
+def _mentioned_once(program: Program, wanted: dict[str, Position], own: set[str]) -> None:
+    """Refuse a constant that only an assumption speaks of: nothing would depend on it."""
+    used = {n for s in statements(program.body) for e in expressions(s) for n in names(e)}
+    used |= {n for e in (*neighbour_expressions(program), *claim_expressions(program)) for n in names(e)}
+    bounds = {p.type.sensitivity for p in program.parameters if isinstance(p.type, Query)}
+    for name, at in wanted.items():
+        together = any(name in names(e) and names(e) & (used | own) for e in program.requires)
+        if name not in used | own | bounds | {EPSILON} and not together:
+            _error(f"{name} is mentioned nowhere else; is it a misprint?", at)
 
 
 def _constants(closed: Closed) -> list[str]:
