@@ -18,8 +18,12 @@ from discreet.audit import (
     audit_until,
     search,
 )
+from discreet.audit.batch import BEST, PLAIN, RARE
+from discreet.audit.fresh import pristine
 from discreet.audit.independence import _halves, _repeats, _runs, dependence
 from discreet.audit.outputs import Layout
+from discreet.audit.runs import Box
+from discreet.audit.sequential import STAKES
 from discreet.cli import app
 from discreet.errors import AuditError, ParameterError
 from discreet.mechanisms.geometric import Geometric
@@ -87,6 +91,28 @@ def test_a_function_without_noise_is_accused_though_its_answers_are_all_the_same
     verdict = audit(lambda x: x, 0, 1, epsilon=1, runs=1000)
     assert isinstance(verdict, Violated)
     assert verdict.note == ""
+
+
+def test_copies_have_randomness_of_their_own():
+    """The state of NumPy's common generator is copied with a process; eight copies must not repeat it."""
+    known = {}
+
+    def run(x):
+        if x not in known:
+            known[x] = x + np.random.random()
+        return known[x]
+
+    # The generator is seeded when it is first used.
+    np.random.random()
+    with pristine(Box.of(run), [(0, 1)]) as copy:
+        heard = copy.answers(0, 1)
+    assert len({answers[0][0] for answers in heard}) == 8
+    assert all(len(set(side)) == 1 for answers in heard for side in answers)
+
+
+def test_the_shares_of_the_error_add_up_to_no_more_than_all():
+    assert pytest.approx(1) == BEST + RARE + PLAIN
+    assert sum(np.exp(STAKES)) <= 1
 
 
 def test_a_memory_is_found_behind_a_search_for_pairs_and_by_sequential_audits():

@@ -10,8 +10,9 @@ from scipy.stats import binom
 from tests.audit.seeded import seeded
 
 from discreet.audit import Violated, audit
-from discreet.audit.blind import Blind
+from discreet.audit.blind import Blind, _tails
 from discreet.audit.evidence import Tally, betting_bound, epsilon_lower, free_guesses, guess_bound
+from discreet.audit.features import Feature
 from discreet.audit.outputs import Layout
 from discreet.audit.specimens import now_and_then
 
@@ -101,7 +102,25 @@ def test_a_histogram_says_how_its_cell_fared():
     assert (tally.trials, tally.correct, tally.wrong) == (750, 100, 0)
     assert str(event) == "guess left when output is 1"
     assert event.tally(left, right) == tally
-    assert 0 < bound < guess_bound(100, 100, 0.05)
+    # Three histograms share the error, both directions of each, and three values that repeat in the first.
+    assert bound == guess_bound(100, 100, 0.05 / (3 * 2 * 3))
+
+
+def test_tails_are_what_lies_beyond_a_cut():
+    rows = np.arange(10.0)[:, None]
+    found = _tails(Feature("output", lambda matrix: matrix[:, 0]), np.array([2.0, 7.0]))
+    # Below 2, below 7, from 2 on, from 7 on.
+    assert list(found.count(rows)) == [2, 7, 8, 3]
+    texts = [str(found.event(Layout(1, tagged=False), cell, 1)) for cell in range(4)]
+    assert texts == [f"guess right when output {bound}" for bound in ("< 2", "< 7", ">= 2", ">= 7")]
+    assert [
+        found.event(Layout(1, tagged=False), cell, 1).tally(rows[:0], rows).correct for cell in range(4)
+    ] == [
+        2,
+        7,
+        8,
+        3,
+    ]
 
 
 def capital_alarm_rate(epsilon, delta, wrong, trials, alpha):
@@ -122,6 +141,12 @@ def capital_alarm_rate(epsilon, delta, wrong, trials, alpha):
 @pytest.mark.parametrize(("epsilon", "delta", "wrong"), [(0.5, 0.1, 0.1), (1.0, 0.2, 0.02)])
 def test_bets_exceed_the_truth_no_more_often_than_promised(epsilon, delta, wrong):
     assert capital_alarm_rate(epsilon, delta, wrong, 24, 0.2) <= 0.2
+
+
+def test_bets_are_lost_on_wrong_guesses_and_on_delta():
+    assert betting_bound(Tally(1000, 500, 500), 0.05, 0.01) == 0
+    assert betting_bound(Tally(1000, 60, 0), 0.05, 0.06) == 0
+    assert betting_bound(Tally(1000, 60, 0), 0.05, 0.01) > 1
 
 
 def test_bets_show_more_of_rare_decisive_guesses_than_taking_free_ones_away():

@@ -12,13 +12,11 @@ goes unnoticed only if every copy happens to draw the same one.
 
 import json
 import os
-import random
 import select
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from signal import SIGKILL
 from typing import Any
 
 from discreet.audit.outputs import atoms, word
@@ -70,6 +68,8 @@ def pristine(box: Box, pairs: Sequence[Pair]) -> "Iterator[Pristine | None]":
     if box.ours or not hasattr(os, "fork"):
         yield None
         return
+    from signal import SIGKILL
+
     (commanded, ask), (hear, told) = os.pipe(), os.pipe()
     with warnings.catch_warnings():
         # Newer interpreters warn of threads in general; the copy uses none and leaves without cleaning up.
@@ -114,8 +114,7 @@ def _serve(box: Box, pairs: Sequence[Pair], commanded: int, told: int) -> None:
 
 
 def _renew() -> None:
-    """Give the common sources of randomness another state than the parent's; ours renews itself."""
-    random.seed()
+    """Give NumPy's common generator another state than the parent's; Python's and ours renew themselves."""
     if "numpy" in sys.modules:
         import numpy as np
 
