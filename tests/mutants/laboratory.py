@@ -296,14 +296,14 @@ WORKLOAD = (
         "workload/tree.py",
         "each = 1 if adjacency is Adjacency.ADD_REMOVE else 2",
         "each = 1",
-        (TREE,),
+        (f"{TREE}::test_a_replaced_event_is_paid_for_at_the_step_it_leaves_and_at_the_one_it_enters",),
         "a replaced event moves one block instead of two",
     ),
     Fault(
         "workload/tree.py",
         "levels[j] = LevelState(0, self._draw(j, _below(self.radices[j])))",
         "levels[j] = LevelState(0, self._draw(j, 1) * _below(self.radices[j]))",
-        (TREE,),
+        (f"{TREE}::test_every_block_has_a_draw_of_its_own",),
         "one draw is used for several blocks",
     ),
     Fault(
@@ -317,7 +317,7 @@ WORKLOAD = (
         "workload/dummy.py",
         "return cls(length, bare(calibrated(guarantee, histogram(adjacency))), adjacency)",
         "return cls(length, bare(calibrated(guarantee, histogram(Adjacency.ADD_REMOVE))), adjacency)",
-        (f"{TREE}::test_calibration_never_spends_more_than_asked", PROGRAMS),
+        (f"{TREE}::test_a_replaced_event_is_paid_for_at_the_step_it_leaves_and_at_the_one_it_enters",),
         "a replaced item moves one count instead of two",
     ),
     Fault(
@@ -331,7 +331,7 @@ WORKLOAD = (
         "workload/noise.py",
         "return Concentrated(rho / changes**2)",
         "return Concentrated(rho / changes)",
-        ("tests/workload/test_plan.py",),
+        (f"{TREE}::test_what_is_promised_to_one_change_is_kept_for_several",),
         "rho is shared like epsilon",
     ),
     Fault(

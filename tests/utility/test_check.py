@@ -131,8 +131,9 @@ def test_a_tampered_channel_is_refused(name, request):
 
 def test_rows_that_do_not_sum_to_one_or_go_negative_are_refused(searched):
     rows = [list(row) for row in searched.channel.rows]
-    rows[2][0] += TINY
-    refused(replace(searched, channel=unvalidated(searched.channel, tuple(map(tuple, rows)))), "sum to 1")
+    for change in (TINY, -2 * TINY):
+        rows[2][0] += change
+        refused(replace(searched, channel=unvalidated(searched.channel, tuple(map(tuple, rows)))), "sum to 1")
     rows[2][0] = -rows[2][0]
     refused(replace(searched, channel=unvalidated(searched.channel, tuple(map(tuple, rows)))), "negative")
 

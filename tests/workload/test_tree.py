@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 from discreet.errors import ParameterError
 from discreet.mechanisms.geometric import Geometric
 from discreet.privacy.adjacency import Adjacency
-from discreet.privacy.guarantee import Pure
+from discreet.privacy.guarantee import Concentrated, Pure
+from discreet.privacy.sensitivity import Sensitivity
 from discreet.workload.dummy import EachItem, EachPrefix
+from discreet.workload.noise import calibrated, towards_one
 from discreet.workload.tree import TreeCounter, exact_uses, noise_now
 
 PURE = Pure(Fraction(1))
@@ -139,6 +141,56 @@ def test_calibration_never_spends_more_than_asked(adjacency):
         for epsilon in ("0.01", "1", "7"):
             counter = TreeCounter.calibrate(length, Pure(Fraction(epsilon)), adjacency)
             assert Fraction(epsilon) * Fraction(99, 100) <= counter.guarantee.cost <= Fraction(epsilon)
+
+
+def blocks_moved(counter: TreeCounter, before: int, after: int | None) -> list[int]:
+    """Per level, how many blocks change when an event leaves one step and, if any, enters another."""
+    _, cells = matrices(counter)
+    moved = cells[:, before] - (0 if after is None else cells[:, after])
+    sizes = np.cumprod([1, *counter.radices])
+    level = [int(np.searchsorted(sizes, row.sum())) for row in cells]
+    return [int(np.abs(moved[[at == place for at in level]]).sum()) for place in range(len(sizes))]
+
+
+@pytest.mark.parametrize("length", [7, 20])
+def test_a_replaced_event_is_paid_for_at_the_step_it_leaves_and_at_the_one_it_enters(length):
+    """The cost of the worst neighbour, counted block by block, without the counter's own word for it."""
+    for adjacency in Adjacency:
+        counter = TreeCounter.calibrate(length, PURE, adjacency)
+        places = [None] if adjacency is Adjacency.ADD_REMOVE else list(range(length))
+        pairs = [(a, b) for a in range(length) for b in places if a != b]
+        unit = [noise.guarantee(1).cost for noise in counter.noises]
+        worst = max(
+            sum(n * cost for n, cost in zip(blocks_moved(counter, a, b), unit, strict=True)) for a, b in pairs
+        )
+        assert Fraction(9, 10) < worst <= PURE.cost
+        for textbook in (EachItem, EachPrefix):
+            assert textbook.calibrate(length, PURE, adjacency).guarantee.cost <= PURE.cost
+
+
+def test_every_block_has_a_draw_of_its_own():
+    """Noise so wide that two equal draws have a chance of one in a thousand million."""
+    counter = tree(60, (7, 5), Fraction(10**10 - 1, 10**10))
+    state = counter.start()
+    drawn = set()
+    for _ in range(60):
+        state, _ = counter.step(state, 0)
+        for level in state.levels:
+            assert len(set(level.pending)) == len(level.pending)
+            drawn.update(level.pending)
+    assert len(drawn) > 20
+
+
+@pytest.mark.parametrize("promise", [PURE, Concentrated(Fraction(1, 2))])
+@pytest.mark.parametrize("changes", [1, 2, 5])
+def test_what_is_promised_to_one_change_is_kept_for_several(promise, changes):
+    """Epsilon adds up, rho grows with the square of the distance."""
+    noise = calibrated(towards_one(promise, changes), Sensitivity.of(1))
+    together = noise.guarantee(changes)
+    if isinstance(promise, Pure):
+        assert Fraction(99, 100) * promise.cost < together.cost <= promise.cost
+    else:
+        assert Fraction(99, 100) * promise.rho < together.rho <= promise.rho
 
 
 def test_realised_error_is_the_forecast():
