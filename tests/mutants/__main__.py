@@ -1,23 +1,24 @@
 """`make mutants`: plant every fault, one at a time, and demand that the tests it names fail.
 
 Each fault is planted in a copy of the sources; the tests run against that copy in a process of their own.
-First the same tests are run on the sound sources, because a test that fails anyway notices nothing.
+First the same tests are run on the sound sources, because a test that fails anyway notices nothing.  A fault
+that something stands in the way of names the tests that must pass all the same; otherwise it has escaped.
 """
 
 import argparse
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from enum import StrEnum
 from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
 from tests.mutants.fault import ROOT, Fault
+from tests.mutants.planting import planted
 
 SECONDS = 300
 """A fault that makes its tests hang is noticed too: they would not end in a build either."""
@@ -52,23 +53,31 @@ def run(source: Path, tests: Sequence[str]) -> tuple[bool, str]:
     return done.returncode == 0, named[0].split(" - ")[0] if named else f"exit status {done.returncode}"
 
 
-def killer(fault: Fault) -> str | None:
-    """Return the test that notices a fault, or None when all tests it names pass with it."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "src"
-        shutil.copytree(ROOT / "src", source, ignore=shutil.ignore_patterns("__pycache__"))
-        fault.plant(source)
+class Fate(StrEnum):
+    """What became of a fault."""
+
+    KILLED = "killed"
+    SURVIVED = "SURVIVED"
+    ESCAPED = "ESCAPED"
+
+
+def fate(fault: Fault) -> tuple[Fate, str]:
+    """Return whether the tests notice a fault, and the first that fails."""
+    with planted(fault) as source:
         passed, first = run(source, fault.tests)
-    return None if passed else first
+        kept, broken = (True, "") if passed or not fault.passing else run(source, fault.passing)
+    if not kept:
+        return Fate.ESCAPED, broken
+    return (Fate.SURVIVED, "") if passed else (Fate.KILLED, first)
 
 
-def _verdicts(faults: Sequence[Fault], jobs: int) -> Iterator[tuple[Fault, str | None]]:
+def _fates(faults: Sequence[Fault], jobs: int) -> Iterator[tuple[Fault, tuple[Fate, str]]]:
     with ThreadPoolExecutor(jobs) as pool:
-        yield from zip(faults, pool.map(killer, faults), strict=True)
+        yield from zip(faults, pool.map(fate, faults), strict=True)
 
 
 def main() -> int:
-    """Plant the chosen faults and print the table; the exit status is 1 if any survives."""
+    """Plant the chosen faults and print the table; the exit status is 1 if any survives or escapes."""
     parser = argparse.ArgumentParser(prog="make mutants", description=__doc__)
     parser.add_argument("rooms", nargs="*", help="modules of tests/mutants (default: all)")
     parser.add_argument("--containing", default="", help="only faults whose file or reason contains this")
@@ -89,25 +98,24 @@ def main() -> int:
         print(*wrong, sep="\n")
         return 2
     began = time.monotonic()
-    guards = sorted({test for fault in chosen for test in fault.tests})
+    guards = sorted({test for fault in chosen for test in (*fault.tests, *fault.passing)})
     passed, first = run(ROOT / "src", guards)
     if not passed:
         print(f"the tests fail on the sound sources: {first}")
         return 2
-    survivors = []
-    for number, (fault, by) in enumerate(_verdicts(chosen, arguments.jobs), 1):
-        print(
-            f"{number:4} {'killed  ' if by else 'SURVIVED'} {fault.name}\n              {by or ''}",
-            flush=True,
-        )
-        if by is None:
-            survivors.append(fault)
+    left: list[tuple[Fate, Fault]] = []
+    for number, (fault, (found, by)) in enumerate(_fates(chosen, arguments.jobs), 1):
+        print(f"{number:4} {found:8} {fault.name}\n              {by}", flush=True)
+        if found is not Fate.KILLED:
+            left.append((found, fault))
     minutes = (time.monotonic() - began) / 60
-    print(f"planted {len(chosen)}, killed {len(chosen) - len(survivors)}, survived {len(survivors)}", end="")
+    counted = {kind: sum(found is kind for found, _ in left) for kind in (Fate.SURVIVED, Fate.ESCAPED)}
+    print(f"planted {len(chosen)}, killed {len(chosen) - len(left)}", end="")
+    print(*(f", {kind.lower()} {count}" for kind, count in counted.items()), sep="", end="")
     print(f", in {minutes:.1f} minutes")
-    for fault in survivors:
-        print(f"SURVIVED {fault.name}")
-    return 1 if survivors else 0
+    for found, fault in left:
+        print(f"{found} {fault.name}")
+    return 1 if left else 0
 
 
 if __name__ == "__main__":

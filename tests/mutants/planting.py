@@ -1,0 +1,20 @@
+"""A copy of the sources with one fault in it."""
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.mutants.fault import ROOT, Fault
+
+
+@contextmanager
+def planted(fault: Fault) -> Iterator[Path]:
+    """Yield a folder with the package and the fault in it."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / "src"
+        # What was compiled before is copied too: the changed file is newer than its own.
+        shutil.copytree(ROOT / "src", source)
+        fault.plant(source)
+        yield source
