@@ -15,9 +15,8 @@ from collections.abc import Sequence
 
 import z3
 
-from discreet.errors import CertificateError
 from discreet.verify import syntax as tree
-from discreet.verify.kernel.meaning import Term, refuse
+from discreet.verify.kernel.meaning import Term, refuse, refusing
 from discreet.verify.kernel.pair import Pair, directions
 from discreet.verify.kernel.table import accept_laws
 from discreet.verify.kernel.walk import Part, Walk, WiderError
@@ -43,23 +42,11 @@ def accept(program: tree.Program, parts: Sequence[Part], seconds: float = 60.0) 
 
 def walks(program: tree.Program, parts: Sequence[Part]) -> list[Walk]:
     """Return what must be proved for each order of the neighbours."""
-    wanted = directions(program)
-    if sorted(map(str, wanted)) != sorted(str(dict(part.direction)) for part in parts):
+    wanted, given = directions(program), [part.direction for part in parts]
+    if sorted(sorted(way.items()) for way in wanted) != sorted(sorted(way.items()) for way in given):
         raise refuse("the certificate does not treat every order of the neighbours once")
-    try:
+    with refusing():
         return [_walk(program, part) for part in parts]
-    except CertificateError:
-        raise
-    except (
-        z3.Z3Exception,
-        ArithmeticError,
-        LookupError,
-        ValueError,
-        TypeError,
-        AttributeError,
-        RecursionError,
-    ) as e:
-        raise refuse(f"the certificate cannot be read against the program ({type(e).__name__})") from e
 
 
 def _walk(program: tree.Program, part: Part) -> Walk:

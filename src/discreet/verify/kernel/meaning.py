@@ -5,7 +5,8 @@ chosen among, returned, and combined by xor, which acts on every bit alike.  A r
 not a positive numeral is an unknown function of both operands: what holds for every function holds for this.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from operator import add, ge, gt, le, lt, mul, sub
 from typing import Any
@@ -26,6 +27,19 @@ def refuse(message: str, node: Any = None) -> CertificateError:
     """Return the error that says why a certificate proves nothing."""
     place = f"line {node.at.line}, column {node.at.column}: " if node is not None and node.at.line else ""
     return CertificateError(f"{place}{message}")
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn whatever goes wrong with a senseless certificate into a refusal."""
+    try:
+        yield
+    except CertificateError:
+        raise
+    except (z3.Z3Exception, ArithmeticError, LookupError, ValueError, TypeError, AttributeError) as e:
+        raise refuse(f"the certificate cannot be read against the program ({type(e).__name__})") from e
+    except RecursionError as e:
+        raise refuse("the certificate or the program is too large") from e
 
 
 def real(term: Term) -> Term:

@@ -18,7 +18,7 @@ from flint import fmpq, fmpq_poly
 
 from discreet.exact.number import exp_bounds
 from discreet.verify import syntax as tree
-from discreet.verify.kernel.meaning import Sight, Term, real, refuse
+from discreet.verify.kernel.meaning import Sight, Term, real, refuse, refusing
 from discreet.verify.kernel.pair import relation_of
 from discreet.verify.kernel.walk import flipped, shapely
 
@@ -99,7 +99,7 @@ class Table:
 
     def exponent(self, value: Any) -> int:
         """Return how many units a number is, of e if that is left open."""
-        number = term = real(lifted(value))
+        number = term = z3.simplify(real(lifted(value)))
         if self.open:
             e = z3.Real(self.open[0])
             number = z3.simplify(z3.substitute(term, (e, z3.RealVal(1))))
@@ -276,7 +276,8 @@ def accept_laws(program: tree.Program, laws: Mapping[str, Mapping[str, tree.Expr
     unit, deadline = Fraction(1), time.monotonic() + seconds
     while True:
         try:
-            return _accepted(Table(program, unit, deadline), laws)
+            with refusing():
+                return _accepted(Table(program, unit, deadline), laws)
         except FinerError as finer:
             unit /= int(str(finer))
 

@@ -1,0 +1,495 @@
+"""Every rule of the kernel, held against a proof that only its absence would let through."""
+
+from dataclasses import replace
+
+import pytest
+
+from discreet.errors import CertificateError
+from discreet.verify import kernel, parse
+from discreet.verify.grammar import read
+from discreet.verify.kernel import Part
+from discreet.verify.syntax import Sample, statements
+
+
+def part(moves=(), invariants=(), variants=(), waits=(), direction=()):
+    """Return a part whose terms are texts; of invariants, one visit for each loop."""
+    return Part(
+        dict(direction),
+        {k: read(v) for k, v in dict(moves).items()},
+        {k: read(v) for k, v in dict(variants).items()},
+        {k: (tuple(read(f) for f in v),) for k, v in dict(invariants).items()},
+        {k: tuple(read(w) for w in v) for k, v in dict(waits).items()},
+    )
+
+
+def program(header, *body, claim="epsilon eps"):
+    head, *clauses = header.split("; ")
+    lines = [f"P {head}", *(f"  {c}" for c in clauses), f"  ensures {claim}", *(f"  {line}" for line in body)]
+    return "\n".join(lines) + "\n"
+
+
+Q = "(q : private real list); neighbours q one by 1; requires size(q) >= 1"
+LOOP = ["i := 0; s := 0.0", "while i < size(q)", "  s := s + q[i]", "  i := i + 1"]
+COUNTED = {"variants": {1: "size(q) - i{1}"}}
+TOGETHER = "i{1} = i{2}"
+DATA = "(q : private real list); neighbours q one by 2; requires size(q) >= 1"
+
+WRONG = {
+    "cost": (
+        program(DATA, "z := $ Laplace(1/eps, q[0])", "return z"),
+        {"moves": {1: "q{1}[0] - q{2}[0]"}},
+        "cost too much",
+    ),
+    "a move that earns": (
+        program(DATA, "z := $ Laplace(1/eps, q[0])", "y := $ Laplace(1/eps)", "return z"),
+        {"moves": {1: "q{1}[0] - q{2}[0]", 2: "-1"}},
+        "cost too much",
+    ),
+    "rho": (
+        program(Q, "z := $ Gaussian(1, q[0])", "return z", claim="rho 1/4"),
+        {"moves": {1: "1"}},
+        "cost too much",
+    ),
+    "centres": (program(Q, "z := $ Gaussian(1, q[0])", "return z", claim="rho 1/4"), {}, "centres"),
+    "Gaussian noise under epsilon": (
+        program(Q, "z := $ Gaussian(1, q[0])", "return z", claim="epsilon 1/2"),
+        {"moves": {1: "1"}},
+        "claims of rho",
+    ),
+    "Laplace noise under rho": (
+        program(Q, "z := $ Laplace(2, q[0])", "return z", claim="rho 1/2"),
+        {"moves": {1: "q{1}[0] - q{2}[0]"}},
+        "claims of rho",
+    ),
+    "support": (
+        program(Q, "z := $ Exponential(1/eps)", "return q[0] + z"),
+        {"moves": {1: "q{1}[0] - q{2}[0]"}},
+        "leave the support",
+    ),
+    "integer noise for real data": (
+        program(Q, "z := $ Geometric(1/eps)", "return q[0] + z"),
+        {"moves": {1: "q{1}[0] - q{2}[0]"}},
+        "not be an integer",
+    ),
+    "negative scale": (
+        program(Q, "z := $ Laplace(0 - 1/eps, q[0])", "return z"),
+        {"moves": {1: "q{1}[0] - q{2}[0]"}},
+        "not be positive",
+    ),
+    "private scale": (
+        program("(x : private {0,1}); neighbours x replace", "z := $ Laplace((1 + x)/eps)", "return z"),
+        {},
+        "laws may differ",
+    ),
+    "private chance": (
+        program("(x : private {0,1}); neighbours x replace", "z := $ Bernoulli(x/2)", "return z"),
+        {},
+        "laws may differ",
+    ),
+    "impossible chance": (
+        program(
+            "(x : private {0,1}) (T : public int); neighbours x replace", "z := $ Bernoulli(T)", "return z"
+        ),
+        {},
+        "parameter may be impossible",
+    ),
+    "empty interval": (
+        program(
+            "(x : private {0,1}) (T : public int); neighbours x replace",
+            "y := 0; r := []",
+            "if T > 0 then",
+            "  u := $ Uniform(1, 0)",
+            "  y := x",
+            "return y",
+        ),
+        {},
+        "parameter may be impossible",
+    ),
+    "no candidates": (
+        program(
+            "(q : private {0,1} list) (x : private {0,1}); neighbours q replace; neighbours x replace",
+            "k := $ ExpMech(eps, q)",
+            "y := 0",
+            "if size(q) = 0 then",
+            "  y := x",
+            "return y",
+        ),
+        {},
+        "parameter may be impossible",
+    ),
+    "scores that all change": (
+        program(
+            "(q : private {0,1} list); neighbours q all by 1; requires size(q) >= 1",
+            "k := $ ExpMech(eps, q)",
+            "return k",
+        ),
+        {},
+        "cost too much",
+    ),
+    "a flip": (
+        program(
+            "(x : private bool); neighbours x replace",
+            "b := $ Response(2*eps)",
+            "y := b",
+            "if x then",
+            "  y := not b",
+            "return y",
+        ),
+        {"moves": {1: "if x{1} = x{2} then 0 else 1"}},
+        "cost too much",
+    ),
+    "branches": (
+        program(Q, "r := []", "if q[0] > 0 then", "  r := r ++ [1]", "else", "  r := r ++ [0]", "return r"),
+        {},
+        "branches may differ",
+    ),
+    "appended": (program(Q, "r := []", "r := r ++ [q[0]]", "return r"), {}, "outputs may differ"),
+    "returned": (program(Q, "return q[0]"), {}, "outputs may differ"),
+    "entry": (
+        program(Q, "s := q[0]", "i := 0", "while i < 1", "  i := i + 1", "  s := s + 0", "return s"),
+        {"invariants": {1: [TOGETHER, "s{1} = s{2}"]}, "variants": {1: "1 - i{1}"}},
+        "not hold at first",
+    ),
+    "preservation": (
+        program(Q, *LOOP, "return s"),
+        {"invariants": {1: [TOGETHER, "s{1} = s{2}", "i{1} >= 0"]}, **COUNTED},
+        "break the invariant",
+    ),
+    "an invariant that says too little": (
+        program(Q, *LOOP, "return s"),
+        {"invariants": {1: [TOGETHER, "i{1} >= 0"]}, **COUNTED},
+        "outputs may differ",
+    ),
+    "noise in a loop": (
+        program(
+            "(q : private real list); neighbours q all by 1",
+            "i := 0; r := []",
+            "while i < size(q)",
+            "  z := $ Laplace(1/eps, q[i])",
+            "  r := r ++ [z]",
+            "  i := i + 1",
+            "return r",
+        ),
+        {
+            "moves": {1: "q{1}[i] - q{2}[i]"},
+            "invariants": {1: [TOGETHER, "i{1} >= 0", "moved(1) <= i{1}"]},
+            **COUNTED,
+        },
+        "cost too much",
+    ),
+    "a loop without end": (
+        program(Q, "i := 0", "while i < 1", "  i := i + 0", "return 0"),
+        {"invariants": {1: [TOGETHER]}, "variants": {1: "1 - i{1}"}},
+        "not end",
+    ),
+    "a variant below zero": (
+        program(Q, "i := 0", "while i < size(q)", "  i := i + 1", "return 0"),
+        {"invariants": {1: [TOGETHER]}, "variants": {1: "0 - i{1}"}},
+        "not end",
+    ),
+    "private turns": (
+        program(
+            "(x : private {0,1}); neighbours x replace",
+            "i := 0; r := []",
+            "while i < x",
+            "  r := r ++ [0]",
+            "  i := i + 1",
+            "return r",
+        ),
+        {"invariants": {1: [TOGETHER]}, "variants": {1: "x{1} - i{1}"}},
+        "turns may differ",
+    ),
+    "a wait that never ends": (
+        program(
+            "(x : private {0,1}); neighbours x replace",
+            "i := 0",
+            "while i < x",
+            "  i := i + 1",
+            "return i",
+        ),
+        {
+            "invariants": {1: [TOGETHER]},
+            "variants": {1: "x{1} + x{2} - i{1} - i{2}"},
+            "waits": {1: ["true", "true"]},
+        },
+        "not end",
+    ),
+    "division by zero": (program(Q, "y := 1 / q[0]", "return 0"), {}, "no value"),
+    "outside the list": (program(Q, "y := q[1]", "return 0"), {}, "no value"),
+    "division in a branch": (
+        program(Q, "y := 0.0", "if q[0] > 1 then", "  y := 1 / (q[0] - 2)", "return 0"),
+        {},
+        "no value",
+    ),
+    "contradictory assumptions": (
+        program(f"{Q}; requires size(q) <= 0", "return q[0]"),
+        {},
+        "no input satisfies",
+    ),
+    "the length of any list": (
+        program("(q : private real list); neighbours q any", "return size(q)", claim="secret"),
+        {},
+        "outputs may differ",
+    ),
+    "a secret": (
+        program("(x : private {0,1}); neighbours x replace", "return x", claim="secret"),
+        {},
+        "outputs may differ",
+    ),
+    "a query that moves": (
+        program(
+            "(d : private data) (f : public data -> real); neighbours d one by 1",
+            "z := $ Laplace(GSf/(2*eps), f(d))",
+            "return z",
+        ),
+        {"moves": {1: "f{1}(d) - f{2}(d)"}},
+        "cost too much",
+    ),
+    "an element that changes": (
+        program(
+            "(q : private real list); neighbours q replace in [0, 2]; requires size(q) >= 1",
+            "z := $ Laplace(1/eps, q[0])",
+            "return z",
+        ),
+        {"moves": {1: "q{1}[0] - q{2}[0]"}},
+        "cost too much",
+    ),
+    "a range that is not declared": (
+        program("(x : private int); neighbours x any", "z := $ Geometric(1/eps, x)", "return z"),
+        {"moves": {1: "x{1} - x{2}"}},
+        "cost too much",
+    ),
+    "an output known too early": (
+        program(Q, "z := $ Laplace(1/eps)", "return q[0] + z > 0"),
+        {"moves": {1: "if result(1) = 1 then 0 else 0"}},
+        "outputs may differ",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_without_this_rule_a_wrong_proof_would_pass(name):
+    text, terms, doubt = WRONG[name]
+    with pytest.raises(CertificateError, match=doubt):
+        kernel.accept(parse(text).program, [part(**terms)])
+
+
+RIGHT = {
+    "noise": (program(Q, "z := $ Laplace(1/eps, q[0])", "return z"), {"moves": {1: "q{1}[0] - q{2}[0]"}}),
+    "a sum": (
+        program(Q, *LOOP, "z := $ Laplace(1/eps, s)", "return z"),
+        {
+            "moves": {1: "s{1} - s{2}"},
+            "invariants": {
+                1: [TOGETHER, "i{1} >= 0", "s{2} - s{1} = (if position(q) < i{1} then change(q) else 0)"]
+            },
+            **COUNTED,
+        },
+    ),
+    "a Gaussian": (
+        program(Q, "z := $ Gaussian(1, q[0])", "return z", claim="rho 1/2"),
+        {"moves": {1: "1"}},
+    ),
+    "a flip": (
+        program(
+            "(x : private bool); neighbours x replace",
+            "b := $ Response(eps)",
+            "y := b",
+            "if x then",
+            "  y := not b",
+            "return y",
+        ),
+        {"moves": {1: "if x{1} = x{2} then 0 else 1"}},
+    ),
+    "a comparison": (
+        program(Q, "z := $ Laplace(1/eps)", "return q[0] + z > 0"),
+        {"moves": {1: "q{1}[0] - q{2}[0]"}},
+    ),
+    "a choice": (
+        program(
+            "(q : private {0,1} list); neighbours q all by 1; requires size(q) >= 1",
+            "k := $ ExpMech(eps/2, q)",
+            "return k",
+        ),
+        {},
+    ),
+    "a private branch that only computes": (
+        program(
+            "(x : private {0,1}); neighbours x replace",
+            "y := 0",
+            "if x = 1 then",
+            "  y := 1 / 2",
+            "z := $ Laplace(1/(2*eps), y)",
+            "return z",
+        ),
+        {"moves": {1: "y{1} - y{2}"}},
+    ),
+    "private turns that only compute": (
+        program(
+            "(x : private {0,1}); neighbours x replace",
+            "i := 0",
+            "while i < x",
+            "  i := i + 1",
+            "z := $ Geometric(1/eps, i)",
+            "return z",
+        ),
+        {
+            "moves": {1: "i{1} - i{2}"},
+            "invariants": {1: ["i{1} >= 0", "i{2} >= 0", "i{1} <= x{1}", "i{2} <= x{2}"]},
+            "variants": {1: "x{1} - i{1} + x{2} - i{2}"},
+            "waits": {1: ["i{1} >= x{1}", "i{2} >= x{2}"]},
+        },
+    ),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_same_rule_lets_a_right_proof_pass(name):
+    text, terms = RIGHT[name]
+    assert kernel.accept(parse(text).program, [part(**terms)]) > 0
+
+
+MONOTONE = program(
+    "(q : private real list); neighbours q monotone by 1; requires size(q) >= 1",
+    "z := $ Exponential(1/eps)",
+    "return q[0] + z",
+)
+
+
+def test_every_order_of_the_neighbours_needs_its_own_proof():
+    moves = {1: "q{1}[0] - q{2}[0]"}
+    down, up = (part(moves, direction={"q": way}) for way in ("down", "up"))
+    for parts in ([down], [down, down], [down, part(moves)], []):
+        with pytest.raises(CertificateError, match="every order"):
+            kernel.accept(parse(MONOTONE).program, parts)
+    with pytest.raises(CertificateError, match="leave the support"):
+        kernel.accept(parse(MONOTONE).program, [down, up])
+
+
+def test_two_lists_have_four_orders():
+    text = program(
+        "(p : private int list) (q : private int list); "
+        "neighbours p monotone by 1; neighbours q monotone by 1",
+        "return 0",
+    )
+    ways = [{"p": a, "q": b} for a in ("up", "down") for b in ("up", "down")]
+    assert kernel.accept(parse(text).program, [part(direction=way) for way in ways]) == 4
+    with pytest.raises(CertificateError, match="every order"):
+        kernel.accept(parse(text).program, [part(direction=way) for way in ways[:3]])
+
+
+PAD = program("(m : private {0,1}^8)", "k := $ Uniform({0,1}^8)", "c := m xor k", "return c", claim="secret")
+
+
+def test_strings_of_different_lengths_do_not_combine():
+    tree = parse(PAD).program
+    pad = part({1: "m{1} xor m{2}"})
+    kernel.accept(tree, [pad])
+    draw = next(s for s in statements(tree.body) if isinstance(s, Sample))
+    short = replace(tree, body=tuple(replace(s, length=1) if s is draw else s for s in tree.body))
+    with pytest.raises(CertificateError, match="cannot be read|different kinds"):
+        kernel.accept(short, [pad])
+
+
+def test_a_tree_in_which_numbers_mean_two_things_is_refused():
+    text = program(Q, "z := $ Laplace(1/eps, q[0])", "y := $ Laplace(1/eps)", "return z")
+    tree = parse(text).program
+    twice = replace(tree, body=tuple(replace(s, site=1) if isinstance(s, Sample) else s for s in tree.body))
+    with pytest.raises(CertificateError, match="one site"):
+        kernel.accept(twice, [part({1: "q{1}[0] - q{2}[0]"})])
+    renamed = replace(tree, parameters=(*tree.parameters, tree.parameters[0]))
+    with pytest.raises(CertificateError, match="name and its value"):
+        kernel.accept(renamed, [part({1: "q{1}[0] - q{2}[0]"})])
+
+
+def test_no_time_proves_nothing():
+    text, terms = RIGHT["a sum"]
+    with pytest.raises(CertificateError, match="time limit"):
+        kernel.accept(parse(text).program, [part(**terms)], seconds=0)
+
+
+FINITE = """
+P (d : private {0,1} list)
+  neighbours d replace
+  requires size(d) = 2
+  ensures epsilon eps
+  b := $ Response(eps)
+  y := d[0]
+  if b then
+    y := 1 - d[0]
+  return y
+"""
+GOOD = {"0": "1 / (1 + exp(eps))", "1": "exp(eps) / (1 + exp(eps))"}
+BAD = {"1": GOOD["0"], "0": GOOD["1"]}
+LAWS = {f"[{a}, {b}], eps": (BAD if a else GOOD) for a in (0, 1) for b in (0, 1)}
+
+
+def laws(changes=()):
+    return {k: {o: read(w) for o, w in law.items()} for k, law in {**LAWS, **dict(changes)}.items()}
+
+
+def test_a_table_is_compared_for_all_neighbours_and_no_others():
+    tree = parse(FINITE).program
+    assert kernel.accept_laws(tree, laws(), 20) == 8  # of 12 ordered pairs, 4 differ in two places
+    everyone = parse(FINITE.replace("d replace", "d all by 1")).program
+    assert kernel.accept_laws(everyone, laws(), 20) == 12
+
+
+@pytest.mark.parametrize("claim", ["epsilon eps/2", "epsilon 9*eps/10", "secret"])
+def test_a_table_proves_no_stronger_claim(claim):
+    tree = parse(FINITE.replace("epsilon eps", claim)).program
+    with pytest.raises(CertificateError, match="not as private"):
+        kernel.accept_laws(tree, laws(), 20)
+
+
+def test_a_table_must_state_the_laws_of_the_program():
+    for changes in ({"[0, 0], eps": BAD}, {"[2, 0], eps": GOOD}, {"[0, 1], eps": {"0": "1"}}):
+        with pytest.raises(CertificateError, match="the certificate"):
+            kernel.accept_laws(parse(FINITE).program, laws(changes), 20)
+
+
+@pytest.mark.parametrize(("delta", "holds"), [("1/10", True), ("1/11", False)])
+def test_what_is_in_excess_adds_up_to_at_most_delta(delta, holds):
+    text = f"""
+P (x : private {{0,1}})
+  neighbours x replace
+  requires eps = 1
+  ensures epsilon 0 delta {delta}
+  b := $ Bernoulli(1/10)
+  y := 0
+  if b then
+    y := x
+  return y
+"""
+    stated = {"0, 1": {"0": read("1")}, "1, 1": {"0": read("9/10"), "1": read("1/10")}}
+    if holds:
+        assert kernel.accept_laws(parse(text).program, stated, 20) == 2
+        return
+    with pytest.raises(CertificateError, match="not as private"):
+        kernel.accept_laws(parse(text).program, stated, 20)
+
+
+def test_an_irrational_weight_is_decided_on_the_right_side():
+    """The laws' ratio is e, as claimed at 1; the equality is exact, and a tenth less is too little."""
+    text = """
+P (x : private {0,1})
+  neighbours x replace
+  requires eps = 1
+  ensures epsilon CLAIM
+  b := $ Response(1)
+  y := x
+  if b then
+    y := 1 - x
+  return y
+"""
+    stated = {
+        "0, 1": {"0": read("1 / (1 + exp(1))"), "1": read("exp(1) / (1 + exp(1))")},
+        "1, 1": {"1": read("1 / (1 + exp(1))"), "0": read("exp(1) / (1 + exp(1))")},
+    }
+    for claim, holds in (("1", True), ("11/10", True), ("9/10", False)):
+        tree = parse(text.replace("CLAIM", claim)).program
+        if holds:
+            assert kernel.accept_laws(tree, stated, 20) == 2
+        else:
+            with pytest.raises(CertificateError, match="not as private"):
+                kernel.accept_laws(tree, stated, 20)
