@@ -12,7 +12,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from discreet.engines.duckdb.engine import SLOTS, DuckDB, describe, open_tables, prepare
+from discreet.engines.duckdb.engine import SLOTS, DuckDB, open_tables, prepare
+from discreet.engines.duckdb.schema import describe
 from discreet.engines.exact import Request
 from discreet.engines.protocol import FAILED, Origin
 from discreet.errors import CatalogError, EngineError

@@ -1,11 +1,13 @@
 """Frames as Arrow tables of their declared columns: names and types only where only those are asked for.
 
 Arrow and Polars tables carry a schema that no cell can change; text in them is checked cell by cell, and what
-is not UTF-8 is NULL.  The types of pandas depend on the cells, so there the declared types decide; see
-`cells`.
+is not UTF-8 is NULL.  Moments become microseconds (in UTC, where they have a time zone) of the years 1 to
+9999, NULL outside: an engine that converted them itself would fail at a single cell.  The types of pandas
+depend on the cells, so there the declared types decide; see `cells`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +15,9 @@ import pyarrow as pa
 from discreet.engines import cells
 from discreet.engines.records import decoded
 from discreet.errors import CatalogError
+
+FIRST, AFTER = -62_135_596_800, 253_402_300_800
+"""The seconds at which the year 1 begins and the year 9999 has ended."""
 
 
 def schema(rows: Any) -> tuple[tuple[str, ...], pa.Schema | None]:
@@ -70,10 +75,52 @@ def _plain(column: pa.Field) -> pa.Field:
     return pa.field(column.name, kind.value_type if pa.types.is_dictionary(kind) else kind)
 
 
+def parquet(place: Path, names: Sequence[str]) -> pa.Table:
+    """Return columns of a Parquet file whose moments an engine may not convert."""
+    import pyarrow.parquet as pq
+
+    # Without a name the rows themselves are wanted, and the first column has as many.
+    chosen = list(names) or pq.read_schema(place).names[:1]
+    return pq.read_table(place, columns=chosen, coerce_int96_timestamp_unit="us")
+
+
+def has_odd_moments(place: Path) -> bool:
+    """Whether a Parquet file, by its schema, holds moments other than microseconds without a time zone."""
+    import pyarrow.parquet as pq
+
+    columns = pq.ParquetFile(place).schema
+    return any(_odd(columns.column(number)) for number in range(len(columns)))
+
+
+def _odd(column: Any) -> bool:
+    meaning = str(column.logical_type)
+    plain = "isAdjustedToUTC=false" in meaning and "timeUnit=microseconds" in meaning
+    return column.physical_type == "INT96" or (meaning.startswith("Timestamp") and not plain)
+
+
+def _calendar(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return moments as microseconds of the calendar's years."""
+    import pyarrow.compute as pc
+
+    per = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[column.type.unit]
+    raw = pa.chunked_array([chunk.view(pa.int64()) for chunk in column.chunks], pa.int64())
+    low, high = max(FIRST * per, -(2**63)), min(AFTER * per - 1, 2**63 - 1)
+    inside = pc.and_(pc.greater_equal(raw, low), pc.less_equal(raw, high))
+    raw = pc.if_else(inside, raw, pa.scalar(None, pa.int64()))
+    if per <= 10**6:
+        return pc.multiply(raw, 10**6 // per).cast(pa.timestamp("us"))
+    # Division is towards zero; before 1970 that would be up.
+    near = pc.divide(raw, per // 10**6)
+    above = pc.greater(pc.multiply(near, per // 10**6), raw)
+    return pc.subtract(near, above.cast(pa.int64())).cast(pa.timestamp("us"))
+
+
 def _checked(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
+    if pa.types.is_timestamp(kind):
+        return _calendar(column)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         return column
     return pa.chunked_array(

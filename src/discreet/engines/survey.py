@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from discreet.engines import records
-from discreet.engines.duckdb.engine import describe, is_text, open_tables, place_of
+from discreet.engines.duckdb.engine import open_tables
+from discreet.engines.duckdb.schema import describe
+from discreet.engines.duckdb.source import is_text, place_of
 from discreet.engines.protocol import Origin
 from discreet.engines.records import RFC_4180, Dialect
 from discreet.engines.shelter import quietly

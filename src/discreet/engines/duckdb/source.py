@@ -1,0 +1,212 @@
+"""Sources behind typed views: exactly the declared columns with exactly the declared types."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from discreet.engines import frame, records
+from discreet.engines.protocol import Origin
+from discreet.engines.records import Dialect
+from discreet.engines.shelter import Sheltered, exposed, quietly
+from discreet.errors import CatalogError
+from discreet.query.name import same
+
+_TYPES = {
+    "integer": ("BIGINT", "TRY_CAST({0} AS BIGINT)"),
+    "decimal": (None, "CASE WHEN isfinite(TRY_CAST({0} AS DOUBLE)) THEN TRY_CAST({0} AS DOUBLE) END"),
+    "text": ("VARCHAR", "TRY_CAST({0} AS VARCHAR)"),
+    "boolean": ("BOOLEAN", "TRY_CAST({0} AS BOOLEAN)"),
+    "date": (
+        None,
+        "CASE WHEN TRY_CAST({0} AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' "
+        "THEN TRY_CAST({0} AS DATE) END",
+    ),
+    "timestamp": (
+        None,
+        "CASE WHEN TRY_CAST({0} AS TIMESTAMP) BETWEEN TIMESTAMP '0001-01-01' "
+        "AND TIMESTAMP '9999-12-31 23:59:59.999999' "
+        "THEN TRY_CAST({0} AS TIMESTAMP) END",
+    ),
+    "identifier": (None, "TRY_CAST({0} AS VARCHAR)"),
+}
+
+_WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$")
+
+_TEXT_FILES = {".csv", ".tsv", ".txt"}
+
+_TABLES = {".duckdb", ".db", ".ddb"}
+
+
+def place_of(rows: str | Path, folder: Path) -> Path:
+    """Return the file that holds a table."""
+    return (folder / str(rows).partition("#")[0]).resolve()
+
+
+def expose(connection: Any, raw: str, name: str, origin: Origin, folder: Path) -> None:
+    """Offer the declared columns of a source, with the declared types, under the table's name."""
+    if isinstance(origin.rows, Sheltered):
+        problem = CatalogError(
+            f"table {name}: the frame could not be read; give a pandas, Polars or Arrow table"
+        )
+        quietly(lambda: _expose_frame(connection, raw, name, origin), problem)
+        return
+    place = place_of(origin.rows, folder)
+    if not place.is_file():
+        raise CatalogError(f"tables.{name}.source: there is no file {place}")
+    problem = CatalogError(f"tables.{name}.source: {place.name} could not be read; check its format")
+    if is_text(place):
+        quietly(lambda: _expose_records(connection, raw, name, origin, place), problem)
+        return
+    if _is_parquet(place) and quietly(lambda: frame.has_odd_moments(place), problem):
+        quietly(lambda: _expose_parquet(connection, raw, name, origin, place), problem)
+        return
+    found = quietly(lambda: attach(connection, raw, name, origin.rows, place), problem)
+    columns = described(connection, name, found)
+    quietly(lambda: _view(connection, name, found, columns, origin), problem)
+
+
+def _expose_parquet(connection: Any, raw: str, name: str, origin: Origin, place: Path) -> None:
+    """Read the declared columns of a Parquet file whose moments the engine's own reader would convert."""
+    import pyarrow.parquet
+
+    stored = _stored(name, pyarrow.parquet.read_schema(place).names, origin, place.name)
+    rows = frame.parquet(place, [stored[column] for column, _ in origin.columns])
+    _expose_frame(connection, raw, name, replace(origin, rows=rows))
+
+
+def _expose_frame(connection: Any, raw: str, name: str, origin: Origin) -> None:
+    rows = exposed(origin.rows)
+    stored = _stored(name, frame.schema(rows)[0], origin, "the frame")
+    kinds = {stored[column]: kind for column, kind in origin.columns}
+    connection.register(raw, frame.table(rows, kinds))
+    found = connection.execute(f"DESCRIBE SELECT * FROM {quoted(raw)}").fetchall()
+    _view(connection, name, quoted(raw), {row[0]: row[1] for row in found}, origin, stored)
+
+
+def _expose_records(connection: Any, raw: str, name: str, origin: Origin, place: Path) -> None:
+    """Read the declared columns of a text file into memory, each cell converted by itself."""
+    import pyarrow
+
+    with pyarrow.input_stream(str(place), compression="detect") as stream:
+        file = records.read(stream, origin.dialect)
+        stored = _stored(name, file.names, origin, place.name)
+        # Where no column is declared, rows can still be counted.
+        wanted = [file.names.index(stored[column]) for column, _ in origin.columns] or [0]
+        schema = pyarrow.schema([(f"c{i}", pyarrow.large_string()) for i in range(len(wanted))])
+        reader = pyarrow.RecordBatchReader.from_batches(schema, file.batches(wanted))
+        connection.register(raw, reader)
+        items = [
+            f"{_typed(_present(f'c{i}', origin.dialect), 'VARCHAR', kind)} AS {quoted(column)}"
+            for i, (column, kind) in enumerate(origin.columns)
+        ]
+        connection.execute(
+            f"CREATE TABLE {quoted(name)} AS SELECT {', '.join(items) or '1 AS nothing'} FROM {quoted(raw)}"
+        )
+        connection.unregister(raw)
+
+
+def _present(column: str, dialect: Dialect) -> str:
+    if not dialect.null:
+        return column
+    return f"CASE WHEN {column} NOT IN ({', '.join(map(string, dialect.null))}) THEN {column} END"
+
+
+def _stored(name: str, names: Sequence[str], origin: Origin, place: str) -> dict[str, str]:
+    """Return the source's own name of each declared column: the same, or the only one but for case."""
+    stored = {}
+    for column, _ in origin.columns:
+        found = [own for own in names if own == column] or [own for own in names if same(own, column)]
+        if not found:
+            # A file without a header would show a person's cells here.
+            raise CatalogError(
+                f"tables.{name}: {place} has no column {column!r}; correct the name, or for a text file "
+                "without a header declare its names, csv = {header = [...]}"
+            )
+        if len(found) > 1:
+            raise CatalogError(f"tables.{name}: {place} has several columns {column!r}; rename them")
+        stored[column] = found[0]
+    return stored
+
+
+def _is_parquet(place: Path) -> bool:
+    return ".parquet" in {suffix.lower() for suffix in place.suffixes}
+
+
+def attach(connection: Any, raw: str, name: str, rows: str | Path, place: Path) -> str:
+    """Make a Parquet or DuckDB file readable under a hidden name, and return that name as SQL."""
+    text = string(str(place))
+    if _is_parquet(place):
+        connection.execute(f"CREATE VIEW {quoted(raw)} AS SELECT * FROM read_parquet({text})")
+        return quoted(raw)
+    if _TABLES & {suffix.lower() for suffix in place.suffixes}:
+        connection.execute(f"ATTACH {text} AS {quoted(raw)} (READ_ONLY)")
+        inside = str(rows).partition("#")[2] or name
+        return ".".join([quoted(raw), *(quoted(part) for part in inside.split("."))])
+    raise CatalogError(f"tables.{name}.source: {place.name} must be .csv, .parquet or .duckdb")
+
+
+def described(connection: Any, name: str, found: str) -> dict[str, str]:
+    """Return the columns of a relation with the engine's types."""
+    rows = quietly(
+        lambda: connection.execute(f"DESCRIBE SELECT * FROM {found}").fetchall(),
+        CatalogError(f"tables.{name}.source: the table could not be found in its file"),
+    )
+    return {row[0]: row[1] for row in rows}
+
+
+def _view(
+    connection: Any,
+    name: str,
+    raw: str,
+    columns: Mapping[str, str],
+    origin: Origin,
+    stored: Mapping[str, str] | None = None,
+) -> None:
+    stored = _stored(name, tuple(columns), origin, "the source") if stored is None else stored
+    items = [
+        f"{_typed(quoted(stored[column]), columns[stored[column]], kind)} AS {quoted(column)}"
+        for column, kind in origin.columns
+    ]
+    connection.execute(
+        f"CREATE VIEW {quoted(name)} AS SELECT {', '.join(items) or '1 AS nothing'} FROM {raw}"
+    )
+
+
+_PRINTED = (
+    "CASE WHEN NOT isfinite({0}) THEN NULL WHEN {0} = trunc({0}) AND TRY_CAST({0} AS BIGINT) IS NOT NULL "
+    "THEN CAST(TRY_CAST({0} AS BIGINT) AS VARCHAR) ELSE CAST({0} AS VARCHAR) END"
+)
+"""A floating-point number as text: 7.0 is 7 as in a column of integers, and what is no number is missing."""
+
+
+def _typed(column: str, physical: str, kind: str) -> str:
+    fits, template = _TYPES[kind]
+    if kind in ("identifier", "text") and physical in ("DOUBLE", "FLOAT"):
+        return _PRINTED.format(column)
+    if kind in ("identifier", "text") and physical.startswith("TIMESTAMP"):
+        # At the ends of what a moment can be, writing it fails.
+        return f"CAST({_TYPES['timestamp'][1].format(column)} AS VARCHAR)"
+    if physical == fits or (kind == "identifier" and physical in ("VARCHAR", "DATE", "UUID", "BOOLEAN")):
+        return column
+    if kind == "identifier" and _WHOLE.fullmatch(physical):
+        return column
+    if kind == "decimal" and (_WHOLE.fullmatch(physical) or physical.startswith("DECIMAL")):
+        return f"CAST({column} AS DOUBLE)"
+    return template.format(column)
+
+
+def is_text(place: Path) -> bool:
+    """Whether a file is text, by its name."""
+    return bool(_TEXT_FILES & {suffix.lower() for suffix in place.suffixes})
+
+
+def quoted(name: str) -> str:
+    """Return an identifier as SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def string(text: str) -> str:
+    """Return a constant text as SQL."""
+    return "'" + text.replace("'", "''") + "'"

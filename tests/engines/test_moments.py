@@ -1,0 +1,68 @@
+"""Moments at the ends of what their types can hold: one cell fails no question and moves no other."""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from discreet.engines.duckdb.engine import open_tables
+from discreet.engines.exact import Request
+from discreet.engines.protocol import Origin
+
+ENDS = (2**62, 2**63 - 1, -(2**63) + 5, -(2**62), 9_223_372_036_854_775, 253_402_300_800, -62_135_596_801)
+KINDS = ("timestamp", "date", "text", "integer", "decimal", "boolean")
+COUNT = "SELECT count(*) AS m0 FROM v"
+SEEN = "SELECT person, count(d) AS m0 FROM v GROUP BY person"
+
+
+def column(raw: tuple[int, ...], unit: str, zone: str | None) -> pa.Array:
+    return pa.array(raw, pa.int64()).view(pa.timestamp(unit, zone))
+
+
+def frame(raw: tuple[int, ...], unit: str, zone: str | None) -> pa.Table:
+    return pa.table({"person": [f"p{place}" for place in range(len(raw))], "d": column(raw, unit, zone)})
+
+
+def sources(table: pa.Table, folder: Path) -> dict[str, Any]:
+    pq.write_table(table, folder / "v.parquet", coerce_timestamps=None)
+    found: dict[str, Any] = {"arrow": table, "parquet": folder / "v.parquet"}
+    if table.schema.field("d").type.unit != "s":
+        found["polars"] = pl.from_arrow(table)
+    return found
+
+
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Zurich"])
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+def test_no_moment_fails_a_question_or_moves_another_row(unit: str, zone: str | None, tmp_path: Path) -> None:
+    ends = tuple(end for end in ENDS if unit != "s" or abs(end) < 2**53)
+    table = frame((0, 1_000, *ends), unit, zone)
+    for name, rows in sources(table, tmp_path).items():
+        for kind in KINDS:
+            origin = Origin(rows, (("person", "identifier"), ("d", kind)))
+            with open_tables({"v": origin}, folder=tmp_path) as engine:
+                asked = [Request(COUNT, 0, ("m0",)), Request(SEEN.replace("m0", "m1"), 1, ("m1",))]
+                exact = engine._exact(asked, 1)
+            assert exact._totals["m0"][()] == len(table), (name, kind)
+            if kind in ("timestamp", "date", "text"):
+                assert exact._totals["m1"][("p0",)] == exact._totals["m1"][("p1",)] == 1, (name, kind)
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("zone", [None, "UTC", "Europe/Zurich"])
+def test_moments_mean_the_same_in_every_unit_and_source(unit: str, zone: str | None, tmp_path: Path) -> None:
+    """The second before 1970 is the last of 1969, not the first of 1970."""
+    per = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
+    table = frame((-1, 0, 1_700_000_000 * per), unit, zone)
+    before = {"s": "1969-12-31 23:59:59", "ms": "1969-12-31 23:59:59.999"}.get(
+        unit, "1969-12-31 23:59:59.999999"
+    )
+    wanted = [datetime.fromisoformat(text) for text in (before, "1970-01-01", "2023-11-14 22:13:20")]
+    for name, rows in sources(table, tmp_path).items():
+        origin = Origin(rows, (("person", "identifier"), ("d", "timestamp")))
+        with open_tables({"v": origin}, folder=tmp_path) as engine:
+            held = engine.connection.execute("SELECT d FROM v ORDER BY person").fetchall()
+        assert [cell for (cell,) in held] == wanted, name
