@@ -331,17 +331,42 @@ FAULTS = (
     ),
     weaker(
         "derivation",
-        "        if self.mint is not MINT:\n",
-        "        if False:\n",
+        '        raise ProofError("a proved statement", "was not made by the checker")\n',
+        '        object.__setattr__(self, "_mint", _Mint(self.statement))\n',
         "anybody makes proved statements",
         PREPARED,
     ),
     weaker(
         "derivation",
-        "    if type(proved) is not Proved or proved.mint is not MINT:\n        raise",
+        "    if type(mint) is not _Mint or mint.statement is not proved.statement:\n        raise",
         '    if not hasattr(proved, "statement"):\n        return proved\n    if False:\n        raise',
         "an engine runs anything",
         PREPARED,
+    ),
+    weaker("derivation", "mint.statement is not proved.statement", "False", "a proof of another", PREPARED),
+    weaker("value", "(-6_000_000, 6_000_000)", "(-1_000_000, 10_000_000)", "dates before the limit"),
+    weaker("number", "if values[0].bits > 64:", "if False:", "bits of 128-bit integers"),
+    weaker("demand", "value.kind is Kind.WHOLE and value.bits > 64:", "False:", "constants beyond 64 bits"),
+    weaker(
+        "demand", "not kinds <= NUMBERS:", "not kinds <= NUMBERS and not kinds <= TIMES:", "dates as moments"
+    ),
+    weaker("function", "null = value.null or not grouped", "null = False", "a mask of NULLs is a number"),
+    weaker("added", "kind not in TOLD_APART:", "kind is None:", "doubles as keys"),
+    weaker(
+        "check", "any(len(set(values)) != len(values) for values in claim.keys or ())", "False", "a key twice"
+    ),
+    weaker(
+        "number",
+        "    need(name, values[1:], NUMBERS - {Kind.NULL})",
+        "    need(name, values[1:], NUMBERS)",
+        "NULL ends",
+    ),
+    Fault(
+        "query/plan.py",
+        "type(self.value) is type(other.value) and self.value == other.value",
+        "self.value == other.value",
+        HOSTILE,
+        "a double and an integer are one constant",
     ),
     weaker(
         "check",

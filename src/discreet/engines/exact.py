@@ -7,6 +7,7 @@ methods that the release hands to a mechanism.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 
 from discreet.errors import EngineError
 
@@ -67,11 +68,20 @@ def collect(requests: Sequence[Request], tables: Sequence[Sequence[tuple[object,
             (output,) = request.outputs
             groups = cells.setdefault(output, {})
             for row in rows:
-                groups.setdefault(row[: request.keys - 1], {})[row[request.keys - 1]] = _integer(row[-1])  # type: ignore[arg-type, index]
+                _put(groups.setdefault(row[: request.keys - 1], {}), row[request.keys - 1], row[-1])  # type: ignore[arg-type]
             continue
         for position, output in enumerate(request.outputs, request.keys):
-            totals[output] = {row[: request.keys]: _integer(row[position]) for row in rows}  # type: ignore[misc]
+            held = totals.setdefault(output, {})
+            for row in rows:
+                _put(held, row[: request.keys], row[position])
     return Exact(totals, cells)
+
+
+def _put(held: dict[Any, int], key: object, value: object) -> None:
+    """Note one integer; a key that comes twice would hide another group's, so it is a failure."""
+    if key in held:
+        raise EngineError("the engine returned one group twice")
+    held[key] = _integer(value)
 
 
 def _integer(value: object) -> int:

@@ -14,11 +14,23 @@ from typing import Any, TypeAlias, assert_never
 Value: TypeAlias = int | Fraction | str | bool | date | datetime | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Literal:
-    """A constant of the question; a whole number is an int, any other number a Fraction."""
+    """A constant of the question; a whole number is an int, any other number a Fraction.
+
+    Constants of different types are different, although in Python 1 == Fraction(1) == True: an engine
+    computes with integers, doubles and truth values in different ways.
+    """
 
     value: Value
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Literal):
+            return NotImplemented
+        return type(self.value) is type(other.value) and self.value == other.value
+
+    def __hash__(self) -> int:
+        return hash((type(self.value), self.value))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ The violation of each hostile statement shows in the exact integers of two neigh
 """
 
 from dataclasses import replace
+from datetime import datetime
 from fractions import Fraction
 
 from tests.query.proof.world import (
@@ -174,6 +175,50 @@ def raising(name: str, scalar: Scalar, *, seen: bool = True) -> Case:
     changed = rows(a=f("clamp", number, 0, 1))
     added = f("sum", f("multiply_long", c("r", "a"), c("p", "w")))
     return Case(name, statement(*shared(rows=changed, scalar=added)), noised(3 * W, WARDS), seen)
+
+
+NULL, AGED = Literal(None), c("t", "a")
+MILLENNIUM = datetime(2000, 1, 1)
+FIRST, LAST = f("to_day", "5877000-01-01 (BC)"), f("to_day", "5881000-01-01")
+
+
+def voted(name: str, scalar: Scalar, claimed: int, *, seen: bool = True) -> Case:
+    """Return a sum over rows that are people."""
+    return Case(name, statement(total(f("sum", scalar), VOTES)), noised(claimed), seen)
+
+
+def counted(name: str, condition: Scalar, *, seen: bool = False) -> Case:
+    return Case(name, statement(total(COUNT, VOTES, condition)), noised(1), seen)
+
+
+def new_year(low: int, more: int, end: str) -> Call:
+    """Return a date in a year that the data chooses."""
+    return f("to_day", f("concat", f("to_text", f("add", f("clamp", AGED, low, 10**6), more)), end))
+
+
+BEFORE, FAR = new_year(0, 4 * 10**6, "-01-01 (BC)"), new_year(2000, 0, "-01-01")
+
+
+def converted(factor: Fraction) -> tuple[Query, tuple[str, Query], tuple[str, Query]]:
+    """Return the rows with one number, counted as an integer and added up as something else."""
+    one, other = (f("eq", f("multiply", c("r", "x"), number), HUGE + 1) for number in (1, factor))
+    return shared(people=people(where=one, most=W), where=other, keys=(), having=None)
+
+
+REFINED = inner(
+    Query((("v", f("multiply", AGED, Fraction(1))),), VOTES, there(f("multiply", AGED, 1))),
+)
+SMALL = When(((f("lt", c("t", "x"), 3), f("clamp", c("t", "x"), 0, 1)),), NULL)
+MASK = c("z", "m")
+MASKS = Inner(
+    Query(
+        (("u", PERSON), ("m", f("bits_or", SMALL))),
+        Stored("visits", "t"),
+        there(PERSON),
+        (PERSON, c("t", "x")),
+    ),
+    "z",
+)
 
 
 GOOD = (
@@ -622,4 +667,45 @@ HOSTILE = (
     raising("Q5: an escape whose case changes", f("ilike", c("t", "s"), "xA", "a")),
     raising("a pattern that ends in its escape", f("like", c("t", "s"), "x!", "!")),
     raising("a function that nobody declared", f("error", c("t", "s")), seen=False),
+    # Constants without an interval, or without a type of their own.
+    voted("least of NULL", f("least", f("clamp", AGED, 0, 100), NULL), 0),
+    voted("greatest of NULL", f("greatest", f("multiply", f("clamp", AGED, 0, 100), -1), NULL), 0),
+    voted("doubles cut at NULL", f("to_whole", f("clamp_real", c("t", "c"), NULL, NULL)), 0),
+    voted("bits of 128", f("bits_set", f("multiply_wide", AGED, -1)), 64),
+    voted("a choice of 71 bits", When(((f("gt", AGED, 7), Literal(2**70)),), Literal(0)), 2**70, seen=False),
+    voted("a sum of 71 bits", f("add", f("clamp", AGED, 0, 9), 2**70), 2**70 + 9, seen=False),
+    voted("ends of 167 bits", f("clamp", AGED, 0, 10**50), 2**63 - 1, seen=False),
+    voted("a remainder of 128 bits", f("modulo", f("clamp", AGED, 0, 9), 2**127), 2**127, seen=False),
+    counted("less than 128 bits", f("lt", AGED, 2 * 10**38)),
+    counted("among 71 bits", Among(AGED, (Literal(2**70),))),
+    Case(
+        "a mask of NULL alone",
+        statement(
+            total(COUNT, inner(Query((("u", c("z", "u")), ("m", MASK)), MASKS, None, (c("z", "u"), MASK))))
+        ),
+        noised(2),
+    ),
+    # Constants that are equal in Python, but not for an engine.
+    Case("one as an integer and as a double", statement(*converted(Fraction(1))), noised(W)),
+    Case("a filter on integers, a sum of doubles", statement(mixed(REFINED)), noised(2**63), seen=False),
+    # Dates.
+    voted("a year before Christ", f("clamp", f("part", "year", BEFORE), -6 * 10**6, 0), 10**6),
+    voted(
+        "days between the ends of the calendar", f("difference", "day", FIRST, LAST), 11 * 10**6 * 366 + 366
+    ),
+    counted("a date compared with a moment", f("eq", FAR, Literal(MILLENNIUM))),
+    counted("a date among moments", Among(FAR, (Literal(MILLENNIUM),)), seen=True),
+    # Keys outside of the engine.
+    Case(
+        "doubles as keys",
+        statement(total(COUNT, VOTES, None, c("t", "c"))),
+        noised(1, (Fraction(1, 2),)),
+        seen=False,
+    ),
+    Case(
+        "one key declared twice",
+        statement(total(COUNT, VOTES, None, c("t", "k"))),
+        noised(1, ("a", "a")),
+        seen=False,
+    ),
 )

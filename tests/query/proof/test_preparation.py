@@ -12,7 +12,7 @@ from discreet.engines.exact import Request
 from discreet.errors import ProofError
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.plan import Column, Literal, Scalar
-from discreet.query.proof import Noised, Proved, Table, prove, prove_preparation
+from discreet.query.proof import Noised, Proved, Table, prove, prove_preparation, sealed
 from discreet.query.proof.declared import Claim
 from discreet.query.proof.derivation import Step
 from discreet.query.statement import Query, Statement, Stored
@@ -72,11 +72,27 @@ def test_only_the_checker_makes_proved_statements() -> None:
     plain = statement(total(COUNT, VOTES))
     proved = prove([plain], TABLES, [noised(1)]).statements[0]
     with pytest.raises(ProofError):
-        Proved(plain, Step("statement", "trust me"), object())  # type: ignore[arg-type]
+        Proved(plain, Step("statement", "trust me"))
     with pytest.raises(ProofError):
         pickle.dumps(proved)
     with pytest.raises(ProofError):
         copy.copy(proved)
+
+
+def test_a_proof_is_of_one_statement_alone() -> None:
+    plain, evil = statement(total(COUNT, VOTES)), statement(total(f("sum", c("t", "a")), VOTES))
+    proved = prove([plain], TABLES, [noised(1)]).statements[0]
+    assert sealed(proved) is plain
+    with pytest.raises(ProofError):
+        replace(proved, statement=evil)
+    empty = object.__new__(Proved)
+    with pytest.raises(ProofError):
+        sealed(empty)
+    object.__setattr__(proved, "statement", evil)
+    with pytest.raises(ProofError):
+        sealed(proved)
+    with pytest.raises(ProofError):
+        engine(eve=True).run([proved], 1)
 
 
 def test_an_engine_runs_nothing_unproved() -> None:

@@ -72,8 +72,9 @@ TEMPLATES = {
     "to_whole": "TRY_CAST({0} AS BIGINT)",
     "to_real": "TRY_CAST({0} AS DOUBLE)",
     "to_text": "CAST({0} AS VARCHAR)",
-    "to_day": "TRY_CAST({0} AS DATE)",
-    "to_moment": "TRY_CAST({0} AS TIMESTAMP)",
+    # Infinite ones would leave the engine as the last day of the calendar.
+    "to_day": "CASE WHEN isfinite(TRY_CAST({0} AS DATE)) THEN TRY_CAST({0} AS DATE) END",
+    "to_moment": "CASE WHEN isfinite(TRY_CAST({0} AS TIMESTAMP)) THEN TRY_CAST({0} AS TIMESTAMP) END",
     "to_truth": "TRY_CAST({0} AS BOOLEAN)",
     "grouped": "CASE WHEN count(*) > 0 THEN {0} END",
     "count_rows": "count(*)",
@@ -204,7 +205,8 @@ def _typed(scalar: Scalar) -> str:
         case Literal(bool()):
             return literal(scalar.value)
         case Literal(int(value)):
-            return f"{value}::BIGINT" if value >= 0 else f"({value})::BIGINT"
+            text = _whole(value)
+            return f"{text}::BIGINT" if value >= 0 else f"({text})::BIGINT"
         case _:
             return scalar_text(scalar)
 
@@ -225,7 +227,7 @@ def literal(value: Value) -> str:
         case bool():
             return "true" if value else "false"
         case int():
-            return str(value)
+            return _whole(value)
         case Fraction():
             return _double(value)
         case str():
@@ -236,6 +238,13 @@ def literal(value: Value) -> str:
             return f"DATE '{value.isoformat()}'"
         case _:
             assert_never(value)
+
+
+def _whole(value: int) -> str:
+    # Beyond 64 bits DuckDB would choose wider types, or doubles, for all that it meets.
+    if not -(2**63) <= value < 2**63:
+        raise QueryError("a whole constant", "needs more than 64 bits", "use a smaller number")
+    return str(value)
 
 
 def _double(value: Fraction) -> str:

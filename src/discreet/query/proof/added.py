@@ -6,6 +6,7 @@ from math import prod
 from discreet.errors import ProofError
 from discreet.query.plan import Call, Case, Column, Literal, Scalar, conjuncts
 from discreet.query.proof.declared import Keys
+from discreet.query.proof.demand import written
 from discreet.query.proof.derivation import Step
 from discreet.query.proof.function import aggregate, evaluate
 from discreet.query.proof.reach import Reach
@@ -16,6 +17,10 @@ from discreet.query.statement import Query, Statement
 
 BITS = frozenset(range(63))
 """The places of a 64-bit integer that is not negative."""
+
+
+TOLD_APART = frozenset((Kind.WHOLE, Kind.TEXT, Kind.TRUTH, Kind.DAY, Kind.MOMENT, Kind.NULL))
+"""Kinds whose values stay different outside of an engine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,7 @@ def added(body: Body, statement: Statement, scalar: Scalar) -> tuple[Reach, Step
     if body.query.group != keys or not all(isinstance(key, Column) for key in keys):
         raise ProofError("the groups", "are not exactly the key columns")
     for key in keys:
-        body.rows.value(key)
+        _told_apart(key, body)
     match scalar:
         case Call("count_rows", ()):
             return _unweighted(body, 0, 1, "counts rows")
@@ -67,6 +72,17 @@ def added(body: Body, statement: Statement, scalar: Scalar) -> tuple[Reach, Step
             return _summed(body, argument)
         case _:
             raise ProofError("an output", "is neither a count nor a sum of integers")
+
+
+def _told_apart(key: Scalar, body: Body) -> None:
+    """Refuse a key of which different values may be equal once they have left the engine.
+
+    Rule.  Whole numbers, texts, truth values, dates and moments keep their identity (an infinite date would
+    become the last day of the calendar, but no function yields one).  Doubles do not, nor do identifiers,
+    whose type is not declared.
+    """
+    if body.rows.value(key).kind not in TOLD_APART:
+        raise ProofError("a group key", "has values that are not told apart outside of the engine")
 
 
 def _summed(body: Body, scalar: Scalar) -> tuple[Reach, Step]:
@@ -227,7 +243,11 @@ def _series_keys(body: Body, statement: Statement) -> int:
     for key in keys:
         match key:
             case Call("series", parts) if all(isinstance(part, Literal) for part in parts):
-                columns.append(tuple(part.value for part in parts if isinstance(part, Literal)))
+                held = [part for part in parts if isinstance(part, Literal)]
+                kinds = {written(part).kind for part in held} - {Kind.NULL}
+                if len(kinds) > 1 or not kinds <= TOLD_APART:
+                    raise ProofError("groups as bits", "have keys of different types")
+                columns.append(tuple(part.value for part in held))
             case _:
                 raise ProofError("groups as bits", "have keys that are not constants")
     rows = list(zip(*columns, strict=True))

@@ -23,7 +23,7 @@ from discreet.query.proof.declared import (
     Table,
 )
 from discreet.query.proof.demand import TRUTHS
-from discreet.query.proof.derivation import MINT, Proof, Proved, Step
+from discreet.query.proof.derivation import Proof, Proved, Step, minted
 from discreet.query.proof.function import evaluate
 from discreet.query.proof.reach import Reach
 from discreet.query.proof.relation import (
@@ -73,7 +73,7 @@ def prove_preparation(statement: Statement, declarations: Declarations, table: T
     if statement.keys or statement.outputs or owner.adjacency is not table.adjacency:
         raise ProofError("a prepared table", "has no outputs, and the same neighbours")
     step = Step("prepared table", f"{table.name}: at most {relation.rows} rows of a person", (relation.step,))
-    return Proved(statement, step, MINT)
+    return minted(statement, step)
 
 
 @contextmanager
@@ -114,6 +114,9 @@ def _proved(statement: Statement, claim: Claim, declarations: Declarations) -> P
     groups = statement.keys - 1 if statement.cells else statement.keys
     if claim.keys is not None and len(claim.keys) != groups:
         raise ProofError("the group keys", "are not those that are declared")
+    # Groups are read by equality, which takes 1 and true for one.
+    if any(len(set(values)) != len(values) for values in claim.keys or ()):
+        raise ProofError("the group keys", "are declared twice")
     source = source_of(query.source, scope)
     rows = filtered(source, query.where)
     owner = rows.owner
@@ -130,7 +133,7 @@ def _proved(statement: Statement, claim: Claim, declarations: Declarations) -> P
     )
     named = tuple(Step(f"part {name}", _rows(part), (part.step,)) for name, part in scope.parts.items())
     final = Step("rows that are added up", _rows(rows), (rows.step,))
-    return Proved(statement, Step("statement", says, (*named, final, *steps)), MINT)
+    return minted(statement, Step("statement", says, (*named, final, *steps)))
 
 
 def _rows(rows: Relation) -> str:

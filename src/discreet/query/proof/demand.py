@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from discreet.errors import ProofError
 from discreet.query.plan import Literal, Scalar
-from discreet.query.proof.value import Kind, Value, alike, fits, union, whole
+from discreet.query.proof.value import Kind, Value, alike, constant, fits, union, whole
 
 Rule: TypeAlias = Callable[[str, Sequence[Value], Sequence[Scalar]], Value]
 """What a function of this name yields for arguments of which the values and the texts are known."""
@@ -30,6 +30,14 @@ def need(name: str, values: Sequence[Value], kinds: frozenset[Kind]) -> None:
             raise refuse(name, f"does not take {value.kind} values")
 
 
+def written(scalar: Literal) -> Value:
+    """Return a constant, refusing whole ones for which an engine may choose a type that is not theirs."""
+    value = constant(scalar.value)
+    if value.kind is Kind.WHOLE and value.bits > 64:
+        raise ProofError("a whole constant", "needs more than 64 bits")
+    return value
+
+
 def wide(scalar: Scalar, value: Value) -> Value:
     """Return a constant in the width that an engine gives it inside arithmetic: at least 64 bits."""
     if isinstance(scalar, Literal) and value.kind is Kind.WHOLE:
@@ -50,7 +58,8 @@ def compared(name: str, values: Sequence[Value]) -> None:
     if not alike(values):
         raise refuse(name, "compares identifiers whose stored type is not declared")
     kinds = {value.kind for value in values} - {Kind.NULL}
-    if len(kinds) > 1 and not kinds <= NUMBERS and not kinds <= TIMES:
+    # Every whole number has a double, but not every date is a moment.
+    if len(kinds) > 1 and not kinds <= NUMBERS:
         raise refuse(name, "compares different types, which an engine would have to cast")
 
 

@@ -32,24 +32,26 @@ class Step:
         return "\n".join(self.lines())
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class _Mint:
-    """Only the checker holds this, so only it makes proved statements."""
+    """The mark of the checker on one statement, which no other statement can carry."""
 
-
-MINT = _Mint()
+    statement: Statement
 
 
 @dataclass(frozen=True, slots=True)
 class Proved:
-    """A statement whose claim has been derived from the statement itself; only the checker makes one."""
+    """A statement whose claim has been derived from the statement itself; only the checker makes one.
+
+    The mark is no argument, so neither the constructor nor `dataclasses.replace` can pass it on.
+    """
 
     statement: Statement
     step: Step
-    mint: _Mint = field(repr=False, compare=False)
+    _mint: _Mint = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.mint is not MINT:
-            raise ProofError("a proved statement", "was not made by the checker")
+        raise ProofError("a proved statement", "was not made by the checker")
 
     def __reduce__(self) -> str:
         raise ProofError("a proved statement", "cannot be copied out of the process")
@@ -58,9 +60,18 @@ class Proved:
         return str(self.step)
 
 
+def minted(statement: Statement, step: Step) -> Proved:
+    """Return a statement with its derivation; for the checker alone."""
+    proved = object.__new__(Proved)
+    for name, value in (("statement", statement), ("step", step), ("_mint", _Mint(statement))):
+        object.__setattr__(proved, name, value)
+    return proved
+
+
 def sealed(proved: Proved) -> Statement:
     """Return the statement that the checker has proved, refusing anything else that is offered as one."""
-    if type(proved) is not Proved or proved.mint is not MINT:
+    mint = getattr(proved, "_mint", None) if type(proved) is Proved else None
+    if type(mint) is not _Mint or mint.statement is not proved.statement:
         raise ProofError("a statement", "was offered to the engine without a derivation")
     return proved.statement
 

@@ -17,8 +17,19 @@ from collections.abc import Callable, Mapping
 from discreet.errors import ProofError
 from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar
 from discreet.query.proof import number, word
-from discreet.query.proof.demand import TRUTHS, WHOLES, Rule, agreed, compared, fitting, need, refuse, wide
-from discreet.query.proof.value import MOST_ROWS, TRUTH, Kind, Value, constant, union, whole
+from discreet.query.proof.demand import (
+    TRUTHS,
+    WHOLES,
+    Rule,
+    agreed,
+    compared,
+    fitting,
+    need,
+    refuse,
+    wide,
+    written,
+)
+from discreet.query.proof.value import MOST_ROWS, TRUTH, Kind, Value, union, whole
 
 Leaf = Callable[[Scalar], Value | None]
 """What is known of some scalars beforehand: columns, group keys, aggregates."""
@@ -30,12 +41,14 @@ def evaluate(scalar: Scalar, leaf: Leaf) -> Value:
     if known is not None:
         return known
     match scalar:
-        case Literal(value):
-            return constant(value)
+        case Literal():
+            return written(scalar)
         case Call(name, arguments):
             rule = FUNCTIONS.get(name)
             if rule is None:
                 raise refuse(name, "is not one that the checker knows here")
+            if ARITY.get(name, len(arguments)) != len(arguments):
+                raise refuse(name, "has too few arguments, or too many")
             return rule(name, [evaluate(argument, leaf) for argument in arguments], arguments)
         case Case(branches, otherwise):
             for condition, _ in branches:
@@ -43,7 +56,7 @@ def evaluate(scalar: Scalar, leaf: Leaf) -> Value:
             parts = [*(value for _, value in branches), otherwise]
             return agreed("case", [wide(part, evaluate(part, leaf)) for part in parts])
         case Among(argument, values):
-            compared("among", [evaluate(argument, leaf), *(constant(value.value) for value in values)])
+            compared("among", [evaluate(argument, leaf), *map(written, values)])
             return TRUTH
         case Column(relation, name):
             raise ProofError(f"the column {relation}.{name}", "is not one that can be read here")
@@ -95,6 +108,14 @@ FUNCTIONS: Mapping[str, Rule] = {
 }
 """Functions of one row (and of one person's totals)."""
 
+ARITY: Mapping[str, int] = {
+    **dict.fromkeys(("not", "is_null", "lower", "upper", "trim", "length"), 1),
+    **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "distinct", "nullif"), 2),
+    **dict.fromkeys(("left", "right", "starts_with", "part", "trunc"), 2),
+    **dict.fromkeys(("difference", "shift", "mean"), 3),
+}
+"""How many arguments functions take whose rules do not name them one by one."""
+
 COUNTED = whole(0, MOST_ROWS, null=False)
 
 
@@ -121,6 +142,8 @@ def aggregate(scalar: Scalar, leaf: Leaf, rows: int | None, *, grouped: bool) ->
             if value.kind is not Kind.WHOLE or value.low < 0 or value.bits > 64:
                 raise refuse("bits_or", "needs integers of 64 bits that are not negative")
             ones = None if value.ones is None or rows is None else value.ones * rows
-            return Value(Kind.WHOLE, value.low, 2 ** value.high.bit_length() - 1, 64, False, None, ones)
+            # Of no rows, or of NULL alone, it is NULL.
+            null = value.null or not grouped
+            return Value(Kind.WHOLE, value.low, 2 ** value.high.bit_length() - 1, 64, null, None, ones)
         case _:
             return None

@@ -33,6 +33,11 @@ def arithmetic(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) ->
     return fitting(name, low, high, bits, null=null)
 
 
+def _is_whole(scalar: Scalar, value: Value) -> bool:
+    """Whether a scalar is a constant with an interval: NULL has none."""
+    return isinstance(scalar, Literal) and value.kind is Kind.WHOLE
+
+
 def _product(one: Value, other: Value, *, same: bool) -> tuple[Any, Any]:
     corners = [a * b for a in (one.low, one.high) for b in (other.low, other.high)]
     if same:
@@ -77,7 +82,7 @@ def modulo(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Val
     """A remainder by a constant."""
     need(name, values, WHOLES)
     one, other = values
-    if other.low != other.high or other.low in (0, -1):
+    if not _is_whole(scalars[1], other) or other.low in (0, -1):
         raise refuse(name, "needs a constant divisor other than 0 and -1")
     reach = abs(other.low) - 1
     return whole(0 if one.low >= 0 else -reach, reach, max(one.bits, other.bits))
@@ -98,7 +103,7 @@ def absolute(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> V
 def finite(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
     """A double, or NULL where it is not finite."""
     need(name, values, REALS)
-    return replace(values[0], finite=True)
+    return replace(values[0], finite=True, null=True)
 
 
 def curve(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
@@ -131,7 +136,7 @@ def rounded(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Va
 def round_digits(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
     """A double rounded to a few decimal digits."""
     need(name, values[:1], REALS)
-    if not (isinstance(scalars[1], Literal) and 0 <= values[1].low == values[1].high <= 9):
+    if not (_is_whole(scalars[1], values[1]) and 0 <= values[1].low <= 9):
         raise refuse(name, "needs a constant number of digits")
     return rounded(name, values[:1], scalars[:1])
 
@@ -147,10 +152,8 @@ def clamp(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Valu
     value, low, high = values
     need(name, values, WHOLES)
     ends = (low.low, high.low)
-    if not (isinstance(scalars[1], Literal) and isinstance(scalars[2], Literal)) or ends[0] > ends[1]:
-        raise refuse(name, "needs constant ends, the lower one first")
-    if Kind.NULL in (low.kind, high.kind):
-        raise refuse(name, "needs whole numbers as ends")
+    if not (_is_whole(scalars[1], low) and _is_whole(scalars[2], high)) or ends[0] > ends[1]:
+        raise refuse(name, "needs constant ends that are whole numbers, the lower one first")
     if value.kind is Kind.NULL:
         return NOTHING
     bottom, top = (min(max(end, ends[0]), ends[1]) for end in (value.low, value.high))
@@ -160,7 +163,7 @@ def clamp(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Valu
 def clamp_real(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
     """A double cut to constant ends; what is not finite is NULL."""
     need(name, values[:1], REALS)
-    need(name, values[1:], NUMBERS)
+    need(name, values[1:], NUMBERS - {Kind.NULL})
     _, low, high = values
     if not all(isinstance(scalar, Literal) for scalar in scalars[1:]) or low.low > high.low:
         raise refuse(name, "needs constant ends, the lower one first")
@@ -189,6 +192,8 @@ def fixed(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Valu
 def bits_set(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
     """The number of bits that are set."""
     need(name, values, WHOLES)
+    if values[0].bits > 64:
+        raise refuse(name, "is wrong for integers of more than 64 bits in some engines")
     return whole(1 if values[0].low > 0 else 0, 64, 8)
 
 
@@ -196,7 +201,7 @@ def bit_at(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Val
     """One bit of a number."""
     need(name, values, WHOLES)
     word, place = values
-    if not (isinstance(scalars[1], Literal) and 0 <= place.low <= 62) or word.low < 0 or word.bits > 64:
+    if not (_is_whole(scalars[1], place) and 0 <= place.low <= 62) or word.low < 0 or word.bits > 64:
         raise refuse(name, "needs a constant place in a number that is not negative")
     return whole(0, 1, word.bits)
 
@@ -221,7 +226,7 @@ def extreme(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Va
     need(name, values, NUMBERS)
     joint = first(name, values, scalars)
     # What a filter leaves may not count here: an engine may compute this before it filters.
-    sure = [value for scalar, value in zip(scalars, values, strict=True) if isinstance(scalar, Literal)]
+    sure = [value for scalar, value in zip(scalars, values, strict=True) if _is_whole(scalar, value)]
     if joint.kind is not Kind.WHOLE or not sure:
         return joint
     if name == "least":

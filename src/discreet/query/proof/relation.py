@@ -31,7 +31,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.query.plan import Among, Call, Column, Literal, Scalar, conjuncts, walk
 from discreet.query.plan import Value as Constant
 from discreet.query.proof.declared import Table
-from discreet.query.proof.demand import TRUTHS
+from discreet.query.proof.demand import TRUTHS, written
 from discreet.query.proof.derivation import Step
 from discreet.query.proof.function import evaluate
 from discreet.query.proof.value import Domain, Kind, Value, above, below, constant, restrict, stored
@@ -144,7 +144,7 @@ def read_list(listed: Listed) -> Relation:
         raise ProofError("a list of constants", "is not a table")
     columns = {}
     for place, name in enumerate(listed.names):
-        held = [constant(row[place]) for row in listed.rows]
+        held = [written(Literal(row[place])) for row in listed.rows]
         kinds = {value.kind for value in held}
         if len(kinds) != 1 or Kind.REAL in kinds:
             # Different fractions may be one double.

@@ -87,7 +87,8 @@ NOTHING = Value(Kind.NULL)
 YEARS = (1, 9999)
 """The years of stored dates; what lies outside is NULL in the tables that an engine offers."""
 
-ANY_YEAR = (-(10**6), 10**7)
+ANY_YEAR = (-6_000_000, 6_000_000)
+"""The years of computed dates: 32 bits of days around 1970 end before, and so do 64 bits of microseconds."""
 
 
 def whole(low: int, high: int, bits: int = 64, *, null: bool = True) -> Value:

@@ -108,7 +108,6 @@ def difference(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) ->
     """The number of boundaries of a unit of time between two dates."""
     unit = _unit(name, scalars[0], tuple(PER_YEAR))
     need(name, values[1:], TIMES)
-    compared(name, values[1:])
     years = max(v.high for v in values[1:]) - min(v.low for v in values[1:]) + 1
     return whole(-years * PER_YEAR[unit], years * PER_YEAR[unit])
 
@@ -130,7 +129,7 @@ def _unit(name: str, scalar: Scalar, known: Sequence[str]) -> str:
 
 
 def convert(kind: Kind, taken: frozenset[Kind]) -> Rule:
-    """A TRY_CAST."""
+    """A TRY_CAST; dates and moments that an engine calls infinite become NULL."""
 
     def rule(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
         need(name, values, taken | {Kind.NULL})
