@@ -290,7 +290,7 @@ FAULTS = (
     weaker("number", "other.low in (0, -1)", "other.low == 0", "remainders by minus one"),
     weaker(
         "demand",
-        "    if len(kinds) > 1 and not kinds <= NUMBERS and not kinds <= TIMES:\n",
+        "    if len(kinds) > 1 and not kinds <= NUMBERS:\n",
         "    if False:\n",
         "texts are compared with numbers",
     ),
