@@ -80,6 +80,12 @@ def pairs(checked: Checked) -> Iterator[Pair]:
         step += 1
 
 
+def pairs_of_size(checked: Checked, size: int) -> Iterator[Pair]:
+    """Yield neighbouring inputs with lists of one size, for each choice of the constants a few."""
+    for frame in _frames(checked, size):
+        yield from islice(_framed(checked, frame), 2)
+
+
 def sizes(checked: Checked) -> list[int]:
     """Return lengths of lists to try: short ones, and some length that the header allows."""
     if not any(isinstance(p.type, Array) for p in checked.program.parameters):

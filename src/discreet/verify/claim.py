@@ -22,7 +22,10 @@ def within_claim(
     except NotRationalError:
         raise UnsupportedError("the claim must be built from public constants by + - * /") from None
     terms = {f"moved({key})": entry.price for key, entry in sites.items() if entry.price.numerator}
-    total, positive = inequality(value, terms)
+    try:
+        total, positive = inequality(value, terms)
+    except NotRationalError as problem:
+        raise UnsupportedError(f"the price cannot be compared with the claim: {problem}") from None
     spent = {f"moved({key})": cost[key] for key in sites}
     # A claim may mention the length of a list, on which the runs may disagree: then the smaller claim counts.
     goals = [

@@ -1,23 +1,30 @@
 """Inputs on which a program has no meaning: an impossible law, a division by zero, a place outside a list."""
 
+from collections.abc import Iterator
 from itertools import islice
 
 from discreet.errors import ParameterError, ProgramError
-from discreet.verify.candidate import pairs
+from discreet.verify.candidate import pairs_of_size, sizes
 from discreet.verify.check import Checked
 from discreet.verify.explain import values_in_words
 from discreet.verify.limit import LimitError, tick, within
 from discreet.verify.run import Exact, FaultError, execute
+from discreet.verify.space import Pair
 
-PAIRS = 60
+PAIRS = 24
 STEPS = 2000
+
+
+def _inputs(checked: Checked) -> Iterator[Pair]:
+    for size in sorted(sizes(checked)):
+        yield from islice(pairs_of_size(checked, size), PAIRS)
 
 
 def first_fault(checked: Checked) -> ProgramError | None:
     """Return what goes wrong on some valid input, with that input, or None if nothing was seen to."""
     try:
         with within(3.0):
-            for pair in islice(pairs(checked), PAIRS):
+            for pair in _inputs(checked):
                 for values in (pair.first, pair.second):
                     tick()
                     try:

@@ -86,7 +86,7 @@ def _values(checked: Checked, parameter: Parameter) -> list[Value] | None:
 def _range(kind: Scalar, parameter: Parameter) -> list[Value]:
     if kind.kind == "bool":
         return [False, True]
-    if kind.kind == "bits" and isinstance(kind.length, int) and kind.length <= 10:
+    if kind.kind == "bits" and isinstance(kind.length, int) and kind.length <= 4:
         return list(range(2**kind.length))
     if kind.kind == "int" and kind.low is not None and kind.high is not None:
         if kind.high - kind.low >= MOST_INPUTS:

@@ -168,7 +168,8 @@ def _options(first: Value, second: Value) -> list[Predicate]:
     far = Predicate(">=", high + FAR) if a > b else Predicate("<=", low - FAR)
     centre = Predicate(">=", middle) if a > b else Predicate("<=", middle)
     back = Predicate("<=", low) if a >= b else Predicate(">=", high)
-    return [tail, Predicate("any"), centre, far, back, Predicate("<=", low - FAR)]
+    # The last one is for integer noise, which hits a point; a continuous noise never does.
+    return [tail, Predicate("any"), centre, far, back, Predicate("<=", low - FAR), Predicate("=", a)]
 
 
 def _combinations(options: list[list[Predicate]]) -> Iterator[tuple[Predicate, ...]]:
