@@ -231,13 +231,6 @@ FAULTS = (
     ),
     Fault(
         "verify/neighbours.py",
-        '        if not shared or found.kind == "any":\n',
-        '        if found.kind == "any":\n',
-        _old_trap("reading at a private place"),
-        "elements at different private places are assumed to be the same",
-    ),
-    Fault(
-        "verify/neighbours.py",
         "self.facts += [second - first <= bound, first - second <= bound]",
         "self.facts += [second == first]",
         _trap("a query without noise"),
