@@ -65,6 +65,13 @@ def test_a_child_of_the_same_process_id_draws_other_noise():
 
 
 @pytest.mark.usefixtures("one_pid")
+def test_where_no_memory_is_emptied_python_s_own_forks_are_noticed(monkeypatch):
+    monkeypatch.setattr(process, "_page", None)
+    theirs = answer_of(os.fork, lambda: source().words(16, 64).tobytes())
+    assert theirs != source().words(16, 64).tobytes()
+
+
+@pytest.mark.usefixtures("one_pid")
 @pytest.mark.skipif(process._page is None, reason="this system has no memory that children find empty")
 def test_a_fork_that_python_does_not_see_draws_other_noise():
     theirs = answer_of(unseen_fork, lambda: source().words(16, 64).tobytes())
@@ -112,21 +119,27 @@ def test_threads_share_no_word():
     assert len(set(words)) == len(words) == 16_000
 
 
-def test_a_signal_in_the_middle_of_a_draw_gets_words_of_its_own(monkeypatch):
-    coins, inner = SystemCoins(), []
-    plain = Keystream._from_pool
+def test_a_signal_in_the_middle_of_a_draw_gets_words_of_its_own():
+    """A handler that draws, run between any two lines of a draw that it interrupts."""
+    code = Keystream._from_pool.__code__
+    for line in sorted({line for _, _, line in code.co_lines() if line}):
+        coins, inner = SystemCoins(), []
+        coins.bits(64)
 
-    def interrupted(stream, size):
-        if not inner:
-            inner.append(None)
-            inner.append(coins.bits(64))
-        return plain(stream, size)
+        def trace(frame, event, _, line=line, coins=coins, inner=inner):
+            if frame.f_code is code and event == "line" and frame.f_lineno == line and not inner:
+                inner.append(None)
+                inner.append(coins.bits(64))
+            return trace
 
-    coins.bits(64)
-    monkeypatch.setattr(Keystream, "_from_pool", interrupted)
-    outer = coins.bits(64)
-    after = coins.bits(64)
-    assert len({outer, after, inner[1]}) == 3
+        before = sys.gettrace()
+        sys.settrace(trace)
+        try:
+            outer = coins.bits(64)
+        finally:
+            sys.settrace(before)
+        words = [outer, coins.bits(64), *inner[1:]]
+        assert len(set(words)) == len(words)
 
 
 def always_above():

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.mutants.__main__ import killer, rooms, run
+from tests.mutants.__main__ import Fate, fate, rooms, run
 from tests.mutants.fault import ROOT, Fault
 
 GUARD = "tests/mechanisms/test_price.py"
@@ -44,7 +44,7 @@ def test_a_fault_is_noticed_in_the_copy_that_runs():
         "",
     )
     assert broken.wrong() is None
-    assert killer(broken) is not None
+    assert fate(broken)[0] is Fate.KILLED
 
 
 def test_sound_sources_pass_and_are_left_alone(tmp_path: Path):

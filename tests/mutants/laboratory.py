@@ -214,13 +214,6 @@ AUDIT = (
 UTILITY = (
     Fault(
         "utility/check.py",
-        "for first, second in ((rows[i], rows[j]), (rows[j], rows[i])):",
-        "for first, second in ((rows[i], rows[j]),):",
-        (f"{CHECK}::test_privacy_is_asked_for_in_both_directions",),
-        "privacy is checked in one direction",
-    ),
-    Fault(
-        "utility/check.py",
         "if sum(row) != scale:",
         "if sum(row) > scale:",
         (f"{CHECK}::test_rows_that_do_not_sum_to_one_or_go_negative_are_refused",),

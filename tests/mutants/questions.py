@@ -14,27 +14,6 @@ MANIFEST = ("tests/query/test_catalog.py",)
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
-        "query/check/lineage.py",
-        "if _bare(key) in public.unique and all(column.relation in own for column in columns):",
-        "if _bare(key) in public.unique:",
-        BOUNDS,
-        "a public key equated with public columns bounds a join",
-    ),
-    Fault(
-        "query/check/lineage.py",
-        "    bound = None if matched is None else person.bound\n",
-        "    bound = person.bound\n",
-        BOUNDS,
-        "a join that fans out keeps its bound",
-    ),
-    Fault(
-        "query/check/lineage.py",
-        "once = Inner(Query(tuple(items), table, None, (key,)), own)",
-        "once = Inner(Query(tuple(items), table, None, tuple(stored)), own)",
-        BOUNDS,
-        "a public key is believed to be unique",
-    ),
-    Fault(
         "query/catalog/kind.py",
         "    kind: Kind\n    held: bool = False\n",
         "    kind: Kind\n    held: bool = True\n",
@@ -47,20 +26,6 @@ FAULTS: tuple[Fault, ...] = (
         "return Typed(Call(name, (_text(name, arguments[0]),)), Text(after), held=True)",
         HELD,
         "LOWER, UPPER and TRIM make facts of declared values",
-    ),
-    Fault(
-        "query/check/function/cast.py",
-        'return Typed(Call("to_text", (argument.scalar,)), kind, argument.held)',
-        'return Typed(Call("to_text", (argument.scalar,)), kind, held=True)',
-        HELD,
-        "CAST AS TEXT makes facts of declared values",
-    ),
-    Fault(
-        "query/check/function/agreement.py",
-        "    held = all(part.held for part in settled)\n",
-        "    held = any(part.held for part in settled)\n",
-        HELD,
-        "one constant branch makes facts of the others",
     ),
     Fault(
         "query/check/function/day.py",
@@ -124,13 +89,6 @@ FAULTS: tuple[Fault, ...] = (
         '"question": VERSION, "names": [output.name for output in checked.columns],',
         NAMES,
         "names of an answer are part of the identity of a question",
-    ),
-    Fault(
-        "query/check/aggregate.py",
-        "monotone = self.bounding.scope.adjacency is Adjacency.ADD_REMOVE",
-        "monotone = True",
-        ("tests/query/test_selection_loss.py",),
-        "MODE under replace is charged as if scores only grew",
     ),
     Fault(
         "query/catalog/manifest.py",

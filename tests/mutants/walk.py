@@ -422,8 +422,8 @@ LIMITS = (
     ),
     walked(
         "check/per_person",
-        "where, tuple(key.scalar for key in keys), having)",
-        "where, tuple(key.scalar for key in keys[1:]), having)",
+        "where, grouping, having)",
+        "where, grouping[1:], having)",
         "a subquery is not grouped by the person",
     ),
     walked(
