@@ -180,7 +180,7 @@ def test_grouping_sets_mean_what_the_engine_says_they_mean(data, tail):
     private = {row[:2]: row[2:] for row in data.query(question, epsilon=10**6)}
     with duckdb.connect() as engine:
         engine.register("visits", GRID)
-        plain = {row[:2]: row[2:] for row in engine._exact(question).fetchall()}
+        plain = {row[:2]: row[2:] for row in engine.execute(question).fetchall()}
     assert private.keys() == plain.keys()
     for key, (n, s, c) in private.items():
         assert round(n) == plain[key][0]
