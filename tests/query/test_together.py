@@ -20,6 +20,7 @@ from discreet.query.check.tables import cells, output, tables
 from discreet.query.language import frame
 from discreet.query.language.sql import read
 from discreet.query.price.quote import quote
+from discreet.query.rewrite.statements import statements
 from discreet.release.noisy import draw
 from discreet.release.opening import open as open_session
 from discreet.release.table import rows as released_rows
@@ -347,7 +348,7 @@ def test_large_sets_never_write_the_whole_domain():
     assert isinstance(checked.keys, Sets)
     assert checked.keys.size == 1100
     priced = quote(checked, epsilon=1)
-    assert len(priced.sql) == 11
+    assert len(statements(checked)) == 11
     assert priced.shares[0].mechanism.radius(Fraction(1, 20)) < 70
 
 

@@ -97,10 +97,11 @@ def worse():
 
 
 SVT, MAX, HISTOGRAM = (ORIGINALS[n] for n in ("svt", "noisy_max", "histogram"))
+NUMBERS = SVT.replace("bool list", "real list").replace("[false]", "[0]")
 ODD = {
     # wrong outputs, guards, reused and stale noise: whatever the verdict, it must not contradict the refuter
-    "svt-outputs-the-query": SVT.replace("[true]", "[q[i]]").replace("[false]", "[0]"),
-    "svt-outputs-the-noisy-query": SVT.replace("[true]", "[q[i] + nu]").replace("[false]", "[0]"),
+    "svt-outputs-the-query": NUMBERS.replace("[true]", "[q[i]]"),
+    "svt-outputs-the-noisy-query": NUMBERS.replace("[true]", "[q[i] + nu]"),
     "svt-compares-without-noise": SVT.replace("q[i] + nu >= Tb", "q[i] >= Tb"),
     "svt-compares-with-the-raw-threshold": SVT.replace("q[i] + nu >= Tb", "q[i] + nu >= T"),
     "svt-flipped-guard": SVT.replace(">= Tb", "<= Tb"),

@@ -37,7 +37,7 @@ def branch(pick, indent, names, counters):
 def program(seed):
     pick = random.Random(seed)
     lines = [
-        "P (q : private real list) (T : public real) : public real",
+        "P (q : private real list) (T : public real) : public TYPE",
         f"  neighbours q {pick.choice(['one', 'all', 'monotone'])} by 1",
         "  requires size(q) >= 2",
         f"  ensures epsilon {pick.choice(['eps', '2*eps', 'eps/2', '3*eps'])}",
@@ -61,8 +61,9 @@ def program(seed):
             lines.append(f"{indent}r := r ++ [{expression(pick, names)}]")
     if counters:
         lines.append("    i := i + 1")
-    lines.append(f"  return {pick.choice(['r', 'w', 'x', '(r, w)', '(w, y)'])}")
-    return "\n".join(lines) + "\n"
+    returned = pick.choice(["r", "w", "x", "(r, w)", "(w, y)"])
+    kind = "real list" if returned == "r" else "real"
+    return "\n".join([*lines, f"  return {returned}"]).replace("TYPE", kind) + "\n"
 
 
 @pytest.mark.parametrize("start", range(0, 48, 8))
