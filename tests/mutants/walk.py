@@ -212,12 +212,6 @@ CLAIMS = (
         "a row of a batch weighs one unit",
     ),
     walked(
-        "check/batch",
-        "limits = replace(limits, cell=limits.total)",
-        "limits = replace(limits, cell=1, total=1)",
-        "a person of a batch has one row",
-    ),
-    walked(
         "price/together",
         "reach = max(ceil(measurement.sensitivity.l1), 1)",
         "reach = 1",
