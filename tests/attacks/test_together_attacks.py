@@ -1,5 +1,6 @@
 """Attacks on groups measured together: errors that tell, rows that vanish, questions that never end."""
 
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from random import Random
@@ -12,10 +13,15 @@ from tests.query.worlds import open_world, requests, row
 
 from discreet.errors import ProofError, QueryError
 from discreet.query.catalog.manifest import declare
+from discreet.query.check import conditions
 from discreet.query.check.batch import combine
 from discreet.query.check.question import check
 from discreet.query.language.sql import read
+from discreet.query.plan import Among
+from discreet.query.price.proving import declarations, proof_of
 from discreet.query.price.quote import quote
+from discreet.query.proof import Claim, Reached, prove
+from discreet.query.rewrite.statements import statements
 from discreet.release.noisy import draw
 from discreet.release.opening import open as open_session
 from discreet.workload.strategy import identity, integers, measure_exactly
@@ -71,23 +77,63 @@ def test_a_batch_loses_no_row_whose_values_are_not_declared(odd, name, grouped):
         assert [round(row[-1]) for row in release] == [round(row[-1]) for row in alone], question
 
 
-# The checker of statements does not follow cells numbered beyond 62 bits yet, and refuses them, free.
-MANY = pytest.mark.xfail(raises=ProofError, reason="no rule derives weights for cells beyond 62 bits")
+def younger(many):
+    return [f"SELECT COUNT(*) AS n FROM visits WHERE age < {k + 1}" for k in range(many)]
 
 
-@pytest.mark.parametrize("conditions", [30, *(pytest.param(many, marks=MANY) for many in (63, 64, 100))])
-def test_no_row_can_make_the_number_of_its_cell_overflow(conditions):
+@pytest.mark.parametrize("many", [30, 53, 54, 63, 64, 100])
+def test_no_row_can_make_the_number_of_its_cell_overflow(many):
     """An error that only some rows cause would tell whether they are there."""
     catalog = clinic(rows=1)
-    asked = [f"SELECT COUNT(*) AS n FROM visits WHERE age < {k + 1}" for k in range(conditions)]
+    asked = younger(many)
     whole = combine([check(read(text), catalog) for text in asked], catalog).whole
     (column,) = whole.keys.columns
-    assert len(column.values) == conditions
+    assert len(column.values) == many
     young = pd.DataFrame({"person": ["eve"], "age": [0]})
     columns = {"age": {"type": "integer", "low": 0, "high": 120}}
     with open_session(visits=young, unit="person", rows_per_unit=1, epsilon=10**7, columns=columns) as data:
         released = data.batch(asked, epsilon=10**6)
-    assert [round(release.value) for release in released] == [1] * conditions
+    assert [round(release.value) for release in released] == [1] * many
+
+
+def test_cells_that_are_spelled_out_count_what_their_questions_ask_for():
+    ages, wards = [*range(0, 80, 3), None, -4], ["A", "B", "Z", None, "B", "A", "B"] * 4 + ["A"]
+    people = pd.DataFrame(
+        {"person": range(len(ages)), "age": pd.array(ages, dtype="Int64"), "ward": wards[: len(ages)]}
+    )
+    columns = {"age": {"type": "integer", "low": 0, "high": 120}, "ward": {"values": ["A", "B"]}}
+    asked = [*younger(70), "SELECT ward, COUNT(*) AS n FROM visits WHERE age < 41 GROUP BY ward"]
+    with open_session(visits=people, unit="person", rows_per_unit=1, epsilon=10**8, columns=columns) as data:
+        *counts, by_ward = data.batch(asked, epsilon=10**7)
+    truth = [sum(age is not None and age < k + 1 for age in ages) for k in range(70)]
+    assert [round(release.value) for release in counts] == truth
+    old = people[people.age < 41].ward.value_counts()
+    assert [round(row[-1]) for row in by_ward] == [old["A"], old["B"]]
+
+
+@pytest.mark.parametrize("many", [30, 63])
+def test_weights_that_leave_a_cell_out_are_refused(many):
+    """The broken twin: who has rows in that cell too would add more than is paid for."""
+    catalog = clinic(rows=1)
+    whole = combine([check(read(text), catalog) for text in younger(many)], catalog).whole
+    priced = quote(whole, epsilon=1)
+    (statement,) = statements(whole)
+    assert proof_of(priced, catalog)
+    rows, (name, people) = statement.parts
+    fewer = replace(people, where=Among(people.where.argument, people.where.values[:-1]))
+    broken = replace(statement, parts=(rows, (name, fewer)))
+    claim = Claim((whole.keys.columns[0].values,), (Reached("m0", priced.shares[0].mechanism.reach),))
+    assert prove([statement], declarations(catalog), [claim])
+    with pytest.raises(ProofError, match="leave out rows"):
+        prove([broken], declarations(catalog), [claim])
+
+
+def test_numbers_of_cells_that_could_overflow_are_refused(monkeypatch):
+    monkeypatch.setattr(conditions, "NUMBERED", 2**126)
+    catalog = clinic(rows=1)
+    whole = combine([check(read(text), catalog) for text in younger(70)], catalog).whole
+    with pytest.raises(ProofError, match="64 bits"):
+        proof_of(quote(whole, epsilon=1), catalog)
 
 
 def test_more_conditions_than_can_be_numbered_are_refused_before_any_data():

@@ -11,6 +11,7 @@ Which cells can occur is worked out beforehand (`discreet.query.check.conditions
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 from discreet.errors import QueryError
 from discreet.query.catalog.manifest import Catalog
@@ -18,6 +19,7 @@ from discreet.query.check.conditions import Truths
 from discreet.query.check.contribution import claim
 from discreet.query.check.formula import Noisy, Public
 from discreet.query.check.measurement import (
+    Cell,
     Checked,
     Classes,
     Declared,
@@ -54,7 +56,7 @@ def combine(questions: Sequence[Checked], catalog: Catalog) -> Batch:
     keys = list(dict.fromkeys(column for checked in questions for column in disjoint(checked).columns))
     truths = Truths.of(conditions, keys, catalog, questions[0])
     cells = {truths.code(truth): truth for truth in truths.feasible()}
-    groups: list[frozenset[int]] = []
+    groups: list[frozenset[Cell]] = []
     starts: list[tuple[int, ...]] = []
     for checked in questions:
         own = []
@@ -62,14 +64,14 @@ def combine(questions: Sequence[Checked], catalog: Catalog) -> Batch:
             own.append(len(groups))
             condition = conditions.index(_condition(checked, measured))
             columns = [keys.index(column) for column in disjoint(checked).columns]
-            members: dict[tuple[Public, ...], set[int]] = {key: set() for key in disjoint(checked).product()}
+            members: dict[tuple[Public, ...], set[Cell]] = {key: set() for key in disjoint(checked).product()}
             for cell, (true, values) in cells.items():
                 key = tuple(values[column] for column in columns)
                 if true[condition] and key in members:
                     members[key].add(cell)
             groups += [frozenset(found) for found in members.values()]
         starts.append(tuple(own))
-    used = sorted(frozenset().union(*groups))
+    used = sorted(frozenset[Any]().union(*groups))
     if not used:
         raise QueryError("the batch", "asks only for rows that cannot occur", "check the conditions")
     if len(used) > CELLS:
@@ -125,7 +127,7 @@ def _condition(checked: Checked, measured: object) -> Scalar | None:
 
 
 def _whole(
-    questions: Sequence[Checked], truths: Truths, used: Sequence[int], groups: Sequence[frozenset[int]]
+    questions: Sequence[Checked], truths: Truths, used: Sequence[Cell], groups: Sequence[frozenset[Cell]]
 ) -> Checked:
     first = questions[0]
     wheres = [checked.rows.where for checked in questions]

@@ -7,7 +7,7 @@ impossible is left out.  Only where a text is declared with nullable = false are
 be all of them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from fractions import Fraction
@@ -20,15 +20,15 @@ from discreet.query.catalog.kind import Truth as TruthKind
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.catalog.manifest import Column as DeclaredColumn
 from discreet.query.check.formula import Constant, Formula, Key, Operation, Public, evaluate
-from discreet.query.check.measurement import Checked, KeyColumn
+from discreet.query.check.measurement import Cell, Checked, KeyColumn
 from discreet.query.plan import Among, Call, Case, Column, Literal, Scalar, given, walk
 from discreet.query.statement import Stored
 
 COMBINATIONS = 20_000
 """The most combinations of declared values on which conditions are evaluated beforehand."""
 
-LONG, WIDE = 2**62, 2**126
-"""Numbers of cells below these fit into 64 and 128 bits."""
+NUMBERED, SPELLED = 2**53, 2**126
+"""Up to the first, cells have numbers, which stay different even as doubles; up to the second, texts."""
 
 COMPARED = frozenset(("eq", "ne", "lt", "le", "gt", "ge"))
 EVALUATED = COMPARED | {"and", "or", "not", "is_null", "coalesce", "add", "subtract", "multiply", "clamp"}
@@ -73,7 +73,7 @@ class Truths:
                 "ask fewer questions at once, or use GROUP BY GROUPING SETS for tables",
             )
         made = cls(conditions, keys, worlds, frozenset(undecided))
-        if made.numbers > WIDE:
+        if made.numbers > SPELLED:
             raise QueryError("the batch", "has too many different conditions", "ask fewer questions at once")
         return made
 
@@ -106,41 +106,57 @@ class Truths:
                     seen.add(truth)
                     yield truth
 
-    def code(self, truth: Truth) -> int:
-        """Return the number of a cell: one digit for each condition and key."""
+    def code(self, truth: Truth) -> Cell:
+        """Return the name of a cell: one digit for each condition and key."""
         true, values = truth
-        code = 0
-        for condition, holds in zip(self.conditions, true, strict=True):
-            if condition is not None:
-                code = 2 * code + holds
+        digits = [
+            (int(holds), 2)
+            for condition, holds in zip(self.conditions, true, strict=True)
+            if condition is not None
+        ]
         for key, value in zip(self.keys, values, strict=True):
             listed = key.values or ()
-            code = code * (len(listed) + 1) + (0 if value is None else 1 + listed.index(value))
+            digits.append((0 if value is None else 1 + listed.index(value), len(listed) + 1))
+        if self.numbers > NUMBERED:
+            return "".join(_spelled(*digit) for digit in digits)
+        code = 0
+        for digit, base in digits:
+            code = base * code + digit
         return code
 
     def scalar(self) -> Scalar:
-        """Return the number of a row's cell, as the engine computes it."""
-        code: Scalar = Literal(0)
-        # What does not fit would be an error of the engine, and whether it occurs would depend on the data.
-        times = "multiply" if self.numbers <= LONG else "multiply_wide"
-        for condition in self.conditions:
-            if condition is not None:
-                digit = Case(((condition, Literal(1)),), Literal(0))
-                code = _digit(code, 2, digit, times)
+        """Return the name of a row's cell, as the engine computes it.
+
+        A number that does not fit would be an error of the engine, and whether it occurs would depend on the
+        data; so there are texts instead, of one length, which no digit can make too long.
+        """
+        branches: list[tuple[tuple[Scalar, ...], int]] = [
+            ((condition,), 2) for condition in self.conditions if condition is not None
+        ]
         for key in self.keys:
             listed = key.values or ()
-            branches = tuple(
-                (Call("eq", (key.scalar, Literal(value))), Literal(number))
-                for number, value in enumerate(listed, 1)
+            equal = tuple(Call("eq", (key.scalar, Literal(value))) for value in listed)
+            branches.append((equal, len(listed) + 1))
+        if self.numbers > NUMBERED:
+            return Call("concat", tuple(_chosen(tests, base, _spelled) for tests, base in branches))
+        code: Scalar = Literal(0)
+        for tests, base in branches:
+            digit = _chosen(tests, base, lambda number, _: number)
+            code = (
+                digit if code == Literal(0) else Call("add", (Call("multiply", (code, Literal(base))), digit))
             )
-            code = _digit(code, len(listed) + 1, Case(branches, Literal(0)), times)
         return code
 
 
-def _digit(code: Scalar, base: int, digit: Scalar, times: str) -> Scalar:
-    if code == Literal(0):
-        return digit
-    return Call("add", (Call(times, (code, Literal(base))), digit))
+def _spelled(digit: int, base: int) -> str:
+    """Return a digit as a text that is as long as that of any other of this base."""
+    return str(digit).zfill(len(str(base - 1)))
+
+
+def _chosen(tests: Sequence[Scalar], base: int, name: Callable[[int, int], Cell]) -> Scalar:
+    """Return the digit that says which of some conditions is the first to hold; zero if none does."""
+    branches = tuple((test, Literal(name(number, base))) for number, test in enumerate(tests, 1))
+    return Case(branches, Literal(name(0, base)))
 
 
 def _worlds(

@@ -247,12 +247,16 @@ class Running:
         return Declared(self.columns).product()
 
 
+Cell: TypeAlias = int | str
+"""The name of a cell; those of one question are all numbers or all texts."""
+
+
 @dataclass(frozen=True, slots=True)
 class Classes:
     """Public groups that are unions of cells: rows fall into one cell each, and a group lists its cells."""
 
     columns: tuple[KeyColumn, ...]
-    groups: tuple[frozenset[int], ...]
+    groups: tuple[frozenset[Cell], ...]
 
     @property
     def size(self) -> int:
