@@ -1008,13 +1008,6 @@ FAULTS: tuple[Fault, ...] = (
         "reports leave the range",
     ),
     Fault(
-        "mechanisms/truncated_geometric.py",
-        "        noisy = self.noise.sample(self._clamp(values))",
-        "        noisy = self.noise.sample(values)",
-        NOISE + EDGES,
-        "answers are not clamped first",
-    ),
-    Fault(
         "mechanisms/truncated_laplace.py",
         "        if not self.low <= truth <= self.high:\n",
         "        if False:\n",

@@ -6,8 +6,9 @@ import pytest
 from mpmath import mp, mpf
 
 from discreet.exact.number import BITS, HAIR, exp_bounds, float_down, float_up, log_bounds, sqrt_down, sqrt_up
+from discreet.mechanisms.table import Table
 from discreet.privacy.filter import GRID, ApproximateBudget, Cost, below_grid, on_grid, pure_within
-from discreet.privacy.loss import BoundedRangeLoss, GeometricLoss, LaplaceLoss, ResponseLoss
+from discreet.privacy.loss import AtomsLoss, BoundedRangeLoss, GeometricLoss, LaplaceLoss, ResponseLoss
 from discreet.privacy.odometer import Odometer
 from discreet.privacy.optimal import Responses
 from discreet.privacy.renyi import delta_of_renyi, epsilon_of_renyi
@@ -105,6 +106,16 @@ def test_curves_are_enclosed_from_both_sides(cost):
         assert below <= cost / 3
         assert law.epsilon(low)[1] >= cost / 3 >= below
         assert above - below < cost * Fraction(1, 2**60)
+
+
+def test_the_delta_of_a_table_is_enclosed_from_both_sides():
+    quarter, rest = Fraction(1, 4), Fraction(3, 4)
+    bounds = Table.of([[rest, quarter], [quarter, rest]]).delta("1/2")
+    truth = mpf(3) / 4 - mp.exp(mpf(1) / 2) / 4
+    assert _mpf(bounds.low) < truth < _mpf(bounds.high) < truth * (1 + NEAR)
+    law = AtomsLoss(((rest, quarter), (quarter, rest)))
+    low, high = law.delta(Fraction(1, 2))
+    assert _mpf(low) < truth < _mpf(high)
 
 
 def test_slack_and_group_grow_on_the_safe_side():

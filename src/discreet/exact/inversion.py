@@ -139,7 +139,7 @@ class Table:
         shows as a tie and is resolved exactly like any other.
         """
         largest = (1 << shape.word) - 1
-        floors = [min(floor, largest) for floor in _certified_floors(law, low - 1, high, shape.word)]
+        floors = _certified_floors(law, low - 1, high, shape.word)
         if floors[0] != 0 or floors[-1] != largest:
             raise ValueError("the tails of the law are too heavy for this table")
         thresholds = np.array(floors, dtype=np.uint64)
@@ -181,18 +181,19 @@ class Table:
 
 
 def _certified_floors(law: TabulatedLaw, low: int, high: int, bits: int) -> list[int]:
-    """Return floor(C(k) * 2**bits) for low <= k <= high, raising the precision until all are certain.
+    """Return floor(C(k) * 2**bits), at most the largest word, raising the precision until all are certain.
 
     A probability may be a multiple of 2**-bits, and then no ball around it has one floor.  But two numbers
     whose denominators have at most B bits are equal or 2**-B apart, so a smaller ball that holds an integer
     holds nothing else the probability could be.
     """
-    precision = bits + GUARD
+    precision, largest = bits + GUARD, (1 << bits) - 1
     apart = arb(2) ** -(law.denominator_bits(low, high) + 2)
     while True:
         with ctx.workprec(precision):
             scaled = [value * arb(2) ** bits for value in law.cumulatives(low, high)]
-            floors = [_floor(x, apart) for x in scaled]
+            # What is known to reach the largest word is cut off there, however near to the next it is.
+            floors = [largest if x >= largest else _floor(x, apart) for x in scaled]
         if None not in floors:
             return [int(floor) for floor in floors]
         precision *= 2

@@ -150,6 +150,23 @@ def whole(value: Real, name: str) -> int:
     return number.numerator
 
 
+def flag(value: bool, name: str) -> bool:
+    """Return a truth value as it is, refusing what only looks like one."""
+    if not isinstance(value, bool):
+        raise ParameterError(f"{name} must be True or False, got {shown(value)}")
+    return value
+
+
+def listed(values: Any, name: str) -> tuple[Any, ...]:
+    """Return the entries of a list, refusing what is none."""
+    if not isinstance(values, str | bytes | dict):
+        try:
+            return tuple(values)
+        except TypeError:
+            pass
+    raise ParameterError(f"{name} must be a list, got {shown(values)}")
+
+
 def ball(value: Fraction | int) -> arb:
     """Return a ball containing `value` at the working precision."""
     return arb(fmpq(value.numerator, value.denominator))

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.exact.number import LONGEST as LONGEST_NUMBER
-from discreet.exact.number import MOST_PRECISE, Real, ends, positive, probability, rational, whole
+from discreet.exact.number import MOST_PRECISE, Real, ends, flag, positive, probability, rational, whole
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.sensitivity import Sensitivity
 
@@ -129,7 +129,7 @@ def _bounds(values: Sequence[arb]) -> tuple[Bounds, ...]:
 def reach(sensitivity: Sensitivity | Real, *, monotone: bool) -> Fraction:
     """Return how far a gap can move: twice the sensitivity of a score, or once when all move one way."""
     change = positive(Sensitivity.of(sensitivity).linf, "sensitivity")
-    return change if monotone else 2 * change
+    return change if flag(monotone, "monotone") else 2 * change
 
 
 def quantile_of_gap(law: Sequence[Fraction], gap: Sequence[int] | NDArray[Any], beta: Real) -> int:
@@ -151,9 +151,9 @@ def mean_gap(law: Sequence[Fraction], gap: Sequence[int] | NDArray[Any]) -> Frac
     return sum((int(distance) * p for distance, p in zip(gap, law, strict=True)), Fraction(0))
 
 
-def several(candidates: int) -> int:
+def several(candidates: int | None) -> int:
     """Return the number of candidates, refusing fewer than one."""
-    number = whole(candidates, "candidates")
+    number = whole(0 if candidates is None else candidates, "candidates")
     if number < 1:
         raise ParameterError(f"candidates must be a whole number of at least 1, got {candidates!r}")
     return number

@@ -43,6 +43,7 @@ from discreet.exact.number import (
     at_most,
     ball,
     enclose,
+    flag,
     least_integer,
     log_quotient,
     log_up,
@@ -116,6 +117,7 @@ class Exponential:
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
+        flag(self.monotone, "monotone")
 
     @classmethod
     def calibrate(
@@ -181,7 +183,7 @@ class Exponential:
         if scores is not None:
             distance = gaps(scores.scores if isinstance(scores, Levels) else scores)
             return quantile_of_gap(self.pmf(scores), distance, beta)
-        others, bound = several(candidates or 0) - 1, probability(beta, "beta")
+        others, bound = several(candidates) - 1, probability(beta, "beta")
         if others == 0:
             return 0
         odds = bound / (1 - bound)
@@ -202,7 +204,7 @@ class Exponential:
         if scores is not None:
             distance = gaps(scores.scores if isinstance(scores, Levels) else scores)
             return mean_gap(self.pmf(scores), distance)
-        others = several(candidates or 0) - 1
+        others = several(candidates) - 1
         if others == 0:
             return Fraction(0)
         return enclose(lambda: (others / ball(1).exp()).lambertw() / -ball(self.alpha).log())[1]

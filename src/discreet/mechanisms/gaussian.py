@@ -32,6 +32,7 @@ from discreet.exact.lattice_gaussian import (
     second_moment,
 )
 from discreet.exact.number import (
+    LARGEST_EXPONENT,
     Real,
     at_most,
     ball,
@@ -89,7 +90,10 @@ class Gaussian:
             case (None, None, _) | (None, _, None):
                 raise ParameterError("give either rho, or both epsilon and delta")
             case None, _, _:
-                limit, slack = positive(epsilon or 0, "epsilon"), probability(delta or 0, "delta")
+                limit = positive(0 if epsilon is None else epsilon, "epsilon")
+                slack = probability(0 if delta is None else delta, "delta")
+                if limit > LARGEST_EXPONENT:
+                    raise ParameterError(f"epsilon is more than {LARGEST_EXPONENT}: that protects nobody")
                 return cls(_least_variance(change, limit, slack), sensitivity=change)
             case _, None, None:
                 return cls(change.l2_squared / (2 * positive(rho, "rho")), sensitivity=change)

@@ -37,11 +37,11 @@ from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.exact.choice import choose_powers
-from discreet.exact.digits import proper_ratio
-from discreet.exact.number import Real, least_integer, log_quotient, log_up, probability, shown, whole
+from discreet.exact.digits import power, proper_ratio
+from discreet.exact.number import Real, least_integer, listed, log_quotient, log_up, probability, shown, whole
 from discreet.exact.perturb import add, integers, narrow
 from discreet.exact.sample import geometric, two_sided_geometric, uniform_below
-from discreet.mechanisms.geometric import ratio
+from discreet.mechanisms.geometric import Geometric, ratio
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
 from discreet.privacy.guarantee import Pure
@@ -49,6 +49,10 @@ from discreet.privacy.sensitivity import Sensitivity
 
 Ball = Literal["l1", "linf"]
 Matrix = tuple[tuple[int, ...], ...]
+
+
+MOST_DIMENSIONS = {"l1": 2**16, "linf": 2**8}
+"""Beyond, the exact normaliser of a cube would take minutes, and independent noise serves as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +71,18 @@ class KNorm:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "dimension", whole(self.dimension, "dimension"))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
+        _known(self.ball)
         if self.dimension < 1:
             raise ParameterError(f"dimension must be at least 1, got {shown(self.dimension)}")
-        if self.ball not in ("l1", "linf"):
-            raise ParameterError(f"ball must be 'l1' or 'linf', got {self.ball!r}")
+        if self.dimension > MOST_DIMENSIONS[self.ball]:
+            raise ParameterError(
+                f"dimension must be at most {MOST_DIMENSIONS[self.ball]}, got {shown(self.dimension)}"
+            )
         if self.image is not None:
-            rows = tuple(tuple(whole(entry, "image") for entry in row) for row in self.image)
+            rows = tuple(
+                tuple(whole(entry, "image") for entry in listed(row, "a row of image"))
+                for row in listed(self.image, "image")
+            )
             if len(rows) != self.dimension or any(len(row) != self.dimension for row in rows):
                 raise ParameterError(f"image must be a square matrix with {self.dimension} rows")
             object.__setattr__(self, "image", rows)
@@ -90,8 +100,8 @@ class KNorm:
         sensitivity: Sensitivity | Real = 1,
     ) -> "KNorm":
         """Return the least noise that is epsilon-private when u has norm at most `sensitivity`."""
-        rows = None if image is None else tuple(tuple(row) for row in image)
-        alpha = ratio(epsilon, _length(Sensitivity.of(sensitivity), ball))
+        rows = None if image is None else tuple(listed(row, "image") for row in listed(image, "image"))
+        alpha = ratio(epsilon, _length(Sensitivity.of(sensitivity), _known(ball)))
         return cls(alpha, dimension, ball, rows, sensitivity=Sensitivity.of(sensitivity))
 
     def norm(self, move: Sequence[int]) -> Fraction:
@@ -106,7 +116,7 @@ class KNorm:
         """Return the probability that the noise T Y equals `noise`."""
         if any(entry.denominator != 1 for entry in self._preimage(noise)):
             return Fraction(0)
-        return self.alpha ** int(self.norm(noise)) / self.normaliser
+        return power(self.alpha, int(self.norm(noise))) / self.normaliser
 
     @property
     def normaliser(self) -> Fraction:
@@ -148,6 +158,8 @@ class KNorm:
     def radius(self, beta: Real = "0.05", *, coordinate: int = 0) -> int:
         """Return the smallest r with Pr[|noise at `coordinate`| > r] <= beta."""
         stretch, terms = self._row(coordinate)
+        if self.ball == "l1" and terms == 1:
+            return stretch * Geometric(self.alpha).radius(beta)
         bound = probability(beta, "beta")
         guess = terms * log_quotient(bound, self.alpha)
         return stretch * least_integer(lambda r: self._beyond(r, terms) <= bound, guess)
@@ -174,9 +186,9 @@ class KNorm:
         a, d = self.alpha, self.dimension
         if self.ball == "linf":
             outer = power_series(lambda m: (2 * (r + m) + 1) ** (d - 1) * 2 * m, d, a)
-            return a**r * outer / self._cubes
+            return power(a, r) * outer / self._cubes
         tail = power_series(lambda k: _convolved(r + 1 + k, terms, a), terms - 1, a)
-        return 2 * a ** (r + 1) * tail
+        return 2 * power(a, r + 1) * tail
 
     def _row(self, coordinate: int) -> tuple[int, int]:
         """Return (stretch, terms): the coordinate is stretch times a signed sum of that many of Y's."""
@@ -200,7 +212,7 @@ class KNorm:
         return place
 
     def _preimage(self, vector: Sequence[int]) -> list[Fraction]:
-        exact = [whole(entry, "vector") for entry in vector]
+        exact = [whole(entry, "vector") for entry in listed(vector, "vector")]
         if len(exact) != self.dimension:
             raise ParameterError(f"a vector of {self.dimension} integers is needed, got {len(exact)}")
         solution = [Fraction(entry) for entry in exact] if self.image is None else _solve(self.image, exact)
@@ -262,6 +274,12 @@ def _solve(matrix: Matrix, right: Sequence[int]) -> list[Fraction] | None:
         rest = sum((rows[r][c] * solution[c] for c in range(r + 1, size)), Fraction(0))
         solution[r] = (rows[r][size] - rest) / rows[r][r]
     return solution
+
+
+def _known(ball: Ball) -> Ball:
+    if not isinstance(ball, str) or ball not in MOST_DIMENSIONS:
+        raise ParameterError(f"ball must be 'l1' or 'linf', got {shown(ball)}")
+    return ball
 
 
 def _length(change: Sensitivity, ball: Ball) -> Fraction:

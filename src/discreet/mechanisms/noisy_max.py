@@ -27,7 +27,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.exact.digits import proper_ratio
-from discreet.exact.number import Real, least_integer, log_up, probability
+from discreet.exact.number import Real, flag, least_integer, log_up, probability
 from discreet.exact.perturb import add
 from discreet.exact.sample import geometric, two_sided_geometric, uniform_below
 from discreet.mechanisms.candidates import (
@@ -63,6 +63,8 @@ class NoisyMax:
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
+        flag(self.monotone, "monotone")
+        flag(self.two_sided, "two_sided")
 
     @classmethod
     def calibrate(
@@ -122,7 +124,7 @@ class NoisyMax:
         one_of(candidates, scores)
         if scores is not None:
             return quantile_of_gap(self.pmf(scores), gaps(scores), beta)
-        number, bound = several(candidates or 0), probability(beta, "beta")
+        number, bound = several(candidates), probability(beta, "beta")
         same_law = PermuteAndFlip(self.alpha).shortfall(bound, candidates=number)
         if not self.two_sided or number == 1:
             return same_law

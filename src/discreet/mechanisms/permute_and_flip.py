@@ -43,6 +43,7 @@ from discreet.exact.number import (
     at_most,
     ball,
     enclose,
+    flag,
     least_integer,
     log_quotient,
     log_up,
@@ -81,6 +82,7 @@ class PermuteAndFlip:
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
+        flag(self.monotone, "monotone")
 
     @classmethod
     def calibrate(
@@ -140,7 +142,7 @@ class PermuteAndFlip:
         one_of(candidates, scores)
         if scores is not None:
             return quantile_of_gap(self.pmf(scores), gaps(scores), beta)
-        number, bound = several(candidates or 0), probability(beta, "beta")
+        number, bound = several(candidates), probability(beta, "beta")
         if number == 1:
             return 0
         guess = log_quotient(bound / number, self.alpha)
@@ -165,7 +167,7 @@ class PermuteAndFlip:
         one_of(candidates, scores)
         if scores is not None:
             return mean_gap(self.pmf(scores), gaps(scores))
-        number = several(candidates or 0)
+        number = several(candidates)
         if number == 1:
             return Fraction(0)
 

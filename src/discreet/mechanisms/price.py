@@ -50,16 +50,17 @@ class Revenue:
 
     def sensitivity(self, adjacency: Adjacency, buyers: int = 1) -> Sensitivity:
         """Return how far one unit, standing for at most `buyers` buyers, moves any price's score."""
-        if buyers < 1:
+        number = whole(buyers, "buyers")
+        if number < 1:
             raise ParameterError(f"buyers must be at least 1, got {shown(buyers)}")
-        match adjacency:
+        match Adjacency.of(adjacency):
             case Adjacency.ADD_REMOVE | Adjacency.REPLACE:
                 # Replacing moves the revenue by at most as much as adding, but in either direction.
-                return Sensitivity.of(-(-self.cap * buyers // self.unit))
+                return Sensitivity.of(-(-self.cap * number // self.unit))
 
     def monotone(self, adjacency: Adjacency) -> bool:
         """Return whether one unit moves all scores the same way."""
-        return adjacency is Adjacency.ADD_REMOVE
+        return Adjacency.of(adjacency) is Adjacency.ADD_REMOVE
 
     def levels(self, valuations: Any, counts: Any = None) -> Levels:
         """Return the levels of all prices for buyers with these valuations, each counted once or as told."""

@@ -6,7 +6,7 @@ is assumed: whoever asks what it promises has to say how far one person moves th
 """
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, shown, whole
+from discreet.exact.number import Real, flag, shown, whole
 from discreet.privacy.sensitivity import Sensitivity
 
 UNKNOWN = (
@@ -42,7 +42,7 @@ def one_way(given: bool | None, sensitivity: Sensitivity | Real | None, made_for
     A sensitivity that is named is that of other scores, of which nothing else is known.
     """
     if given is not None:
-        return given
+        return flag(given, "monotone")
     return made_for if sensitivity is None else False
 
 

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, rational, shown
+from discreet.exact.number import Real, rational, shown, whole
 from discreet.exact.perturb import integers
 from discreet.mechanisms.exponential import Levels
 from discreet.privacy.adjacency import Adjacency
@@ -63,14 +63,15 @@ class Quantile:
 
     def sensitivity(self, adjacency: Adjacency, records: int = 1) -> Sensitivity:
         """Return how far one unit, holding at most `records` records, moves any candidate's score."""
-        if records < 1:
+        number = whole(records, "records")
+        if number < 1:
             raise ParameterError(f"records must be at least 1, got {shown(records)}")
-        match adjacency:
+        match Adjacency.of(adjacency):
             case Adjacency.ADD_REMOVE:
                 each = self.unit * max(self.quantile, 1 - self.quantile)
             case Adjacency.REPLACE:
                 each = Fraction(self.unit)
-        return Sensitivity.of(each * records)
+        return Sensitivity.of(each * number)
 
     def levels(self, positions: Any, counts: Any, size: int) -> Levels:
         """Return the levels of a grid of `size` values with `counts` records at increasing `positions`.
@@ -80,7 +81,7 @@ class Quantile:
         where, many = integers(positions), integers(counts)
         if where.ndim != 1 or where.shape != many.shape:
             raise ParameterError("positions and counts must be two lists of the same length")
-        if size < 1:
+        if whole(size, "size") < 1:
             raise ParameterError(f"the grid must hold at least one value, got {shown(size)}")
         if where.size and (int(many.min()) < 0 or not _increasing(where, size)):
             raise ParameterError(

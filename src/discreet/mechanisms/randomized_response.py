@@ -97,12 +97,13 @@ class RandomizedResponse:
 
     def pmf(self, truth: int) -> tuple[Fraction, ...]:
         """Return the probability of each report when the truth is `truth`."""
-        self._check(integers([truth]))
+        value = whole(truth, "truth")
+        self._check(integers([value]))
         if self.categories > MOST:
             raise ParameterError(
                 f"a law of {self.categories} probabilities is not written out; use truth and lie"
             )
-        return tuple(self.truth if report == truth else self.lie for report in range(self.categories))
+        return tuple(self.truth if report == value else self.lie for report in range(self.categories))
 
     def channel(self) -> tuple[tuple[Fraction, ...], ...]:
         """Return the matrix Pr[report | truth], one row per truth."""

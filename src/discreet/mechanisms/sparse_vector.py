@@ -29,10 +29,11 @@ split the budget: Lyu, Su, Li, VLDB 2017.  Free gaps: Ding, Wang, Zhang, Kifer, 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact.digits import proper_ratio
-from discreet.exact.number import Real, log_up, positive, rational, shown, whole
+from discreet.exact.number import Real, flag, listed, log_up, positive, rational, shown, whole
 from discreet.exact.process import Life, no_copies
 from discreet.exact.sample import geometric, two_sided_geometric
 from discreet.mechanisms.geometric import ratio
@@ -40,6 +41,9 @@ from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, one_way, remembered
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity
+
+MOST = 20_000
+"""Transcripts whose values are further apart in all than this are not written out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +74,7 @@ class SparseVector:
             object.__setattr__(self, "value_alpha", proper_ratio(self.value_alpha, "value_alpha"))
         object.__setattr__(self, "answers", whole(self.answers, "answers"))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
+        flag(self.monotone, "monotone")
         if self.answers < 1:
             raise ParameterError(f"answers must be at least 1, got {shown(self.answers)}")
 
@@ -97,7 +102,7 @@ class SparseVector:
             )
         if count < 1:
             raise ParameterError(f"answers must be at least 1, got {shown(answers)}")
-        moves = count * (1 if monotone else 2)
+        moves = count * (1 if flag(monotone, "monotone") else 2)
         comparing = budget * (1 - share)
         # Any split is private; this one, rounded to a fraction with a small denominator, is accurate.
         threshold = comparing * Fraction(1 / (1 + moves ** (2 / 3))).limit_denominator(1000)
@@ -136,25 +141,35 @@ class SparseVector:
 
         Values after the last permitted answer are not asked and must not appear.
         """
-        limits = [thresholds] * len(values) if isinstance(thresholds, int) else list(thresholds)
-        if not len(values) == len(limits) == len(above) or sum(above[:-1]) >= self.answers:
+        asked = [whole(value, "value") for value in listed(values, "values")]
+        flags = [flag(up, "above") for up in listed(above, "above")]
+        limits: list[Any] = (
+            [thresholds] * len(asked)
+            if isinstance(thresholds, int)
+            else list(listed(thresholds, "thresholds"))
+        )
+        if not len(asked) == len(limits) == len(flags) or sum(flags[:-1]) >= self.answers:
             raise ParameterError(
                 "a transcript needs one flag per value and ends with the last permitted answer"
             )
         a, b = self.threshold_alpha, self.query_alpha
-        margins = [int(value) - int(limit) for value, limit in zip(values, limits, strict=True)]
+        margins = [value - whole(limit, "threshold") for value, limit in zip(asked, limits, strict=True)]
         # Given N = n, a value is above with probability b**max(0, n - margin).  From n = reach on, that is a
         # power of b**n for all, so the rest of the sum over n is a finite sum of geometric series.
         reach = max(0, *margins) if margins else 0
+        if (reach + max(0, -min(margins, default=0))) * len(margins) > MOST:
+            raise ParameterError(
+                f"the exact chance of values so far apart is not written out; {MOST} is the limit"
+            )
         total = Fraction(0)
         for n in range(reach):
             chance = (1 - a) * a**n
-            for margin, up in zip(margins, above, strict=True):
+            for margin, up in zip(margins, flags, strict=True):
                 hit = b ** max(0, n - margin)
                 chance *= hit if up else 1 - hit
             total += chance
         series = {0: Fraction(1)}
-        for margin, up in zip(margins, above, strict=True):
+        for margin, up in zip(margins, flags, strict=True):
             hit = b ** (reach - margin)
             product: dict[int, Fraction] = {} if up else dict(series)
             for power, c in series.items():

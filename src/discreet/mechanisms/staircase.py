@@ -27,7 +27,7 @@ from typing import Any, Literal
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact.digits import power, power_ball, proper_ratio, writable
+from discreet.exact.digits import WIDEST, power, power_ball, proper_ratio, writable
 from discreet.exact.number import (
     Real,
     at_most,
@@ -66,6 +66,8 @@ class Staircase:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "width", whole(self.width, "width"))
         object.__setattr__(self, "inner", whole(self.inner, "inner"))
+        if self.width.bit_length() > WIDEST:
+            raise ParameterError(f"width must be below 2**{WIDEST}, got {shown(self.width)}")
         if not 1 <= self.inner <= self.width:
             raise ParameterError(
                 f"inner must lie between 1 and the width {self.width} of a step, got {shown(self.inner)}"
@@ -75,6 +77,8 @@ class Staircase:
     def calibrate(cls, *, epsilon: Real, sensitivity: Real = 1, loss: Loss = "absolute") -> "Staircase":
         """Return the epsilon-private noise of least E|Z| ("absolute") or least variance ("squared")."""
         width = whole(positive(sensitivity, "sensitivity"), "sensitivity")
+        if width.bit_length() > WIDEST:
+            raise ParameterError(f"sensitivity must be below 2**{WIDEST}, got {shown(sensitivity)}")
         alpha = ratio(epsilon, 1)
         match loss:
             case "absolute":

@@ -20,19 +20,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from math import lcm
-from typing import Protocol
+from typing import Any, Protocol
 
 from discreet.errors import ParameterError
 from discreet.exact.choice import choose_counted
 from discreet.exact.number import (
     Real,
     exp_bounds,
+    listed,
     log_bounds,
     log_up,
     non_negative,
     probability,
     rational,
     shown,
+    whole,
 )
 from discreet.markup import card, figure, table
 from discreet.privacy.bounds import Bounds
@@ -71,6 +73,9 @@ class Table:
     neighbours: tuple[Pair, ...] | None = None
 
     def __post_init__(self) -> None:
+        for name in ("inputs", "outputs"):
+            object.__setattr__(self, name, _labels(getattr(self, name), name))
+        object.__setattr__(self, "rows", tuple(_entries(row) for row in listed(self.rows, "rows")))
         for name, labels in (("inputs", self.inputs), ("outputs", self.outputs)):
             if not labels:
                 raise ParameterError(f"a table needs at least one of its {name}")
@@ -86,6 +91,8 @@ class Table:
             if exact_sum(row) != 1:
                 raise ParameterError(f"row {label!r} must sum to 1 exactly, it sums to {float(sum(row))!r}")
         size = len(self.inputs)
+        if self.neighbours is not None:
+            object.__setattr__(self, "neighbours", tuple(map(_pair, listed(self.neighbours, "neighbours"))))
         for first, second in self.neighbours or ():
             if not 0 <= first < second < size:
                 raise ParameterError(f"neighbours must be pairs of positions i < j below {size}")
@@ -100,14 +107,14 @@ class Table:
         neighbours: Iterable[tuple[Label, Label]] | None = None,
     ) -> "Table":
         """Return the channel with these rows; labels default to 0, 1, ..., neighbours are pairs of inputs."""
-        exact = tuple(tuple(rational(entry, "probability") for entry in row) for row in rows)
-        names = tuple(range(len(exact))) if inputs is None else tuple(inputs)
+        exact = tuple(_entries(row) for row in listed(rows, "rows"))
+        names = tuple(range(len(exact))) if inputs is None else _labels(inputs, "inputs")
         width = len(exact[0]) if exact else 0
         return cls(
             names,
-            tuple(range(width)) if outputs is None else tuple(outputs),
+            tuple(range(width)) if outputs is None else _labels(outputs, "outputs"),
             exact,
-            None if neighbours is None else positions(names, neighbours),
+            None if neighbours is None else positions(names, map(_pair, listed(neighbours, "neighbours"))),
         )
 
     @classmethod
@@ -172,7 +179,7 @@ class Table:
 
     def pairs(self, steps: int = 1) -> Iterator[Pair]:
         """Yield the pairs of positions (i < j) whose inputs are at most `steps` apart along the graph."""
-        if steps < 1:
+        if whole(steps, "steps") < 1:
             raise ParameterError(f"steps must be at least 1, got {shown(steps)}")
         if self.neighbours is None:
             yield from combinations(range(len(self.inputs)), 2)
@@ -336,7 +343,7 @@ class Table:
             near.setdefault(i, set()).add(j)
             near.setdefault(j, set()).add(i)
         seen, frontier = {start}, {start}
-        for _ in range(steps):
+        for _ in range(min(steps, len(self.inputs))):
             frontier = {far for place in frontier for far in near.get(place, ())} - seen
             seen |= frontier
         return seen
@@ -345,6 +352,24 @@ class Table:
         if any(isinstance(label, str) for label in self.outputs):
             raise ParameterError(f"{verb} needs outputs that are numbers")
         return [rational(label) for label in self.outputs]
+
+
+def _labels(labels: object, name: str) -> tuple[Label, ...]:
+    found = listed(labels, name)
+    if not all(isinstance(label, int | str | Fraction) for label in found):
+        raise ParameterError(f"the {name} of a table must be integers, texts or fractions")
+    return found
+
+
+def _entries(row: object) -> tuple[Fraction, ...]:
+    return tuple(rational(entry, "probability") for entry in listed(row, "a row of probabilities"))
+
+
+def _pair(pair: object) -> tuple[Any, Any]:
+    found = listed(pair, "a pair of neighbours")
+    if len(found) != 2:
+        raise ParameterError("neighbours must be pairs")
+    return found[0], found[1]
 
 
 def positions(labels: Sequence[Label], pairs: Iterable[tuple[Label, Label]]) -> tuple[Pair, ...]:

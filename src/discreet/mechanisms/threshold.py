@@ -38,14 +38,15 @@ from discreet.exact.number import (
     Real,
     at_most,
     ball,
+    enclose,
     exp_down,
     least_integer,
+    log_ball,
     log_quotient,
     log_up,
     positive,
     probability,
     rational,
-    round_down,
     shown,
     whole,
 )
@@ -90,13 +91,13 @@ class Threshold:
 
     def keep(self, count: int) -> Fraction:
         """Return the probability of keeping a group of `count` people."""
-        people, chances = _people(count), _keep(self.odds, self.delta)
-        return chances[people] if people < len(chances) else Fraction(1)
+        people, (chances, scale) = _people(count), _keep(self.odds, self.delta)
+        return Fraction(chances[people], scale) if people < len(chances) else Fraction(1)
 
     @property
     def certain(self) -> int:
         """Return the smallest number of people whose group is always kept."""
-        return len(_keep(self.odds, self.delta)) - 1
+        return len(_keep(self.odds, self.delta)[0]) - 1
 
     def sample(self, counts: Any) -> Any:
         """Return whether to keep each group: a bool for a count, an array of the same shape for an array."""
@@ -113,7 +114,7 @@ class Threshold:
     def guarantee(self, groups: int | None = None) -> Approximate:
         """Return the privacy of the set of kept groups, for people in at most `groups` groups."""
         number = counted(groups, self.groups, self, "groups")
-        return Approximate(log_up(self.odds) * number, 1 - (1 - self.delta) ** number)
+        return Approximate(log_up(self.odds) * number, united(self.delta, number))
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,19 +168,32 @@ class NoisyThreshold:
     def guarantee(self, groups: int | None = None) -> Approximate:
         """Return the privacy of the shown groups and their noisy counts, for people in at most `groups`."""
         number = counted(groups, self.groups, self, "groups")
-        return Approximate(log_up(1 / self.alpha) * number, 1 - (1 - self.keep(1)) ** number)
+        return Approximate(log_up(1 / self.alpha) * number, united(self.keep(1), number))
 
 
 @lru_cache(maxsize=16)
-def _keep(odds: Fraction, delta: Fraction) -> tuple[Fraction, ...]:
+def _keep(odds: Fraction, delta: Fraction) -> tuple[tuple[int, ...], int]:
+    """Return f(0), f(1), ... up to certainty, as integers over one denominator."""
     # The grid is far finer than delta, so that rounding down never stops the recursion from rising.
-    bits = 128 + (delta.denominator // delta.numerator).bit_length()
-    chances = [Fraction(0)]
-    while (last := chances[-1]) < 1:
-        chances.append(round_down(min(odds * last + delta, 1 - (1 - last - delta) / odds, Fraction(1)), bits))
+    scale = 1 << 128 + (delta.denominator // delta.numerator).bit_length()
+    over, under = odds.numerator, odds.denominator
+    slack, unit = delta.numerator * scale, delta.denominator
+    chances = [0]
+    while (last := chances[-1]) < scale:
+        # min(o f + d, 1 - (1 - f - d) / o), each rounded down to the grid.
+        grown = (over * last * unit + under * slack) // (under * unit)
+        shrunk = scale + ((last - scale) * unit + slack) * under // (over * unit)
+        chances.append(min(grown, shrunk, scale))
         if len(chances) > LONGEST:
             raise ParameterError(TOO_SMALL)
-    return tuple(chances)
+    return tuple(chances), scale
+
+
+def united(delta: Fraction, number: int) -> Fraction:
+    """Return 1 - (1 - delta)**number, rounded up where it would be too long to write out."""
+    if number * delta.denominator.bit_length() <= 2**17:
+        return Fraction(1 - (1 - delta) ** number)
+    return min(Fraction(1), enclose(lambda: -((log_ball(1 - delta) * number).expm1()))[1])
 
 
 def _each(epsilon: Real, delta: Real, groups: int) -> tuple[Fraction, Fraction]:

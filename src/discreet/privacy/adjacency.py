@@ -9,12 +9,24 @@ statements such as "a histogram has sensitivity 2" are about replace only.
 from dataclasses import dataclass
 from enum import StrEnum
 
+from discreet.errors import ParameterError
+from discreet.exact.number import shown
+
 
 class Adjacency(StrEnum):
     """The relation between neighbouring datasets."""
 
     ADD_REMOVE = "add-remove"
     REPLACE = "replace"
+
+    @classmethod
+    def of(cls, value: "Adjacency | str") -> "Adjacency":
+        """Return the relation that was meant."""
+        try:
+            return cls(value)
+        except ValueError:
+            choices = " or ".join(repr(str(choice)) for choice in cls)
+            raise ParameterError(f"adjacency must be {choices}, got {shown(value)}") from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -190,7 +190,7 @@ class Composition:
 
     def _alone(self) -> Guarantee | None:
         """Return the single guarantee that the whole amounts to exactly, where there is one."""
-        if len(self) == 1:
+        if len(self.parts) == 1 and self.parts[0][1] == 1:
             return self.parts[0][0]
         finite = [(part.law, n) for part, n in self.parts if isinstance(part, Profile)]
         atoms = tuple((law, n) for law, n in finite if isinstance(law, AtomsLoss))

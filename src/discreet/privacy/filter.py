@@ -41,7 +41,8 @@ from math import lcm
 from typing import ClassVar, assert_never
 
 from discreet.errors import BudgetError, ParameterError
-from discreet.exact.number import Real, non_negative, positive, probability, shown
+from discreet.exact.number import Real, non_negative, positive, probability, rational, shown
+from discreet.markup import LEAST, MOST, figure
 from discreet.privacy.zcdp import largest_rho, pure_rho
 
 GRID = 10**40 * lcm(*range(1, 61))
@@ -105,6 +106,13 @@ class Cost:
         return ", ".join(parts)
 
 
+def as_cost(value: Cost) -> Cost:
+    """Return a cost as it is, refusing what is none."""
+    if not isinstance(value, Cost):
+        raise ParameterError(f"a cost is what the price() of a guarantee returns, got {shown(value)}")
+    return value
+
+
 Cost.zero = Cost(Fraction(0), Fraction(0), Fraction(0))
 
 
@@ -118,7 +126,7 @@ class PureBudget:
         object.__setattr__(self, "epsilon", positive(self.epsilon, "epsilon"))
 
     def __str__(self) -> str:
-        return f"epsilon {float(self.epsilon):g}"
+        return f"epsilon {_show(self.epsilon)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +143,16 @@ class ApproximateBudget:
 
     def __post_init__(self) -> None:
         epsilon, delta = positive(self.epsilon, "epsilon"), probability(self.delta, "delta")
-        slack = delta / 2 if self.slack == -1 else non_negative(self.slack, "slack")
+        asked = rational(self.slack, "slack")
+        slack = delta / 2 if asked == -1 else non_negative(asked, "slack")
         if slack >= delta:
-            raise ParameterError(f"slack must be less than delta = {_show(delta)}, got {shown(_show(slack))}")
+            raise ParameterError(f"slack must be less than delta = {_show(delta)}, got {_show(slack)}")
         object.__setattr__(self, "epsilon", epsilon)
         object.__setattr__(self, "delta", delta)
         object.__setattr__(self, "slack", slack)
 
     def __str__(self) -> str:
-        return f"epsilon {float(self.epsilon):g}, delta {float(self.delta):g}"
+        return f"epsilon {_show(self.epsilon)}, delta {_show(self.delta)}"
 
     @property
     def rho(self) -> Fraction:
@@ -176,13 +185,20 @@ class Filter:
     budget: Budget
     spent: Cost = Cost.zero
 
+    def __post_init__(self) -> None:
+        as_cost(self.spent)
+        if not isinstance(self.budget, PureBudget | ApproximateBudget):
+            raise ParameterError(
+                f"a filter needs a PureBudget or an ApproximateBudget, got {shown(self.budget)}"
+            )
+
     def can_spend(self, cost: Cost) -> bool:
         """Return whether a release of this cost keeps the budget's promise."""
-        return _admits(self.budget, self.spent + cost)
+        return _admits(self.budget, self.spent + as_cost(cost))
 
     def spend(self, cost: Cost) -> "Filter":
         """Return the filter after a release of this cost, or raise BudgetError and change nothing."""
-        after = self.spent + cost
+        after = self.spent + as_cost(cost)
         if not _admits(self.budget, after):
             raise BudgetError(self._refusal(cost))
         return Filter(self.budget, after)
@@ -265,4 +281,4 @@ def pure_within(rho: Fraction) -> Fraction:
 
 
 def _show(x: Fraction) -> str:
-    return f"{float(x):.6g}"
+    return f"{float(x):.6g}" if not x or LEAST <= abs(x) <= MOST else figure(x)

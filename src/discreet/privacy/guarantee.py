@@ -35,6 +35,9 @@ def small_delta(value: Real) -> Fraction:
     return delta
 
 
+LARGEST_GROUP = 16
+"""The curve of a finite law is iterated for groups up to this size."""
+
 SHOWN = ("1e-9", "1e-6", "1e-3")
 """The deltas at which notebooks show the epsilon of a promise that is more than one number."""
 
@@ -191,8 +194,11 @@ class Profile:
         return Bounds(max(Fraction(0), low), min(Fraction(1), high), "exact")
 
     def group(self, size: int) -> "Profile":
-        """Return the promise to `size` units at once."""
-        return Profile(self.law.group(group_size(size)))
+        """Return the promise to `size` units at once; a finite law stands for its epsilon in large groups."""
+        members, law = group_size(size), self.law
+        if isinstance(law, AtomsLoss) and members > LARGEST_GROUP:
+            return Profile(ResponseLoss(law.pure, law.slack).group(members))
+        return Profile(law.group(members))
 
     def price(self) -> Cost:
         """Return what a filter charges: the law's own zCDP, smaller than that of its epsilon alone."""

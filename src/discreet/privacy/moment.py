@@ -155,7 +155,7 @@ def tractable(law: Law) -> bool:
         case AtomsLoss(atoms):
             ratios = [p / q for p, q in atoms if p and q]
             widest = max((max(ratio, 1 / ratio) for ratio in ratios), default=Fraction(1))
-            return widest <= _ROOM and min(p for p, _ in atoms if p) * _ROOM >= 1
+            return 1 + LEAST_LOSS <= widest <= _ROOM and min(p for p, _ in atoms if p) * _ROOM >= 1
         case ResponseLoss() | LaplaceLoss() | BoundedRangeLoss():
             return LEAST_LOSS <= law.pure <= MOST_LOSS
         case never:

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, log_bounds, positive, probability, sqrt_up
+from discreet.exact.number import Real, log_bounds, positive, probability, rational, sqrt_up
 from discreet.privacy.bounds import FULLY, Bounds
-from discreet.privacy.filter import Cost
+from discreet.privacy.filter import Cost, as_cost
 
 _GROWTH = Fraction(5, 4)
 
@@ -36,15 +36,16 @@ class Odometer:
     unit: Fraction = Fraction(1, 10**6)
 
     def __post_init__(self) -> None:
+        as_cost(self.spent)
         object.__setattr__(self, "unit", positive(self.unit, "unit"))
 
     def add(self, cost: Cost) -> "Odometer":
         """Return the odometer after a release of this cost."""
-        return Odometer(self.spent + cost, self.unit)
+        return Odometer(self.spent + as_cost(cost), self.unit)
 
     def epsilon(self, delta: Real = 0) -> Bounds:
         """Return a bound on the loss so far that holds at all times at once, but for probability delta."""
-        if delta == 0:
+        if rational(delta, "delta") == 0:
             pure = self.spent.epsilon if self.spent.delta == 0 else None
             return Bounds(Fraction(0), pure, "basic", FULLY)
         half = probability(delta, "delta") / 2

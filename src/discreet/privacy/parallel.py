@@ -76,7 +76,7 @@ def parallel(
     guarantees: Sequence[Guarantee], adjacency: Adjacency | str, routing: Routing | str
 ) -> Guarantee | Composition | Worst:
     """Return what releases about disjoint parts promise together."""
-    kind, way = _adjacency(adjacency), _routing(routing)
+    kind, way = Adjacency.of(adjacency), _routing(routing)
     if not guarantees:
         raise ParameterError("there is nothing to compose: give the guarantee of at least one part")
     singles: tuple[Guarantee | Composition, ...] = tuple(dict.fromkeys(guarantees))
@@ -117,14 +117,6 @@ def _worst(found: Sequence[Bounds]) -> Bounds:
             return Bounds(low, None, bounds.route, bounds.adaptive)
     top = max(found, key=lambda bounds: bounds.high or Fraction(0))
     return Bounds(low, top.high, top.route, top.adaptive)
-
-
-def _adjacency(value: Adjacency | str) -> Adjacency:
-    try:
-        return Adjacency(value)
-    except ValueError:
-        choices = " or ".join(repr(str(choice)) for choice in Adjacency)
-        raise ParameterError(f"adjacency must be {choices}, got {value!r}") from None
 
 
 def _routing(value: Routing | str) -> Routing:

@@ -50,10 +50,10 @@ class Sensitivity:
     @classmethod
     def spread(cls, coordinates: int, each: Real) -> "Sensitivity":
         """Return that of a vector in which one unit moves at most `coordinates` entries by at most `each`."""
-        change = non_negative(each, "each")
-        if coordinates < 0:
+        change, touched = non_negative(each, "each"), whole(coordinates, "coordinates")
+        if touched < 0:
             raise ParameterError(f"coordinates must not be negative, got {shown(coordinates)}")
-        return cls(coordinates * change, coordinates * change**2, min(coordinates, 1) * change, coordinates)
+        return cls(touched * change, touched * change**2, min(touched, 1) * change, touched)
 
     @property
     def scalar(self) -> bool:
@@ -70,13 +70,14 @@ class Sensitivity:
 
     def group(self, size: int) -> "Sensitivity":
         """Return the sensitivity to `size` units changing at once."""
-        if size < 1:
+        members = whole(size, "size")
+        if members < 1:
             raise ParameterError(f"a group has at least one member, got {shown(size)}")
         return Sensitivity(
-            self.l1 * size,
-            self.l2_squared * size**2,
-            self.linf * size,
-            None if self.l0 is None else self.l0 * size,
+            self.l1 * members,
+            self.l2_squared * members**2,
+            self.linf * members,
+            None if self.l0 is None else self.l0 * members,
         )
 
 
@@ -88,7 +89,7 @@ def count() -> Sensitivity:
 def total(low: Real, high: Real, adjacency: Adjacency) -> Sensitivity:
     """Return the sensitivity of a sum of values in [low, high]."""
     bottom, top = _interval(low, high)
-    match adjacency:
+    match Adjacency.of(adjacency):
         case Adjacency.ADD_REMOVE:
             return Sensitivity.of(max(abs(bottom), abs(top)))
         case Adjacency.REPLACE:
@@ -106,7 +107,7 @@ def mean(low: Real, high: Real, at_least: int, adjacency: Adjacency) -> Sensitiv
     records = whole(at_least, "at_least")
     if records < 1:
         raise ParameterError(f"a mean needs at least one record in every dataset, got at_least={at_least}")
-    match adjacency:
+    match Adjacency.of(adjacency):
         case Adjacency.REPLACE:
             return Sensitivity.of((top - bottom) / records)
         case Adjacency.ADD_REMOVE:
@@ -115,7 +116,7 @@ def mean(low: Real, high: Real, at_least: int, adjacency: Adjacency) -> Sensitiv
 
 def histogram(adjacency: Adjacency) -> Sensitivity:
     """Return the sensitivity of the counts of a partition: one cell moves, or two under replace."""
-    match adjacency:
+    match Adjacency.of(adjacency):
         case Adjacency.ADD_REMOVE:
             return Sensitivity.spread(1, 1)
         case Adjacency.REPLACE:
@@ -128,9 +129,9 @@ def prefix_sums(length: int, adjacency: Adjacency) -> Sensitivity:
     Adding a record to the first cell moves every prefix by one.  Under replace the last prefix is the
     public number of records, so one fewer moves.
     """
-    if length < 1:
+    if whole(length, "length") < 1:
         raise ParameterError(f"length must be at least 1, got {shown(length)}")
-    match adjacency:
+    match Adjacency.of(adjacency):
         case Adjacency.ADD_REMOVE:
             return Sensitivity.spread(length, 1)
         case Adjacency.REPLACE:
@@ -148,7 +149,7 @@ def workload(
     profiles = sorted({tuple(_contribution(query(record)) for query in queries) for record in domain})
     if not profiles:
         raise ParameterError("the domain of a workload must not be empty")
-    match adjacency:
+    match Adjacency.of(adjacency):
         case Adjacency.ADD_REMOVE:
             moves = profiles
         case Adjacency.REPLACE:
@@ -173,7 +174,7 @@ def marginals(sizes: Sequence[int], sets: Iterable[Sequence[int]], adjacency: Ad
     tables = [frozenset(chosen) for chosen in sets]
     if any(not 0 <= position < len(sizes) for chosen in tables for position in chosen):
         raise ParameterError("a marginal names an attribute that does not exist")
-    match adjacency:
+    match Adjacency.of(adjacency):
         case Adjacency.ADD_REMOVE:
             return Sensitivity.spread(len(tables), 1)
         case Adjacency.REPLACE:

@@ -205,7 +205,8 @@ def saddle(total: LossSum, epsilon: Fraction) -> float:
 
 def least_tilt(total: LossSum) -> float:
     """Return a tilt below which nothing is gained: the inverse of where the untilted sum ends."""
-    step = _TILTS[np.searchsorted(np.abs(total.log_moment(_TILTS)), 1e-3)]
+    beyond = int(np.searchsorted(np.abs(total.log_moment(_TILTS)), 1e-3))
+    step = _TILTS[min(beyond, len(_TILTS) - 1)]
     one, two = total.log_moment(np.array([step, 2 * step]))
     mean, variance = (4 * one - two) / (2 * step), max((two - 2 * one) / step**2, 0.0)
     return float(1 / (abs(mean) + 3 * variance**0.5 + step / 1e9))
