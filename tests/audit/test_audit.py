@@ -48,8 +48,8 @@ def false_alarms(subjects, audits, runs):
 
 
 def test_correct_mechanisms_are_reported_violated_no_more_often_than_the_confidence_allows():
-    """Nine hundred audits at 95 %; the count of false alarms is within a 1e-7 binomial limit."""
-    audits = 900
+    """Six hundred audits at 95 %; the count of false alarms is within a 1e-7 binomial limit."""
+    audits = 600
     with seeded(2):
         alarms = false_alarms(SOUND[:3], audits, 300)
     assert alarms <= binom.isf(1e-7, audits, 0.05)
@@ -124,16 +124,16 @@ def test_publishing_the_noisy_maximum_itself_is_caught_and_its_position_is_not()
 @pytest.mark.parametrize("variant", [3, 4, 5, 6])
 def test_broken_sparse_vectors_are_caught(variant):
     with seeded(10 + variant):
-        verdict = search(sp.sparse_vector(variant, 1.0), 8, epsilon=1, runs=100_000, batched=True)
+        verdict = search(sp.sparse_vector(variant, 1.0), 8, epsilon=1, runs=40_000, batched=True)
     assert isinstance(verdict, Violated)
 
 
 @pytest.mark.parametrize("variant", [1, 2])
 def test_correct_sparse_vectors_are_not_accused(variant):
     with seeded(20 + variant):
-        verdict = search(sp.sparse_vector(variant, 1.0), 8, epsilon=1, runs=100_000, batched=True)
+        verdict = search(sp.sparse_vector(variant, 1.0), 8, epsilon=1, runs=40_000, batched=True)
     assert isinstance(verdict, Consistent)
-    assert verdict.epsilon_lower > 0.3
+    assert verdict.epsilon_lower > 0.2
 
 
 def test_two_mechanisms_side_by_side_are_told_apart_by_both():
@@ -211,16 +211,16 @@ def test_sequential_audits_find_small_violations_with_more_runs():
 
 
 def test_sequential_audits_rarely_accuse_the_innocent_however_long_they_watch():
-    """Each audit looks after every doubling; 400 of them at 90 % within a 1e-7 binomial limit."""
+    """Each audit looks after every doubling; 160 of them at 90 % within a 1e-7 binomial limit."""
     alarms = 0
     with seeded(37):
-        for _ in range(400):
+        for _ in range(160):
             verdict = audit_until(
                 Geometric.calibrate(epsilon=1), 0, 1, epsilon=1, first=100, at_most=1_600, confidence="0.9"
             )
             alarms += verdict.violated
             assert verdict.epsilon_lower <= 1 or verdict.violated
-    assert alarms <= binom.isf(1e-7, 400, 0.1)
+    assert alarms <= binom.isf(1e-7, 160, 0.1)
 
 
 def test_workers_make_the_same_kind_of_runs():

@@ -53,17 +53,27 @@ FINALISTS = 12
 
 
 def learn(
-    left: object, right: object, delta: Fraction = Fraction(0), *, caution: float | None = None
+    left: object,
+    right: object,
+    delta: Fraction = Fraction(0),
+    *,
+    caution: float | None = None,
+    steps: int = THRESHOLDS,
 ) -> Event:
     """Return the event that promises the largest bound, from training outputs of both inputs.
 
     `caution` is the level of the bounds compared, by default so strict that none wins by luck alone.
     """
-    return study(left, right, delta, caution=caution)[0]
+    return study(left, right, delta, caution=caution, steps=steps)[0]
 
 
 def study(
-    left: object, right: object, delta: Fraction = Fraction(0), *, caution: float | None = None
+    left: object,
+    right: object,
+    delta: Fraction = Fraction(0),
+    *,
+    caution: float | None = None,
+    steps: int = THRESHOLDS,
 ) -> tuple[Event, ...]:
     """Return the event that promises the largest bound, then those that might win by being rare."""
     layout = Layout.of(left, right)
@@ -80,8 +90,7 @@ def study(
             [thresholds(score.of(heard[0]), score.of(heard[1]), delta, 80, level) for score in scores],
         )
     tried = [
-        (thresholds(score.of(second[0]), score.of(second[1]), delta, caution=level), score)
-        for score in scores
+        (thresholds(score.of(second[0]), score.of(second[1]), delta, steps, level), score) for score in scores
     ]
     cut, score = max(tried, key=_merit)
     plain = max((pair for pair in tried if isinstance(pair[1], Value)), key=_merit, default=(cut, score))
