@@ -41,17 +41,16 @@ def test_the_table_shows_every_route_and_the_answer():
 
 
 def test_json_carries_both_ends_and_rounds_them_outwards():
-    result = _run("laplace:0.1x1000", "--json", "--epsilon", "18")
+    result = _run("laplace:0.1x1000", "--format", "json", "--epsilon", "18")
     data = json.loads(result.output)
-    assert data["releases"] == 1000
     assert data["epsilon"]["low"] <= 18.9502873675 <= data["epsilon"]["high"]
-    assert data["delta_at"]["low"] <= data["delta_at"]["high"]
-    assert data["routes"]["basic"] == 100
+    assert data["delta"]["low"] <= data["delta"]["high"]
+    assert {line["route"]: line["epsilon"] for line in data["routes"]}["basic"] == 100
 
 
 def test_groups_cost_as_if_every_release_moved_further():
     alone, pair = (
-        json.loads(_run("gaussian:20x10", "--json", "--group", size).output) for size in ("1", "2")
+        json.loads(_run("gaussian:20x10", "--format", "json", "--group", size).output) for size in ("1", "2")
     )
     assert pair["epsilon"]["low"] > alone["epsilon"]["high"]
 

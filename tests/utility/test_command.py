@@ -94,7 +94,7 @@ def test_the_worst_case_and_a_delta_are_options(run):
         ((4, "--loss", "nothing"), "loss must be a known name"),
         ((4, "--prior", "missing.json"), "prior must be a known name"),
         ((4, "--epsilon", "0"), "epsilon must be greater than 0"),
-        ((4, "--prior", "worst", "--target", "1"), "needs a prior"),
+        ((4, "--prior", "worst", "--target", "1"), "need a prior"),
         ((4, "--loss", "within:x"), "finite number"),
     ],
 )

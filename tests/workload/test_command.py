@@ -34,7 +34,7 @@ def run():
         (["marginals:4,3,2", "--order", "1,2", "--rho", "0.5"], ["35 questions", "centred tables"]),
         (
             ["prefix:16", "--epsilon", "1", "--delta", "1e-6"],
-            ["geometric noise", "times smaller", "16 questions"],
+            ["noise geometric", "times smaller", "16 questions"],
         ),
         (["stream:1000", "--epsilon", "1"], ["1000 running counts", "tree", "noise on each item"]),
         (["stream:1000", "--rho", "0.5"], ["root, the best known"]),

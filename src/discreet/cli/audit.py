@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.paper import Format, Output, Paper
 from discreet.errors import DiscreetError, ParameterError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from discreet.audit import Verdict
 
 
@@ -48,34 +47,31 @@ def audit(
         bool, typer.Option("--sequential", help="Stop as soon as the claim is refuted.")
     ] = False,
     workers: Annotated[int, typer.Option(help="Processes to run in.")] = 1,
+    output: Output = Format.TABLE,
 ) -> None:
     """Look for a violation. Nothing found is no proof of privacy.
 
     Exit status: 0 nothing found, 1 violated, 2 refused, 3 the mechanism raised, 4 runs are not independent.
     """
-    from rich.console import Console
-
-    console = Console(highlight=False, markup=False)
     options: dict[str, Any] = {"epsilon": epsilon, "confidence": confidence, "workers": workers}
-    if manifest is not None:
-        status = _question(console, manifest, subject, runs or 1000, options)
-    else:
-        verdict = _function(
-            console,
-            subject,
-            (left, right),
-            (length, steps),
-            runs or 20_000,
-            {**options, "delta": delta, "batched": batched},
-            sequential=sequential,
-        )
-        status = _print(console, verdict)
+    with Paper(output) as paper:
+        if manifest is not None:
+            status = _question(paper, manifest, subject, runs or 1000, options)
+        else:
+            verdict = _function(
+                subject,
+                (left, right),
+                (length, steps),
+                runs or 20_000,
+                {**options, "delta": delta, "batched": batched},
+                sequential=sequential,
+            )
+            status = _print(paper, verdict)
     if status:
         raise typer.Exit(status)
 
 
 def _function(
-    console: "Console",
     subject: str,
     pair: tuple[str | None, str | None],
     vectors: tuple[int | None, int],
@@ -88,7 +84,7 @@ def _function(
     from discreet.audit import audit_until, search
 
     function = load(subject)
-    with _progress(console) as tell:
+    with _progress() as tell:
         length, steps = vectors
         if length is not None:
             return search(function, length, runs=runs, steps=steps, progress=tell, **options)
@@ -98,7 +94,7 @@ def _function(
         return audit_pair(function, left, right, runs=runs, progress=tell, **options)
 
 
-def _question(console: "Console", manifest: Path, sql: str, runs: int, options: dict[str, Any]) -> int:
+def _question(paper: Paper, manifest: Path, sql: str, runs: int, options: dict[str, Any]) -> int:
     from discreet.audit import audit_pairs, replay
     from discreet.cli.worst_case import Path as Way
     from discreet.cli.worst_case import neighbours
@@ -113,7 +109,7 @@ def _question(console: "Console", manifest: Path, sql: str, runs: int, options: 
         raise ParameterError(f"the question cannot be audited: {refusal}") from refusal
     pairs = neighbours(way.catalog)
     claimed = catalog.budget.delta if catalog.budget is not None else 0
-    violated = False
+    violated, replays = False, []
     try:
         for pair in pairs:
             found = [replay(way, pair.left, pair.right, same_flow=not way.selects_keys, runs=5)]
@@ -128,8 +124,9 @@ def _question(console: "Console", manifest: Path, sql: str, runs: int, options: 
             structural = [leak for leak in leaks if not (way.selects_keys and "structure" in leak)]
             violated |= bool(structural)
             words = "; ".join(dict.fromkeys(structural)) or "no deterministic leak"
-            console.print(f"replay, one person {pair.name}: {words}")
-        with _progress(console) as tell:
+            replays.append((pair.name, words))
+        paper.table("replay", ("one person", "found"), replays)
+        with _progress() as tell:
             verdict = audit_pairs(
                 way,
                 [(pair.left, pair.right) for pair in pairs],
@@ -140,7 +137,7 @@ def _question(console: "Console", manifest: Path, sql: str, runs: int, options: 
             )
     finally:
         way.close()
-    status = _print(console, verdict)
+    status = _print(paper, verdict)
     return 1 if violated else status
 
 
@@ -170,31 +167,26 @@ def _input(text: str | None, name: str) -> Any:
 
 
 @contextmanager
-def _progress(console: "Console") -> Iterator[Callable[[int], None]]:
+def _progress() -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     with Progress(
         TextColumn("{task.completed:,.0f} runs"),
         BarColumn(),
         TimeElapsedColumn(),
-        console=console,
+        console=Console(stderr=True),
         transient=True,
     ) as bar:
         task = bar.add_task("runs", total=None)
         yield lambda done: bar.advance(task, done)
 
 
-def _print(console: "Console", verdict: "Verdict") -> int:
+def _print(paper: Paper, verdict: "Verdict") -> int:
     """Print a verdict and return the exit status that stands for it."""
-    from rich.table import Table
-    from rich.text import Text
-
     from discreet.audit import Consistent, Dependent, Raised, Violated
 
-    grid = Table(show_header=False, title=verdict.status)
-    for name, value in verdict.facts:
-        grid.add_row(name, Text(value))
-    console.print(grid)
+    paper.facts(verdict.status, [("verdict", verdict.status), *verdict.facts])
     match verdict:
         case Violated():
             return 1
@@ -203,5 +195,5 @@ def _print(console: "Console", verdict: "Verdict") -> int:
         case Dependent():
             return 4
         case Consistent():
-            console.print("consistent with the claim; an audit cannot show that something is private")
+            paper.say("consistent with the claim; an audit cannot show that something is private")
             return 0

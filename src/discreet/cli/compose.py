@@ -1,19 +1,18 @@
 """`discreet compose`: what many releases cost together, by every route, with its theorem and its picture."""
 
-import json as jsons
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.paper import Cell, Format, Output, Paper
 from discreet.cli.target import chart_target
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
-    from discreet.privacy.compose import Composition
+    from discreet.privacy.bounds import Bounds
+    from discreet.privacy.compose import Composition, Explanation
     from discreet.privacy.guarantee import Guarantee
 
 KINDS = {
@@ -42,26 +41,26 @@ def compose(
             help="Draw epsilon against delta and its growth (svg, png, html).", callback=chart_target
         ),
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the bounds as JSON.")] = False,
+    output: Output = Format.TABLE,
 ) -> None:
     """Bound what many releases cost together, from below and from above, by every known route."""
-    from rich.console import Console
-
     from discreet.privacy.compose import compose as together
 
-    console = Console()
     whole = together([read_release(text) for text in releases])
     whole = whole.group(group) if group != 1 else whole
-    if json:
-        console.print_json(jsons.dumps(_as_data(whole, delta, epsilon)))
-    else:
-        _report(console, whole, delta, epsilon)
-    if plot is not None:
-        from discreet.show import save
+    with Paper(output) as paper:
+        with paper.waiting("composing"):
+            explanation = whole.explain(delta)
+            at = None if epsilon is None else whole.delta(epsilon)
+        _report(paper, explanation, len(whole), delta)
+        if at is not None:
+            _bounds(paper, "delta", f"at epsilon = {epsilon}", at)
+        if plot is not None:
+            from discreet.show import save
 
-        save(draw(whole, delta), plot)
-        if not json:
-            console.print(f"drawn in {plot}")
+            with paper.waiting("drawing"):
+                save(draw(whole, delta), plot)
+            paper.say(f"drawn in {plot}")
 
 
 def read_release(text: str) -> tuple["Guarantee", int]:
@@ -113,52 +112,33 @@ def _guarantee(kind: str, numbers: list[str], text: str) -> "Guarantee":
             raise ParameterError(f"cannot read the release {text!r}; write {KINDS[kind]}, then xCOUNT")
 
 
-def _report(console: "Console", whole: "Composition", delta: str, epsilon: str | None) -> None:
-    from rich.table import Table
+def _report(paper: Paper, explanation: "Explanation", releases: int, delta: str) -> None:
+    from discreet.exact.number import float_up
 
-    explanation = whole.explain(delta)
-    table = Table(title=f"{len(whole)} releases at delta = {delta}", title_justify="left")
-    table.add_column("route")
-    table.add_column("epsilon", justify="right")
-    table.add_column("parameters")
-    table.add_column("theorem")
-    for line in explanation.lines:
-        shown = "-" if line.epsilon is None else f"{float(line.epsilon):.7g}"
-        best = line.route == explanation.bounds.route
-        table.add_row(line.route, shown, line.adaptive, line.theorem, style="bold" if best else None)
-    console.print(table)
-    console.print(f"epsilon at delta = {delta}: {explanation.bounds} ({explanation.bounds.route})")
-    if epsilon is not None:
-        bounds = whole.delta(epsilon)
-        console.print(f"delta at epsilon = {epsilon}: {bounds} ({bounds.route})")
+    def cost(value: Fraction | None) -> Cell:
+        return Cell(None, "-") if value is None else Cell(float_up(value), f"{float(value):.7g}")
+
+    paper.table(
+        f"{releases} releases at delta = {delta}",
+        ("route", "epsilon", "parameters", "theorem"),
+        [(line.route, cost(line.epsilon), line.adaptive, line.theorem) for line in explanation.lines],
+        name="routes",
+    )
+    _bounds(paper, "epsilon", f"at delta = {delta}", explanation.bounds)
 
 
-def _as_data(whole: "Composition", delta: str, epsilon: str | None) -> dict[str, object]:
+def _bounds(paper: Paper, name: str, where: str, bounds: "Bounds") -> None:
+    """State what is known of a number, from below and from above."""
     from discreet.exact.number import float_down, float_up
 
-    explanation = whole.explain(delta)
-    bounds = explanation.bounds
-    data: dict[str, object] = {
-        "releases": len(whole),
-        "delta": delta,
-        "epsilon": {
-            "low": float_down(bounds.low) + 0.0,
-            "high": None if bounds.high is None else float_up(bounds.high),
-            "route": bounds.route,
-            "adaptive": bounds.adaptive,
-        },
-        "routes": {
-            line.route: None if line.epsilon is None else float_up(line.epsilon) for line in explanation.lines
-        },
+    known = {
+        "known": where,
+        "low": float_down(bounds.low) + 0.0,
+        "high": None if bounds.high is None else float_up(bounds.high),
+        "route": bounds.route,
+        "adaptive": bounds.adaptive,
     }
-    if epsilon is not None:
-        found = whole.delta(epsilon)
-        data["delta_at"] = {
-            "epsilon": epsilon,
-            "low": float_down(found.low) + 0.0,
-            "high": None if found.high is None else float_up(found.high),
-        }
-    return data
+    paper.fact(name, known, f"{where}: {bounds} ({bounds.route})")
 
 
 def draw(whole: "Composition", delta: str) -> object:

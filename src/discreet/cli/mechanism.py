@@ -6,15 +6,13 @@ from fractions import Fraction
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from discreet.cli.paper import Cell, Format, Output, Paper
 from discreet.cli.target import chart_target
 from discreet.errors import ParameterError
-
-if TYPE_CHECKING:
-    from rich.console import Console
 
 LEVELS = ("0.5", "0.1", "0.05", "0.01", "0.001")
 """Probabilities of failure for which accuracy is shown."""
@@ -65,14 +63,12 @@ def mechanism(
     plot: Annotated[
         Path | None, typer.Option(help="Draw it into this svg, png or html file.", callback=chart_target)
     ] = None,
+    output: Output = Format.TABLE,
 ) -> None:
     """Show a mechanism: its exact law, what it promises, how accurate it is."""
-    from rich.console import Console
-
-    console = Console(highlight=False)
     if name == "list":
-        for each in BUILDERS:
-            console.print(each)
+        with Paper(output) as paper:
+            paper.table("", ("mechanism",), [(each,) for each in BUILDERS], name="mechanisms")
         return
     if name not in BUILDERS:
         raise ParameterError(f"there is no mechanism {name!r}; choose one of {', '.join(BUILDERS)}")
@@ -81,13 +77,14 @@ def mechanism(
         categories, answers, groups, dimension, ball, loss,
     )  # fmt: skip
     chosen = _build(name, options)
-    _heading(console, chosen)
     show = next(show for kinds, show in SHOWN.items() if type(chosen).__name__ in kinds)
-    picture = show(console, chosen, options)
-    if plot is not None:
-        from discreet.show.save import save
+    with Paper(output) as paper:
+        _heading(paper, chosen)
+        picture = show(paper, chosen, options)
+        if plot is not None:
+            from discreet.show.save import save
 
-        console.print(f"\n[bold]picture[/] {save(picture(), plot)}")
+            paper.fact("picture", str(save(picture(), plot)))
 
 
 BUILDERS = {
@@ -120,31 +117,32 @@ def _build(name: str, options: Options) -> Any:
     return getattr(import_module(f"discreet.mechanisms.{module}"), kind).calibrate(**given)
 
 
-def _show_noise(console: "Console", noise: Any, options: Options) -> Callable[[], Any]:
+def _show_noise(paper: Paper, noise: Any, options: Options) -> Callable[[], Any]:
     from discreet.exact.number import rational
     from discreet.mechanisms.laplace import Laplace
 
     move = rational(options.sensitivity, "sensitivity")
-    _promise(console, noise.guarantee(move), options)
+    _promise(paper, noise.guarantee(move), options)
     unit = getattr(noise, "step", Fraction(1))
     radius = Fraction(noise.radius("0.05"))
     ticks = sorted({Fraction(0), unit, move, radius / 2 // unit * unit, radius})
     if isinstance(noise, Laplace):
-        rows = [(_number(k), f"{noise.density(float(k)):.6g}") for k in ticks if k != unit]
-        _table(console, "law of the noise", ("± noise", "density"), rows)
+        rows = [(_number(k), _figure(noise.density(float(k)))) for k in ticks if k != unit]
+        paper.table("law of the noise", ("± noise", "density"), rows)
     else:
         rows = [(_number(k), _chance(noise.pmf(int(k)))) for k in ticks if k.denominator == 1]
-        _table(console, "law of the noise", ("± noise", "probability"), rows)
-    _accuracy(console, noise)
-    console.print(f"[bold]draws[/] of an answer of 100: {_listed(noise.sample(100) for _ in range(8))}")
+        paper.table("law of the noise", ("± noise", "probability"), rows)
+    _accuracy(paper, noise)
+    draws = [noise.sample(100) for _ in range(8)]
+    paper.fact("draws", [float(draw) for draw in draws], f"of an answer of 100: {_listed(draws)}")
     return lambda: _portrait(noise, (Fraction(0), move), options)
 
 
-def _show_truncated(console: "Console", noise: Any, options: Options) -> Callable[[], Any]:
+def _show_truncated(paper: Paper, noise: Any, options: Options) -> Callable[[], Any]:
     from discreet.exact.number import rational
 
     move = rational(options.sensitivity, "sensitivity")
-    _promise(console, noise.guarantee(move), options)
+    _promise(paper, noise.guarantee(move), options)
     low, high = Fraction(noise.low), Fraction(noise.high)
     unit = Fraction(getattr(noise, "step", 1))
     middle = (low + high) / 2 // unit * unit
@@ -156,38 +154,35 @@ def _show_truncated(console: "Console", noise: Any, options: Options) -> Callabl
         )
         for answer in (low, middle, high)
     ]
-    _table(console, "atoms", ("true answer", f"Pr(report = {low})", f"Pr(report = {high})"), rows)
-    errors = [
-        (_number(answer), f"{float(noise.mean_error(_plain(answer))):.6g}") for answer in (low, middle, high)
-    ]
-    _table(console, "accuracy", ("true answer", "mean |error|"), errors)
-    radii = [(_percent(beta), f"± {_number(noise.radius(beta))}") for beta in LEVELS]
-    _table(console, "", ("with probability", "error within, whatever the answer"), radii)
+    paper.table("atoms", ("true answer", f"Pr(report = {low})", f"Pr(report = {high})"), rows)
+    errors = [(_number(answer), _figure(noise.mean_error(_plain(answer)))) for answer in (low, middle, high)]
+    paper.table("accuracy", ("true answer", "mean |error|"), errors)
+    radii = [(_percent(beta), _within(noise.radius(beta))) for beta in LEVELS]
+    paper.table("reach", ("with probability", "error within, whatever the answer"), radii)
     # Near an end, where truncation shows.
     near = min(low + max(1, round(Fraction(noise.noise.radius("0.2")) / move)) * move, high)
     return lambda: _portrait(noise, (near, min(near + move, high)), options)
 
 
-def _show_choice(console: "Console", choice: Any, options: Options) -> Callable[[], Any]:
+def _show_choice(paper: Paper, choice: Any, options: Options) -> Callable[[], Any]:
     from discreet.exact.number import whole
 
     scores = options.scores
-    _promise(console, choice.guarantee(options.sensitivity, monotone=options.monotone), options)
+    _promise(paper, choice.guarantee(options.sensitivity, monotone=options.monotone), options)
     law = choice.pmf(scores)
-    _table(console, "law of the selection", ("score", "probability"),
-           [(str(score), _chance(p)) for score, p in zip(scores, law, strict=True)])  # fmt: skip
+    paper.table( "law of the selection", ("score", "probability"),
+           [(score, _chance(p)) for score, p in zip(scores, law, strict=True)])  # fmt: skip
     rows = [
         (
             _percent(beta),
-            str(choice.shortfall(beta, scores=scores)),
-            str(choice.shortfall(beta, candidates=len(scores))),
+            choice.shortfall(beta, scores=scores),
+            choice.shortfall(beta, candidates=len(scores)),
         )
         for beta in LEVELS
     ]
-    _table(
-        console, "accuracy", ("with probability", "score within, of the best", "for the worst scores"), rows
-    )
-    console.print(f"[bold]mean[/] shortfall {float(choice.mean_shortfall(scores=scores)):.6g}")
+    paper.table("accuracy", ("with probability", "score within, of the best", "for the worst scores"), rows)
+    mean = float(choice.mean_shortfall(scores=scores))
+    paper.fact("mean shortfall", mean, f"{mean:.6g}")
     move = whole(options.sensitivity, "sensitivity")
     best = scores.index(max(scores))
     near = tuple(
@@ -205,18 +200,20 @@ def _show_choice(console: "Console", choice: Any, options: Options) -> Callable[
     return picture
 
 
-def _show_response(console: "Console", response: Any, options: Options) -> Callable[[], Any]:
-    _promise(console, response.guarantee(), options)
-    _table(console, "law of a report", ("report", "probability"),
+def _show_response(paper: Paper, response: Any, options: Options) -> Callable[[], Any]:
+    _promise(paper, response.guarantee(), options)
+    paper.table( "law of a report", ("report", "probability"),
            [("the truth", _chance(response.truth)), ("each other value", _chance(response.lie))])  # fmt: skip
     halves = [500] * 2 + [0] * (response.categories - 2)
     deviation = float(response.variance(halves)[0]) ** 0.5
-    console.print(
-        f"[bold]accuracy[/] among 1000 people, half of each kind: a count is off by {deviation:.4g} (std)"
+    paper.fact(
+        "accuracy",
+        deviation,
+        f"among 1000 people, half of each kind: a count is off by {deviation:.4g} (std)",
     )
     if response.categories == 2:
         needed = response.records_needed(within="0.05")
-        console.print(f"[bold]people[/] needed for a share within 0.05 with probability 95 %: {needed:,}")
+        paper.fact("people", needed, f"needed for a share within 0.05 with probability 95 %: {needed:,}")
 
     def picture() -> Any:
         from discreet.show.selection import channel
@@ -226,11 +223,11 @@ def _show_response(console: "Console", response: Any, options: Options) -> Calla
     return picture
 
 
-def _show_sparse_vector(console: "Console", technique: Any, options: Options) -> Callable[[], Any]:
-    _promise(console, technique.guarantee(options.sensitivity, monotone=options.monotone), options)
+def _show_sparse_vector(paper: Paper, technique: Any, options: Options) -> Callable[[], Any]:
+    _promise(paper, technique.guarantee(options.sensitivity, monotone=options.monotone), options)
     margins = (-40, -20, -10, -5, 0, 5, 10, 20, 40)
-    _table(console, "accuracy", ("value minus threshold", "probability of being found above"),
-           [(str(margin), _chance(technique.chance_above(margin))) for margin in margins])  # fmt: skip
+    paper.table( "accuracy", ("value minus threshold", "probability of being found above"),
+           [(margin, _chance(technique.chance_above(margin))) for margin in margins])  # fmt: skip
 
     def picture() -> Any:
         from discreet.show.selection import detection
@@ -240,15 +237,15 @@ def _show_sparse_vector(console: "Console", technique: Any, options: Options) ->
     return picture
 
 
-def _show_threshold(console: "Console", selection: Any, options: Options) -> Callable[[], Any]:
+def _show_threshold(paper: Paper, selection: Any, options: Options) -> Callable[[], Any]:
     from discreet.exact.number import least_integer
 
-    _promise(console, selection.guarantee(options.groups), options)
-    rows = [("1", _chance(selection.keep(1)))]
+    _promise(paper, selection.guarantee(options.groups), options)
+    rows: list[tuple[object, Cell]] = [(1, _chance(selection.keep(1)))]
     for chance in ("0.01", "0.5", "0.95", "0.99"):
         people = least_integer(partial(_reaches, selection, Fraction(chance)), 1)
-        rows.append((str(people), _chance(selection.keep(people))))
-    _table(console, "accuracy", ("people in the group", "probability that it is kept"), rows)
+        rows.append((people, _chance(selection.keep(people))))
+    paper.table("accuracy", ("people in the group", "probability that it is kept"), rows)
 
     def picture() -> Any:
         from discreet.show.selection import keeping
@@ -262,16 +259,15 @@ def _reaches(selection: Any, chance: Fraction, people: int) -> bool:
     return bool(selection.keep(people) >= chance)
 
 
-def _show_knorm(console: "Console", noise: Any, options: Options) -> Callable[[], Any]:
-    _promise(console, noise.guarantee(options.sensitivity), options)
+def _show_knorm(paper: Paper, noise: Any, options: Options) -> Callable[[], Any]:
+    _promise(paper, noise.guarantee(options.sensitivity), options)
     origin = [0] * noise.dimension
     points = [origin, [1, *origin[1:]], [1] * noise.dimension, [2, *origin[1:]]]
-    _table(console, "law of the noise", ("noise", "probability"),
+    paper.table( "law of the noise", ("noise", "probability"),
            [(_listed(point), _chance(noise.pmf(point))) for point in points])  # fmt: skip
-    rows = [(_percent(beta), f"± {noise.radius(beta)}") for beta in LEVELS]
-    _table(console, "accuracy of each coordinate", ("with probability", "error within"), rows)
-    mean, deviation = float(noise.mean_error()), float(noise.variance()) ** 0.5
-    console.print(f"[bold]mean[/] |error| {mean:.6g}, standard deviation {deviation:.6g}")
+    rows = [(_percent(beta), _within(noise.radius(beta))) for beta in LEVELS]
+    paper.table("accuracy of each coordinate", ("with probability", "error within"), rows)
+    _mean(paper, noise.mean_error(), noise.variance())
 
     def picture() -> Any:
         from discreet.show.chart import heatmap
@@ -291,7 +287,7 @@ def _show_knorm(console: "Console", noise: Any, options: Options) -> Callable[[]
     return picture
 
 
-SHOWN: dict[tuple[str, ...], Callable[["Console", Any, Options], Callable[[], Any]]] = {
+SHOWN: dict[tuple[str, ...], Callable[[Paper, Any, Options], Callable[[], Any]]] = {
     ("Geometric", "Laplace", "Gaussian", "Staircase"): _show_noise,
     ("TruncatedGeometric", "TruncatedLaplace"): _show_truncated,
     ("Exponential", "PermuteAndFlip", "NoisyMax"): _show_choice,
@@ -302,35 +298,41 @@ SHOWN: dict[tuple[str, ...], Callable[["Console", Any, Options], Callable[[], An
 }
 
 
-def _heading(console: "Console", chosen: Any) -> None:
+def _heading(paper: Paper, chosen: Any) -> None:
     import sys
 
-    from rich.markup import escape
-
     theorem = (sys.modules[type(chosen).__module__].__doc__ or "").strip().splitlines()[0]
-    console.print(f"[bold]{type(chosen).__name__}[/]  {escape(theorem)}\n")
+    paper.fact("mechanism", type(chosen).__name__)
+    paper.fact("theorem", theorem)
 
 
-def _promise(console: "Console", guarantee: Any, options: Options) -> None:
+def _promise(paper: Paper, guarantee: Any, options: Options) -> None:
     from discreet.privacy.guarantee import Approximate, Concentrated, Pure
 
     match guarantee:
         case Pure(cost):
-            console.print(f"[bold]privacy[/] ε = {float(cost):.9g}, pure")
+            paper.fact("privacy", _cost(cost), f"ε = {float(cost):.9g}, pure")
         case Approximate(cost, slack):
-            console.print(f"[bold]privacy[/] ε = {float(cost):.9g} with δ = {float(slack):.4g}")
+            paper.fact("privacy", _cost(cost), f"ε = {float(cost):.9g} with δ = {float(slack):.4g}")
+            paper.fact("delta", float(slack))
         case Concentrated():
             exact = f"ε = {options.epsilon} with δ = {options.delta}, by the exact law of one answer"
-            console.print(f"[bold]privacy[/] {exact}")
-            console.print(f"        ρ = {float(guarantee.rho):.6g}, concentrated, for composition")
-    console.print()
+            paper.fact("privacy", float(options.epsilon), exact)
+            rho = float(guarantee.rho)
+            paper.fact("rho", rho, f"{rho:.6g}, concentrated, for composition")
 
 
-def _accuracy(console: "Console", noise: Any) -> None:
-    rows = [(_percent(beta), f"± {_number(noise.radius(beta))}") for beta in LEVELS]
-    _table(console, "accuracy", ("with probability", "error within"), rows)
-    mean, deviation = float(noise.mean_error), float(noise.variance) ** 0.5
-    console.print(f"[bold]mean[/] |error| {mean:.6g}, standard deviation {deviation:.6g}")
+def _accuracy(paper: Paper, noise: Any) -> None:
+    rows = [(_percent(beta), _within(noise.radius(beta))) for beta in LEVELS]
+    paper.table("accuracy", ("with probability", "error within"), rows)
+    _mean(paper, noise.mean_error, noise.variance)
+
+
+def _mean(paper: Paper, error: Any, variance: Any) -> None:
+    mean, deviation = float(error), float(variance) ** 0.5
+    paper.fact("mean |error|", mean, f"{mean:.6g}, standard deviation {deviation:.6g}")
+    if paper.output is not Format.TABLE:
+        paper.fact("standard deviation", deviation)
 
 
 def _portrait(mechanism: Any, answers: Sequence[Fraction], options: Options) -> Any:
@@ -348,47 +350,51 @@ def _title(mechanism: Any, options: Options) -> str:
     return f"{type(mechanism).__name__}, ε = {options.epsilon}{slack}"
 
 
-def _table(console: "Console", title: str, heads: Iterable[str], rows: Iterable[Sequence[str]]) -> None:
-    from rich.table import Table
-
-    table = Table(
-        title=title or None, title_justify="left", title_style="bold", box=None, padding=(0, 3, 0, 0)
-    )
-    for head in heads:
-        table.add_column(head, justify="right", style="cyan")
-    for row in rows:
-        table.add_row(*row)
-    console.print(table)
-    console.print()
-
-
 def _scores(text: str) -> tuple[int, ...]:
     from discreet.exact.number import whole
 
     return tuple(whole(part, "--scores") for part in text.split(","))
 
 
-def _chance(value: Any) -> str:
+def _chance(value: Any) -> Cell:
     """Return a probability as a decimal, with its exact fraction when that is short enough to read."""
     number = float(value)
     decimal = f"{number:.6g}" if number > 1e-300 or number == 0 else "below 1e-300"
     if isinstance(value, Fraction) and 1 < value.denominator < 10**9:
-        return f"{decimal}  ({value})"
-    return decimal
+        return Cell(number, f"{decimal}  ({value})")
+    return Cell(number, decimal)
 
 
-def _number(value: Any) -> str:
+def _figure(value: Any) -> Cell:
+    return Cell(float(value), f"{float(value):.6g}")
+
+
+def _within(value: Any) -> Cell:
+    reach = _number(value)
+    return Cell(reach, f"± {reach}")
+
+
+def _number(value: Any) -> Cell:
     exact = Fraction(value)
-    return f"{exact.numerator:,}" if exact.denominator == 1 else f"{float(exact):.6g}"
+    if exact.denominator == 1:
+        return Cell(exact.numerator, f"{exact.numerator:,}")
+    return _figure(exact)
 
 
 def _plain(value: Fraction) -> Any:
     return int(value) if value.denominator == 1 else value
 
 
-def _percent(beta: str) -> str:
-    return f"{float(100 * (1 - Fraction(beta))):g} %"
+def _percent(beta: str) -> Cell:
+    sure = 1 - Fraction(beta)
+    return Cell(float(sure), f"{float(100 * sure):g} %")
+
+
+def _cost(epsilon: Fraction) -> float:
+    from discreet.exact.number import float_up
+
+    return float_up(epsilon)
 
 
 def _listed(values: Iterable[Any]) -> str:
-    return ", ".join(_number(value) for value in values)
+    return ", ".join(str(_number(value)) for value in values)

@@ -7,13 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.paper import Cell, Format, Output, Paper
 from discreet.cli.target import chart_target, page_target
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from fractions import Fraction
 
     from discreet.mechanisms.table import Label
+    from discreet.privacy.bounds import Bounds
     from discreet.utility import Graph, Loss, Optimal, Prior
 
 SHAPES = ("count", "sum", "cycle", "category")
@@ -54,45 +56,46 @@ def optimal(
     curves: Annotated[
         Path | None, typer.Option(help="Draw loss against epsilon (svg, png, html).", callback=chart_target)
     ] = None,
+    output: Output = Format.TABLE,
 ) -> None:
     """Find the best private mechanism for a loss and a prior, and prove that nothing beats it."""
-    from rich.console import Console
-
     from discreet.utility import optimal as solve
     from discreet.utility import smallest_epsilon
 
-    console = Console()
+    if prior == "worst" and (target is not None or curves is not None):
+        raise ParameterError("--target and --curves need a prior other than 'worst'")
     question = read_graph(graph, size, width)
     cost = read_loss(loss, question)
     belief = None if prior == "worst" else read_prior(prior, question)
-    best = solve(question, belief, cost, epsilon, delta=delta)
-    _report(console, best, epsilon, delta, "worst case" if belief is None else "expected")
-    if belief is not None and compare and delta == "0":
-        _compare(console, question, epsilon, cost, belief, best)
-    if target is not None:
-        if belief is None:
-            raise ParameterError("--target needs a prior other than 'worst'")
-        found = smallest_epsilon(question, belief, cost, target)
-        console.print(
-            f"smallest epsilon for an expected loss of {target}: "
-            f"above {float(found.low):g}, at most {float(found):g}"
-        )
-    if save is not None:
-        save.write_text(best.channel.to_json(), encoding="utf-8")
-        console.print(f"mechanism written to {save}")
-    if proof is not None:
-        from discreet.utility.proof import to_json
+    with Paper(output) as paper:
+        with paper.waiting("searching"):
+            best = solve(question, belief, cost, epsilon, delta=delta)
+        _report(paper, best, epsilon, delta, "worst case" if belief is None else "expected")
+        if belief is not None and compare and delta == "0":
+            _compare(paper, question, epsilon, cost, belief, best)
+        if belief is not None and target is not None:
+            with paper.waiting("searching"):
+                found = smallest_epsilon(question, belief, cost, target)
+            paper.fact(
+                "smallest epsilon",
+                float(found),
+                f"for an expected loss of {target}: above {float(found.low):g}, at most {float(found):g}",
+            )
+        if save is not None:
+            save.write_text(best.channel.to_json(), encoding="utf-8")
+            paper.say(f"mechanism written to {save}")
+        if proof is not None:
+            from discreet.utility.proof import to_json
 
-        proof.write_text(to_json(best.certificate), encoding="utf-8")
-        console.print(f"proof written to {proof}")
-    if plot is not None:
-        _draw_channel(best, plot)
-        console.print(f"channel drawn in {plot}")
-    if curves is not None:
-        if belief is None:
-            raise ParameterError("--curves needs a prior other than 'worst'")
-        _draw_curves(question, belief, cost, curves)
-        console.print(f"loss against epsilon drawn in {curves}")
+            proof.write_text(to_json(best.certificate), encoding="utf-8")
+            paper.say(f"proof written to {proof}")
+        if plot is not None:
+            _draw_channel(best, plot)
+            paper.say(f"channel drawn in {plot}")
+        if belief is not None and curves is not None:
+            with paper.waiting("drawing"):
+                _draw_curves(question, belief, cost, curves)
+            paper.say(f"loss against epsilon drawn in {curves}")
 
 
 def read_graph(shape: str, size: int, width: int) -> "Graph":
@@ -167,48 +170,54 @@ def _read_rows(text: str, what: str) -> list[list[str]]:
     return [row if isinstance(row, list) else [row] for row in data]
 
 
-def _report(console: "Console", best: "Optimal", epsilon: str, delta: str, kind: str) -> None:
-    from rich.table import Table as Grid
-
+def _report(paper: Paper, best: "Optimal", epsilon: str, delta: str, kind: str) -> None:
     level = f"epsilon {epsilon}" + ("" if delta == "0" else f", delta {delta}")
-    grid = Grid(title=f"The best mechanism at {level}", show_header=False)
-    grid.add_row(f"{kind} loss", f"{float(best.loss):.9g}")
-    grid.add_row("no private mechanism below", f"{float(best.bound):.9g}")
-    grid.add_row("gap", "0 (exactly optimal)" if best.gap == 0 else f"{float(best.gap):.2g}")
-    grid.add_row("found by", best.method)
-    grid.add_row("checked by", "exact arithmetic, independently of the search")
-    console.print(grid)
+    paper.facts(
+        f"The best mechanism at {level}",
+        [
+            (f"{kind} loss", _figure(best.loss, ".9g")),
+            ("no private mechanism below", _figure(best.bound, ".9g")),
+            ("gap", Cell(0.0, "0 (exactly optimal)") if best.gap == 0 else _figure(best.gap, ".2g")),
+            ("found by", best.method),
+            ("checked by", "exact arithmetic, independently of the search"),
+        ],
+    )
+
+
+def _figure(value: "Bounds | Fraction", spec: str) -> Cell:
+    return Cell(float(value), f"{float(value):{spec}}")
 
 
 def _compare(
-    console: "Console",
+    paper: Paper,
     graph: "Graph",
     epsilon: str,
     loss: "Loss",
     prior: "Prior",
     best: "Optimal",
 ) -> None:
-    from rich.table import Table as Grid
-
     from discreet.utility import advise
     from discreet.utility.advise import LARGEST
 
     if len(graph) > LARGEST:
-        console.print(f"(mechanisms are compared on at most {LARGEST} answers)")
+        paper.say(f"(mechanisms are compared on at most {LARGEST} answers)")
         return
-    advice = advise(graph, epsilon, loss, prior)
-    grid = Grid("mechanism", "loss, best guess", "loss, at face value", "above the optimum")
-    grid.add_row("optimal", f"{float(best.loss):.6f}", f"{float(best.loss):.6f}", "-")
+    with paper.waiting("comparing"):
+        advice = advise(graph, epsilon, loss, prior)
+    least = _figure(best.loss, ".6f")
+    rows: list[tuple[object, ...]] = [("optimal", least, least, Cell(None, "-"))]
     for candidate in advice.candidates:
         above = float(candidate.loss) - float(best.loss)
-        grid.add_row(
-            candidate.name,
-            f"{float(candidate.loss):.6f}",
-            "-" if candidate.unmapped is None else f"{float(candidate.unmapped):.6f}",
-            "0" if above < 1e-9 else f"{above:.6f}",
+        rows.append(
+            (
+                candidate.name,
+                _figure(candidate.loss, ".6f"),
+                Cell(None, "-") if candidate.unmapped is None else _figure(candidate.unmapped, ".6f"),
+                Cell(above, "0" if above < 1e-9 else f"{above:.6f}"),
+            )
         )
-    console.print(grid)
-    console.print(f"winner among the known mechanisms: [bold]{advice.winner.name}[/bold]")
+    paper.table("rivals", ("mechanism", "loss, best guess", "loss, at face value", "above the optimum"), rows)
+    paper.fact("winner among the known mechanisms", advice.winner.name)
 
 
 def _draw_channel(best: "Optimal", target: Path) -> None:

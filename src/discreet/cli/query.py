@@ -1,32 +1,23 @@
 """`discreet query`: ask in SQL, get a private answer with its error bars and price."""
 
-import csv
 import json
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.paper import Format, Output, print_csv
 from discreet.errors import ParameterError
 from discreet.show.save import check_target
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from fractions import Fraction
 
     from discreet.query.price.expected import Quote
     from discreet.release.answer import Release
     from discreet.release.session import Session
-
-
-class Format(StrEnum):
-    """How to print an answer."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
 
 
 def query(
@@ -51,7 +42,7 @@ def query(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show why the claim holds, step by step: free, and no data.")
     ] = False,
-    output: Annotated[Format, typer.Option("--format", help="How to print the answer.")] = Format.TABLE,
+    output: Output = Format.TABLE,
     plot: Annotated[Path | None, typer.Option(help="Save a chart: .svg, .png or .html.")] = None,
     card: Annotated[bool, typer.Option("--card", help="Print a statement ready for publication.")] = False,
     unit: Annotated[
@@ -163,18 +154,6 @@ def _body(answer: "Release") -> dict[str, Any]:
 def _print_csv(answer: "Release") -> None:
     records = answer.intervals(answer.quote.confidence)
     print_csv(list(records[0]) if records else list(answer.columns), records)
-
-
-def print_csv(names: "Sequence[str]", records: "Sequence[Mapping[str, object]]") -> None:
-    """Print records as CSV that no spreadsheet will run."""
-    writer = csv.DictWriter(sys.stdout, names)
-    writer.writeheader()
-    writer.writerows({name: safe_cell(value) for name, value in row.items()} for row in records)
-
-
-def safe_cell(value: object) -> object:
-    """Return a cell that no spreadsheet will take for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
 
 
 def show_price(answer: "Release", session: "Session") -> None:

@@ -1,15 +1,13 @@
 """`discreet stream`: begin a running count, take its next step, or look at what it released."""
 
-import csv
 import json
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.query import Format
+from discreet.cli.paper import Format, Output, print_csv
 
 if TYPE_CHECKING:
     from discreet.release.stream import NamedStream
@@ -30,7 +28,7 @@ def stream(
     ] = None,
     add: Annotated[int | None, typer.Option(help="The count that belongs to the step.")] = None,
     last: Annotated[int, typer.Option(help="How many of the newest steps to show.")] = 10,
-    output: Annotated[Format, typer.Option("--format", help="How to print them.")] = Format.TABLE,
+    output: Output = Format.TABLE,
     plot: Annotated[Path | None, typer.Option(help="Save a chart: .svg, .png or .html.")] = None,
     card: Annotated[bool, typer.Option("--card", help="Print a statement ready for publication.")] = False,
     analyst: Annotated[str, typer.Option(help="Who asks.")] = "analyst",
@@ -65,9 +63,7 @@ def _print(stream: "NamedStream", counts: "Sequence[Count]", output: Format) -> 
             facts = {"stream": stream.name, "steps": stream.steps, "length": stream.length}
             typer.echo(json.dumps({**facts, "cost": str(stream.cost), "counts": records}, indent=2))
         case Format.CSV:
-            writer = csv.DictWriter(sys.stdout, ["step", "count", "deviation"])
-            writer.writeheader()
-            writer.writerows(records)
+            print_csv(("step", "count", "deviation"), records)
 
 
 def _show(stream: "NamedStream", counts: "Sequence[Count]") -> None:

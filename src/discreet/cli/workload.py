@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet.cli.paper import Cell, Format, Output, Paper
 from discreet.cli.target import chart_target
 from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from discreet.privacy.adjacency import Adjacency
     from discreet.workload import MarginalPlan, Marginals, Plan, Workload
     from discreet.workload.noise import Promise
@@ -40,14 +39,11 @@ def workload(
             help="Release a made-up histogram or stream and draw it (svg, png, html).", callback=chart_target
         ),
     ] = None,
+    output: Output = Format.TABLE,
 ) -> None:
     """Plan many questions together: what to measure, how wrong each answer will be, and what that saves."""
-    from rich.console import Console
-
     from discreet.privacy.adjacency import Adjacency
-    from discreet.workload import plan, plan_marginals, routes
 
-    console = Console()
     promise = _promise(epsilon, rho)
     if delta is not None and (epsilon is None or rho is not None):
         raise ParameterError("--delta goes with --epsilon")
@@ -56,36 +52,38 @@ def workload(
     except ValueError:
         raise ParameterError(f"neighbours must be add-remove or replace, got {neighbours!r}") from None
     kind, _, sizes = questions[0].partition(":")
-    if kind == "stream":
-        _stream(console, _whole(sizes, questions[0]), promise, relation, demo)
-        return
-    made: MarginalPlan | Plan
-    with console.status("planning") as status:
-        if delta is not None and epsilon is not None:
-            asked = _marginals(questions, order) if kind == "marginals" else _product(questions)
-            both = routes(asked, epsilon, delta, relation)
-            made = both.best
-            console.print(
-                f"{_noise(made)} noise: mean squared error {both.gain:.2f} times smaller than with the other"
-            )
-        elif kind == "marginals":
-            made = plan_marginals(_marginals(questions, order), promise, relation)
-        else:
-            made = plan(
-                _product(questions),
-                promise,
-                relation,
-                progress=lambda what: status.update(f"planning: {what}"),
-            )
-    _report(console, made)
-    if plot is not None:
-        from discreet.show.save import save
-        from discreet.workload.picture import draw_errors
+    with Paper(output) as paper:
+        if kind == "stream":
+            _stream(paper, _whole(sizes, questions[0]), promise, relation, demo)
+            return
+        asked = _marginals(questions, order) if kind == "marginals" else _product(questions)
+        made = _plan(paper, asked, promise, relation, delta)
+        _report(paper, made)
+        if plot is not None:
+            from discreet.show.save import save
+            from discreet.workload.picture import draw_errors
 
-        save(draw_errors(made), plot)
-        console.print(f"errors drawn in {plot}")
-    if demo is not None:
-        _demonstrate(console, made, demo)
+            save(draw_errors(made), plot)
+            paper.say(f"errors drawn in {plot}")
+        if demo is not None:
+            _demonstrate(paper, made, demo)
+
+
+def _plan(
+    paper: Paper, asked: "Marginals | Workload", promise: "Promise", relation: "Adjacency", delta: str | None
+) -> "MarginalPlan | Plan":
+    from discreet.privacy.guarantee import Pure
+    from discreet.workload import Marginals, plan, plan_marginals, routes
+
+    with paper.waiting("planning") as status:
+        if delta is not None and isinstance(promise, Pure):
+            both = routes(asked, promise.cost, delta, relation)
+            gain = f"{both.gain:.2f} times smaller than with the other"
+            paper.fact("noise", _noise(both.best), f"{_noise(both.best)}: mean squared error {gain}")
+            return both.best
+        if isinstance(asked, Marginals):
+            return plan_marginals(asked, promise, relation)
+        return plan(asked, promise, relation, progress=lambda what: status.update(f"planning: {what}"))
 
 
 def _promise(epsilon: str | None, rho: str | None) -> "Promise":
@@ -147,25 +145,29 @@ def _whole(text: str, question: str) -> int:
     return int(text)
 
 
-def _report(console: "Console", made: "MarginalPlan | Plan") -> None:
-    from rich.table import Table
-
+def _report(paper: Paper, made: "MarginalPlan | Plan") -> None:
     from discreet.workload.picture import candidate_errors
 
     errors = candidate_errors(made)
-    table = Table(title=f"{made.error.queries} questions, planned together", title_justify="left")
-    table.add_column("strategy")
-    table.add_column("root mse", justify="right")
-    table.add_column("against the best", justify="right")
-    for name, root in errors:
-        ratio = f"x {root / errors[0][1]:.2f}" if errors[0][1] > 0 else ""
-        table.add_row(name, f"{root:.4g}", ratio)
-    console.print(table)
+    best = errors[0][1]
+    paper.table(
+        f"{made.error.queries} questions, planned together",
+        ("strategy", "root mse", "against the best"),
+        [
+            (name, _root(root), Cell(root / best, f"x {root / best:.2f}") if best > 0 else Cell(None, ""))
+            for name, root in errors
+        ],
+        name="strategies",
+    )
     lower = getattr(made, "lower", None)
     if lower is not None:
         least = (lower / made.error.queries) ** 0.5
-        console.print(f"no strategy of this kind can have a root mse below {least:.4g}")
-    console.print(f"guarantee of the whole release: {_described(made.guarantee)}, {made.adjacency}")
+        paper.fact("least", least, f"no strategy of this kind can have a root mse below {least:.4g}")
+    paper.fact("guarantee", f"{_described(made.guarantee)}, {made.adjacency}, of the whole release")
+
+
+def _root(value: float) -> Cell:
+    return Cell(value, f"{value:.4g}")
 
 
 def _described(guarantee: "Promise") -> str:
@@ -177,11 +179,7 @@ def _described(guarantee: "Promise") -> str:
     return f"rho {float_up(guarantee.rho):.6g} (zCDP)"
 
 
-def _stream(
-    console: "Console", length: int, promise: "Promise", relation: "Adjacency", demo: Path | None
-) -> None:
-    from rich.table import Table
-
+def _stream(paper: Paper, length: int, promise: "Promise", relation: "Adjacency", demo: Path | None) -> None:
     from discreet.workload import Stream, counter_for
     from discreet.workload.dummy import EachItem, EachPrefix
 
@@ -194,23 +192,23 @@ def _stream(
         ("noise on each item, summed", EachItem.calibrate(length, promise, relation).mean_squared_error()),
         ("noise on each running sum", EachPrefix.calibrate(length, promise, relation).mean_squared_error()),
     ]
-    table = Table(title=f"{length} running counts under one guarantee", title_justify="left")
-    table.add_column("way")
-    table.add_column("root mse", justify="right")
-    for name, error in sorted(rivals, key=lambda pair: pair[1]):
-        table.add_row(name, f"{error**0.5:.4g}")
-    console.print(table)
-    console.print(f"guarantee of the whole stream: {_described(counter.guarantee)}, {relation}")
+    paper.table(
+        f"{length} running counts under one guarantee",
+        ("way", "root mse"),
+        [(name, _root(error**0.5)) for name, error in sorted(rivals, key=lambda pair: pair[1])],
+        name="ways",
+    )
+    paper.fact("guarantee", f"{_described(counter.guarantee)}, {relation}, of the whole stream")
     if demo is not None:
         from discreet.show.save import save
         from discreet.workload.picture import draw_stream
 
         counts = Stream.start(counter).extend([1] * min(length, 1000))
         save(draw_stream(counts, title=f"One event per step, {len(counts)} of {length} steps"), demo)
-        console.print(f"a made-up stream drawn in {demo}")
+        paper.say(f"a made-up stream drawn in {demo}")
 
 
-def _demonstrate(console: "Console", made: "MarginalPlan | Plan", file: Path) -> None:
+def _demonstrate(paper: Paper, made: "MarginalPlan | Plan", file: Path) -> None:
     """Release a made-up histogram: triangular counts that no person stands behind."""
     import numpy as np
 
@@ -238,4 +236,4 @@ def _demonstrate(console: "Console", made: "MarginalPlan | Plan", file: Path) ->
         if len(estimate.inverses) > 1:
             raise ParameterError("--demo draws one attribute, marginals or a stream")
         save(draw_cumulative(estimate, title="A made-up histogram, released"), file)
-    console.print(f"a made-up release drawn in {file}")
+    paper.say(f"a made-up release drawn in {file}")
