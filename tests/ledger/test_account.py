@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from tests.ledger.world import ask
 
 from discreet.errors import BudgetError, ConflictError, DiscreetError
-from discreet.ledger.account import Account, read_account, write_account
+from discreet.ledger.account import Account
 from discreet.ledger.entry import (
     EVERYBODY,
     Advanced,
@@ -23,6 +23,7 @@ from discreet.ledger.entry import (
     Retried,
     Scope,
 )
+from discreet.ledger.written import read_account, write_account
 from discreet.privacy.filter import ApproximateBudget, Cost, PureBudget
 
 tenths = st.integers(1, 5).map(lambda n: Cost.pure(Fraction(n, 10)))

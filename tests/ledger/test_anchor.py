@@ -1,70 +1,105 @@
-"""The anchor moves forward only, whole or not at all."""
+"""The anchor moves only from the mark that was read, whole or not at all, in every kind of place."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
+from tests.ledger.world import server_place
 
 from discreet.errors import LedgerError
-from discreet.ledger.anchor import LINES, FileAnchor, Mark, Marks
+from discreet.ledger.anchor import LINES, Anchor, DirectoryLog, FileAnchor, LogAnchor, Mark, Marks
+from discreet.ledger.remote import PostgresAnchor
 
 
-def test_an_anchor_remembers_each_dataset(tmp_path: Path):
-    anchor = FileAnchor(tmp_path / "anchor")
+@pytest.fixture(params=["file", "log", "postgresql"])
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[object]:
+    """Return what opens the same anchor again and again."""
+    if request.param == "file":
+        yield lambda: FileAnchor(tmp_path / "anchor")
+    elif request.param == "log":
+        yield lambda: LogAnchor(DirectoryLog(tmp_path / "anchor"))
+    else:
+        with server_place(request.getfixturevalue("server")) as found, ExitStack() as opened:
+
+            def anchor() -> PostgresAnchor:
+                return opened.enter_context(closing(PostgresAnchor(found.location)))
+
+            yield anchor
+
+
+def put(anchor: Anchor, dataset: str, mark: Mark) -> Mark | None:
+    """Move a mark from wherever it stands."""
+    return anchor.move(anchor.read(), dataset, mark)
+
+
+def test_an_anchor_remembers_each_dataset(place):
+    anchor = place()
     assert anchor.read() is None
-    assert anchor.start("me") == Marks("me", {})
-    anchor.advance("me", "clinic", Mark(3, "aa"))
-    anchor.advance("me", "school", Mark(1, "bb"))
-    assert FileAnchor(tmp_path / "anchor").read() == Marks(
-        "me", {"clinic": Mark(3, "aa"), "school": Mark(1, "bb")}
-    )
+    begun = anchor.start("me")
+    assert (begun.ledger, begun.heads) == ("me", {})
+    assert put(anchor, "clinic", Mark(3, "aa", "s", "x")) is None
+    assert put(anchor, "school", Mark(1, "bb", "s", "y")) is None
+    heads = {"clinic": Mark(3, "aa", "s", "x"), "school": Mark(1, "bb", "s", "y")}
+    assert place().read() == Marks("me", heads, begun.name)
+    assert place().start("another") == Marks("me", heads, begun.name)
 
 
-def test_an_anchor_never_moves_back(tmp_path: Path):
-    anchor = FileAnchor(tmp_path / "anchor")
-    anchor.start("me")
-    anchor.advance("me", "clinic", Mark(3, "aa"))
-    for number in (1, 2, 3):
-        anchor.advance("me", "clinic", Mark(number, "zz"))
-    assert anchor.read().heads["clinic"] == Mark(3, "aa")
-    assert anchor.start("another").ledger == "me"
+def test_an_anchor_moves_only_from_the_mark_that_was_read(place):
+    first, second = place(), place()
+    first.start("me")
+    before = second.read()
+    assert put(first, "clinic", Mark(3, "aa")) is None
+    assert second.move(before, "clinic", Mark(4, "zz")) == Mark(3, "aa")
+    assert second.move(second.read(), "clinic", Mark(4, "bb")) is None
+    assert first.move(second.read(), "clinic", Mark(4, "bb")) is None, "what stands already, stands"
+    assert first.read().heads["clinic"] == Mark(4, "bb")
 
 
 def test_an_anchor_that_vanishes_or_changes_hands_is_noticed(tmp_path: Path):
     anchor = FileAnchor(tmp_path / "anchor")
     with pytest.raises(LedgerError, match="disappeared"):
-        anchor.advance("me", "clinic", Mark(1, "aa"))
+        anchor.move(Marks("me", {}, "n"), "clinic", Mark(1, "aa"))
     anchor.start("another")
     with pytest.raises(LedgerError, match="exchanged"):
-        anchor.advance("me", "clinic", Mark(1, "aa"))
+        anchor.move(Marks("me", {}, "n"), "clinic", Mark(1, "aa"))
 
 
-def test_a_crowd_of_writers_leaves_the_highest_mark(tmp_path: Path):
-    FileAnchor(tmp_path / "anchor").start("me")
+def test_a_crowd_of_writers_moves_a_mark_one_after_the_other(place):
+    place().start("me")
+    taken: list[int] = []
 
-    def climb(first: int) -> None:
-        for number in range(first, 200, 8):
-            FileAnchor(tmp_path / "anchor").advance("me", "clinic", Mark(number, str(number)))
+    def climb(name: int) -> None:
+        anchor = place()
+        for _ in range(12):
+            while True:
+                marks = anchor.read()
+                number = marks.heads["clinic"].number + 1 if "clinic" in marks.heads else 1
+                if anchor.move(marks, "clinic", Mark(number, f"{name}.{number}")) is None:
+                    taken.append(number)
+                    break
 
-    threads = [threading.Thread(target=climb, args=(first,)) for first in range(1, 9)]
+    threads = [threading.Thread(target=climb, args=(name,)) for name in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert FileAnchor(tmp_path / "anchor").read().heads["clinic"] == Mark(199, "199")
+    assert sorted(taken) == list(range(1, 73))
+    assert place().read().heads["clinic"].number == 72
 
 
 def test_a_torn_line_is_dropped_and_written_over(tmp_path: Path):
     anchor = FileAnchor(tmp_path / "anchor")
     anchor.start("me")
-    anchor.advance("me", "clinic", Mark(1, "aa"))
+    put(anchor, "clinic", Mark(1, "aa"))
     whole = anchor.path.read_bytes()
-    anchor.advance("me", "clinic", Mark(2, "bb"))
+    put(anchor, "clinic", Mark(2, "bb"))
     longer = anchor.path.read_bytes()
     for size in range(len(whole), len(longer) - 1):
         anchor.path.write_bytes(longer[:size])
         assert anchor.read().heads["clinic"] == Mark(1, "aa")
-        anchor.advance("me", "clinic", Mark(3, "c"))
+        put(anchor, "clinic", Mark(3, "c"))
         assert anchor.read().heads["clinic"] == Mark(3, "c")
         assert len(anchor.path.read_bytes().splitlines()) == 3
 
@@ -74,19 +109,20 @@ def test_a_line_that_only_lacks_its_end_counts_and_is_synced_by_whoever_meets_it
 
     anchor = FileAnchor(tmp_path / "anchor")
     anchor.start("me")
-    anchor.advance("me", "clinic", Mark(5, "aa"))
+    put(anchor, "clinic", Mark(5, "aa"))
     unfinished = anchor.path.read_bytes()[:-1]
     synced = []
     monkeypatch.setattr(module.os, "fdatasync", synced.append)
-    for dataset, mark in (("clinic", Mark(5, "aa")), ("clinic", Mark(4, "zz")), ("school", Mark(1, "bb"))):
+    for dataset, mark in (("clinic", Mark(5, "aa")), ("school", Mark(1, "bb"))):
         anchor.path.write_bytes(unfinished)
         synced.clear()
         assert anchor.read().heads == {"clinic": Mark(5, "aa")}
-        anchor.advance("me", dataset, mark)
+        assert anchor.read().pending
+        put(anchor, dataset, mark)
         assert len(synced) == (2 if dataset == "school" else 1)
         assert anchor.read().heads["clinic"] == Mark(5, "aa")
         assert anchor.path.read_bytes().startswith(unfinished + b"\n")
-        anchor.advance("me", dataset, mark)
+        put(anchor, dataset, mark)
         assert len(synced) == (2 if dataset == "school" else 1), (
             "what is known to be synced is not synced again"
         )
@@ -96,7 +132,7 @@ def test_a_long_anchor_is_rewritten_and_stays_short(tmp_path: Path):
     anchor = FileAnchor(tmp_path / "anchor")
     anchor.start("me")
     for number in range(1, 301):
-        anchor.advance("me", f"d{number % 3}", Mark(number, "a" * 64))
+        put(anchor, f"d{number % 3}", Mark(number, "a" * 64))
         assert len(anchor.path.read_bytes().splitlines()) <= LINES + 5
     newest = {name: mark.number for name, mark in anchor.read().heads.items()}
     assert newest == {"d0": 300, "d1": 298, "d2": 299}

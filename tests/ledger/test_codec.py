@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.errors import LedgerError, ParameterError
-from discreet.ledger.account import Account, Running, read_account, write_account
+from discreet.ledger.account import Account, Running
 from discreet.ledger.codec import (
     canonical,
     fingerprint,
@@ -34,6 +34,7 @@ from discreet.ledger.entry import (
     Retried,
     Scope,
 )
+from discreet.ledger.written import read_account, write_account
 from discreet.privacy.filter import ApproximateBudget, Cost, PureBudget
 
 REQUEST = Request(

@@ -75,7 +75,7 @@ def test_a_forked_child_does_not_keep_the_anchors_lock(tmp_path: Path):
     end = os.pipe()
     with anchor._turn():
         child = forked(lambda: os.read(end[0], 1) == b"x")
-    moved = threading.Thread(target=lambda: anchor.advance("me", "clinic", Mark(1, "aa")), daemon=True)
+    moved = threading.Thread(target=lambda: anchor.move(anchor.read(), "clinic", Mark(1, "aa")), daemon=True)
     moved.start()
     moved.join(20)
     os.write(end[1], b"x")
@@ -120,10 +120,10 @@ def test_waiting_for_an_anchor_is_bounded(tmp_path: Path, monkeypatch):
     child = forked(hold)
     os.read(told[0], 1)
     with pytest.raises(LedgerError, match="busy"):
-        anchor.advance("me", "clinic", Mark(1, "aa"))
+        anchor.move(anchor.read(), "clinic", Mark(1, "aa"))
     os.write(end[1], b"x")
     os.waitpid(child, 0)
-    anchor.advance("me", "clinic", Mark(1, "aa"))
+    anchor.move(anchor.read(), "clinic", Mark(1, "aa"))
 
 
 def test_closing_another_ledger_of_the_same_file_keeps_what_is_held(file: Place):

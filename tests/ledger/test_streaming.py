@@ -19,7 +19,7 @@ from tests.ledger.world import Place, ask, server_place
 
 import discreet.ledger.streaming as streaming
 from discreet.errors import BudgetError, ConflictError, LedgerError, ParameterError
-from discreet.ledger import Ledger, Stored, migrate_ledger
+from discreet.ledger import Ledger, Stored
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Advanced, Closed, Created, Reserved
 from discreet.ledger.secret import conceal, reveal
@@ -221,10 +221,10 @@ def cut(point: str, ledger: Ledger, patch: pytest.MonkeyPatch) -> None:
         case "recording":
             patch.setattr(Shelf, "keep_secret", stop)
         case "anchoring":
-            patch.setattr(anchor, "advance", stop)
+            patch.setattr(anchor, "move", stop)
         case "leaving":
-            true = anchor.advance
-            patch.setattr(anchor, "advance", lambda *mark: (true(*mark), stop()))
+            true = anchor.move
+            patch.setattr(anchor, "move", lambda *mark: (true(*mark), stop()))
 
 
 def test_every_pattern_of_crashes_leaves_the_prefix_of_one_run(file: Place, monkeypatch):
@@ -491,22 +491,6 @@ def test_a_failed_write_leaves_the_step_to_be_taken(opened: Place, monkeypatch):
                 stream.add(1, step=1)
         assert stream.steps == 0
         assert stream.add(1, step=1).step == 1
-
-
-def test_a_migrated_ledger_holds_streams(file: Place, monkeypatch):
-    import discreet.ledger.sqlite as sqlite
-    import discreet.ledger.store as store
-
-    with monkeypatch.context() as past:
-        for module in (store, sqlite):
-            past.setattr(module, "SCHEMA", 2)
-        past.setattr(sqlite, "MIGRATIONS", sqlite.MIGRATIONS[:2])
-        with file.open() as ledger:
-            ledger.create_dataset("clinic", BUDGET, reason="opened")
-    with pytest.raises(LedgerError, match="migrate"):
-        file.open()
-    migrate_ledger(file.location)
-    begun(file)
 
 
 def test_a_step_costs_the_same_after_a_long_history(file: Place):

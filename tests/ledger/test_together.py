@@ -43,11 +43,11 @@ def test_processes_that_ask_the_same_at_once_without_ids_pay_once_and_hear_the_s
     def client(process: int, thread: int, barrier) -> None:
         names = (f"{process}.{thread}.{turn}" for turn in count())
         with place.open() as ledger:
-            barrier.wait(900)
+            barrier.wait(200)
             told.put([find(ledger, next(names), f"q{number}") for number in range(QUESTIONS)])
 
     with crowd(client) as barrier:
-        barrier.wait(900)
+        barrier.wait(200)
         heard = [told.get() for _ in range(PROCESSES * THREADS)]
     assert len({tuple(answers) for answers in heard}) == 1
     with place.open() as ledger:

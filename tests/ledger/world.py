@@ -44,7 +44,7 @@ class Place:
     @property
     def tables(self) -> dict[str, str]:
         """What {entry}, {head}, {secret} and {meta} are called in statements to this store."""
-        names = {"entry": "entry", "head": "head", "secret": "secret", "meta": "ledger"}
+        names = {"entry": "entry", "head": "head", "secret": "secret", "meta": "ledger", "total": "total"}
         return names if self.is_file else {name: f"discreet_{table}" for name, table in names.items()}
 
     def open(self, **options: object) -> Ledger:
@@ -88,7 +88,9 @@ class Place:
                 database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             database.close()
             return {"file": Path(self.location).read_bytes()}
-        return {table: self.query(f"SELECT * FROM {{{table}}}") for table in ("entry", "head", "secret")}
+        return {
+            table: self.query(f"SELECT * FROM {{{table}}}") for table in ("entry", "head", "secret", "total")
+        }
 
     def restore(self, backup: dict[str, object]) -> None:
         """Put a backup in the place of the store."""

@@ -48,7 +48,7 @@ def budget(
     console = Console()
     location, only = locate(place)
     if migrate:
-        migrate_ledger(location)
+        migrate_ledger(location, key=key, anchor=anchor)
     if adopt:
         _explain(console, adopt_ledger(location, key=key, anchor=anchor), location, as_json=as_json)
         return
@@ -161,6 +161,7 @@ def describe(entry: "Entry") -> tuple[str, str, str]:
 
 def _words(entry: "Entry") -> tuple[str, str, str]:
     from discreet.ledger.entry import (
+        Adopted,
         Advanced,
         Answered,
         Closed,
@@ -169,8 +170,12 @@ def _words(entry: "Entry") -> tuple[str, str, str]:
         Joined,
         Left,
         Limited,
+        Migrated,
         Reserved,
+        Restored,
         Retried,
+        Rotated,
+        Succeeded,
     )
 
     match entry.event:
@@ -197,6 +202,16 @@ def _words(entry: "Entry") -> tuple[str, str, str]:
         case Advanced(reservation, first, last):
             steps = f"steps {first} to {last}, free" if last else "begun"
             return "stream", "", f"entry {reservation}, {steps}"
+        case Migrated(schema):
+            return "migrated", "curator", f"to version {schema}"
+        case Adopted(_, reason):
+            return "anchored anew", "curator", reason
+        case Restored(lost, known, _, reason):
+            return "restored", "curator", f"{lost} counted as lost, entry {known} known; {reason}"
+        case Rotated(_, _, reason):
+            return "new key", "curator", reason
+        case Succeeded(account, reason):
+            return "succeeds", "curator", f"{account[:40]}; {reason}"
         case never:
             assert_never(never)
 

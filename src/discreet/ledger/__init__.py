@@ -4,7 +4,8 @@ from discreet.ledger.anchor import Anchor, FileAnchor
 from discreet.ledger.book import Ledger
 from discreet.ledger.check import Finding, Report
 from discreet.ledger.entry import EVERYBODY, Entry, Granted, Receipt, Request, Scope, Stored, Streaming
-from discreet.ledger.opening import adopt_ledger, migrate_ledger, open_ledger, verify_ledger
+from discreet.ledger.migrating import migrate_ledger
+from discreet.ledger.opening import adopt_ledger, open_ledger, verify_ledger
 from discreet.ledger.streaming import Taken
 from discreet.ledger.view import BudgetView, LimitView
 

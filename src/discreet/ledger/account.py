@@ -11,26 +11,32 @@ reservation from `running` and only a running reservation can be answered; so th
 more than what was reserved.  A reservation that becomes a stream leaves `running` at once, and `Advanced` has
 to begin at the step after the last one released: so every step is released once, each from the state that the
 one before it left, and all of them together are the one run of the stream's mechanism that was paid for.
+After `Restored` what may have been released since the backup counts towards every limit, and nothing that was
+running or streaming at the backup can be released from again.
 
-Spending is kept once, per project and analyst; a limit's total is the sum over the pairs it covers, so a
-limit set late counts everything from the beginning, and no second set of totals can disagree with the first.
+Spending is kept once, per project and analyst.  A limit's total is the sum over the pairs it covers; it is
+carried along with the account, but never stored, so no second set of totals can disagree with the first.  A
+limit set late counts everything from the beginning.
+
+At most four limits cover a request: on everybody, its project, its analyst, and its analyst in its project.
+So checking and spending cost the same however many analysts there are.
 
 A limit that is raised restarts the promise at the new budget, over the whole history.  That decision is the
 curator's and is recorded with a reason; the theorem of the filter asks that it not be taken by looking at
 answers.
 """
 
-import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import reduce
-from typing import Any, assert_never
+from typing import assert_never
 
-from discreet.errors import BudgetError, ConflictError, LedgerError
-from discreet.ledger.codec import canonical, fingerprint, read_budget, read_cost, write_budget, write_cost
+from discreet.errors import BudgetError, ConflictError
+from discreet.ledger.codec import fingerprint
 from discreet.ledger.entry import (
     ATTEMPTS,
     EVERYBODY,
+    Adopted,
     Advanced,
     Answered,
     Closed,
@@ -40,11 +46,17 @@ from discreet.ledger.entry import (
     Joined,
     Left,
     Limited,
+    Migrated,
     Request,
     Reserved,
+    Restored,
     Retried,
+    Rotated,
     Scope,
+    Succeeded,
 )
+from discreet.ledger.name import folded_or_kept
+from discreet.ledger.trie import Key, Trie, Value, trie
 from discreet.privacy.filter import Budget, Cost, Filter
 
 Member = tuple[str, str]
@@ -61,17 +73,20 @@ class Running:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How many steps a stream has released, and the digest of the state from which alone it may go on."""
+    """How many steps a stream has released, and the digest of the state from which alone it may go on.
+
+    A stream without a digest was interrupted by a restored backup and can never go on.
+    """
 
     step: int
     secret: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Account:
     """Where a dataset stands; `running` holds the reservations that have no outcome yet.
 
-    `streams` holds those that are answered step by step.
+    `streams` holds those that are answered step by step, `lost` what may have been released beyond a backup.
     """
 
     dataset: str
@@ -81,6 +96,15 @@ class Account:
     spent: Mapping[Member, Cost] = field(default_factory=dict)
     running: Mapping[int, Running] = field(default_factory=dict)
     streams: Mapping[int, Standing] = field(default_factory=dict)
+    lost: Cost = Cost.zero
+    used: Mapping[Scope, Cost] | None = field(default=None, compare=False, repr=False)
+    """What each limit counts as spent, without what was lost."""
+
+    def __post_init__(self) -> None:
+        for name in ("limits", "spent", "running", "streams"):
+            object.__setattr__(self, name, trie(getattr(self, name)))
+        if self.used is None:
+            object.__setattr__(self, "used", trie(self._totals(self.limits)))
 
     @classmethod
     def opened(cls, dataset: str, event: Created) -> "Account":
@@ -90,8 +114,7 @@ class Account:
 
     def filter(self, scope: Scope) -> Filter:
         """Return the filter of one limit: its budget, and what those it covers have spent together."""
-        spent = reduce(Cost.__add__, (c for m, c in self.spent.items() if scope.covers(*m)), Cost.zero)
-        return Filter(self.limits[scope], spent)
+        return Filter(self.limits[scope], _known(self.used)[scope] + self.lost)
 
     def admit(self, analyst: str) -> None:
         """Raise BudgetError unless this analyst may see the dataset."""
@@ -105,15 +128,18 @@ class Account:
         """Raise BudgetError, naming the limit, unless this request may be paid for."""
         self.admit(request.analyst)
         self._require_open()
-        for scope in self.limits:
-            if scope.covers(request.project, request.analyst):
-                try:
-                    self.filter(scope).spend(request.cost)
-                except BudgetError as refusal:
-                    within = "all of" if scope == EVERYBODY else f"{scope} of"
-                    raise BudgetError(
-                        f"the limit on {within} dataset {self.dataset} refuses: {refusal}"
-                    ) from None
+        for scope in self._covering(request.project, request.analyst):
+            try:
+                self.filter(scope).spend(request.cost)
+            except BudgetError as refusal:
+                within = "all of" if scope == EVERYBODY else f"{scope} of"
+                raise BudgetError(
+                    f"the limit on {within} dataset {self.dataset} refuses: {refusal}"
+                ) from None
+
+    def orphans(self, question: str) -> list[int]:
+        """Return the reservations for a question that have no outcome, the earliest first."""
+        return sorted(number for number, run in self.running.items() if run.question == question)
 
     def after(self, event: Event, number: int) -> "Account":
         """Return the account after entry `number`, or raise and change nothing."""
@@ -121,7 +147,9 @@ class Account:
             case Created():
                 raise ConflictError(f"dataset {self.dataset} already has an account")
             case Limited(scope, budget, _):
-                return replace(self, limits={**self.limits, scope: budget})
+                total = self._totals([scope])[scope]
+                used = _known(self.used).set(scope, total)
+                return replace(self, limits=_trie(self.limits).set(scope, budget), used=used)
             case Joined(analyst, _):
                 return replace(self, analysts=self._listed() | {analyst})
             case Left(analyst, _):
@@ -129,22 +157,26 @@ class Account:
             case Closed():
                 return replace(self, closed=True)
             case Reserved(request):
-                self.check(request)
-                member = request.project, request.analyst
-                total = self.spent.get(member, Cost.zero) + request.cost
-                run = Running(1, fingerprint(request))
-                return replace(
-                    self, spent={**self.spent, member: total}, running={**self.running, number: run}
-                )
+                return self._reserved(request, number)
             case Retried(reservation, attempt):
                 run = self._waiting(reservation)
                 if attempt != run.attempts + 1 or attempt > ATTEMPTS:
                     raise ConflictError(f"entry {reservation} of dataset {self.dataset} has no attempts left")
-                return replace(self, running={**self.running, reservation: replace(run, attempts=attempt)})
+                again = _trie(self.running).set(reservation, replace(run, attempts=attempt))
+                return replace(self, running=again)
             case Answered(reservation) | Failed(reservation):
                 return self._settled(reservation)
             case Advanced():
                 return self._advanced(event, number)
+            case Migrated():
+                return self._with_one_name_each()
+            case Restored(lost):
+                stopped = {n: Standing(standing.step, "") for n, standing in self.streams.items()}
+                return replace(self, lost=self.lost + lost, running={}, streams=stopped)
+            case Rotated(_, states):
+                return self._concealed(dict(states))
+            case Adopted() | Succeeded():
+                return self
             case never:
                 assert_never(never)
 
@@ -154,17 +186,77 @@ class Account:
             raise ConflictError(f"entry {reservation} of dataset {self.dataset} pays for no stream")
         return self.streams[reservation]
 
+    def _reserved(self, request: Request, number: int) -> "Account":
+        self.check(request)
+        member = request.project, request.analyst
+        total = self.spent.get(member, Cost.zero) + request.cost
+        used = _known(self.used)
+        for scope in self._covering(*member):
+            used = used.set(scope, used[scope] + request.cost)
+        return replace(
+            self,
+            spent=_trie(self.spent).set(member, total),
+            running=_trie(self.running).set(number, Running(1, fingerprint(request))),
+            used=used,
+        )
+
     def _advanced(self, event: Advanced, number: int) -> "Account":
         self._require_open()
         begins = (event.reservation, event.first, event.last) == (number - 1, 1, 0)
-        if not begins and not self.standing(event.reservation).step + 1 == event.first <= event.last:
+        if not begins and not self._going_on(event.reservation).step + 1 == event.first <= event.last:
             raise ConflictError(
                 f"entry {number} of dataset {self.dataset} does not go on where its stream stopped"
             )
         before = self._settled(event.reservation) if begins else self
-        return replace(
-            before, streams={**self.streams, event.reservation: Standing(event.last, event.secret)}
-        )
+        streams = _trie(self.streams).set(event.reservation, Standing(event.last, event.secret))
+        return replace(before, streams=streams)
+
+    def _going_on(self, reservation: int) -> Standing:
+        standing = self.standing(reservation)
+        if not standing.secret:
+            raise ConflictError(
+                f"the stream that entry {reservation} of dataset {self.dataset} paid for may have gone on "
+                "beyond the backup that was restored, so it can never go on from here; begin a new one"
+            )
+        return standing
+
+    def _concealed(self, states: dict[int, str]) -> "Account":
+        going = {number for number, standing in self.streams.items() if standing.secret}
+        if going != set(states):
+            raise ConflictError(f"a new key of dataset {self.dataset} has to conceal every stream's state")
+        streams = {n: replace(s, secret=states.get(n, "")) for n, s in self.streams.items()}
+        return replace(self, streams=streams)
+
+    def _with_one_name_each(self) -> "Account":
+        limits: dict[Scope, Budget] = {}
+        for scope, budget in self.limits.items():
+            folded = Scope(_folded(scope.project), _folded(scope.analyst))
+            if folded not in limits or budget.epsilon < limits[folded].epsilon:
+                limits[folded] = budget
+        spent: dict[Member, Cost] = {}
+        for (project, analyst), cost in self.spent.items():
+            member = folded_or_kept(project), folded_or_kept(analyst)
+            spent[member] = spent.get(member, Cost.zero) + cost
+        analysts = None if self.analysts is None else frozenset(map(folded_or_kept, self.analysts))
+        return replace(self, limits=limits, spent=spent, analysts=analysts, used=None)
+
+    def _covering(self, project: str, analyst: str) -> list[Scope]:
+        """Return the limits that cover what this analyst spends in this project, the widest first."""
+        every = EVERYBODY, Scope(project), Scope(None, analyst), Scope(project, analyst)
+        return [scope for scope in every if scope in self.limits]
+
+    def _totals(self, scopes: Iterable[Scope]) -> dict[Scope, Cost]:
+        """Return what the pairs that each scope covers have spent, in one walk over all pairs."""
+        wanted = dict.fromkeys(scopes, Cost.zero)
+        if len(wanted) == 1:
+            for scope in wanted:
+                covered = (c for m, c in self.spent.items() if scope.covers(*m))
+                return {scope: reduce(Cost.__add__, covered, Cost.zero)}
+        for (project, analyst), cost in self.spent.items():
+            for scope in (EVERYBODY, Scope(project), Scope(None, analyst), Scope(project, analyst)):
+                if scope in wanted:
+                    wanted[scope] += cost
+        return wanted
 
     def _require_open(self) -> None:
         if self.closed:
@@ -172,7 +264,7 @@ class Account:
 
     def _settled(self, reservation: int) -> "Account":
         self._waiting(reservation)
-        return replace(self, running={n: run for n, run in self.running.items() if n != reservation})
+        return replace(self, running=_trie(self.running).without(reservation))
 
     def _waiting(self, reservation: int) -> Running:
         if reservation not in self.running:
@@ -188,40 +280,13 @@ class Account:
         return self.analysts
 
 
-def write_account(account: Account) -> str:
-    """Return the one text that stands for this account; streams are named only where there are any."""
-    streams = [[n, standing.step, standing.secret] for n, standing in sorted(account.streams.items())]
-    return canonical(
-        {
-            **({"streams": streams} if streams else {}),
-            "dataset": account.dataset,
-            "limits": [
-                [s.project, s.analyst, write_budget(b)] for s, b in sorted(account.limits.items(), key=_order)
-            ],
-            "analysts": None if account.analysts is None else sorted(account.analysts),
-            "closed": account.closed,
-            "spent": [[*member, write_cost(cost)] for member, cost in sorted(account.spent.items())],
-            "running": [[n, run.attempts, run.question] for n, run in sorted(account.running.items())],
-        }
-    )
+def _trie(values: Mapping[Key, Value]) -> Trie[Key, Value]:
+    return trie(values)
 
 
-def read_account(text: str) -> Account:
-    """Return the account that was stored; the caller has checked its digest against a seal."""
-    stored: Any = json.loads(text)
-    try:
-        return Account(
-            dataset=stored["dataset"],
-            limits={Scope(project, analyst): read_budget(b) for project, analyst, b in stored["limits"]},
-            analysts=None if stored["analysts"] is None else frozenset(stored["analysts"]),
-            closed=stored["closed"],
-            spent={(project, analyst): read_cost(c) for project, analyst, c in stored["spent"]},
-            running={number: Running(*run) for number, *run in stored["running"]},
-            streams={number: Standing(*standing) for number, *standing in stored.get("streams", [])},
-        )
-    except (KeyError, TypeError, ValueError):
-        raise LedgerError("the ledger holds an account in a form this version does not know") from None
+def _known(used: Mapping[Scope, Cost] | None) -> Trie[Scope, Cost]:
+    return trie({} if used is None else used)
 
 
-def _order(item: tuple[Scope, Budget]) -> tuple[str, str]:
-    return item[0].project or "", item[0].analyst or ""
+def _folded(name: str | None) -> str | None:
+    return None if name is None else folded_or_kept(name)

@@ -1,32 +1,47 @@
 """The anchor: how far each history is known to have come, kept where a restored backup does not reach.
 
-A keyed chain cannot show that its end was cut off, or that yesterday's copy was put back: a prefix of a true
-history is a true history.  So after every commit, and before anything is returned, the number and mac of the
-newest entry are written to a second place.  The rule on opening and on every spend is
+A keyed chain cannot show that its end was cut off, that yesterday's copy was put back, or that there are two
+copies: a prefix of a true history is a true history.  So after every commit, and before anything is returned,
+the newest entry is written to a second place, and
 
-    the store must contain the anchored entry, with that mac.
+    a ledger goes on only where it contains the anchored entry, by its mac and not by its number;
+    the anchor moves only from the mark that was read to one that follows it.
 
-The order is commit, then anchor, then return.  A crash in between leaves the anchor behind the store, which
-is recovered silently, because the entries above it carry valid seals; the anchor is never ahead of the store
-unless the store lost something.  Several processes share one anchor: it only ever moves forward.
+Of two copies that race, the first to move the anchor goes on; the other finds a mark that its history does
+not contain, and is refused before anything leaves.  The order is commit, then anchor, then return.  A crash
+in between leaves the anchor behind the store, which is recovered silently; it is never ahead of the store
+unless the store lost something.
+
+Anchor and ledger vouch for each other.  A mark is sealed under the ledger's key, so nobody without the key
+can make one; every entry says which anchor held when it was written and how far it had come, so an anchor
+that was cut, put back or exchanged for another is noticed as long as the ledger was not put back with it.  A
+mark also holds what had been spent, so that a restored backup knows what it lost.
+
+An anchor is anything with the three methods of `Anchor`.  `FileAnchor` is a file, `LogAnchor` anything that
+can append a line which nobody else appended; `PostgresAnchor` is in `discreet.ledger.remote`.
 """
 
 import errno
+import hmac
 import json
 import os
+import secrets
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from discreet.errors import LedgerError
-from discreet.ledger.chain import sync_directory
+from discreet.ledger.chain import framed, sync_directory
 from discreet.ledger.codec import canonical
 from discreet.ledger.lock import locks_at
 
 LINES = 64
 """How many marks a file anchor collects before it is rewritten with only the newest ones."""
+
+ANY = "*"
+"""Stands for the name of whichever anchor a ledger's entries name, where it is only looked at."""
 
 PATIENCE = 30.0
 """For so many seconds one waits for others who are writing to an anchor."""
@@ -34,35 +49,69 @@ PATIENCE = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """One dataset's newest known entry."""
+    """One dataset's newest known entry, what had been spent then, and the seal of all this.
+
+    A mark that an older version wrote has no seal.
+    """
 
     number: int
     mac: str
+    spent: str = ""
+    seal: str = ""
+
+    def stored(self) -> list[object]:
+        """Return the mark as plain values."""
+        return [self.number, self.mac, self.spent, self.seal]
+
+    @classmethod
+    def read(cls, stored: Any) -> "Mark":
+        """Return the mark that was stored, or raise TypeError."""
+        match stored:
+            case [int(number), str(mac)]:
+                return cls(number, mac)
+            case [int(number), str(mac), str(spent), str(seal)]:
+                return cls(number, mac, spent, seal)
+        raise TypeError
 
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What an anchor says: which ledger it belongs to and how far each dataset had come."""
+    """What an anchor says: its own random name, which ledger it belongs to, and how far each dataset was.
+
+    The name is empty in an anchor of an older version.
+    """
 
     ledger: str
     heads: Mapping[str, Mark]
-
-    def reach(self, dataset: str, mark: Mark) -> bool:
-        """Return whether a dataset is anchored at this mark or further on."""
-        return dataset in self.heads and self.heads[dataset].number >= mark.number
+    name: str = ""
+    pending: bool = field(default=False, compare=False)
+    """Whether the newest mark may not be durable yet."""
 
 
 class Anchor(Protocol):
-    """A place outside the store that remembers how far it had come."""
+    """A place outside the store that remembers how far it had come; several machines may share one."""
 
     def read(self) -> Marks | None:
         """Return what is anchored, or None if there never was an anchor here."""
 
     def start(self, ledger: str) -> Marks:
-        """Begin anchoring a new ledger; if it was begun already, return what stands."""
+        """Begin anchoring a ledger, under a new name; if it was begun already, return what stands."""
 
-    def advance(self, ledger: str, dataset: str, mark: Mark) -> None:
-        """Move one dataset's mark forward, durably; a mark at or behind the present one changes nothing."""
+    def move(self, marks: Marks, dataset: str, mark: Mark) -> Mark | None:
+        """Put a dataset's mark in the place of the one in `marks`, durably, if that one still stands.
+
+        Returns None, or the mark that stands there instead.
+        """
+
+    def close(self) -> None:
+        """Let go of whatever is needed to reach it."""
+
+
+def sealed_mark(key: bytes, marks: Marks, dataset: str, mark: Mark) -> Mark:
+    """Return a mark with its seal, which only the holder of the ledger's key can make."""
+    names = marks.name.encode(), marks.ledger.encode(), dataset.encode()
+    parts = b"discreet anchor mark", *names, b"%d" % mark.number, mark.mac.encode(), mark.spent.encode()
+    return replace(mark, seal=hmac.digest(key, framed(*parts), "sha256").hex())
 
 
 class FileAnchor:
@@ -77,68 +126,107 @@ class FileAnchor:
         # The process may change its directory while the ledger is open; and where a link leads to the anchor,
         # a rewritten one must take the place of what it leads to.
         self.path = Path(os.path.realpath(path))
+        self._seen: tuple[tuple[int, int], int, int, Marks] | None = None
 
     def __str__(self) -> str:
         return str(self.path)
 
     def read(self) -> Marks | None:
         """Return what is anchored, or None if there is no file."""
-        found = self._lines()
-        return None if found is None else _marks([*found.synced, *found.last], self.path)
+        try:
+            with open(self.path, "rb") as file:
+                status = os.fstat(file.fileno())
+                return self._marks(file, (status.st_dev, status.st_ino), status.st_size)
+        except FileNotFoundError:
+            self._seen = None
+            return None
+        except OSError as error:
+            raise LedgerError(f"the anchor {self.path} cannot be read: {error.strerror}") from None
 
     def start(self, ledger: str) -> Marks:
         """Write an anchor without marks, unless there is one."""
         with self._turn():
             marks = self.read()
             if marks is None:
-                marks = Marks(ledger, {})
+                marks = Marks(ledger, {}, secrets.token_hex(16))
                 self._rewrite(marks)
             return marks
 
-    def advance(self, ledger: str, dataset: str, mark: Mark) -> None:
-        """Move the mark forward; whoever comes second in a crowd finds the work done and syncs nothing."""
+    def move(self, marks: Marks, dataset: str, mark: Mark) -> Mark | None:
+        """Append a mark, if nobody else has moved this dataset's since."""
         with self._turn():
-            found = self._lines()
-            if found is None or (marks := _marks(found.synced, self.path)).ledger != ledger:
+            standing = self.read()
+            if standing is None or (standing.ledger, standing.name) != (marks.ledger, marks.name):
                 raise LedgerError(
                     f"the anchor {self.path} disappeared or was exchanged while the ledger was open"
                 )
-            if marks.reach(dataset, mark):
-                return
-            pending = [*found.last]
-            if not pending or not _marks([*found.synced, *pending], self.path).reach(dataset, mark):
-                pending.append(_line(dataset, mark))
-            if len(found.synced) > LINES + len(marks.heads):
-                self._rewrite(_marks([*found.synced, *pending], self.path))
-                return
-            end = found.end
-            for line in pending:
-                end = self._append(line, end)
+            found = standing.heads.get(dataset)
+            if standing.pending:
+                self._append(b"")
+                self.read()
+            if found != marks.heads.get(dataset):
+                return found
+            if found == mark:
+                return None
+            moved = Marks(marks.ledger, {**standing.heads, dataset: mark}, marks.name)
+            if self._count() > LINES + len(moved.heads):
+                self._rewrite(moved)
+            else:
+                self._append(canonical([dataset, *mark.stored()]).encode())
+            return None
+
+    def close(self) -> None:
+        """Do nothing: the file is opened anew each time."""
+
+    def upgrade(self, marks: Marks) -> Marks:
+        """Give an anchor of an older version a name, and marks that the caller has sealed."""
+        with self._turn():
+            self._rewrite(marks)
+            return marks
+
+    def _marks(self, file: Any, place: tuple[int, int], size: int) -> Marks:
+        """Return what stands in the file, reading only what was added since the last time."""
+        known = self._seen if self._seen is not None and self._seen[0] == place else None
+        start = known[1] if known is not None and known[1] <= size else 0
+        marks = known[3] if known is not None and start else None
+        file.seek(start)
+        data = file.read()
+        end = data.rfind(b"\n") + 1
+        lines, rest = data[:end].splitlines(), data[end:]
+        marks = _added(marks, lines, self.path)
+        count = len(lines) + (known[2] if known is not None and start else 0)
+        self._seen = place, start + end, count, marks
+        if not _whole(rest):
+            return marks
+        return replace(_added(marks, [rest], self.path), pending=True)
+
+    def _count(self) -> int:
+        return 0 if self._seen is None else self._seen[2]
 
     def _turn(self) -> AbstractContextManager[None]:
         if not self.path.parent.is_dir():
             raise LedgerError(f"the anchor {self.path} cannot be written: its directory does not exist")
         return locks_at(Path(f"{self.path}.lock")).holding("anchor", PATIENCE)
 
-    def _lines(self) -> "_Lines | None":
+    def _append(self, line: bytes) -> None:
+        """Add a line, ending or cutting off the one that another process did not live to end."""
+        end = 0 if self._seen is None else self._seen[1]
         try:
-            data = self.path.read_bytes()
-        except FileNotFoundError:
-            return None
-        except OSError as error:
-            raise LedgerError(f"the anchor {self.path} cannot be read: {error.strerror}") from None
-        end = data.rfind(b"\n") + 1
-        return _Lines(data[:end].splitlines(), [data[end:]] if _whole(data[end:]) else [], end)
-
-    def _append(self, line: bytes, end: int) -> int:
-        """Add a line at `end`, cutting off whatever is there, and return where it ends."""
-        try:
-            descriptor = os.open(self.path, os.O_WRONLY)
+            descriptor = os.open(self.path, os.O_RDWR)
             try:
-                os.ftruncate(descriptor, end)
-                _write(descriptor, line, end)
-                os.fdatasync(descriptor)
-                _write(descriptor, b"\n", end + len(line))
+                size = os.fstat(descriptor).st_size
+                if size > end:
+                    rest = os.pread(descriptor, size - end, end)
+                    if _whole(rest):
+                        os.fdatasync(descriptor)
+                        _write(descriptor, b"\n", size)
+                        end = size + 1
+                    else:
+                        os.ftruncate(descriptor, end)
+                if line:
+                    _write(descriptor, line, end)
+                    os.fdatasync(descriptor)
+                    _write(descriptor, b"\n", end + len(line))
             except OSError:
                 with suppress(OSError):
                     os.ftruncate(descriptor, end)
@@ -147,12 +235,11 @@ class FileAnchor:
                 os.close(descriptor)
         except OSError as error:
             raise self._unwritable(error) from None
-        return end + len(line) + 1
 
     def _rewrite(self, marks: Marks) -> None:
         draft = Path(f"{self.path}.new")
-        lines = [canonical({"ledger": marks.ledger}).encode()]
-        lines += [_line(dataset, mark) for dataset, mark in marks.heads.items()]
+        lines = [canonical({"anchor": marks.name, "ledger": marks.ledger}).encode()]
+        lines += [canonical([dataset, *mark.stored()]).encode() for dataset, mark in marks.heads.items()]
         try:
             draft.unlink(missing_ok=True)
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
@@ -170,20 +257,109 @@ class FileAnchor:
         return LedgerError(f"the anchor {self.path} cannot be written: {error.strerror}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Lines:
-    """A file anchor's lines: those known to be on the disk, the last one if it has no end yet, and where."""
+class Log(Protocol):
+    """Something that lines can be appended to and never removed from, shared by whoever can reach it.
 
-    synced: list[bytes]
-    last: list[bytes]
-    end: int
+    An object store that refuses to overwrite will do: line n is the object named n.
+    """
+
+    def lines(self, first: int) -> list[bytes]:
+        """Return the lines from number `first` on, in order; the first of all has number 0."""
+
+    def append(self, number: int, line: bytes) -> bool:
+        """Add the line `number`, durably; return whether it is new, leaving one that exists as it is."""
+
+
+class LogAnchor:
+    """An anchor in an append-only log."""
+
+    def __init__(self, log: Log, name: str = "log") -> None:
+        self._log = log
+        self._name = name
+        self._seen = 0
+        self._known: Marks | None = None
+
+    def __str__(self) -> str:
+        return self._name
+
+    def read(self) -> Marks | None:
+        """Return what is anchored, or None for an empty log."""
+        fresh = self._log.lines(self._seen)
+        if fresh:
+            self._known = _added(self._known, fresh, self._name)
+            self._seen += len(fresh)
+        return self._known
+
+    def start(self, ledger: str) -> Marks:
+        """Write the first line, unless there is one."""
+        if self.read() is None:
+            self._log.append(0, canonical({"anchor": secrets.token_hex(16), "ledger": ledger}).encode())
+        marks = self.read()
+        if marks is None:
+            raise LedgerError(f"the anchor {self} cannot be written")
+        return marks
+
+    def move(self, marks: Marks, dataset: str, mark: Mark) -> Mark | None:
+        """Append a mark, if nobody else has moved this dataset's since."""
+        while True:
+            standing = self.read()
+            if standing is None or (standing.ledger, standing.name) != (marks.ledger, marks.name):
+                raise LedgerError(f"the anchor {self} disappeared or was exchanged while the ledger was open")
+            found = standing.heads.get(dataset)
+            if found != marks.heads.get(dataset):
+                return found
+            if found == mark or self._log.append(self._seen, canonical([dataset, *mark.stored()]).encode()):
+                return None
+
+    def close(self) -> None:
+        """Do nothing: whoever made the log closes it."""
+
+
+class DirectoryLog:
+    """An append-only log of one file per line, on a volume that several machines may share."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = Path(os.path.realpath(folder))
+
+    def lines(self, first: int) -> list[bytes]:
+        """Return the lines from a number on."""
+        found: list[bytes] = []
+        while True:
+            try:
+                found.append((self.folder / f"{first + len(found):012d}").read_bytes())
+            except FileNotFoundError:
+                return found
+            except OSError as error:
+                raise LedgerError(f"the anchor {self.folder} cannot be read: {error.strerror}") from None
+
+    def append(self, number: int, line: bytes) -> bool:
+        """Add a line, whole or not at all, unless there is one."""
+        draft = self.folder / f".{secrets.token_hex(8)}"
+        try:
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            try:
+                _write(descriptor, line, 0)
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+            try:
+                os.link(draft, self.folder / f"{number:012d}")
+            except FileExistsError:
+                return False
+            finally:
+                draft.unlink()
+            sync_directory(self.folder)
+        except OSError as error:
+            raise LedgerError(f"the anchor {self.folder} cannot be written: {error.strerror}") from None
+        return True
 
 
 class Unanchored:
     """No anchor at all, for looking at a ledger that has none yet; it remembers nothing."""
 
     def __init__(self, ledger: str) -> None:
-        self._nothing = Marks(ledger, {})
+        self._nothing = Marks(ledger, {}, ANY)
 
     def read(self) -> Marks | None:
         """Return an anchor without marks."""
@@ -193,7 +369,11 @@ class Unanchored:
         """Return an anchor without marks."""
         return self._nothing
 
-    def advance(self, ledger: str, dataset: str, mark: Mark) -> None:
+    def move(self, marks: Marks, dataset: str, mark: Mark) -> Mark | None:
+        """Do nothing."""
+        return None
+
+    def close(self) -> None:
         """Do nothing."""
 
 
@@ -202,27 +382,23 @@ def _write(descriptor: int, data: bytes, at: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def _line(dataset: str, mark: Mark) -> bytes:
-    return canonical([dataset, mark.number, mark.mac]).encode()
-
-
 def _whole(line: bytes) -> bool:
     """Return whether a last line without its end is a mark, and not the torn beginning of one."""
     return line.startswith(b"[") and line.endswith(b"]")
 
 
-def _marks(lines: list[bytes], path: Path) -> Marks:
+def _added(marks: Marks | None, lines: list[bytes], path: object) -> Marks:
+    """Return the marks after some more lines."""
     try:
-        head, *rest = (json.loads(line) for line in lines)
-        return Marks(str(head["ledger"]), {str(dataset): _mark(number, mac) for dataset, number, mac in rest})
-    except (ValueError, TypeError, KeyError):
+        parsed = [json.loads(line) for line in lines]
+        if marks is None:
+            head = parsed.pop(0)
+            marks = Marks(str(head["ledger"]), {}, str(head.get("anchor", "")))
+        if not parsed:
+            return marks
+        fresh = {str(dataset): Mark.read(rest) for dataset, *rest in parsed}
+        return Marks(marks.ledger, {**marks.heads, **fresh}, marks.name)
+    except (ValueError, TypeError, KeyError, IndexError):
         raise LedgerError(
             f"the anchor {path} is damaged, so it cannot be told whether the ledger was rolled back"
         ) from None
-
-
-def _mark(number: object, mac: object) -> Mark:
-    match number, mac:
-        case int(), str():
-            return Mark(number, mac)
-    raise TypeError

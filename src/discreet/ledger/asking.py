@@ -5,11 +5,10 @@ the head, so an index entry that was deleted or moved can make a question cost a
 payment buy two answers.
 """
 
-from discreet.errors import ConflictError, LedgerError, ParameterError
+from discreet.errors import ConflictError, LedgerError
 from discreet.ledger.codec import digest, fingerprint
 from discreet.ledger.entry import (
     ATTEMPTS,
-    STREAM_ID,
     Answered,
     Failed,
     Granted,
@@ -19,6 +18,7 @@ from discreet.ledger.entry import (
     Retried,
     Stored,
 )
+from discreet.ledger.signing import signed
 from discreet.ledger.store import Row
 from discreet.ledger.turn import Turn
 
@@ -29,10 +29,6 @@ def reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
     The caller holds the lease of the question, so nobody else is running it.  A ConflictError that is
     returned was also recorded.
     """
-    if request.request_id.startswith(STREAM_ID):
-        raise ParameterError(
-            f"request_id must not begin with {STREAM_ID!r}, as the ids of streams do; choose another id"
-        )
     turn.account.admit(request.analyst)
     asked = fingerprint(request)
     row = turn.store.shelf.reservation(turn.dataset, request.request_id)
@@ -46,6 +42,14 @@ def reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
         return orphan
     row = turn.append(Reserved(request))
     return Granted(turn.dataset, row.number, 1, request)
+
+
+def find(turn: Turn, request: Request) -> Stored | None:
+    """Return the answer to a question, if it was given by now, to somebody who waits for it."""
+    turn.account.admit(request.analyst)
+    asked = fingerprint(request)
+    row = turn.store.shelf.answer(turn.dataset, asked)
+    return None if row is None else _stored(turn, row, asked)
 
 
 def answer(turn: Turn, granted: Granted, payload: bytes) -> Stored:
@@ -68,8 +72,9 @@ def fail(turn: Turn, granted: Granted, reason_code: str) -> None:
 
 def _orphan(turn: Turn, asked: str) -> Granted | None:
     """Take over an earlier payment for the same question whose run broke off, under whatever id."""
-    for number, run in sorted(turn.account.running.items()):
-        if run.question == asked and run.attempts < ATTEMPTS:
+    for number in turn.account.orphans(asked):
+        run = turn.account.running[number]
+        if run.attempts < ATTEMPTS:
             earlier = _reserved(turn, number)
             turn.append(Retried(number, run.attempts + 1))
             return Granted(turn.dataset, number, run.attempts + 1, earlier)
@@ -136,4 +141,9 @@ def _stored(turn: Turn, row: Row, asked: str) -> Stored:
     entry = turn.seals.open(row)
     if not isinstance(entry.event, Answered) or entry.event.question != asked or row.payload is None:
         raise LedgerError(f"entry {row.number} of dataset {turn.dataset} does not answer this question")
-    return Stored(row.payload, Receipt(turn.seals.ledger, turn.dataset, row.number, row.mac.hex()))
+    return Stored(row.payload, receipt_of(turn, row))
+
+
+def receipt_of(turn: Turn, row: Row) -> Receipt:
+    """Return the signed receipt of an entry."""
+    return signed(turn.seals.key, Receipt(turn.seals.ledger, turn.dataset, row.number, row.mac.hex()))

@@ -13,25 +13,31 @@ Promises, each one tested:
     that the step before it left, which only the ledger's key can read.
   * No error gives anything back, and no clock decides anything but how long somebody waits.
   * An interrupt at any moment leaves the ledger usable: what is being written is written, or is not.
-  * Edits, forgeries, truncations and restored copies are refused, on opening and on every write.
+  * Edits, forgeries, truncations, second copies and restored ones are refused, on opening and on every write.
+  * Names have one form, limits are decided by curators, and a stream's steps are taken by who began it.
 
-What is checked when.  Opening checks the seals and links of the newest entries (`RECENT` of each dataset, and
-everything above the anchor), the heads, the totals and the anchor.  Every write checks the head's seal, the
-totals under it, the anchor, and every entry it makes use of.  So an edit of an old entry can never move a
-budget or reach an answer unnoticed; `verify` replays everything and finds it even where nobody looks.
+What is checked when.  Opening checks the seals and links of the newest entries (`RECENT` of each dataset,
+and everything above the anchor), the heads, every row of the accounts and the anchor.  Every write checks
+that the newest entry is the one that this ledger remembers, what others added since, the anchor, and every
+entry it makes use of.  So an edit of an old entry can never move a budget or reach an answer unnoticed;
+`verify` replays everything and finds it even where nobody looks.
 """
 
 import os
 import threading
+import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-from discreet.errors import BusyError, ConflictError, LedgerError
+from discreet.errors import BudgetError, BusyError, ConflictError, LedgerError, ParameterError
 from discreet.ledger import asking, check, streaming
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.codec import lease_key
 from discreet.ledger.entry import (
+    EVERYBODY,
+    STREAM_ID,
     Closed,
     Created,
     Entry,
@@ -45,11 +51,16 @@ from discreet.ledger.entry import (
     Scope,
     Stored,
     Streaming,
+    Succeeded,
     named,
 )
+from discreet.ledger.gauge import Counters, Gauges, log
+from discreet.ledger.name import one_name
 from discreet.ledger.shield import refuse_deserted, shielded
+from discreet.ledger.signing import Name, check_signature, public_name
 from discreet.ledger.store import Store
-from discreet.ledger.turn import Turn, exclusively, read_marks, stand, take_turn
+from discreet.ledger.turn import Position, Turn, exclusively, read_marks, stand, take_turn
+from discreet.ledger.verifying import verify_dataset
 from discreet.ledger.view import BudgetView, view
 from discreet.privacy.filter import Budget
 
@@ -57,23 +68,35 @@ RECENT = 1000
 PATIENCE = 60.0
 """For so many seconds a caller waits for the answer that somebody else is just finding."""
 
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.1
+
+Role = Literal["curator", "analyst", "auditor"]
+CURATOR: Role = "curator"
 Result = TypeVar("Result")
 
 
 class Ledger:
     """An open ledger; one object may be shared by threads, not by processes."""
 
-    def __init__(self, store: Store, seals: check.Seals, anchor: Anchor) -> None:
+    def __init__(self, store: Store, seals: check.Seals, anchor: Anchor, role: Role = CURATOR) -> None:
         self._store = store
         self._seals = seals
         self._anchor = anchor
+        self._role = role
         self._lock = threading.RLock()
         self._process = os.getpid()
+        self._known: dict[str, Position] = {}
+        self.counters = Counters()
 
     @property
     def identity(self) -> str:
         """Return the ledger's random name, which stands in every receipt."""
         return self._seals.ledger
+
+    @property
+    def role(self) -> Role:
+        """Return what whoever holds this object may do."""
+        return self._role
 
     def __enter__(self) -> "Ledger":
         return self
@@ -87,6 +110,7 @@ class Ledger:
         def close() -> None:
             with self._lock:
                 self._store.close()
+                self._anchor.close()
 
         shielded(close)
 
@@ -96,16 +120,47 @@ class Ledger:
         Raises BudgetError, naming the limit, if one refuses; nothing is then charged.  Raises ConflictError
         if the id was used for another question, or its request failed or is still run by somebody else.
         """
+        self._require("curator", "analyst")
+        asked = normal(request)
+        if asked.request_id.startswith(STREAM_ID):
+            raise ParameterError(
+                f"request_id must not begin with {STREAM_ID!r}, as the ids of streams do; choose another id"
+            )
 
         def unwanted(outcome: Granted | Stored) -> None:
             if isinstance(outcome, Granted):
                 self.abandon(outcome)
 
-        return shielded(lambda: self._reserve(request), dropped=unwanted)
+        return shielded(lambda: self._counted(asked), dropped=unwanted)
+
+    def _counted(self, request: Request) -> Granted | Stored:
+        """Reserve, and count what came of it."""
+        try:
+            outcome = self._reserve(request)
+        except BudgetError:
+            self.counters.refused("budget", request.dataset)
+            raise
+        except BusyError:
+            self.counters.refused("busy", request.dataset)
+            raise
+        except ConflictError:
+            self.counters.refused("conflict", request.dataset)
+            raise
+        except LedgerError:
+            self.counters.refused("ledger", request.dataset)
+            raise
+        if isinstance(outcome, Stored):
+            self.counters.count("repeated")
+        else:
+            self.counters.count("reserved" if outcome.attempt == 1 else "retried")
+            log("reserved", request.dataset, entry=outcome.number, attempt=outcome.attempt)
+        return outcome
 
     def _reserve(self, request: Request) -> Granted | Stored:
         lease = lease_key(self.identity, request)
-        self._wait_for(lease, request)
+        found = self._wait_for(lease, request)
+        if found is not None:
+            return found
         try:
             refuse_deserted()
             outcome = self._write(request.dataset, lambda turn: asking.reserve(turn, request))
@@ -120,15 +175,21 @@ class Ledger:
 
     def answer(self, granted: Granted, payload: bytes) -> Stored:
         """Record an answer and return the one that may leave: the first that was recorded."""
-        return self._settle(granted, lambda turn: asking.answer(turn, granted, payload))
+        stored = self._settle(granted, lambda turn: asking.answer(turn, granted, payload))
+        self.counters.count("answered")
+        log("answered", granted.dataset, entry=stored.receipt.number, size=len(stored.payload))
+        return stored
 
     def fail(self, granted: Granted, reason_code: str) -> None:
         """Record that a paid request will not be answered; it stays spent."""
         self._settle(granted, lambda turn: asking.fail(turn, granted, reason_code))
+        self.counters.count("failed")
+        log("failed", granted.dataset, entry=granted.number, code=reason_code)
 
     def abandon(self, granted: Granted) -> None:
         """Give up running a request without an outcome: it stays spent, and may be asked again, free."""
         shielded(lambda: self._store.release(lease_key(self.identity, granted.request)))
+        self.counters.count("abandoned")
 
     def _settle(self, granted: Granted, act: Callable[[Turn], Result]) -> Result:
         def settle() -> Result:
@@ -144,11 +205,14 @@ class Ledger:
 
         Raises BudgetError if a limit refuses, and ConflictError if the id stands for something else.
         """
-        return self._write(request.dataset, lambda turn: streaming.begin(turn, request, state))
+        self._require("curator", "analyst")
+        asked = normal(request)
+        return self._write(request.dataset, lambda turn: streaming.begin(turn, asked, state))
 
     def find_stream(self, dataset: str, request_id: str, analyst: str) -> Streaming | None:
         """Return the stream that was begun under this id, or None if there is none."""
-        return self._write(dataset, lambda turn: streaming.find(turn, request_id, analyst))
+        name = one_name(analyst, "analyst")
+        return self._write(dataset, lambda turn: streaming.find(turn, request_id, name))
 
     def advance(self, stream: Streaming, first: int, take: Callable[[bytes], streaming.Taken]) -> Stored:
         """Release the step `first` of a stream, or return what was released for it before.
@@ -156,6 +220,7 @@ class Ledger:
         `take` gets the state after the steps before, draws, and returns what it leads to; it may be called
         again if a race was lost, and only what it returned last is recorded and may leave.
         """
+        self._require("curator", "analyst")
         return self._write(stream.dataset, lambda turn: streaming.advance(turn, stream, first, take))
 
     def recorded(self, stream: Streaming, first: int, last: int) -> tuple[Stored, ...]:
@@ -167,28 +232,41 @@ class Ledger:
         return self._write(stream.dataset, lambda turn: turn.account.standing(stream.number).step)
 
     def create_dataset(
-        self, dataset: str, budget: Budget, *, analysts: Iterable[str] | None = None, reason: str
+        self,
+        dataset: str,
+        budget: Budget,
+        *,
+        analysts: Iterable[str] | None = None,
+        reason: str,
+        instead_of: str | None = None,
     ) -> None:
         """Open an account: `budget` caps what everybody together will ever learn.
 
-        `analysts` names who may ask; None lets whoever can open the ledger ask.
+        `analysts` names who may ask; None lets whoever can open the ledger ask.  `instead_of` is the name of
+        an account that was lost or is given up, which the new one remembers.
         """
-        names = (
-            None if analysts is None else tuple(sorted({named(analyst, "analyst") for analyst in analysts}))
-        )
-        self._administer(named(dataset, "dataset"), Created(budget, names, reason))
+        self._require("curator")
+        listed = None if analysts is None else tuple(sorted({one_name(name, "analyst") for name in analysts}))
+
+        def create(turn: Turn) -> None:
+            turn.append(Created(budget, listed, reason))
+            if instead_of is not None:
+                turn.append(Succeeded(instead_of, reason))
+
+        self._write(named(dataset, "dataset"), create)
+        log("created", dataset)
 
     def set_limit(self, dataset: str, scope: Scope, budget: Budget, *, reason: str) -> None:
         """Set, raise or lower the limit on a scope; everything spent before counts."""
-        self._administer(dataset, Limited(scope, budget, reason))
+        self._administer(dataset, Limited(normal_scope(scope), budget, reason))
 
     def add_analyst(self, dataset: str, analyst: str, *, reason: str) -> None:
         """Let an analyst ask."""
-        self._administer(dataset, Joined(named(analyst, "analyst"), reason))
+        self._administer(dataset, Joined(one_name(analyst, "analyst"), reason))
 
     def remove_analyst(self, dataset: str, analyst: str, *, reason: str) -> None:
         """Let an analyst no longer ask; what they spent stays spent."""
-        self._administer(dataset, Left(named(analyst, "analyst"), reason))
+        self._administer(dataset, Left(one_name(analyst, "analyst"), reason))
 
     def close_dataset(self, dataset: str, *, reason: str) -> None:
         """Spend nothing more on a dataset, for ever."""
@@ -201,6 +279,24 @@ class Ledger:
     def budget(self, dataset: str) -> BudgetView:
         """Return each limit, what is spent and what is left, and what everybody could learn together."""
         return self._write(dataset, lambda turn: view(turn.account, turn.standing.number))
+
+    def cap(self, dataset: str) -> Budget | None:
+        """Return the cap on what everybody together may learn, None where there is no such dataset."""
+        return self._write(
+            dataset,
+            lambda turn: None if turn.standing.account is None else turn.account.limits[EVERYBODY],
+        )
+
+    def account_name(self, dataset: str) -> Name:
+        """Return the name of a dataset's account, to be pinned where its data is declared."""
+
+        def name(turn: Turn) -> Name:
+            row = turn.store.shelf.row(dataset, 1)
+            if row is None or turn.standing.account is None:
+                raise LedgerError(f"the ledger has no dataset {dataset}; create it first")
+            return Name(self.identity, turn.seals.open(row).mac.hex()[:32], public_name(self._seals.key))
+
+        return self._write(dataset, name)
 
     def history(self, dataset: str, *, last: int = 100) -> tuple[Entry, ...]:
         """Return the newest entries, oldest first, each one checked."""
@@ -215,6 +311,8 @@ class Ledger:
 
     def verify_receipt(self, receipt: Receipt) -> Entry:
         """Return the entry that a receipt proves, or raise LedgerError if this ledger does not hold it."""
+        if receipt.signature:
+            check_signature(public_name(self._seals.key_at(receipt.dataset, receipt.number)), receipt)
         row = (
             self._alone(lambda: self._store.shelf.row(receipt.dataset, receipt.number))
             if receipt.ledger == self.identity
@@ -227,20 +325,21 @@ class Ledger:
             )
         return self._seals.open(row)
 
-    def verify(self, progress: Callable[[int, int], None] = lambda done, total: None) -> check.Report:
-        """Check everything, trusting nothing but the key and the anchor, and explain what was found."""
-        return self._alone(lambda: self._verify(progress))
+    def verify(
+        self, progress: check.Progress = lambda done, total: None, *, incremental: bool = False
+    ) -> check.Report:
+        """Check everything, trusting nothing but the key and the anchor, and explain what was found.
 
-    def _verify(self, progress: Callable[[int, int], None]) -> check.Report:
-        findings = []
+        `incremental` begins where the last verification that found nothing stopped.
+        """
+        return self._alone(lambda: self._verify(progress, incremental=incremental))
+
+    def _verify(self, progress: check.Progress, *, incremental: bool) -> check.Report:
         marks = read_marks(self._anchor, self.identity)
-        for dataset in sorted({*self._store.datasets(), *marks.heads}):
-            head = partial(exclusively, self._store, dataset, partial(self._store.head, dataset))
-            inside = partial(check.check_secrets, self._store, self._seals, dataset)
-            streams = partial(exclusively, self._store, dataset, inside)
-            findings.append(
-                check.verify_dataset(self._store, self._seals, dataset, head, streams, marks, progress)
-            )
+        findings = [
+            verify_dataset(self._store, self._seals, dataset, marks, progress, incremental=incremental)
+            for dataset in sorted({*self._store.datasets(), *marks.heads})
+        ]
         return check.Report(self.identity, tuple(findings), self._store.damage())
 
     def check_recent(self) -> None:
@@ -251,24 +350,59 @@ class Ledger:
         marks = read_marks(self._anchor, self.identity)
         for dataset in sorted({*self._store.datasets(), *marks.heads}):
             where = partial(stand, self._store, self._seals, dataset, marks)
-            end = exclusively(self._store, dataset, where).number
+            position = exclusively(self._store, dataset, where)
+            end = position.number
             anchored = marks.heads[dataset].number if dataset in marks.heads else 1
             first = max(1, min(anchored, end - RECENT + 1))
-            for _ in check.linked(
-                self._seals, self._store.shelf.rows(dataset, first, end), dataset, first, end
-            ):
+            rows = self._store.shelf.rows(dataset, first, end)
+            for _ in check.linked(self._seals, rows, dataset, first, end):
                 pass
+            self._known[dataset] = position
+
+    def gauges(self, dataset: str) -> Gauges:
+        """Return how a dataset stands at this moment, for a monitor; the anchor as it was found."""
+
+        def measure(turn: Turn) -> Gauges:
+            mark = turn.marks.heads.get(dataset)
+            return Gauges(
+                entries=turn.standing.number,
+                running=len(turn.account.running),
+                streams=len(turn.account.streams),
+                analysts=len({analyst for _, analyst in turn.account.spent}),
+                anchor_lag=turn.standing.number - (mark.number if mark else 0),
+                used=float(view(turn.account, turn.standing.number).limits[0].used),
+            )
+
+        return self._write(dataset, measure)
 
     def _administer(self, dataset: str, event: Event) -> None:
+        self._require("curator")
         self._write(dataset, lambda turn: turn.append(event))
+        log(type(event).__name__.lower(), dataset)
+
+    def _require(self, *roles: Role) -> None:
+        if self._role not in roles:
+            raise LedgerError(
+                f"this ledger was opened as {self._role}, who may not do this; open it as {roles[0]}"
+            )
 
     def _write(self, dataset: str, act: Callable[[Turn], Result]) -> Result:
-        return self._alone(lambda: take_turn(self._store, self._seals, self._anchor, dataset, act))
+        def write() -> Result:
+            known = self._known.pop(dataset, None)
+            store, seals, anchor = self._store, self._seals, self._anchor
+            try:
+                result, self._known[dataset] = take_turn(store, seals, anchor, dataset, act, known)
+            except (BudgetError, ConflictError):
+                if known is not None:
+                    self._known[dataset] = known  # a rule refused, and nothing was written
+                raise
+            return result
+
+        return self._alone(write)
 
     def _alone(self, act: Callable[[], Result]) -> Result:
         """Use the store without other threads, and where no interrupt leaves it half used."""
-        if os.getpid() != self._process:
-            raise LedgerError("this ledger was opened by another process; open it again after a fork")
+        self._refuse_fork()
 
         def alone() -> Result:
             with self._lock:
@@ -276,11 +410,42 @@ class Ledger:
 
         return shielded(alone)
 
-    def _wait_for(self, lease: str, request: Request) -> None:
+    def _refuse_fork(self) -> None:
         if os.getpid() != self._process:
             raise LedgerError("this ledger was opened by another process; open it again after a fork")
-        if not self._store.lease(lease, PATIENCE):
-            raise BusyError(
-                f"request {request.request_id} asks what is still being run by somebody else; nothing was "
-                "charged: ask again later, and the answer is free"
-            )
+
+    def _wait_for(self, lease: str, request: Request) -> Stored | None:
+        """Become the one who runs a question, or return the answer that somebody else has found meanwhile."""
+        self._refuse_fork()
+        if self._store.lease(lease, 0):
+            return None
+        self.counters.count("waited")
+        deadline, pause = time.monotonic() + PATIENCE, SHORTEST_PAUSE
+        while True:
+            refuse_deserted()
+            found = self._write(request.dataset, lambda turn: asking.find(turn, request))
+            if found is not None or self._store.lease(lease, pause):
+                return found
+            if time.monotonic() > deadline:
+                raise BusyError(
+                    f"request {request.request_id} asks what is still being run by somebody else; nothing "
+                    "was charged: ask again later, and the answer is free"
+                )
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def normal(request: Request) -> Request:
+    """Return a request in which names have their one form."""
+    return replace(
+        request,
+        project=one_name(request.project, "project"),
+        analyst=one_name(request.analyst, "analyst"),
+    )
+
+
+def normal_scope(scope: Scope) -> Scope:
+    """Return a scope in which names have their one form."""
+    return Scope(
+        None if scope.project is None else one_name(scope.project, "project"),
+        None if scope.analyst is None else one_name(scope.analyst, "analyst"),
+    )

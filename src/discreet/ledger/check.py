@@ -1,43 +1,87 @@
 """Checking a history: one entry by its seal, a stretch of it by its links, all of it by replaying the rules.
 
-`verify` trusts nothing but the key and the anchor.  It recomputes every mac, every link, every account from
-the events alone (so a total that was ever wrong, or a limit that was ever passed, is found even if the seals
-are right), every answer's digest, every look-up column, and the anchor.
+`verify_dataset` trusts nothing but the key and the anchor.  It recomputes every mac, every link, every
+account from the events alone (so a total that was ever wrong, or a limit that was ever passed, is found
+even if the seals are right), every answer's digest, every look-up column, every row of the account, and the
+anchor.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from discreet.errors import DiscreetError, LedgerError
-from discreet.ledger.account import Account, Standing, read_account, write_account
-from discreet.ledger.anchor import Mark, Marks
+from discreet.ledger.account import Account, Standing
 from discreet.ledger.chain import FIRST, sealed
 from discreet.ledger.codec import digest, fingerprint, read_event, step_key
-from discreet.ledger.entry import Advanced, Answered, Created, Entry, Failed, Reserved, Retried
-from discreet.ledger.store import Head, Row, Store
+from discreet.ledger.entry import (
+    Adopted,
+    Advanced,
+    Answered,
+    Created,
+    Entry,
+    Failed,
+    Migrated,
+    Reserved,
+    Restored,
+    Retried,
+    Rotated,
+)
+from discreet.ledger.store import Row, Store
+from discreet.ledger.written import all_rows, changes, own_key, retallied, tally, tally_seal, write_account
+
+Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Seals:
-    """What is needed to recognise this ledger's own entries."""
+    """What is needed to recognise this ledger's own entries.
+
+    `earlier` holds, for each dataset whose key was changed, the keys before the present one, newest first,
+    each with the number of the first entry that it did not seal any more.
+    """
 
     key: bytes
     ledger: str
+    earlier: Mapping[str, tuple[tuple[int, bytes], ...]] = field(default_factory=dict)
+
+    def ring(self, dataset: str) -> tuple[bytes, ...]:
+        """Return all keys of a dataset, the present one first."""
+        return (self.key, *(key for _, key in self.earlier.get(dataset, ())))
+
+    def key_at(self, dataset: str, number: int) -> bytes:
+        """Return the key that seals an entry: no other will do, for an old key may be known to others."""
+        found = self.key
+        for until, key in self.earlier.get(dataset, ()):
+            if number >= until:
+                break
+            found = key
+        return found
+
+    def own(self, dataset: str, key: bytes) -> bytes:
+        """Return the key under which the rows of a dataset are added up."""
+        return _own_key(key, self.ledger, dataset)
 
     def open(self, row: Row) -> Entry:
         """Return the entry in a row, or raise LedgerError if the row is not what was sealed."""
         where = f"entry {row.number} of dataset {row.dataset}"
-        if not sealed(self.key, self.ledger, row.dataset, row.number, row.previous, row.body, row.mac):
+        key = self.key_at(row.dataset, row.number)
+        if not sealed(key, self.ledger, row.dataset, row.number, row.previous, row.body, row.mac):
             raise LedgerError(f"{where} was edited or forged: its seal does not match")
         body = json.loads(row.body)
         event = read_event(body["event"])
-        entry = Entry(row.dataset, row.number, event, body["time"], body["state"], row.previous, row.mac)
+        anchor = (str(body["anchor"][0]), int(body["anchor"][1])) if "anchor" in body else None
+        state = body["state"] if anchor is None else body["rows"]
+        entry = Entry(row.dataset, row.number, event, body["time"], state, row.previous, row.mac, anchor)
         if not _columns_agree(row, body["event"]["kind"], entry):
             raise LedgerError(f"{where} was edited: its look-up columns do not match what was sealed")
         if not _payload_agrees(row, entry):
             raise LedgerError(f"{where} was edited: the stored answer does not match its sealed digest")
         return entry
+
+
+_own_key = lru_cache(1024)(own_key)
 
 
 def _columns_agree(row: Row, kind: str, entry: Entry) -> bool:
@@ -67,9 +111,13 @@ def _payload_agrees(row: Row, entry: Entry) -> bool:
             return row.payload is None
 
 
-def linked(seals: Seals, rows: Iterator[Row], dataset: str, first: int, last: int) -> Iterator[Entry]:
+def linked(
+    seals: Seals, rows: Iterator[Row], dataset: str, first: int, last: int, previous: bytes | None = None
+) -> Iterator[Entry]:
     """Return the entries first..last, raising LedgerError at the first missing, edited or unlinked one."""
-    expected, previous = first, FIRST if first == 1 else None
+    expected = first
+    if first == 1:
+        previous = FIRST
     for row in rows:
         if row.number != expected:
             break
@@ -86,37 +134,6 @@ def linked(seals: Seals, rows: Iterator[Row], dataset: str, first: int, last: in
         )
 
 
-def hold(store: Store, dataset: str, head: Head, mark: Mark | None) -> None:
-    """Raise LedgerError unless the store, whose history ends at `head`, contains what was anchored."""
-    if mark is None:
-        return
-    if mark.number > head.number:
-        raise LedgerError(
-            f"dataset {dataset} was rolled back: its anchor knows entry {mark.number}, the ledger ends at "
-            f"entry {head.number}.  Restore the newer ledger; if it is lost, what was spent is unknown: "
-            "close the dataset and do not reuse its budget"
-        )
-    row = head.row if mark.number == head.number else store.shelf.row(dataset, mark.number)
-    if row is None or row.mac.hex() != mark.mac:
-        raise LedgerError(
-            f"dataset {dataset} does not contain its anchored entry {mark.number}: it was exchanged"
-        )
-
-
-def trusted_head(seals: Seals, head: Head, dataset: str) -> Entry:
-    """Return the newest entry, if nothing stands above it and the stored account is its own."""
-    if head.row is None or head.last != head.number:
-        raise LedgerError(
-            f"dataset {dataset} is damaged: its head says entry {head.number}, its entries end at {head.last}"
-        )
-    entry = seals.open(head.row)
-    if digest(head.state.encode()) != entry.state:
-        raise LedgerError(
-            f"the running totals of dataset {dataset} were edited: they do not match the sealed digest"
-        )
-    return entry
-
-
 def kept_secret(store: Store, dataset: str, number: int, standing: Standing) -> bytes:
     """Return the concealed state of a stream, if it is the one that the account says."""
     secret = store.shelf.secret(dataset, number)
@@ -129,27 +146,27 @@ def kept_secret(store: Store, dataset: str, number: int, standing: Standing) -> 
     return secret
 
 
-def check_secrets(store: Store, seals: Seals, dataset: str) -> None:
-    """Raise LedgerError unless every stream's state is the one under the seal; only inside `writing`."""
-    head = store.head(dataset)
-    trusted_head(seals, head, dataset)
-    for number, standing in read_account(head.state).streams.items():
-        kept_secret(store, dataset, number, standing)
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The outcome of checking one dataset; `problem` is None when everything holds."""
+    """The outcome of checking one dataset; `problem` is None when everything holds.
+
+    Entries up to `trusted` were verified before, and were not read again.
+    """
 
     dataset: str
     entries: int
     anchored: int
     problem: str | None
+    trusted: int = 0
 
     def __str__(self) -> str:
         if self.problem is not None:
             return self.problem
-        return f"dataset {self.dataset}: {self.entries} entries, sealed, linked, replayed, within every limit"
+        before = f" ({self.trusted} of them before)" if self.trusted else ""
+        return (
+            f"dataset {self.dataset}: {self.entries} entries, sealed, linked, replayed, within every "
+            f"limit{before}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,49 +184,77 @@ class Report:
         return self.damage is None and all(finding.problem is None for finding in self.findings)
 
 
-def verify_dataset(
-    store: Store,
-    seals: Seals,
-    dataset: str,
-    find_head: Callable[[], Head],
-    check_streams: Callable[[], None],
-    marks: Marks,
-    progress: Callable[[int, int], None],
-) -> Finding:
-    """Replay one dataset from its first entry to its head."""
-    mark = marks.heads.get(dataset)
-    number, anchored = 0, mark.number if mark else 0
-    try:
-        head = find_head()
-        number = head.number
-        hold(store, dataset, head, mark)
-        trusted_head(seals, head, dataset)
-        account = None
-        reserved: dict[int, str] = {}
-        for entry, account in replay(linked(seals, store.shelf.rows(dataset, 1, number), dataset, 1, number)):
-            _check_question(entry, reserved)
-            if digest(write_account(account).encode()) != entry.state:
-                raise LedgerError(
-                    f"entry {entry.number} of dataset {dataset} seals totals that its history contradicts"
-                )
-            progress(entry.number, number)
-        if account is None or write_account(account) != head.state:
-            raise LedgerError(f"the running totals of dataset {dataset} were edited")
-        check_streams()
-    except DiscreetError as error:
-        return Finding(dataset, number, anchored, str(error))
-    return Finding(dataset, number, anchored, None)
+@dataclass
+class Replay:
+    """A history that is being replayed: the account so far, and what its rows add up to."""
+
+    seals: Seals
+    dataset: str
+    account: Account | None = None
+    total: int | None = None
+    anchor: str | None = None
+    reserved: dict[int, str] = field(default_factory=dict)
+
+    def take(self, entry: Entry) -> None:
+        """Apply one entry, and raise LedgerError if it breaks a rule or seals anything but what follows."""
+        before, self.account = self.account, applied(self.account, entry)
+        self._check_question(entry)
+        self._check_state(before, self.account, entry)
+        self._check_anchor(entry)
+
+    def _check_state(self, before: Account | None, account: Account, entry: Entry) -> None:
+        if entry.anchor is None:
+            holds = digest(write_account(account).encode()) == entry.state
+        else:
+            own = self.seals.own(self.dataset, self.seals.key_at(self.dataset, entry.number))
+            if before is None or self.total is None or isinstance(entry.event, Rotated | Migrated):
+                self.total = tally(own, all_rows(account))
+            else:
+                changed = changes(before, account, entry.event, entry.number)
+                self.total = retallied(own, self.total, changed)
+            holds = tally_seal(own, self.total) == entry.state
+        if not holds:
+            raise LedgerError(
+                f"entry {entry.number} of dataset {self.dataset} seals totals that its history contradicts"
+            )
+
+    def _check_anchor(self, entry: Entry) -> None:
+        name = None if entry.anchor is None else entry.anchor[0]
+        settled = isinstance(entry.event, Adopted | Migrated | Restored)
+        if self.anchor is not None and name != self.anchor and not settled:
+            raise LedgerError(
+                f"entry {entry.number} of dataset {self.dataset} was anchored elsewhere, and nothing says why"
+            )
+        self.anchor = name
+
+    def _check_question(self, entry: Entry) -> None:
+        """Check that an answer is filed under the question that was paid for."""
+        match entry.event:
+            case Reserved(request):
+                self.reserved[entry.number] = fingerprint(request)
+            case Answered(reservation, question):
+                if self.reserved.pop(reservation) != question:
+                    raise LedgerError(
+                        f"entry {entry.number} of dataset {entry.dataset} is filed under another question"
+                    )
+            case Failed(reservation):
+                del self.reserved[reservation]
+            case Restored():
+                self.reserved.clear()
+            case _:
+                pass
 
 
 def replay(history: Iterable[Entry]) -> Iterator[tuple[Entry, Account]]:
     """Return each entry of a whole history with the account after it, applying every rule again."""
     account = None
     for entry in history:
-        account = _replayed(account, entry)
+        account = applied(account, entry)
         yield entry, account
 
 
-def _replayed(account: Account | None, entry: Entry) -> Account:
+def applied(account: Account | None, entry: Entry) -> Account:
+    """Return the account after an entry, or raise LedgerError if the entry breaks a rule."""
     match entry.event:
         case Created() as event if account is None:
             return Account.opened(entry.dataset, event)
@@ -221,19 +266,3 @@ def _replayed(account: Account | None, entry: Entry) -> Account:
                     f"entry {entry.number} of dataset {entry.dataset} breaks the rules: {error}"
                 ) from None
     raise LedgerError(f"the history of dataset {entry.dataset} does not begin with its creation")
-
-
-def _check_question(entry: Entry, reserved: dict[int, str]) -> None:
-    """Check that an answer is filed under the question that was paid for."""
-    match entry.event:
-        case Reserved(request):
-            reserved[entry.number] = fingerprint(request)
-        case Answered(reservation, question):
-            if reserved.pop(reservation) != question:
-                raise LedgerError(
-                    f"entry {entry.number} of dataset {entry.dataset} is filed under another question"
-                )
-        case Failed(reservation):
-            del reserved[reservation]
-        case _:
-            pass

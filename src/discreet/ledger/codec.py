@@ -8,10 +8,12 @@ on the kind; an unknown kind or budget is refused, never guessed.
 import hashlib
 import json
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, assert_never
 
 from discreet.errors import LedgerError
 from discreet.ledger.entry import (
+    Adopted,
     Advanced,
     Answered,
     Closed,
@@ -21,10 +23,14 @@ from discreet.ledger.entry import (
     Joined,
     Left,
     Limited,
+    Migrated,
     Request,
     Reserved,
+    Restored,
     Retried,
+    Rotated,
     Scope,
+    Succeeded,
 )
 from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget
 
@@ -63,11 +69,15 @@ def write_cost(cost: Cost) -> list[str | None]:
 def read_cost(stored: Any) -> Cost:
     """Return the cost that was stored."""
     match stored:
-        case [None, str(rho), str(delta)]:
-            return Cost(None, Fraction(rho), Fraction(delta))
-        case [str(epsilon), str(rho), str(delta)]:
-            return Cost(Fraction(epsilon), Fraction(rho), Fraction(delta))
+        case [None | str() as epsilon, str(rho), str(delta)]:
+            return _cost(epsilon, rho, delta)
     raise LedgerError("the ledger holds a cost in a form this version does not know; upgrade discreet")
+
+
+@lru_cache(4096)
+def _cost(epsilon: str | None, rho: str, delta: str) -> Cost:
+    # The same few prices come again and again, and rationals take long to read.
+    return Cost(None if epsilon is None else Fraction(epsilon), Fraction(rho), Fraction(delta))
 
 
 def write_budget(budget: Budget) -> list[str]:
@@ -128,6 +138,22 @@ def write_event(event: Event) -> dict[str, object]:
         case Advanced(reservation, first, last, secret, answer, size):
             steps = {"reservation": reservation, "first": first, "last": last}
             return {"kind": "advanced", **steps, "secret": secret, "digest": answer, "size": size}
+        case Migrated(schema):
+            return {"kind": "migrated", "schema": schema}
+        case Adopted(anchor, reason):
+            return {"kind": "adopted", "anchor": anchor, "reason": reason}
+        case Restored(lost, known, mac, reason):
+            return {
+                "kind": "restored",
+                "lost": write_cost(lost),
+                "known": known,
+                "mac": mac,
+                "reason": reason,
+            }
+        case Rotated(key, states, reason):
+            return {"kind": "rotated", "key": key, "states": [list(s) for s in states], "reason": reason}
+        case Succeeded(account, reason):
+            return {"kind": "succeeded", "account": account, "reason": reason}
         case never:
             assert_never(never)
 
@@ -167,6 +193,16 @@ def read_event(stored: Any) -> Event:
             "secret": str(secret),
         }:
             return Advanced(reservation, first, last, secret, stored["digest"], stored["size"])
+        case {"kind": "migrated", "schema": int(schema)}:
+            return Migrated(schema)
+        case {"kind": "adopted", "anchor": str(anchor), "reason": str(reason)}:
+            return Adopted(anchor, reason)
+        case {"kind": "restored", "lost": lost, "known": int(known), "mac": str(mac), "reason": str(reason)}:
+            return Restored(read_cost(lost), known, mac, reason)
+        case {"kind": "rotated", "key": str(key), "states": list(states), "reason": str(reason)}:
+            return Rotated(key, tuple((int(number), str(state)) for number, state in states), reason)
+        case {"kind": "succeeded", "account": str(account), "reason": str(reason)}:
+            return Succeeded(account, reason)
     raise LedgerError("the ledger holds an event of a kind this version does not know; upgrade discreet")
 
 

@@ -195,7 +195,72 @@ class Advanced:
     size: int
 
 
-Event = Created | Limited | Joined | Left | Closed | Reserved | Retried | Answered | Failed | Advanced
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """From here on names have one form, and the account is kept, and sealed, row by row.
+
+    What was spent and limited under several spellings of a name is merged; of two limits the smaller stays.
+    """
+
+    schema: int
+
+
+@dataclass(frozen=True, slots=True)
+class Adopted:
+    """The history was verified and is anchored in another place from here on."""
+
+    anchor: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """The history goes on from a backup; what may have been released after it counts as spent by everybody.
+
+    `known` and `mac` name the newest entry that is known to have been lost, 0 if none is known.  Requests
+    that were running may have been answered since, and streams may have gone on, so neither goes on here.
+    """
+
+    lost: Cost
+    known: int
+    mac: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rotated:
+    """A new key seals this entry and those after it; `states` are the streams' states under the new key."""
+
+    key: str
+    states: tuple[tuple[int, str], ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Succeeded:
+    """The account takes the place of another that is lost or given up, named `account`."""
+
+    account: str
+    reason: str
+
+
+Event = (
+    Created
+    | Limited
+    | Joined
+    | Left
+    | Closed
+    | Reserved
+    | Retried
+    | Answered
+    | Failed
+    | Advanced
+    | Migrated
+    | Adopted
+    | Restored
+    | Rotated
+    | Succeeded
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,8 +268,10 @@ class Entry:
     """One sealed line of a dataset's history.
 
     `state` is the digest of the account after the event, so the running totals are under the seal; `mac`
-    covers the ledger's identity, the dataset, the number, the previous mac and the body.  `time` is for
-    people and decides nothing.
+    covers the ledger's identity, the dataset, the number, the previous mac and the body.  `anchor` names the
+    anchor that held when the entry was written and the number it had reached, None in entries of older
+    versions, whose `state` is the digest of the account's whole text.  `time` is for people and decides
+    nothing.
     """
 
     dataset: str
@@ -214,19 +281,26 @@ class Entry:
     state: str
     previous: bytes
     mac: bytes
+    anchor: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """Proof of a stored answer: the entry's place in the history and its seal."""
+    """Proof of a stored answer: the entry's place in the history, its seal, and the ledger's signature.
+
+    The signature can be checked by anybody who has the ledger's public name, without its key; so whoever
+    holds a receipt can prove to a third party that a ledger which lacks its entry was rolled back.
+    """
 
     ledger: str
     dataset: str
     number: int
     mac: str
+    signature: str = ""
 
     def __str__(self) -> str:
-        return f"{self.ledger}/{self.number}/{self.mac}/{self.dataset}"
+        seal = f"{self.mac}.{self.signature}" if self.signature else self.mac
+        return f"{self.ledger}/{self.number}/{seal}/{self.dataset}"
 
     @classmethod
     def parse(cls, text: str) -> "Receipt":
@@ -234,7 +308,8 @@ class Receipt:
         parts = text.split("/", 3)
         if len(parts) != 4 or not parts[1].isdecimal():
             raise ParameterError("a receipt reads LEDGER/NUMBER/SEAL/DATASET; this text does not")
-        return cls(parts[0], parts[3], int(parts[1]), parts[2])
+        mac, _, signature = parts[2].partition(".")
+        return cls(parts[0], parts[3], int(parts[1]), mac, signature)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@
     anchor empty     a new ledger begins              recovered: the first entries were not anchored yet
     anchor full      refused: the store was lost      must contain every anchored entry
 
-A key is made only together with a new ledger; a ledger that has lost its key is refused.
+A key is made only together with a new ledger; a ledger that has lost its key is refused, and so is a key that
+has lost its ledger.
 """
 
 import os
@@ -14,49 +15,60 @@ from collections.abc import Callable
 from pathlib import Path
 
 from discreet.errors import LedgerError
-from discreet.ledger.anchor import Anchor, FileAnchor, Mark, Unanchored
-from discreet.ledger.book import Ledger
+from discreet.ledger.anchor import ANY, Anchor, DirectoryLog, FileAnchor, LogAnchor, Marks, Unanchored
+from discreet.ledger.book import CURATOR, Ledger, Role
 from discreet.ledger.chain import KEY_VARIABLE, key_name, load_key
 from discreet.ledger.check import Report, Seals
-from discreet.ledger.postgres import PostgresStore
+from discreet.ledger.entry import Adopted
+from discreet.ledger.postgres import EVERYTHING, PostgresStore
+from discreet.ledger.rotation import earlier_keys
 from discreet.ledger.shield import shielded
 from discreet.ledger.sqlite import SqliteStore
 from discreet.ledger.store import Identity, Store
-from discreet.ledger.turn import exclusively
+from discreet.ledger.turn import Turn, exclusively, fasten, stand
 
 ANCHOR_VARIABLE = "DISCREET_LEDGER_ANCHOR"
-EVERYTHING = ""
-"""The name, which no dataset can have, under which the tables themselves are locked."""
 
 
 def open_ledger(
     location: str | Path,
     *,
     key: bytes | Path | None = None,
-    anchor: Anchor | Path | None = None,
+    anchor: Anchor | Path | str | None = None,
     create: bool = True,
+    role: Role = CURATOR,
 ) -> Ledger:
     """Open a ledger, a SQLite file or a postgresql:// URL, creating it on first use if `create`.
 
     The key comes from `key`, else from the environment variable DISCREET_LEDGER_KEY, else, for a file,
     from a file beside it ending in `.key`.  The anchor comes from `anchor`, else from
-    DISCREET_LEDGER_ANCHOR, else, for a file, from a file beside it ending in `.anchor`.  Keep both out of
-    the ledger's backups.
+    DISCREET_LEDGER_ANCHOR, else, for a file, from a file beside it ending in `.anchor`; it may be a file, a
+    directory that ends in a slash, or a postgresql:// URL, and must be the same one for all machines.  Keep
+    both out of the ledger's backups.
+
+    `role` is what whoever holds the opened ledger may do: a "curator" everything, an "analyst" ask, an
+    "auditor" read.
     """
-    return shielded(lambda: _open(location, key, anchor, create=create), dropped=Ledger.close)
+    return shielded(lambda: _open(location, key, anchor, create=create, role=role), dropped=Ledger.close)
 
 
 def _open(
-    location: str | Path, key: bytes | Path | None, anchor: Anchor | Path | None, *, create: bool
+    location: str | Path,
+    key: bytes | Path | None,
+    anchor: Anchor | Path | str | None,
+    *,
+    create: bool,
+    role: Role,
 ) -> Ledger:
-    anchored = _find_anchor(location, anchor)
-    store = _connect(location, create=create)
+    anchored = find_anchor(location, anchor)
+    store = connect(location, create=create)
     try:
-        seals = _agree(store, _find_key(location, key), anchored, create=create)
-        ledger = Ledger(store, seals, anchored)
+        seals = _agree(store, find_key(location, key), anchored, create=create)
+        ledger = Ledger(store, seals, anchored, role)
         ledger.check_recent()
     except BaseException:
         store.close()
+        anchored.close()
         raise
     return ledger
 
@@ -65,57 +77,71 @@ def verify_ledger(
     location: str | Path,
     *,
     key: bytes | Path | None = None,
-    anchor: Anchor | Path | None = None,
+    anchor: Anchor | Path | str | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
+    incremental: bool = False,
 ) -> Report:
-    """Check a whole ledger and report what was found, also for a ledger that refuses to be opened."""
-    anchored = _find_anchor(location, anchor)
-    store = _connect(location, create=False)
+    """Check a whole ledger and report what was found, also for a ledger that refuses to be opened.
+
+    `incremental` begins where the last verification that found nothing stopped.
+    """
+    anchored = find_anchor(location, anchor)
+    store = connect(location, create=False)
     try:
-        seals = _agree(store, _find_key(location, key), anchored, create=False)
-        return Ledger(store, seals, anchored).verify(progress)
+        seals = _agree(store, find_key(location, key), anchored, create=False)
+        return Ledger(store, seals, anchored).verify(progress, incremental=incremental)
     finally:
         store.close()
+        anchored.close()
 
 
 def adopt_ledger(
-    location: str | Path, *, key: bytes | Path | None = None, anchor: Anchor | Path | None = None
+    location: str | Path,
+    *,
+    key: bytes | Path | None = None,
+    anchor: Anchor | Path | str | None = None,
+    reason: str = "adopted after an inspection",
 ) -> Report:
     """Verify a whole ledger and begin an anchor for it where there is none, such as on a new machine.
 
     An anchor that exists is never touched.  Without an anchor nothing can tell whether the end of the history
-    was cut off, so compare the entry numbers of the report with a receipt or another anchor.
+    was cut off, so compare the entry numbers of the report with a receipt or another anchor.  Every dataset
+    gets an entry that says so.
     """
-    anchored = _find_anchor(location, anchor)
+    anchored = find_anchor(location, anchor)
     if anchored.read() is not None:
         raise LedgerError(f"the anchor {anchored} exists; open the ledger with it")
-    store = _connect(location, create=False)
+    store = connect(location, create=False)
     try:
-        identity = _known(store)
-        seals = _seals(identity, _find_key(location, key))
+        identity = known(store)
+        seals = seals_of(store, identity, find_key(location, key))
+        # Verified without an anchor: what its entries say of the lost one is all there is to go by.
         report = Ledger(store, seals, Unanchored(identity.ledger)).verify()
         if report.trusted:
-            anchored.start(identity.ledger)
-            for finding in report.findings:
-                row = store.shelf.row(finding.dataset, finding.entries)
-                if row is not None:
-                    anchored.advance(identity.ledger, finding.dataset, Mark(row.number, row.mac.hex()))
+            _adopt(store, seals, anchored, reason)
         return report
     finally:
         store.close()
+        anchored.close()
 
 
-def migrate_ledger(location: str | Path) -> None:
-    """Bring the tables of an older version up to date, in one transaction; entries are not touched."""
-    store = _connect(location, create=False)
-    try:
-        exclusively(store, EVERYTHING, store.migrate)
-    finally:
-        store.close()
+def _adopt(store: Store, seals: Seals, anchor: Anchor, reason: str) -> None:
+    marks = anchor.start(seals.ledger)
+    for dataset in store.datasets():
+
+        def adopt(dataset: str = dataset) -> Turn:
+            position = stand(store, seals, dataset, Marks(seals.ledger, {}, ANY))
+            turn = Turn(store, seals, dataset, position, marks)
+            turn.append(Adopted(marks.name, reason))
+            return turn
+
+        turn = exclusively(store, dataset, adopt)
+        fasten(store, seals, anchor, dataset, turn.standing, marks)
 
 
-def _connect(location: str | Path, *, create: bool) -> Store:
-    if _is_url(location):
+def connect(location: str | Path, *, create: bool) -> Store:
+    """Return the store at a place."""
+    if is_url(location):
         return PostgresStore(str(location))
     path = Path(location)
     if not create and not path.exists():
@@ -147,42 +173,57 @@ def _agree(store: Store, key: bytes | Path | None, anchor: Anchor, *, create: bo
         anchor.start(identity.ledger)
     elif marks.ledger != identity.ledger:
         raise LedgerError(f"the anchor {anchor} belongs to another ledger than {store.name}")
-    return _seals(identity, key)
+    return seals_of(store, identity, key)
 
 
-def _known(store: Store) -> Identity:
+def known(store: Store) -> Identity:
+    """Return who a ledger is, or raise LedgerError if there is none."""
     identity = store.identity()
     if identity is None:
         raise LedgerError(f"there is no ledger at {store.name}")
     return identity
 
 
-def _seals(identity: Identity, source: bytes | Path | None) -> Seals:
+def seals_of(store: Store, identity: Identity, source: bytes | Path | None) -> Seals:
+    """Return what recognises a ledger's entries, or raise LedgerError if this is not its key."""
     key = load_key(source, create=False)
     if key_name(key) != identity.key:
-        raise LedgerError("this is not the key that the ledger was created with; bring that key")
-    return Seals(key, identity.ledger)
+        raise LedgerError(
+            "this is not the key that the ledger was created with, or that it was given last; bring that key"
+        )
+    return Seals(key, identity.ledger, earlier_keys(key, identity.ledger, store.shelf.former_keys()))
 
 
-def _find_key(location: str | Path, key: bytes | Path | None) -> bytes | Path | None:
+def find_key(location: str | Path, key: bytes | Path | None) -> bytes | Path | None:
+    """Return where the key of a ledger is."""
     if key is not None or KEY_VARIABLE in os.environ:
         return key
-    if _is_url(location):
+    if is_url(location):
         raise LedgerError(f"a ledger in PostgreSQL needs a key: give key=, or set {KEY_VARIABLE}")
     return Path(f"{location}.key")
 
 
-def _find_anchor(location: str | Path, anchor: Anchor | Path | None) -> Anchor:
-    if anchor is None and ANCHOR_VARIABLE in os.environ:
-        anchor = Path(os.environ[ANCHOR_VARIABLE])
+def find_anchor(location: str | Path, anchor: Anchor | Path | str | None) -> Anchor:
+    """Return the anchor of a ledger."""
+    if anchor is None and os.environ.get(ANCHOR_VARIABLE):
+        anchor = os.environ[ANCHOR_VARIABLE]
     if anchor is None:
-        if _is_url(location):
+        if is_url(location):
             raise LedgerError(
                 f"a ledger in PostgreSQL needs an anchor: give anchor=, or set {ANCHOR_VARIABLE}"
             )
         anchor = Path(f"{location}.anchor")
+    if isinstance(anchor, str):
+        if is_url(anchor):
+            from discreet.ledger.remote import PostgresAnchor
+
+            return PostgresAnchor(anchor)
+        if anchor.endswith("/"):
+            return LogAnchor(DirectoryLog(Path(anchor)), anchor)
+        anchor = Path(anchor)
     return FileAnchor(anchor) if isinstance(anchor, Path) else anchor
 
 
-def _is_url(location: str | Path) -> bool:
+def is_url(location: object) -> bool:
+    """Return whether a place is a database server and not a file."""
     return isinstance(location, str) and location.startswith(("postgresql://", "postgres://"))

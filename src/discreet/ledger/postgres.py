@@ -1,21 +1,26 @@
-"""The ledger in PostgreSQL, for several processes and machines: one lock per dataset, serialisable, synced.
+"""The ledger in PostgreSQL, for several processes and machines: one row to lock per dataset, synced.
 
-A writer first queues for the dataset's advisory lock, outside any transaction, so that the snapshot it then
-takes is newer than its predecessor's commit and serialisation failures stay rare.  The lock is a courtesy;
-what makes check and spend atomic is the locked account row and the SERIALIZABLE transaction, which is retried
-from the beginning when PostgreSQL asks for it.  A server that runs without fsync is refused.
+A writer locks the dataset's head row, with all others queueing for it, and only then reads: at READ COMMITTED
+what it sees is newer than its predecessor's commit.  Whoever has no rights on the tables cannot hold such a
+lock.  A run is leased by a row that names it, the server process that holds it, and the random number of an
+advisory lock by which that process shows that it lives; the server frees the lock when the connection ends.
+A stranger who takes a lock of the same number is another process, and changes nothing.  A server that runs
+without fsync is refused.
+
+Connections end, servers restart.  Before anything was written a lost connection is opened again; after a
+commit whose outcome is unknown nothing is assumed.  Nothing waits for ever, even if the server stands still.
 """
 
+import secrets
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from functools import partial
 from typing import Any, cast
 from urllib.parse import urlsplit
 
-from discreet.errors import LedgerError
-from discreet.ledger.codec import canonical, digest
+from discreet.errors import BusyError, LedgerError
+from discreet.ledger.codec import digest
 from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
     COLUMNS,
@@ -31,8 +36,23 @@ from discreet.ledger.store import (
     typed,
 )
 
-PATIENCE = "lock_timeout = '30s'"
-"""How long a writer queues for its turn before it gives up; only a refusal depends on it."""
+PATIENCE = 30
+"""For so many seconds a writer queues for its turn; only a refusal depends on it."""
+
+LIMIT = 45.0
+"""For so many seconds one waits for the server to say anything at all."""
+
+TRIES, PAUSE = 3, 0.2
+"""How often, and after how many seconds, a connection lost before anything was written is renewed."""
+
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.02
+
+ALIVE = """SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.granted AND k.pid = held.pid
+    AND (k.classid::bigint << 32 | k.objid::bigint) = held.number"""
+"""Whoever wrote the name in a lease still holds the lock whose number stands beside it."""
+
+EVERYTHING = ""
+"""The name, which no dataset can have, under which all datasets are locked."""
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -74,6 +94,43 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TRIGGER discreet_secret_stays BEFORE DELETE ON discreet_secret
             FOR EACH ROW EXECUTE FUNCTION discreet_refuse()""",
     ),
+    (
+        """CREATE TABLE discreet_total (
+            dataset TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (dataset, name))""",
+        """CREATE TABLE discreet_checkpoint (
+            dataset TEXT PRIMARY KEY, number BIGINT NOT NULL, state TEXT NOT NULL, mac BYTEA NOT NULL)""",
+        """CREATE TABLE discreet_former (
+            dataset TEXT NOT NULL, number BIGINT NOT NULL, concealed BYTEA NOT NULL,
+            PRIMARY KEY (dataset, number))""",
+        "CREATE UNLOGGED TABLE discreet_lease (name TEXT PRIMARY KEY, number BIGINT NOT NULL, pid INTEGER)",
+        "CREATE TABLE discreet_duty (member TEXT NOT NULL, duty TEXT NOT NULL, PRIMARY KEY (member, duty))",
+        """CREATE TRIGGER discreet_former_stays BEFORE DELETE ON discreet_former
+            FOR EACH ROW EXECUTE FUNCTION discreet_refuse()""",
+        *(
+            f"""CREATE TRIGGER discreet_{table}_is_kept BEFORE TRUNCATE ON discreet_{table}
+            FOR EACH STATEMENT EXECUTE FUNCTION discreet_refuse()"""
+            for table in ("ledger", "head", "secret", "total", "former", "duty")
+        ),
+        """CREATE FUNCTION discreet_curators_only() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF NOT EXISTS (
+                    SELECT FROM pg_class c WHERE c.oid = TG_RELID AND pg_has_role(c.relowner, 'USAGE')
+                ) AND NOT EXISTS (
+                    SELECT FROM discreet_duty d JOIN pg_roles r ON r.rolname = d.member
+                    WHERE d.duty = 'curator' AND pg_has_role(r.oid, 'USAGE')
+                ) THEN
+                    RAISE EXCEPTION 'only a curator of the ledger may do this';
+                END IF;
+                RETURN NEW;
+            END $$""",
+        """CREATE TRIGGER discreet_curators_decide BEFORE INSERT ON discreet_entry FOR EACH ROW
+            WHEN (NEW.kind NOT IN ('reserved', 'retried', 'answered', 'failed', 'advanced'))
+            EXECUTE FUNCTION discreet_curators_only()""",
+        """CREATE TRIGGER discreet_curators_limit BEFORE INSERT OR UPDATE ON discreet_total FOR EACH ROW
+            WHEN (NEW.name NOT LIKE '["spent"%' AND NEW.name NOT LIKE '["running"%'
+                AND NEW.name NOT LIKE '["stream"%')
+            EXECUTE FUNCTION discreet_curators_only()""",
+    ),
 )
 
 
@@ -87,28 +144,56 @@ class PostgresStore:
             raise LedgerError(
                 "a ledger in PostgreSQL needs the extra: pip install 'discreet[postgres]'"
             ) from None
+
+        class Patient(psycopg.Connection[Any]):
+            """A connection that waits for its server only so long."""
+
+            limit = LIMIT
+
+            def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+                return super().wait(gen, interval, self.limit if timeout is None else timeout)
+
         self._root = psycopg.Error
+        self._literal = psycopg.sql.Literal
         errors = psycopg.errors
-        self._races = (errors.SerializationFailure, errors.DeadlockDetected, errors.UniqueViolation)
+        self._races = (
+            errors.SerializationFailure,
+            errors.DeadlockDetected,
+            errors.UniqueViolation,
+            errors.DuplicateTable,
+            errors.DuplicateFunction,
+        )
+        self._queueing = (errors.LockNotAvailable,)
+        self._unanswered = (errors._WaitTimeout,)
+        self._lost = (psycopg.OperationalError, psycopg.InterfaceError, errors._WaitTimeout)
+        self._url = url
+        self._kind = Patient
         parts = urlsplit(url)
         self.name = f"postgresql://{parts.hostname or ''}{parts.path}"
         self.shelf = Shelf(self._all, self.name, "discreet_", "%s", told=False)
         self._held: dict[str, int] = {}
+        self._aside: Any = None
         self._leasing = threading.Lock()
-        self._connect = partial(psycopg.connect, url, autocommit=True, connect_timeout=10)
-        self._aside: psycopg.Connection[Any] | None = None
-        try:
-            self._database: psycopg.Connection[Any] = self._connect()
-        except self._root as error:
-            raise LedgerError(f"the ledger {self.name} cannot be reached: {_first_line(error)}") from None
+        self._closed = self._inside = False
+        self._database = self._connected()
         if self._all("SHOW fsync")[0][0] != "on":
             self.close()
             raise LedgerError(
                 f"the server of {self.name} runs with fsync=off and can lose what was spent; turn it on"
             )
-        for setting in ("synchronous_commit = on", PATIENCE, "idle_in_transaction_session_timeout = '60s'"):
-            self._all(f"SET {setting}")
-        self._schema = str(self._all("SELECT current_schema()")[0][0])
+
+    def _connected(self) -> Any:
+        try:
+            connection = self._kind.connect(
+                self._url, autocommit=True, connect_timeout=10, keepalives_idle=30, tcp_user_timeout=60_000
+            )
+            connection.execute(
+                f"SET synchronous_commit = on; SET lock_timeout = '{PATIENCE}s'; "
+                "SET idle_in_transaction_session_timeout = '60s'; SET statement_timeout = '600s'"
+            )
+        except self._root as error:
+            raise LedgerError(f"the ledger {self.name} cannot be reached: {_first_line(error)}") from None
+        return connection
 
     def identity(self) -> Identity | None:
         """Return who this ledger is, or None where there are no tables."""
@@ -143,122 +228,191 @@ class PostgresStore:
 
     @contextmanager
     def writing(self, dataset: str) -> Iterator[None]:
-        """Hold the dataset's lock and row, in one serialisable transaction."""
-        turn = self._lock_number("turn", dataset)
-        self._all(f"SELECT pg_advisory_lock({turn})")
+        """Hold the dataset's head row, or all of them, in one transaction."""
+        self._begin(dataset)
+        self._inside = True  # a connection that is lost now is not renewed before the turn has ended
         try:
-            self._all("BEGIN ISOLATION LEVEL SERIALIZABLE")
-            try:
-                yield
-            except BaseException:
-                with suppress(LedgerError, Again):
-                    self._all("ROLLBACK")
-                raise
-            self._commit(turn)
+            yield
         except BaseException:
-            with suppress(LedgerError, Again):
-                self._all(f"SELECT pg_advisory_unlock({turn})")
+            self._roll_back()
             raise
+        else:
+            self._commit()
+        finally:
+            self._inside = False
+
+    def _begin(self, dataset: str) -> None:
+        """Begin and queue for the lock, renewing a connection that was lost: nothing is paid yet."""
+        statement = f"BEGIN ISOLATION LEVEL READ COMMITTED; {self._lock(dataset)}"
+        for left in reversed(range(TRIES)):
+            try:
+                if self._database.closed and not self._closed:
+                    self._database = self._connected()
+                self._database.execute(statement.encode())
+                return
+            except self._queueing:
+                self._roll_back()
+                raise BusyError(f"the ledger {self.name} is busy: others kept writing to it") from None
+            except self._races:
+                self._roll_back()
+                raise Again from None
+            except self._lost as error:
+                self._database.close()
+                if self._closed or not left:
+                    raise LedgerError(
+                        f"the ledger {self.name} cannot be reached: {_first_line(error)}"
+                    ) from None
+            except self._root as error:
+                self._roll_back()
+                raise LedgerError(
+                    f"the ledger {self.name} cannot be read or written: {_first_line(error)}"
+                ) from None
+            except LedgerError:
+                if not left:
+                    raise
+            time.sleep(PAUSE)
+
+    def _lock(self, dataset: str) -> str:
+        """Return the statement that locks a head, or, by a name that no dataset has, all of them."""
+        if dataset != EVERYTHING:
+            name = self._literal(dataset).as_string(self._database)
+            return f"SELECT FROM discreet_head WHERE dataset = {name} FOR UPDATE"
+        # Where there are no tables yet, whoever creates them second loses a race and begins again.
+        return (
+            "DO $$ BEGIN IF to_regclass('discreet_head') IS NOT NULL THEN "
+            "LOCK TABLE discreet_head IN EXCLUSIVE MODE; END IF; END $$"
+        )
+
+    def _roll_back(self) -> None:
+        with suppress(self._root):
+            self._database.execute("ROLLBACK")
 
     def head(self, dataset: str) -> Head:
-        """Return where a dataset's history ends, locking its head inside `writing`."""
-        lock = "FOR UPDATE OF h" if self._writing() else ""
+        """Return where a dataset's history ends; inside `writing` it stays there."""
         columns = ", ".join(f"e.{column}" for column in COLUMNS.split(", "))
         last = "SELECT coalesce(max(number), 0) FROM discreet_entry WHERE dataset = %s"
         found = self._all(
-            f"SELECT ({last}), h.number, h.state, {columns} FROM discreet_head h LEFT JOIN discreet_entry e "
-            f"ON e.dataset = h.dataset AND e.number = h.number WHERE h.dataset = %s {lock}",
+            f"SELECT ({last}), h.number, {columns} FROM discreet_head h LEFT JOIN discreet_entry e "
+            "ON e.dataset = h.dataset AND e.number = h.number WHERE h.dataset = %s",
             (dataset, dataset),
         )
         if not found:
             return checked_head([], self._all(last, (dataset,))[0][0], self.name)
         return checked_head([found[0][1:]], found[0][0], self.name)
 
+    def former_state(self, dataset: str) -> str:
+        """Return the account as a text, as versions before 4 kept it."""
+        found = self._all("SELECT state FROM discreet_head WHERE dataset = %s", (dataset,))
+        return typed(found[0][0], str, self.name) if found else ""
+
+    def name_key(self, key: str) -> None:
+        """Say which key seals new entries."""
+        self._all("UPDATE discreet_ledger SET key = %s", (key,))
+
     def datasets(self) -> list[str]:
         """Return the names of all datasets that have a head or an entry."""
         found = self._all(f"SELECT dataset FROM discreet_head UNION {distinct_datasets('discreet_entry')}")
         return sorted(typed(name, str, self.name) for (name,) in found)
 
-    def append(self, row: Row, state: str) -> None:
-        """Add an entry and move the head to it, in one statement."""
+    def append(self, row: Row, changed: list[tuple[str, str | None]]) -> None:
+        """Add an entry, move the head to it and change rows of the account, in one statement."""
         values = ", ".join(["%s"] * 10)
-        entry = f"WITH added AS (INSERT INTO discreet_entry ({COLUMNS}) VALUES ({values})) "
+        entry = f"WITH added AS (INSERT INTO discreet_entry ({COLUMNS}) VALUES ({values})), "
         if row.number == 1:
-            move = "INSERT INTO discreet_head (number, state, dataset) VALUES (%s, %s, %s)"
+            move = "moved AS (INSERT INTO discreet_head (number, state, dataset) VALUES (%s, '', %s)), "
         else:
-            move = "UPDATE discreet_head SET number = %s, state = %s WHERE dataset = %s"
-        self._all(entry + move, (*stored_values(row), row.number, state, row.dataset))
+            move = "moved AS (UPDATE discreet_head SET number = %s, state = '' WHERE dataset = %s), "
+        gone = "gone AS (DELETE FROM discreet_total WHERE dataset = %s AND name = ANY(%s::text[])) "
+        kept = (
+            "INSERT INTO discreet_total SELECT %s, n, v FROM unnest(%s::text[], %s::text[]) AS t (n, v) "
+            "ON CONFLICT (dataset, name) DO UPDATE SET value = excluded.value"
+        )
+        removed = [name for name, value in changed if value is None]
+        rows = [(name, value) for name, value in changed if value is not None]
+        table = row.dataset, [name for name, _ in rows], [value for _, value in rows]
+        places = row.number, row.dataset, row.dataset, removed
+        self._all(entry + move + gone + kept, (*stored_values(row), *places, *table))
 
     def lease(self, key: str, patience: float) -> bool:
-        """Take an advisory lock that the server frees when this connection ends."""
-        deadline, pause = time.monotonic() + patience, 0.001
-        while not self._try_lease(key):
+        """Write one's name beside the run's, unless whoever stands there is alive."""
+        name, deadline, pause = digest(key.encode()), time.monotonic() + patience, SHORTEST_PAUSE
+        while not self._try_lease(key, name):
             if time.monotonic() >= deadline:
                 return False
             time.sleep(pause)
-            pause = min(2 * pause, 0.02)
+            pause = min(2 * pause, LONGEST_PAUSE)
         return True
 
-    def _try_lease(self, key: str) -> bool:
-        number = self._lock_number("run", key)
+    def _try_lease(self, key: str, name: str) -> bool:
+        number = secrets.randbits(63)
         with self._leasing:
-            if key in self._held or not self._ask_aside(f"SELECT pg_try_advisory_lock({number})"):
+            if key in self._held:
                 return False
-            self._held[key] = number
-            return True
+            taken = self._ask_aside(
+                f"SELECT pg_advisory_lock({number}); "
+                f"INSERT INTO discreet_lease AS held VALUES ('{name}', {number}, pg_backend_pid()) "
+                "ON CONFLICT (name) DO UPDATE SET number = excluded.number, pid = excluded.pid "
+                f"WHERE NOT EXISTS ({ALIVE}) RETURNING 1"
+            )
+            if taken:
+                self._held[key] = number
+            else:
+                self._ask_aside(f"SELECT pg_advisory_unlock({number})")
+            return taken
 
     def release(self, key: str) -> None:
-        """Free the advisory lock."""
+        """Remove one's name."""
         with self._leasing:
             number = self._held.pop(key, None)
             if number is not None:
                 with suppress(LedgerError):
-                    self._ask_aside(f"SELECT pg_advisory_unlock({number})")
+                    self._ask_aside(
+                        f"DELETE FROM discreet_lease WHERE name = '{digest(key.encode())}' "
+                        f"AND number = {number}; SELECT pg_advisory_unlock({number})"
+                    )
 
-    def _ask_aside(self, statement: str) -> bool:
+    def _ask_aside(self, statements: str) -> bool:
         """Ask on a connection of its own, since other threads may be in a transaction on the first."""
+        if self._closed:
+            raise LedgerError(f"the ledger {self.name} was closed; open it again")
         try:
-            if self._aside is None:
-                self._aside = self._connect()
-            found = self._aside.execute(statement.encode()).fetchone()
+            if self._aside is None or self._aside.closed:
+                self._aside = self._connected()
+            cursor = self._aside.execute(statements.encode())
+            while cursor.nextset():
+                pass
+            return cursor.fetchone() is not None
         except self._root as error:
+            self._aside.close()
             raise LedgerError(f"the ledger {self.name} cannot be reached: {_first_line(error)}") from None
-        return found is not None and bool(found[0])
 
     def damage(self) -> str | None:
         """Return nothing: PostgreSQL reports damaged pages when they are read, and verifying reads them."""
         return None
 
     def close(self) -> None:
-        """Close the connection, which frees every lock it holds."""
+        """Close the connections, which frees every lock they hold."""
         with self._leasing:
+            self._closed = True
             self._held.clear()
             if self._aside is not None:
                 self._aside.close()
         self._database.close()
 
-    def _writing(self) -> bool:
-        return self._database.info.transaction_status != 0
-
-    def _commit(self, turn: int) -> None:
+    def _commit(self) -> None:
         try:
-            ended = self._database.execute(f"COMMIT; SELECT pg_advisory_unlock({turn})".encode())
+            ended = self._database.execute("COMMIT")
         except self._races:
             raise Again from None
         except self._root as error:
-            # The commit may or may not have happened; only a new connection can find out.
+            # The commit may or may not have happened; only a new look at the entries can tell.
             self._database.close()
             raise LedgerError(
                 f"the ledger {self.name} broke off during a commit: {_first_line(error)}"
             ) from None
-        if (
-            ended.statusmessage != "COMMIT"
-        ):  # PostgreSQL answers ROLLBACK to the COMMIT of a broken transaction
+        if ended.statusmessage != "COMMIT":
+            # PostgreSQL answers ROLLBACK to the COMMIT of a broken transaction.
             raise LedgerError(f"the ledger {self.name} did not commit: a statement before had failed")
-
-    def _lock_number(self, purpose: str, name: str) -> int:
-        text = canonical(["discreet ledger", self._schema, purpose, name])
-        return int.from_bytes(bytes.fromhex(digest(text.encode()))[:8], "big", signed=True)
 
     def _has_tables(self) -> bool:
         return self._all("SELECT to_regclass('discreet_ledger')")[0][0] is not None
@@ -271,11 +425,17 @@ class PostgresStore:
 
     def _all(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         try:
+            if self._database.closed and not self._closed and not self._inside:
+                self._database = self._connected()
             cursor = self._database.execute(statement.encode(), values or None)
             return cursor.fetchall() if cursor.description else []
         except self._races:
             raise Again from None
+        except self._queueing:
+            raise BusyError(f"the ledger {self.name} is busy: others kept writing to it") from None
         except self._root as error:
+            if isinstance(error, self._unanswered):
+                self._database.close()  # what the server may still say belongs to nobody
             raise LedgerError(
                 f"the ledger {self.name} cannot be read or written: {_first_line(error)}"
             ) from None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.ledger.codec import step_key
-from discreet.ledger.store import COLUMNS, Row, checked_row, typed
+from discreet.ledger.store import COLUMNS, Checkpoint, Row, checked_row, typed
 
 BATCH = 500
 Run = Callable[[str, tuple[object, ...]], list[tuple[Any, ...]]]
@@ -74,6 +74,45 @@ class Shelf:
         replaced = "ON CONFLICT (dataset, number) DO UPDATE SET concealed = excluded.concealed"
         statement = f"INSERT INTO {self.prefix}secret VALUES (?, ?, ?) {replaced}"
         self.run(self._marked(statement), (dataset, reservation, secret))
+
+    def checkpoint(self, dataset: str) -> Checkpoint | None:
+        """Return how far the last verification of a dataset came."""
+        statement = f"SELECT number, state, mac FROM {self.prefix}checkpoint WHERE dataset = ?"
+        found = self.run(self._marked(statement), (dataset,))
+        if not found:
+            return None
+        number, state, mac = found[0]
+        return Checkpoint(
+            typed(number, int, self.name), typed(state, str, self.name), typed(mac, bytes, self.name)
+        )
+
+    def keep_checkpoint(self, dataset: str, point: Checkpoint) -> None:
+        """Remember how far a verification came; only inside `writing`."""
+        columns = "number = excluded.number, state = excluded.state, mac = excluded.mac"
+        statement = (
+            f"INSERT INTO {self.prefix}checkpoint (dataset, number, state, mac) VALUES (?, ?, ?, ?) "
+            f"ON CONFLICT (dataset) DO UPDATE SET {columns}"
+        )
+        self.run(self._marked(statement), (dataset, point.number, point.state, point.mac))
+
+    def former_keys(self) -> list[tuple[str, int, bytes]]:
+        """Return the keys before the present one, concealed under the one after."""
+        found = self.run(f"SELECT dataset, number, concealed FROM {self.prefix}former ORDER BY 1, 2 DESC", ())
+        return [
+            (typed(d, str, self.name), typed(n, int, self.name), typed(c, bytes, self.name))
+            for d, n, c in found
+        ]
+
+    def keep_former_key(self, dataset: str, number: int, concealed: bytes) -> None:
+        """Remember a key that seals no entry from `number` on; only inside `writing`."""
+        statement = f"INSERT INTO {self.prefix}former (dataset, number, concealed) VALUES (?, ?, ?)"
+        self.run(self._marked(statement), (dataset, number, concealed))
+
+    def table(self, dataset: str) -> list[tuple[str, str]]:
+        """Return all rows of a dataset's account, as names and values."""
+        statement = f"SELECT name, value FROM {self.prefix}total WHERE dataset = ?"
+        found = self.run(self._marked(statement), (dataset,))
+        return [(typed(n, str, self.name), typed(v, str, self.name)) for n, v in found]
 
     def _find(self, where: str, dataset: str, *values: object, index: str | None = None) -> list[Row]:
         table = f"{self.prefix}entry"

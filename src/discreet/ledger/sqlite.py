@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import LedgerError
+from discreet.errors import BusyError, LedgerError
 from discreet.ledger.lock import Locks, locks_at
 from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
@@ -29,9 +29,10 @@ from discreet.ledger.store import (
     typed,
 )
 
-PATIENCE, PAUSE = 30.0, 0.002
-TRIES = round(PATIENCE / PAUSE)
-"""How long, and how often, a writer waits for its turn before it gives up; only a refusal depends on it."""
+PATIENCE = 30.0
+"""For so many seconds a writer waits for its turn; only a refusal depends on it."""
+
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.0002, 0.002
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -64,6 +65,18 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """CREATE TRIGGER secret_stays BEFORE DELETE ON secret
             BEGIN SELECT RAISE(ABORT, 'states of streams are never deleted'); END""",
     ),
+    (
+        """CREATE TABLE total (
+            dataset TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL,
+            PRIMARY KEY (dataset, name)) WITHOUT ROWID""",
+        """CREATE TABLE checkpoint (
+            dataset TEXT PRIMARY KEY, number INTEGER NOT NULL, state TEXT NOT NULL, mac BLOB NOT NULL)""",
+        """CREATE TABLE former (
+            dataset TEXT NOT NULL, number INTEGER NOT NULL, concealed BLOB NOT NULL,
+            PRIMARY KEY (dataset, number))""",
+        """CREATE TRIGGER former_stays BEFORE DELETE ON former
+            BEGIN SELECT RAISE(ABORT, 'former keys are never deleted'); END""",
+    ),
 )
 
 
@@ -79,7 +92,7 @@ class SqliteStore:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite would let everybody read it
             self._inode = os.stat(path).st_ino
             self._database = sqlite3.connect(
-                path, timeout=PATIENCE, isolation_level=None, check_same_thread=False, cached_statements=256
+                path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256
             )
         except (sqlite3.Error, OSError) as error:
             raise _refusal(path, error) from None
@@ -127,30 +140,42 @@ class SqliteStore:
         """Return where a dataset's history ends."""
         columns = ", ".join(f"e.{column}" for column in COLUMNS.split(", "))
         found = self._all(
-            f"SELECT h.number, h.state, {columns} FROM head h LEFT JOIN entry e "
+            f"SELECT h.number, {columns} FROM head h LEFT JOIN entry e "
             "ON e.dataset = h.dataset AND e.number = h.number WHERE h.dataset = ?",
             (dataset,),
         )
         last = self._all("SELECT coalesce(max(number), 0) FROM entry WHERE dataset = ?", (dataset,))
         return checked_head(found, last[0][0], self.name)
 
+    def former_state(self, dataset: str) -> str:
+        """Return the account as a text, as versions before 4 kept it."""
+        found = self._all("SELECT state FROM head WHERE dataset = ?", (dataset,))
+        return typed(found[0][0], str, self.name) if found else ""
+
+    def name_key(self, key: str) -> None:
+        """Say which key seals new entries."""
+        self._all("UPDATE ledger SET key = ?", (key,))
+
     def datasets(self) -> list[str]:
         """Return the names of all datasets that have a head or an entry."""
         found = self._all(f"SELECT dataset FROM head UNION {distinct_datasets('entry')} ORDER BY 1")
         return [typed(name, str, self.name) for (name,) in found]
 
-    def append(self, row: Row, state: str) -> None:
-        """Add an entry and move the head to it."""
+    def append(self, row: Row, changed: list[tuple[str, str | None]]) -> None:
+        """Add an entry, move the head to it and change rows of the account."""
         self._all(
             f"INSERT INTO entry ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             stored_values(row),
         )
         if row.number == 1:
-            self._all("INSERT INTO head VALUES (?, 1, ?)", (row.dataset, state))
+            self._all("INSERT INTO head VALUES (?, 1, '')", (row.dataset,))
         else:
-            self._all(
-                "UPDATE head SET number = ?, state = ? WHERE dataset = ?", (row.number, state, row.dataset)
-            )
+            self._all("UPDATE head SET number = ?, state = '' WHERE dataset = ?", (row.number, row.dataset))
+        for name, value in changed:
+            if value is None:
+                self._all("DELETE FROM total WHERE dataset = ? AND name = ?", (row.dataset, name))
+            else:
+                self._all("INSERT OR REPLACE INTO total VALUES (?, ?, ?)", (row.dataset, name, value))
 
     def lease(self, key: str, patience: float) -> bool:
         """Lock a name in the file of locks; the operating system frees it if the process dies."""
@@ -183,7 +208,7 @@ class SqliteStore:
         if mode != [("wal",)]:
             raise LedgerError(f"the ledger {self.name} needs a local disk, where SQLite can keep its log")
         for setting in ("synchronous = FULL", "trusted_schema = OFF", "cell_size_check = ON"):
-            self._all(f"PRAGMA {setting}")
+            self._patiently(f"PRAGMA {setting}")
 
     def _meta(self) -> tuple[int, str, str]:
         found = self._all("SELECT schema, identity, key FROM ledger")
@@ -195,7 +220,7 @@ class SqliteStore:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._refuse_exchange()
-        self._begin()
+        self._patiently("BEGIN IMMEDIATE")
         try:
             yield
         except BaseException:
@@ -209,25 +234,22 @@ class SqliteStore:
             self._database.close()
             raise
 
-    def _begin(self) -> None:
-        """Queue for the writer's place, trying often: SQLite's own waiting grows coarse and starves some."""
-        self._all("PRAGMA busy_timeout = 0")
-        try:
-            self._patiently("BEGIN IMMEDIATE")
-        finally:
-            with suppress(LedgerError):
-                self._all(f"PRAGMA busy_timeout = {int(1000 * PATIENCE)}")
-
     def _patiently(self, statement: str) -> list[tuple[Any, ...]]:
-        """Run a statement, again and again while another process is in the way."""
-        for _ in range(TRIES):
+        """Run a statement, again and again while another process is in the way.
+
+        SQLite's own waiting grows coarse and starves some.
+        """
+        deadline, pause = time.monotonic() + PATIENCE, SHORTEST_PAUSE
+        while True:
             try:
                 return self._database.execute(statement).fetchall()
             except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
-                if getattr(error, "sqlite_errorcode", None) != sqlite3.SQLITE_BUSY:
+                if getattr(error, "sqlite_errorcode", 0) & 0xFF != sqlite3.SQLITE_BUSY:
                     raise _refusal(self.path, error) from None
-            time.sleep(PAUSE)
-        raise LedgerError(f"the ledger {self.path} is busy: another process keeps writing")
+            if time.monotonic() > deadline:
+                raise BusyError(f"the ledger {self.path} is busy: another process keeps writing")
+            time.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
 
     def _refuse_exchange(self) -> None:
         try:
@@ -248,6 +270,8 @@ class SqliteStore:
         try:
             return self._database.execute(statement, values).fetchall()
         except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY and not values:
+                return self._patiently(statement)
             raise _refusal(self.path, error) from None
 
 

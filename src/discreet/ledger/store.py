@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 Value = TypeVar("Value")
 
-SCHEMA = 3
+SCHEMA = 4
 """The version of the tables that this code reads and writes."""
 
 
@@ -45,12 +45,20 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where a history ends: the head's number (0: none), the account and entry there, the last number."""
+    """Where a history ends: the head's number (0: none), the entry there, and the last entry's number."""
+
+    number: int
+    row: Row | None
+    last: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """How far a verification came: an entry's number, the account there, and the seal of both."""
 
     number: int
     state: str
-    row: Row | None
-    last: int
+    mac: bytes
 
 
 COLUMNS = "dataset, number, kind, request, asked, refers, body, previous, mac, payload"
@@ -92,8 +100,17 @@ class Store(Protocol):
     def datasets(self) -> list[str]:
         """Return the names of all datasets."""
 
-    def append(self, row: Row, state: str) -> None:
-        """Add an entry and move the head to it; only inside `writing`."""
+    def append(self, row: Row, changed: list[tuple[str, str | None]]) -> None:
+        """Add an entry, move the head to it and change rows of the account; only inside `writing`.
+
+        A row whose value is None is removed.
+        """
+
+    def former_state(self, dataset: str) -> str:
+        """Return the account as a text, as versions before 4 kept it."""
+
+    def name_key(self, key: str) -> None:
+        """Say which key seals new entries; only inside `writing` everything."""
 
     def lease(self, key: str, patience: float) -> bool:
         """Become the only one who runs this, until `release` or the end of this process.
@@ -139,12 +156,12 @@ def typed(value: object, kind: type[Value], name: str) -> Value:
 
 
 def checked_head(found: list[tuple[object, ...]], last: object, name: str) -> Head:
-    """Return where a history ends from its number, state and entry's columns, refusing wrong types."""
+    """Return where a history ends from its number and its entry's columns, refusing wrong types."""
     if not found:
-        return Head(0, "", None, typed(last, int, name))
-    number, state, *columns = found[0]
+        return Head(0, None, typed(last, int, name))
+    number, *columns = found[0]
     row = None if columns[0] is None else checked_row(tuple(columns), name)
-    return Head(typed(number, int, name), typed(state, str, name), row, typed(last, int, name))
+    return Head(typed(number, int, name), row, typed(last, int, name))
 
 
 def checked_row(values: tuple[object, ...], name: str) -> Row:

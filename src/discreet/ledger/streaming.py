@@ -19,9 +19,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from discreet.errors import ConflictError, LedgerError
+from discreet.ledger.asking import receipt_of
 from discreet.ledger.check import kept_secret
 from discreet.ledger.codec import digest
-from discreet.ledger.entry import Advanced, Receipt, Request, Reserved, Stored, Streaming
+from discreet.ledger.entry import Advanced, Request, Reserved, Stored, Streaming
 from discreet.ledger.secret import conceal, reveal
 from discreet.ledger.store import Row
 from discreet.ledger.turn import Turn
@@ -69,10 +70,20 @@ def advance(turn: Turn, stream: Streaming, first: int, take: Callable[[bytes], T
     standing = turn.account.standing(stream.number)
     if first <= standing.step:
         return recorded(turn, stream, first, first)[0]
+    if stream.analyst != stream.request.analyst:
+        raise ConflictError(
+            f"this stream was begun by analyst {stream.request.analyst}, who alone can take its steps; "
+            "what it released can be read"
+        )
     if first > standing.step + 1:
         raise ConflictError(
             f"the next step of this stream is {standing.step + 1}, got {first}; a step in which nothing "
             "happened is taken with 0"
+        )
+    if not standing.secret:
+        raise ConflictError(
+            f"the stream that entry {stream.number} of dataset {turn.dataset} paid for may have gone on "
+            "beyond the backup that was restored, so it can never go on from here; begin a new one"
         )
     concealed = kept_secret(turn.store, turn.dataset, stream.number, standing)
     place = turn.seals.ledger, turn.dataset, stream.number, standing.step
@@ -112,5 +123,4 @@ def _record(turn: Turn, number: int, first: int, taken: Taken) -> Row:
 
 
 def _stored(turn: Turn, row: Row) -> Stored:
-    receipt = Receipt(turn.seals.ledger, turn.dataset, row.number, row.mac.hex())
-    return Stored(row.payload or b"", receipt)
+    return Stored(row.payload or b"", receipt_of(turn, row))

@@ -1,0 +1,68 @@
+"""What a monitor sees of a ledger: counters, gauges and log lines, without data or names of people.
+
+Log lines are JSON objects on the logger `discreet.ledger`, one per event, with the dataset, the entry's
+number and codes out of a fixed vocabulary; never a question, an answer, an analyst or a cost.
+"""
+
+import json
+import logging
+import threading
+from collections import Counter
+from dataclasses import dataclass, fields
+
+_logger = logging.getLogger("discreet.ledger")
+_logger.addHandler(logging.NullHandler())
+
+
+class Counters:
+    """How often things happened since a ledger was opened."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+
+    def count(self, what: str) -> None:
+        """Count one more of something."""
+        with self._lock:
+            self._counts[what] += 1
+
+    def refused(self, reason: str, dataset: str) -> None:
+        """Count a refusal, by its reason."""
+        self.count(f"refused_{reason}")
+        log("refused", dataset, reason=reason)
+
+    def read(self) -> dict[str, int]:
+        """Return all counts so far."""
+        with self._lock:
+            return dict(self._counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Gauges:
+    """How a dataset stands: its entries, unanswered requests, streams, and how far its anchor is behind."""
+
+    entries: int
+    running: int
+    streams: int
+    analysts: int
+    anchor_lag: int
+    used: float
+
+
+def exposition(dataset: str, gauges: Gauges, counts: dict[str, int]) -> str:
+    """Return gauges and counters in the text format that Prometheus reads."""
+    name = json.dumps(dataset)
+    lines = []
+    for field in fields(gauges):
+        metric = f"discreet_ledger_{field.name}"
+        lines += [f"# TYPE {metric} gauge", f"{metric}{{dataset={name}}} {getattr(gauges, field.name)}"]
+    for what, number in sorted(counts.items()):
+        metric = f"discreet_ledger_{what}_total"
+        lines += [f"# TYPE {metric} counter", f"{metric} {number}"]
+    return "\n".join(lines) + "\n"
+
+
+def log(what: str, dataset: str, **facts: int | str) -> None:
+    """Write one structured line."""
+    if _logger.isEnabledFor(logging.INFO):
+        _logger.info(json.dumps({"event": what, "dataset": dataset, **facts}))

@@ -1,0 +1,217 @@
+"""The stored forms of an account: one text, as older versions sealed it, and a table of small rows.
+
+An event touches few rows, so an account of any size is written, and its seal renewed, at the same small cost:
+
+    tally = sum over all rows of HMAC(own key, name, value)   modulo 2**256
+    sealed in every entry:   HMAC(own key, tally)
+
+where the own key is derived from the ledger's key for this dataset.  A row that is set, changed or removed
+adds or subtracts its term.  Without the key nobody knows a term, nor the tally, of which the entry only shows
+a keyed digest; so another set of rows with the same tally could only be guessed, with a chance of 2**-256.
+Whoever opens the ledger reads all rows once, adds them up and compares; from then on an open ledger follows
+the entries and never reads a row again.
+"""
+
+import hmac
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any, assert_never
+
+from discreet.errors import LedgerError
+from discreet.ledger.account import Account, Running, Standing
+from discreet.ledger.chain import framed
+from discreet.ledger.codec import canonical, read_budget, read_cost, write_budget, write_cost
+from discreet.ledger.entry import (
+    Adopted,
+    Advanced,
+    Answered,
+    Closed,
+    Created,
+    Event,
+    Failed,
+    Joined,
+    Left,
+    Limited,
+    Migrated,
+    Reserved,
+    Restored,
+    Retried,
+    Rotated,
+    Scope,
+    Succeeded,
+)
+from discreet.privacy.filter import Cost
+
+MODULUS = 2**256
+Change = tuple[str, str | None, str | None]
+"""The name of a row, its value before and its value after, None where there is no such row."""
+
+
+def own_key(key: bytes, ledger: str, dataset: str) -> bytes:
+    """Return the key under which the rows of one dataset are added up."""
+    return hmac.digest(key, framed(b"discreet account rows", ledger.encode(), dataset.encode()), "sha256")
+
+
+def term(key: bytes, name: str, value: str) -> int:
+    """Return what a row adds to the tally."""
+    return int.from_bytes(hmac.digest(key, framed(b"row", name.encode(), value.encode()), "sha256"), "big")
+
+
+def tally(key: bytes, rows: Iterable[tuple[str, str]]) -> int:
+    """Return the sum over a whole table of rows."""
+    return sum(term(key, name, value) for name, value in rows) % MODULUS
+
+
+def tally_seal(key: bytes, total: int) -> str:
+    """Return what an entry shows of a tally."""
+    return hmac.digest(key, b"tally" + total.to_bytes(32, "big"), "sha256").hex()
+
+
+def all_rows(account: Account) -> Iterator[tuple[str, str]]:
+    """Return the whole table of an account."""
+    names: list[list[object]] = [["limit", s.project, s.analyst] for s in account.limits]
+    names += [["spent", *member] for member in account.spent]
+    names += [["analyst", name] for name in account.analysts or ()]
+    names += [["running", number] for number in account.running]
+    names += [["stream", number] for number in account.streams]
+    names += [["admits"], ["closed"], ["lost"]]
+    for name in names:
+        value = _value(account, name)
+        if value is not None:
+            yield canonical(name), value
+
+
+def changes(before: Account, after: Account, event: Event, number: int) -> list[Change]:
+    """Return the rows that entry `number` changes: name, value before and value after."""
+    touched = _touched(event, number)
+    if touched is None:
+        old, new = dict(all_rows(before)), dict(all_rows(after))
+        return [(n, old.get(n), new.get(n)) for n in {**old, **new} if old.get(n) != new.get(n)]
+    pairs = ((canonical(name), _value(before, name), _value(after, name)) for name in touched)
+    return [(name, old, new) for name, old, new in pairs if old != new]
+
+
+def retallied(key: bytes, total: int, changed: Iterable[Change]) -> int:
+    """Return the tally after some rows have changed."""
+    for name, old, new in changed:
+        if old is not None:
+            total -= term(key, name, old)
+        if new is not None:
+            total += term(key, name, new)
+    return total % MODULUS
+
+
+def _touched(event: Event, number: int) -> list[list[object]] | None:
+    """Return the names of the rows that an event may touch, None for any of them."""
+    match event:
+        case Reserved(request):
+            return [["spent", request.project, request.analyst], ["running", number]]
+        case Retried(reservation) | Answered(reservation) | Failed(reservation):
+            return [["running", reservation]]
+        case Advanced(reservation):
+            return [["running", reservation], ["stream", reservation]]
+        case Limited(scope):
+            return [["limit", scope.project, scope.analyst]]
+        case Joined(analyst) | Left(analyst):
+            return [["analyst", analyst]]
+        case Closed():
+            return [["closed"]]
+        case Adopted() | Succeeded():
+            return []
+        case Created() | Migrated() | Restored() | Rotated():
+            return None
+        case never:
+            assert_never(never)
+
+
+def _value(account: Account, name: list[Any]) -> str | None:
+    match name:
+        case ["spent", project, analyst]:
+            cost = account.spent.get((project, analyst))
+            return None if cost is None else canonical(write_cost(cost))
+        case ["running", number]:
+            run = account.running.get(number)
+            return None if run is None else canonical([run.attempts, run.question])
+        case ["stream", number]:
+            standing = account.streams.get(number)
+            return None if standing is None else canonical([standing.step, standing.secret])
+        case ["limit", project, analyst]:
+            budget = account.limits.get(Scope(project, analyst))
+            return None if budget is None else canonical(write_budget(budget))
+        case ["analyst", name]:
+            return "true" if account.analysts is not None and name in account.analysts else None
+        case ["admits"]:
+            return '"everybody"' if account.analysts is None else '"listed"'
+        case ["closed"]:
+            return "true" if account.closed else None
+        case ["lost"]:
+            return None if account.lost == Cost.zero else canonical(write_cost(account.lost))
+    raise LedgerError("the ledger holds an account in a form this version does not know; upgrade discreet")
+
+
+def read_rows(dataset: str, rows: Iterable[tuple[str, str]]) -> Account:
+    """Return the account that a table of rows stands for; the caller has checked their tally."""
+    found: dict[str, dict[Any, Any]] = {
+        kind: {} for kind in ("limit", "spent", "running", "stream", "analyst", "admits", "closed", "lost")
+    }
+    try:
+        for name, value in rows:
+            kind, *key = json.loads(name)
+            found[kind][tuple(key)] = json.loads(value)
+        listed = found["admits"][()] == "listed"
+        return Account(
+            dataset=dataset,
+            limits={Scope(*key): read_budget(value) for key, value in found["limit"].items()},
+            analysts=frozenset(name for (name,) in found["analyst"]) if listed else None,
+            closed=bool(found["closed"]),
+            spent={key: read_cost(value) for key, value in found["spent"].items()},
+            running={number: Running(*value) for (number,), value in found["running"].items()},
+            streams={number: Standing(*value) for (number,), value in found["stream"].items()},
+            lost=read_cost(found["lost"][()]) if found["lost"] else Cost.zero,
+        )
+    except (KeyError, TypeError, ValueError):
+        raise LedgerError(
+            "the ledger holds an account in a form this version does not know; upgrade discreet"
+        ) from None
+
+
+def write_account(account: Account) -> str:
+    """Return the one text that stands for this account; streams and losses only where there are any."""
+    streams = [[n, standing.step, standing.secret] for n, standing in sorted(account.streams.items())]
+    return canonical(
+        {
+            **({"streams": streams} if streams else {}),
+            **({"lost": write_cost(account.lost)} if account.lost != Cost.zero else {}),
+            "dataset": account.dataset,
+            "limits": [
+                [s.project, s.analyst, write_budget(b)]
+                for s, b in sorted(account.limits.items(), key=lambda item: _order(item[0]))
+            ],
+            "analysts": None if account.analysts is None else sorted(account.analysts),
+            "closed": account.closed,
+            "spent": [[*member, write_cost(cost)] for member, cost in sorted(account.spent.items())],
+            "running": [[n, run.attempts, run.question] for n, run in sorted(account.running.items())],
+        }
+    )
+
+
+def read_account(text: str) -> Account:
+    """Return the account that was stored as a text; the caller has checked its digest against a seal."""
+    stored: Any = json.loads(text)
+    try:
+        return Account(
+            dataset=stored["dataset"],
+            limits={Scope(project, analyst): read_budget(b) for project, analyst, b in stored["limits"]},
+            analysts=None if stored["analysts"] is None else frozenset(stored["analysts"]),
+            closed=stored["closed"],
+            spent={(project, analyst): read_cost(c) for project, analyst, c in stored["spent"]},
+            running={number: Running(*run) for number, *run in stored["running"]},
+            streams={number: Standing(*standing) for number, *standing in stored.get("streams", [])},
+            lost=read_cost(stored["lost"]) if "lost" in stored else Cost.zero,
+        )
+    except (KeyError, TypeError, ValueError):
+        raise LedgerError("the ledger holds an account in a form this version does not know") from None
+
+
+def _order(scope: Scope) -> tuple[str, str]:
+    return scope.project or "", scope.analyst or ""
