@@ -1,6 +1,6 @@
 """Many clients at once: the budget is spent to the last unit and not one further, and one request runs once.
 
-`DISCREET_REPEATS` raises the number of repeats above the normal suite's.
+The ordinary tests let a small crowd in, the long search one of eight processes with eight threads each.
 """
 
 import multiprocessing
@@ -21,35 +21,35 @@ from discreet.ledger.account import Account
 from discreet.ledger.entry import Reserved, Retried
 from discreet.privacy.filter import PureBudget
 
-PROCESSES, THREADS, GRANTS = 8, 8, 100
-REPEATS = int(os.environ.get("DISCREET_REPEATS", "2"))
-RETRIES = 1000
+GRANTS = 60
+SIZES = pytest.mark.parametrize(
+    ("processes", "threads"), [(3, 3), pytest.param(8, 8, marks=pytest.mark.fuzz)], ids=["small", "large"]
+)
 pytestmark = [pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"), pytest.mark.timeout(1800)]
 
 
 @contextmanager
-def crowd(work: Callable[[int, int, object], None]) -> Iterator[object]:
-    """Run `work(process, thread, barrier)` in every thread of every process; the caller waits with them."""
+def crowd(processes: int, threads: int, work: Callable[[int, object], None]) -> Iterator[object]:
+    """Run `work(client, barrier)` in every thread of every process; the caller waits with them."""
     context = multiprocessing.get_context("fork")
-    barrier = context.Barrier(PROCESSES * THREADS + 1)
+    barrier = context.Barrier(processes * threads + 1)
 
     def process(number: int) -> None:
-        threads = [
-            threading.Thread(target=work, args=(number, t, barrier), daemon=True) for t in range(THREADS)
-        ]
-        for thread in threads:
+        clients = range(number * threads, (number + 1) * threads)
+        working = [threading.Thread(target=work, args=(client, barrier), daemon=True) for client in clients]
+        for thread in working:
             thread.start()
-        for thread in threads:
+        for thread in working:
             thread.join()
 
-    children = [context.Process(target=process, args=(number,), daemon=True) for number in range(PROCESSES)]
+    children = [context.Process(target=process, args=(number,), daemon=True) for number in range(processes)]
     for child in children:
         child.start()
     try:
         yield barrier
         for child in children:
             child.join(100)
-        assert [child.exitcode for child in children] == [0] * PROCESSES
+        assert [child.exitcode for child in children] == [0] * processes
     finally:
         for child in children:
             child.kill()
@@ -65,21 +65,23 @@ def spend_until_refused(ledger: Ledger, dataset: str, names: Iterator[str]) -> i
         granted += 1
 
 
-def grants_in_a_crowd(place: Place, repeats: int) -> Iterator[tuple[int, Fraction]]:
+def grants_in_a_crowd(
+    place: Place, processes: int, threads: int, repeats: int
+) -> Iterator[tuple[int, Fraction]]:
     """Open one client per thread and let all of them empty a fresh budget, again and again."""
-    grants = multiprocessing.get_context("fork").Array("i", PROCESSES * THREADS)
+    grants = multiprocessing.get_context("fork").Array("i", processes * threads)
     with place.open():
         pass
 
-    def client(process: int, thread: int, barrier) -> None:
-        names = (f"{process}.{thread}.{turn}" for turn in count())
+    def client(number: int, barrier) -> None:
+        names = (f"{number}.{turn}" for turn in count())
         with place.open() as ledger:
             for repeat in range(repeats):
                 barrier.wait(200)
-                grants[process * THREADS + thread] = spend_until_refused(ledger, f"d{repeat}", names)
+                grants[number] = spend_until_refused(ledger, f"d{repeat}", names)
                 barrier.wait(200)
 
-    with crowd(client) as barrier, place.open() as ledger:
+    with crowd(processes, threads, client) as barrier, place.open() as ledger:
         for repeat in range(repeats):
             ledger.create_dataset(f"d{repeat}", PureBudget(Fraction(GRANTS, 100)), reason="opened")
             barrier.wait(200)
@@ -88,14 +90,18 @@ def grants_in_a_crowd(place: Place, repeats: int) -> Iterator[tuple[int, Fractio
             yield sum(grants), whole.spent.epsilon
 
 
-def test_sixty_four_clients_are_granted_exactly_the_budget(place: Place):
-    outcomes = list(grants_in_a_crowd(place, REPEATS))
-    assert outcomes == [(GRANTS, Fraction(1))] * REPEATS
+@SIZES
+def test_a_crowd_is_granted_exactly_the_budget(place: Place, processes: int, threads: int):
+    outcomes = list(grants_in_a_crowd(place, processes, threads, 2))
+    assert outcomes == [(GRANTS, Fraction(GRANTS, 100))] * 2
     with place.open() as ledger:
         assert ledger.verify().trusted
 
 
-def test_the_crowd_catches_a_ledger_that_checks_before_its_transaction(place: Place, monkeypatch):
+@SIZES
+def test_the_crowd_catches_a_ledger_that_checks_before_its_transaction(
+    place: Place, processes: int, threads: int, monkeypatch
+):
     """The naive way: look whether there is enough, and spend afterwards."""
     check = Account.check
 
@@ -107,21 +113,23 @@ def test_the_crowd_catches_a_ledger_that_checks_before_its_transaction(place: Pl
 
     monkeypatch.setattr(Account, "check", lambda self, request: None)
     monkeypatch.setattr(Ledger, "reserve", reserve)
-    granted, _ = next(grants_in_a_crowd(place, 1))
+    granted, _ = next(grants_in_a_crowd(place, processes, threads, 1))
     assert granted > GRANTS
 
 
-def test_a_thousand_parallel_retries_of_one_request_are_one_charge_and_one_body(place: Place):
-    each = RETRIES // (PROCESSES * THREADS) + 1
+@SIZES
+def test_parallel_retries_of_one_request_are_one_charge_and_one_body(
+    place: Place, processes: int, threads: int
+):
     queue = multiprocessing.get_context("fork").SimpleQueue()
     with place.open() as ledger:
         ledger.create_dataset("clinic", PureBudget(1), reason="opened")
 
-    def client(process: int, thread: int, barrier) -> None:
+    def client(number: int, barrier) -> None:
         bodies = set()
         with place.open() as ledger:
             barrier.wait(200)
-            for _ in range(each):
+            for _ in range(16):
                 outcome = ledger.reserve(ask("only"))
                 if isinstance(outcome, Granted):
                     time.sleep(0.02)
@@ -130,9 +138,9 @@ def test_a_thousand_parallel_retries_of_one_request_are_one_charge_and_one_body(
         queue.put(bodies)
 
     bodies = set()
-    with crowd(client) as barrier:
+    with crowd(processes, threads, client) as barrier:
         barrier.wait(200)
-        for _ in range(PROCESSES * THREADS):
+        for _ in range(processes * threads):
             bodies |= queue.get()
     assert len(bodies) == 1
     with place.open() as ledger:

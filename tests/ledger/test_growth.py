@@ -48,7 +48,7 @@ def growth(file: Place) -> float:
         ledger.create_dataset("clinic", PureBudget(10**6), reason="opened")
         lengthen(ledger, 100)
         short = steps(ledger, "short")
-        lengthen(ledger, 5000)
+        lengthen(ledger, 2000)
         return steps(ledger, "long") / short
 
 
@@ -63,7 +63,7 @@ def test_the_count_catches_a_look_up_without_its_index(file: Place, monkeypatch:
         return true(self, where, *values, index=None if index == "asked" else index)
 
     monkeypatch.setattr(Shelf, "_find", unguided)
-    assert growth(file) > 10
+    assert growth(file) > 5
 
 
 def explained(store, where: str) -> list[tuple]:
@@ -73,7 +73,7 @@ def explained(store, where: str) -> list[tuple]:
 def test_postgresql_finds_every_entry_by_an_index(server):
     with server_place(server) as place, place.open() as ledger:
         ledger.create_dataset("clinic", PureBudget(10**6), reason="opened")
-        lengthen(ledger, 3000)
+        lengthen(ledger, 1500)
         store = ledger._store
         store._all("ANALYZE discreet_entry")
         for where in (

@@ -216,11 +216,13 @@ class LedgerMachine(RuleBasedStateMachine):
             assert analyst not in self.model.analysts or (self.model.closed and step == len(released) + 1)
             return
         except ConflictError:
-            assert step == len(released) + 2
+            foreign = analyst != stream.request.analyst and step > len(released)
+            assert foreign or step == len(released) + 2
             return
         assert analyst in self.model.analysts
         if step == len(released) + 1:
             assert not self.model.closed
+            assert analyst == stream.request.analyst
             released.append(payload)
         assert stored.payload == released[step - 1]
         assert self.ledger.steps(stream) == len(released)
@@ -387,7 +389,7 @@ def configured(runs: int, steps: int, **more) -> settings:
     )
 
 
-@pytest.mark.parametrize("runs", [30, pytest.param(300, marks=pytest.mark.fuzz)], ids=["some", "many"])
+@pytest.mark.parametrize("runs", [20, pytest.param(300, marks=pytest.mark.fuzz)], ids=["some", "many"])
 def test_any_sequence_of_acts_leaves_the_ledger_saying_what_the_model_says(runs: int):
     run_machine(LedgerMachine, settings=configured(runs, 50))
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 import pytest
-from tests.ledger.test_concurrency import PROCESSES, THREADS, crowd
+from tests.ledger.test_concurrency import SIZES, crowd
 from tests.ledger.test_crash import in_child
 from tests.ledger.world import Place, ask, server_place
 
@@ -254,7 +254,7 @@ def test_every_pattern_of_crashes_leaves_the_prefix_of_one_run(file: Place, monk
         assert ledger.verify().trusted
 
 
-def values_in_a_crowd(place: Place, length: int) -> set[tuple[int, float]]:
+def values_in_a_crowd(place: Place, processes: int, threads: int, length: int) -> set[tuple[int, float]]:
     """Let every process take every step, all at once, and return all counts that any of them got."""
     import multiprocessing
 
@@ -262,20 +262,21 @@ def values_in_a_crowd(place: Place, length: int) -> set[tuple[int, float]]:
     with place.open() as ledger:
         stream_of(ledger)
 
-    def client(process: int, thread: int, barrier) -> None:
+    def client(number: int, barrier) -> None:
         with place.open() as ledger:
             stream = stream_of(ledger)
             barrier.wait(300)
-            found = [(step, stream.add(process, step=step).value) for step in range(1, length + 1)]
+            found = [(step, stream.add(number, step=step).value) for step in range(1, length + 1)]
         queue.put(found)
 
-    with crowd(client) as barrier:
+    with crowd(processes, threads, client) as barrier:
         barrier.wait(300)
-        return {count for _ in range(PROCESSES * THREADS) for count in queue.get()}
+        return {count for _ in range(processes * threads) for count in queue.get()}
 
 
-def test_a_crowd_on_one_stream_takes_every_step_once(opened: Place):
-    found = values_in_a_crowd(opened, 6)
+@SIZES
+def test_a_crowd_on_one_stream_takes_every_step_once(opened: Place, processes: int, threads: int):
+    found = values_in_a_crowd(opened, processes, threads, 6)
     assert sorted(step for step, _ in found) == list(range(1, 7))
     with opened.open() as ledger:
         stream = stream_of(ledger)
@@ -305,7 +306,7 @@ def test_the_crowd_catches_a_ledger_that_draws_before_its_turn(file: Place, monk
         return replace(true(self, stream, first, lambda _: own), payload=own.payload)
 
     monkeypatch.setattr(Ledger, "advance", hasty)
-    assert len(values_in_a_crowd(file, 1)) > 1
+    assert len(values_in_a_crowd(file, 4, 4, 1)) > 1
 
 
 def begun(place: Place, steps: int = 5) -> Witness:

@@ -9,7 +9,7 @@ from itertools import count
 
 import pandas as pd
 import pytest
-from tests.ledger.test_concurrency import PROCESSES, THREADS, crowd
+from tests.ledger.test_concurrency import SIZES, crowd
 from tests.ledger.world import Place, ask
 
 from discreet.errors import BusyError
@@ -17,7 +17,7 @@ from discreet.ledger import EVERYBODY, Granted, Ledger, book
 from discreet.privacy.filter import PureBudget
 from discreet.release.opening import open as open_session
 
-QUESTIONS = 6
+QUESTIONS, THREADS = 6, 8
 pytestmark = [pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"), pytest.mark.timeout(1800)]
 
 
@@ -35,20 +35,23 @@ def find(ledger: Ledger, request_id: str, question: str) -> bytes:
     return outcome.payload
 
 
-def test_processes_that_ask_the_same_at_once_without_ids_pay_once_and_hear_the_same(place: Place):
+@SIZES
+def test_processes_that_ask_the_same_at_once_without_ids_pay_once_and_hear_the_same(
+    place: Place, processes: int, threads: int
+):
     told = multiprocessing.get_context("fork").SimpleQueue()
     with place.open() as ledger:
         ledger.create_dataset("clinic", PureBudget(10), reason="opened")
 
-    def client(process: int, thread: int, barrier) -> None:
-        names = (f"{process}.{thread}.{turn}" for turn in count())
+    def client(number: int, barrier) -> None:
+        names = (f"{number}.{turn}" for turn in count())
         with place.open() as ledger:
             barrier.wait(200)
-            told.put([find(ledger, next(names), f"q{number}") for number in range(QUESTIONS)])
+            told.put([find(ledger, next(names), f"q{question}") for question in range(QUESTIONS)])
 
-    with crowd(client) as barrier:
+    with crowd(processes, threads, client) as barrier:
         barrier.wait(200)
-        heard = [told.get() for _ in range(PROCESSES * THREADS)]
+        heard = [told.get() for _ in range(processes * threads)]
     assert len({tuple(answers) for answers in heard}) == 1
     with place.open() as ledger:
         assert spent(ledger) == QUESTIONS * Fraction(1, 10)
