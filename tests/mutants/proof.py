@@ -375,4 +375,26 @@ FAULTS = (
         "claims about other outputs",
         PREPARED,
     ),
+    # What is missing.
+    weaker("join", "if not outer or optional(fact)}", "}", "what is missing is known"),
+    weaker(
+        "join",
+        "left.rows * max(right.rows, int(outer))",
+        "left.rows * right.rows",
+        "rows without a partner are none",
+    ),
+    weaker(
+        "weight",
+        "            return fact if relation.crowd == (alias, divisor.crowd) else None",
+        "            return fact",
+        "any cell has the weight of one",
+    ),
+    weaker("check", "any(None in values for values in claim.keys or ())", "False", "NULL is a key"),
+    weaker(
+        "check",
+        "    if kinds != [(name, Kind(kind)) for name, kind in table.columns]:\n",
+        "    if False:\n",
+        "a prepared table of other types",
+        PREPARED,
+    ),
 )

@@ -301,12 +301,6 @@ LIMITS = (
     ),
     walked("check/limits", "return self.size == 1", "return self.size is not None", "many groups are one"),
     walked(
-        "check/limits",
-        "return bound is not None and (rows is None or bound <= rows)",
-        "return bound is not None or rows is not None",
-        "declared limits are taken for facts",
-    ),
-    walked(
         "check/question",
         "measuring.bounding = bounding = Bounding(scope, Declared(columns).size)",
         "measuring.bounding = bounding = Bounding(scope, 1)",
@@ -385,12 +379,6 @@ LIMITS = (
         "public rows without a person stay in an outer join",
     ),
     walked(
-        "check/lineage",
-        "if bound is None and not person.units:",
-        "if False:",
-        "rows that are people fan out in a join",
-    ),
-    walked(
         "check/per_person",
         "values = domain(key_typed.kind) if key_typed.held else None",
         "values = domain(key_typed.kind)",
@@ -419,12 +407,6 @@ LIMITS = (
         "where, grouping, having)",
         "where, grouping[1:], having)",
         "a subquery is not grouped by the person",
-    ),
-    walked(
-        "check/per_person",
-        'return Typed(Call("count_rows", ()), Whole(0, limit))',
-        'return Typed(Call("count_rows", ()), Whole(0, limit), held=True)',
-        "the declared limit of rows bounds a count",
     ),
 )
 """Limits that are neither enforced nor facts."""
@@ -544,12 +526,6 @@ FACTS = (
         "corners = [a * b for a in (one.low, one.high) for b in (other.low, other.high)]",
         "corners = [one.low * other.low, one.high * other.high]",
         "products are those of the ends",
-    ),
-    walked(
-        "check/function/number",
-        "if divisor is None or divisor < 1 or not",
-        "if not divisor or not",
-        "a remainder by -1 fails at one cell",
     ),
 )
 """What is taken for true of a value and is not."""

@@ -4,12 +4,16 @@ import ast
 from pathlib import Path
 
 import pytest
-from tests.query.proof.hostile import GOOD, HOSTILE
+from tests.query.proof.hostile import GOOD
+from tests.query.proof.hostile import HOSTILE as EDITED
+from tests.query.proof.missing import MISSING
 from tests.query.proof.world import TABLES, Case, violated
 
 import discreet.query.proof
 from discreet.errors import ProofError
 from discreet.query.proof import prove
+
+HOSTILE = EDITED + MISSING
 
 
 def named(cases: tuple[Case, ...]) -> list[object]:

@@ -55,6 +55,7 @@ def test_a_preparation_that_keeps_few_rows_is_proved() -> None:
         pytest.param(kept(person=c("t", "k")), id="numbered within wards"),
         pytest.param(kept(where=Literal(True)), id="rows of nobody"),
         pytest.param(kept(names=("k", "person", *NAMES[2:])), id="the person under another name"),
+        pytest.param(kept(names=("person", "a", "k", *NAMES[3:])), id="columns of other types"),
         pytest.param(replace(kept(), outputs=("m0",)), id="with outputs"),
     ],
 )

@@ -70,6 +70,9 @@ def prove_preparation(statement: Statement, declarations: Declarations, table: T
         raise ProofError("a prepared table", "keeps more rows of a person than declared")
     if [name for name, _ in table.columns] != [name for name, _ in statement.body.items]:
         raise ProofError("a prepared table", "has other columns than declared")
+    kinds = [(name, relation.columns["", name].kind) for name, _ in table.columns]
+    if kinds != [(name, Kind(kind)) for name, kind in table.columns]:
+        raise ProofError("a prepared table", "has columns of other types than declared")
     if statement.keys or statement.outputs or owner.adjacency is not table.adjacency:
         raise ProofError("a prepared table", "has no outputs, and the same neighbours")
     step = Step("prepared table", f"{table.name}: at most {relation.rows} rows of a person", (relation.step,))
@@ -117,6 +120,9 @@ def _proved(statement: Statement, claim: Claim, declarations: Declarations) -> P
     # Groups are read by equality, which takes 1 and true for one.
     if any(len(set(values)) != len(values) for values in claim.keys or ()):
         raise ProofError("the group keys", "are declared twice")
+    # NULL equals nothing, so no rule about equal keys speaks of it.
+    if any(None in values for values in claim.keys or ()):
+        raise ProofError("the group keys", "hold NULL, which is no key")
     source = source_of(query.source, scope)
     rows = filtered(source, query.where)
     owner = rows.owner

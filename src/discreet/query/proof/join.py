@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from discreet.errors import ProofError
 from discreet.query.plan import Call, Column, Scalar, conjuncts
@@ -20,10 +19,8 @@ from discreet.query.proof.relation import (
     used,
 )
 from discreet.query.proof.value import Kind, Value, alike
+from discreet.query.proof.weight import Crowd, optional
 from discreet.query.statement import Listed, Source
-
-if TYPE_CHECKING:
-    from discreet.query.proof.weight import Crowd
 
 PLAIN = frozenset((Kind.WHOLE, Kind.TEXT, Kind.OPAQUE, Kind.TRUTH, Kind.DAY))
 """Kinds of which different values have different texts."""
@@ -46,7 +43,8 @@ def joined(left: Relation, right: Relation, on: Scalar, right_source: Source, *,
     if outer:
         nullable = {name: replace(value, null=True) for name, value in right.columns.items()}
         pairs = replace(pairs, columns={**left.columns, **nullable})
-    pairs = replace(pairs, facts={**left.facts, **right.facts})
+    known = {name: fact for name, fact in right.facts.items() if not outer or optional(fact)}
+    pairs = replace(pairs, facts={**left.facts, **known})
     match left.owner, right.owner:
         case None, None:
             return replace(pairs, step=Step("public join", "no person in it", (left.step, right.step)))
@@ -140,7 +138,7 @@ def _on_person(
     not occur, so the join is the union over p of R_p join S_p.  A person has at most as many rows as the
     product, and no more than R_p has where every row of R meets at most one of S (`once`).  An inner join
     leaves nobody unknown, because NULL equals nothing; an outer one keeps the rows of R without a partner,
-    whose columns of S are NULL, so only R's columns tell the person.
+    one each even where S_p has none; their columns of S are NULL, so only R's columns tell the person.
     """
     one, other = left.owner, right.owner
     if one is None or other is None or not one.united or not other.united:
@@ -152,7 +150,7 @@ def _on_person(
     single, back = once(right, left, equal), once(left, right, equal) and not outer
     people = [pair for pair in equal if _same_person(*pair, left, right)]
     plain = len(people) == len(equal) == len(conjuncts(on))
-    rows = None if left.rows is None or right.rows is None else left.rows * right.rows
+    rows = None if left.rows is None or right.rows is None else left.rows * max(right.rows, int(outer))
     rows = left.rows if single and left.rows is not None else rows
     says = "pairs of rows of one person" + (", at most one for each left row" if single else "")
     return bounded(
@@ -194,7 +192,7 @@ def _has_crowd(left: Relation, right: Relation) -> bool:
 
 def _met(
     left: Relation, right: Relation, on: Scalar, people: Sequence[Pair], equal: Sequence[Pair]
-) -> dict[str, "Crowd"]:
+) -> dict[str, Crowd]:
     """Whether a left row meets its cell of the right crowd: the join asks for person and keys, no more."""
     if right.crowd is None or not people or len(equal) != len(conjuncts(on)):
         return {}

@@ -102,6 +102,17 @@ class Heavy:
 Fact: TypeAlias = Count | Spread | Share | BitShare | Crowd | Excess | Divisor | Light | Heavy
 
 
+def optional(fact: Fact) -> bool:
+    """Whether a fact still bounds what it did where its column is NULL for want of a partner.
+
+    Rule.  A weight that is NULL adds nothing, and an excess that is NULL is read as 0, which only makes
+    divisors larger; NULL as the weight of a crowded cell is what `Heavy` says of all others, and a crowd is
+    met only by rows that have theirs (`met`).  But GREATEST passes over a count or divisor that is NULL, and
+    a condition on a count or spread that is NULL drops whoever should be looked at.
+    """
+    return isinstance(fact, Share | BitShare | Excess | Light | Heavy)
+
+
 def fact_of(scalar: Scalar, relation: Relation) -> Fact | None:
     """Return what a column of this relation is known to be."""
     if not isinstance(scalar, Column):
@@ -249,7 +260,8 @@ def projected_fact(
 def _carried(fact: Fact | None, alias: str, relation: Relation, names: Mapping[Name, str]) -> Fact | None:
     """Return what is still known of a column that is only passed on.
 
-    A share of bits speaks of another column, which must be passed on too; rows of a crowd must stay single.
+    A share of bits speaks of another column, which must be passed on too; rows of a crowd must stay single;
+    the weight of a crowded cell must stay beside the keys of that cell.
     """
     match fact:
         case BitShare(mask, most):
@@ -257,6 +269,8 @@ def _carried(fact: Fact | None, alias: str, relation: Relation, names: Mapping[N
             return None if kept is None else BitShare(kept, most)
         case Crowd():
             return fact if alias in relation.embeds else None
+        case Heavy(divisor, _):
+            return fact if relation.crowd == (alias, divisor.crowd) else None
         case _:
             return fact
 
