@@ -121,14 +121,17 @@ def test_publishing_the_noisy_maximum_itself_is_caught_and_its_position_is_not()
     assert isinstance(place, Consistent)
 
 
-@pytest.mark.parametrize("variant", [3, 4, 5, 6])
+LONG = pytest.mark.fuzz
+
+
+@pytest.mark.parametrize("variant", [3, pytest.param(4, marks=LONG), pytest.param(5, marks=LONG), 6])
 def test_broken_sparse_vectors_are_caught(variant):
     with seeded(10 + variant):
         verdict = search(sp.sparse_vector(variant, 1.0), 8, epsilon=1, runs=40_000, batched=True)
     assert isinstance(verdict, Violated)
 
 
-@pytest.mark.parametrize("variant", [1, 2])
+@pytest.mark.parametrize("variant", [1, pytest.param(2, marks=LONG)])
 def test_correct_sparse_vectors_are_not_accused(variant):
     with seeded(20 + variant):
         verdict = search(sp.sparse_vector(variant, 1.0), 8, epsilon=1, runs=40_000, batched=True)

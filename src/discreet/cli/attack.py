@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from discreet.cli.paper import Format, Output, Paper
+from discreet.cli.paper import Format, Output, Paper, waiting
 from discreet.cli.target import chart_target, page_target
 from discreet.errors import ParameterError
 
@@ -31,7 +31,7 @@ def attack(
     reports = []
     with Paper(output) as paper:
         for chosen in ATTACKS if name == "all" else (name,):
-            with paper.waiting(f"attacking: {chosen}"):
+            with waiting(f"attacking: {chosen}"):
                 reports.append(ATTACKS[chosen]())
             paper.table(reports[-1].title, reports[-1].columns, reports[-1].table, name=chosen)
             paper.say(f"{reports[-1].stop}\n")

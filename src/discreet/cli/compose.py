@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.paper import Cell, Format, Output, Paper
+from discreet.cli.paper import Cell, Format, Output, Paper, waiting
 from discreet.cli.target import chart_target
 from discreet.errors import ParameterError
 
@@ -49,7 +49,7 @@ def compose(
     whole = together([read_release(text) for text in releases])
     whole = whole.group(group) if group != 1 else whole
     with Paper(output) as paper:
-        with paper.waiting("composing"):
+        with waiting("composing"):
             explanation = whole.explain(delta)
             at = None if epsilon is None else whole.delta(epsilon)
         _report(paper, explanation, len(whole), delta)
@@ -58,7 +58,7 @@ def compose(
         if plot is not None:
             from discreet.show import save
 
-            with paper.waiting("drawing"):
+            with waiting("drawing"):
                 save(draw(whole, delta), plot)
             paper.say(f"drawn in {plot}")
 

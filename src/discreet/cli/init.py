@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from discreet.cli.paper import waiting
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -152,7 +154,8 @@ def init(
 
     if output.exists() and not force:
         raise CatalogError(f"{output} exists already; choose another --output, or pass --force")
-    text = draft(data)
+    with waiting("looking at the columns ..."):
+        text = draft(data)
     output.write_text(text, encoding="utf-8")
     console: Any = Console()
     console.print(f"Wrote [bold]{output}[/bold]. Complete the commented lines: bounds, key values, the unit.")

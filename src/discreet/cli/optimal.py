@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.paper import Cell, Format, Output, Paper
+from discreet.cli.paper import Cell, Format, Output, Paper, waiting
 from discreet.cli.target import chart_target, page_target
 from discreet.errors import ParameterError
 
@@ -68,13 +68,13 @@ def optimal(
     cost = read_loss(loss, question)
     belief = None if prior == "worst" else read_prior(prior, question)
     with Paper(output) as paper:
-        with paper.waiting("searching"):
+        with waiting("searching"):
             best = solve(question, belief, cost, epsilon, delta=delta)
         _report(paper, best, epsilon, delta, "worst case" if belief is None else "expected")
         if belief is not None and compare and delta == "0":
             _compare(paper, question, epsilon, cost, belief, best)
         if belief is not None and target is not None:
-            with paper.waiting("searching"):
+            with waiting("searching"):
                 found = smallest_epsilon(question, belief, cost, target)
             paper.fact(
                 "smallest epsilon",
@@ -93,7 +93,7 @@ def optimal(
             _draw_channel(best, plot)
             paper.say(f"channel drawn in {plot}")
         if belief is not None and curves is not None:
-            with paper.waiting("drawing"):
+            with waiting("drawing"):
                 _draw_curves(question, belief, cost, curves)
             paper.say(f"loss against epsilon drawn in {curves}")
 
@@ -202,7 +202,7 @@ def _compare(
     if len(graph) > LARGEST:
         paper.say(f"(mechanisms are compared on at most {LARGEST} answers)")
         return
-    with paper.waiting("comparing"):
+    with waiting("comparing"):
         advice = advise(graph, epsilon, loss, prior)
     least = _figure(best.loss, ".6f")
     rows: list[tuple[object, ...]] = [("optimal", least, least, Cell(None, "-"))]

@@ -133,20 +133,21 @@ class Paper:
                 self.console.print(grid)
                 self.console.print()
 
-    @contextmanager
-    def waiting(self, words: str) -> Iterator[Any]:
-        """Show that work goes on, on standard error, for whoever watches."""
-        from rich.console import Console
-
-        with Console(stderr=True).status(words) as status:
-            yield status
-
     def _print_facts(self) -> None:
         rows = [{"name": name, "value": value} for name, value in _flat(self._body)]
         if rows and self._tables:
             typer.echo()
         if rows:
             print_csv(("name", "value"), rows)
+
+
+@contextmanager
+def waiting(words: str) -> Iterator[Any]:
+    """Show that work goes on, on standard error, for whoever watches."""
+    from rich.console import Console
+
+    with Console(stderr=True).status(words) as status:
+        yield status
 
 
 def plain(value: object) -> object:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from discreet.cli.paper import Format, Output, print_csv
+from discreet.cli.paper import Format, Output, print_csv, waiting
 from discreet.errors import ParameterError
 from discreet.show.save import check_target
 
@@ -57,23 +57,24 @@ def query(
     request: Annotated[str | None, typer.Option(help="A request id, to retry safely.")] = None,
 ) -> None:
     """Ask a question and get a private answer; the same question again is free."""
-    from rich.console import Console
-
     asked: dict[str, Any] = {"epsilon": epsilon, "within": within, "confidence": confidence}
     sql = [question_text(word) for word in sql]
     if len(sql) > 1 and (plot is not None or delta is not None):
         raise ParameterError("--plot and --delta are for a single question, not for a batch")
     if plot is not None:
         check_target(plot)
-    with _open(data, unit, rows_per_unit, budget, analyst, project) as session:
+    with waiting("opening ..."):
+        opened = _open(data, unit, rows_per_unit, budget, analyst, project)
+    with opened as session:
         if dry_run or explain:
-            priced = session.quote(sql if len(sql) > 1 else sql[0], delta=delta, **asked)
+            with waiting("planning ..."):
+                priced = session.quote(sql if len(sql) > 1 else sql[0], delta=delta, **asked)
             if dry_run:
                 _print_quote(priced, output)
             if explain:
                 typer.echo(_explained(priced, output))
             return
-        with Console(stderr=True).status("asking ..."):
+        with waiting("asking ..."):
             answers = (
                 session.batch(sql, request_id=request, **asked)
                 if len(sql) > 1

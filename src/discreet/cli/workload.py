@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from discreet.cli.paper import Cell, Format, Output, Paper
+from discreet.cli.paper import Cell, Format, Output, Paper, waiting
 from discreet.cli.target import chart_target
 from discreet.errors import ParameterError
 
@@ -75,7 +75,7 @@ def _plan(
     from discreet.privacy.guarantee import Pure
     from discreet.workload import Marginals, plan, plan_marginals, routes
 
-    with paper.waiting("planning") as status:
+    with waiting("planning") as status:
         if delta is not None and isinstance(promise, Pure):
             both = routes(asked, promise.cost, delta, relation)
             gain = f"{both.gain:.2f} times smaller than with the other"
