@@ -36,9 +36,9 @@ ROWS = {case.name: case for case in CASES}
         ("NoisyHist2", 100_000),
         ("RNM4", 400_000),
         ("SVT5", 50_000),
-        ("SVT6", 1_500_000),
-        ("PrefixSum", 300_000),
-        ("OneTimeRAPPOR", 300_000),
+        pytest.param("SVT6", 1_500_000, marks=pytest.mark.fuzz),
+        pytest.param("PrefixSum", 300_000, marks=pytest.mark.fuzz),
+        pytest.param("OneTimeRAPPOR", 300_000, marks=pytest.mark.fuzz),
         ("float Laplace", 5_000),
     ],
 )
