@@ -974,14 +974,14 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "mechanisms/threshold.py",
-        "min(odds * last + delta, 1 - (1 - last - delta) / odds, Fraction(1))",
-        "min(odds * last + delta, Fraction(1))",
+        "chances.append(min(grown, shrunk, scale))",
+        "chances.append(min(grown, scale))",
         STATED,
         "absence is not protected",
     ),
     Fault(
         "mechanisms/threshold.py",
-        "return Approximate(log_up(self.odds) * number, 1 - (1 - self.delta) ** number)",
+        "return Approximate(log_up(self.odds) * number, united(self.delta, number))",
         "return Approximate(log_up(self.odds) * number, self.delta)",
         STATED,
         "many groups pay delta once",
@@ -1046,8 +1046,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "mechanisms/price.py",
-        "return Sensitivity.of(-(-self.cap * buyers // self.unit))",
-        "return Sensitivity.of(self.cap * buyers // self.unit)",
+        "return Sensitivity.of(-(-self.cap * number // self.unit))",
+        "return Sensitivity.of(self.cap * number // self.unit)",
         ("tests/mechanisms/test_price.py",),
         "a revenue moves less than it does",
     ),
