@@ -756,8 +756,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/sensitivity.py",
-        "self.l2_squared * size**2,",
-        "self.l2_squared * size,",
+        "self.l2_squared * members**2,",
+        "self.l2_squared * members,",
         SENSITIVITY,
         "groups grow as if independent",
     ),
@@ -911,7 +911,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "mechanisms/candidates.py",
-        "return change if monotone else 2 * change",
+        'return change if flag(monotone, "monotone") else 2 * change',
         "return change",
         STATED,
         "a selection pays for one direction only",
