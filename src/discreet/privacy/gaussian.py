@@ -10,6 +10,7 @@ References.  Balle and Wang, ICML 2018; Canonne, Kamath, Steinke, NeurIPS 2020.
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 
 from flint import arb
 
@@ -50,7 +51,7 @@ class GaussianLoss:
         if self.mu_squared == 0:
             return ZERO
         if _vanishes(self.rho, epsilon):
-            return Fraction(0), exp_up(Fraction(-LARGEST_EXPONENT))
+            return Fraction(0), _tiny()
 
         def curve() -> arb:
             mu, at = ball(self.mu_squared).sqrt(), ball(epsilon)
@@ -100,7 +101,7 @@ class DiscreteGaussianLoss:
         if self.shift == 0:
             return ZERO
         if _vanishes(self.rho, epsilon):
-            return Fraction(0), exp_up(Fraction(-LARGEST_EXPONENT))
+            return Fraction(0), _tiny()
         bound = Fraction(self.shift, 2) - epsilon * self.variance / self.shift
         m = -(-bound.numerator // bound.denominator) - 1
         return enclose(
@@ -143,6 +144,11 @@ def inverted(
 def _vanishes(rho: Fraction, epsilon: Fraction) -> bool:
     """Whether the tail bound of zCDP, exp(-(epsilon - rho)**2 / (4 rho)), is beyond computing."""
     return epsilon > rho and (epsilon - rho) ** 2 > 4 * rho * LARGEST_EXPONENT
+
+
+@cache
+def _tiny() -> Fraction:
+    return exp_up(Fraction(-LARGEST_EXPONENT))
 
 
 def _short(x: Fraction, scale: Fraction) -> Fraction:

@@ -32,7 +32,7 @@ from functools import lru_cache
 
 from flint import arb, ctx
 
-from discreet.exact.number import ball, enclose, exp_up, from_exact
+from discreet.exact.number import ball, enclose, exp_up, from_exact, log_bounds, sqrt_up
 
 _SEARCH_BITS = 160
 _LOWEST_EXPONENT, _HIGHEST_EXPONENT = -64, 192
@@ -84,7 +84,10 @@ def epsilon_of_rho(rho: Fraction, delta: Fraction) -> Fraction:
     if rho == 0:
         return Fraction(0)
     order = best_order(lambda a: _epsilon_at(a, rho, delta))
-    return max(Fraction(0), enclose(lambda: _epsilon_at(ball(order), rho, delta))[1])
+    found = enclose(lambda: _epsilon_at(ball(order), rho, delta))[1]
+    # The tail bound of the privacy loss, which the orders that are searched miss where rho is tiny.
+    tail = rho + sqrt_up(-4 * rho * log_bounds(delta)[0])
+    return max(Fraction(0), min(found, tail))
 
 
 @lru_cache(maxsize=4096)
