@@ -73,7 +73,7 @@ def test_the_exponential_mechanism_costs_exactly_twice_its_rate():
     holds = decide(parse(CHOICE.format(relation="all by 1", claim="eps", rate="eps/2")))
     assert holds.holds
     assert holds.inequalities > 900
-    fails = decide(parse(CHOICE.format(relation="all by 1", claim="99*eps/100", rate="eps/2")))
+    fails = decide(parse(CHOICE.format(relation="all by 1", claim="9*eps/10", rate="eps/2")))
     assert not fails.holds
 
 

@@ -66,16 +66,19 @@ def program(seed):
     return "\n".join([*lines, f"  return {returned}"]).replace("TYPE", kind) + "\n"
 
 
-@pytest.mark.parametrize("start", range(0, 48, 8))
+@pytest.mark.parametrize(
+    "start", [0, *(pytest.param(start, marks=pytest.mark.fuzz) for start in range(8, 96, 8))]
+)
 def test_no_random_program_is_both_proved_and_refuted(start):
     for seed in range(start, start + 8):
         checked = parse(program(seed))
-        if not isinstance(prove(checked, 0.5), NoProof):
-            assert refute(checked, 0.5) is None, program(seed)
+        if not isinstance(prove(checked, 0.25), NoProof):
+            assert refute(checked, 0.25) is None, program(seed)
 
 
+@pytest.mark.fuzz
 def test_the_random_programs_include_both_kinds():
-    proved = sum(not isinstance(prove(parse(program(seed)), 0.5), NoProof) for seed in range(12))
-    refuted = sum(refute(parse(program(seed)), 0.5) is not None for seed in range(12))
+    proved = sum(not isinstance(prove(parse(program(seed)), 0.5), NoProof) for seed in range(8))
+    refuted = sum(refute(parse(program(seed)), 0.5) is not None for seed in range(8))
     assert proved >= 1
     assert refuted >= 3

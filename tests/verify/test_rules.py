@@ -54,12 +54,49 @@ WRONG = {
     "Gaussian noise under epsilon": (
         program(Q, "z := $ Gaussian(1, q[0])", "return z", claim="epsilon 1/2"),
         {"moves": {1: "1"}},
-        "claims of rho",
+        "fits its draws",
     ),
     "Laplace noise under rho": (
-        program(Q, "z := $ Laplace(2, q[0])", "return z", claim="rho 1/2"),
+        program(Q, "z := $ Laplace(2, q[0])", "return z", claim="rho 1/9"),
+        {"moves": {1: "1"}},
+        "cost too much",
+    ),
+    "a choice under rho": (
+        program(Q, "j := $ ExpMech(2, q)", "return j", claim="rho 49/100"),
+        {},
+        "cost too much",
+    ),
+    "Gaussian and Laplace noise together": (
+        program(Q, "y := $ Laplace(2, q[0])", "z := $ Gaussian(1, q[0])", "return y + z", claim="rho 5/9"),
+        {"moves": {1: "1", 2: "1"}},
+        "cost too much",
+    ),
+    "a Laplace centre under rho": (
+        program(Q, "z := $ Laplace(2, q[0])", "return z", claim="rho 1/8"),
+        {"moves": {1: "1/2"}},
+        "centres",
+    ),
+    "discrete noise for real data": (
+        program(
+            Q, "z := $ DiscreteGaussian(1)", "y := $ Geometric(1, z)", "return q[0] + y", claim="rho 1/2"
+        ),
+        {},
+        "outputs may differ",
+    ),
+    "too small a delta for Gaussian noise": (
+        program(Q, "z := $ Gaussian(5, q[0])", "return z", claim="epsilon 1 delta 1/10000000"),
+        {"moves": {1: "1"}},
+        "cost too much",
+    ),
+    "no delta for Gaussian noise": (
+        program(Q, "z := $ Gaussian(5, q[0])", "return z", claim="epsilon 1 delta 0"),
+        {"moves": {1: "1"}},
+        "between 0 and 1",
+    ),
+    "a negative delta": (
+        program(Q, "z := $ Laplace(1/eps, q[0])", "return z", claim="epsilon eps delta -1/10"),
         {"moves": {1: "q{1}[0] - q{2}[0]"}},
-        "claims of rho",
+        "delta may be negative",
     ),
     "support": (
         program(Q, "z := $ Exponential(1/eps)", "return q[0] + z"),
@@ -289,6 +326,19 @@ RIGHT = {
     "a Gaussian": (
         program(Q, "z := $ Gaussian(1, q[0])", "return z", claim="rho 1/2"),
         {"moves": {1: "1"}},
+    ),
+    "Laplace noise under rho": (
+        program(Q, "z := $ Laplace(2, q[0])", "return z", claim="rho 1/8"),
+        {"moves": {1: "1"}},
+    ),
+    "a choice under rho": (program(Q, "j := $ ExpMech(2, q)", "return j", claim="rho 1/2"), {}),
+    "Gaussian noise with a delta": (
+        program(Q, "z := $ Gaussian(5, q[0])", "return z", claim="epsilon 1 delta 1/100000"),
+        {"moves": {1: "1"}},
+    ),
+    "pure privacy with a delta": (
+        program(Q, "z := $ Laplace(1/eps, q[0])", "return z", claim="epsilon eps delta 1/10"),
+        {"moves": {1: "q{1}[0] - q{2}[0]"}},
     ),
     "a flip": (
         program(

@@ -15,7 +15,7 @@ from discreet.verify import parse, run
 from discreet.verify.run import one_sided, respond, two_sided
 from discreet.verify.sampled import lower_bound, refute_by_sampling, upper_bound
 
-RUNS = 20_000
+RUNS = 8_000
 # Six and a half standard errors: a false alarm less than once in 10**10 draws of the whole test.
 SLACK = 6.5 * 0.5 / RUNS**0.5
 

@@ -1,5 +1,6 @@
 """The price of a proof against the claim: the sum of movement times price, as one polynomial inequality."""
 
+import math
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import assert_never
@@ -9,6 +10,7 @@ import z3
 from discreet.verify.law import Site
 from discreet.verify.neighbours import Inputs
 from discreet.verify.ratio import NotRationalError, Poly, inequality, ratio
+from discreet.verify.shared import is_concentrated
 from discreet.verify.syntax import Claim, Epsilon, Expr, Number, Rho, Secret
 from discreet.verify.term import Term, UnsupportedError, real
 
@@ -18,7 +20,7 @@ def within_claim(
 ) -> Term:
     """Return the formula that says that what was moved costs no more than what is claimed."""
     try:
-        value = ratio(_claimed(claim))
+        value = ratio(_claimed(claim, concentrated=is_concentrated(inputs.checked.program)))
     except NotRationalError:
         raise UnsupportedError("the claim must be built from public constants by + - * /") from None
     terms = {f"moved({key})": entry.price for key, entry in sites.items() if entry.price.numerator}
@@ -38,15 +40,11 @@ def within_claim(
     return goals[0] if goals[0].eq(goals[1]) else z3.And(*goals)
 
 
-def _claimed(claim: Claim | None) -> Expr:
+def _claimed(claim: Claim | None, *, concentrated: bool) -> Expr:
     match claim:
-        case Epsilon(epsilon, None):
-            return epsilon
-        case Epsilon(epsilon, delta):
-            if delta != Number(Fraction(0)):
-                raise UnsupportedError(
-                    "alignments prove pure privacy; a delta is only decided for finite programs"
-                )
+        case Epsilon(epsilon, delta) if concentrated:
+            return _concentrated(epsilon, delta)
+        case Epsilon(epsilon):
             return epsilon
         case Rho(rho):
             return rho
@@ -56,6 +54,29 @@ def _claimed(claim: Claim | None) -> Expr:
             raise UnsupportedError("the program claims nothing; add ensures epsilon ...")
         case _:
             assert_never(claim)
+
+
+def _concentrated(epsilon: Expr, delta: Expr | None) -> Expr:
+    """Return a rho that is small enough for a claim of numbers epsilon and delta."""
+    numbers = [_number(part) for part in (epsilon, delta)]
+    if numbers[0] is not None and numbers[1] is not None and 0 < numbers[1] < 1:
+        log = -math.log(numbers[1])
+        root = max(0.0, math.sqrt(log + float(numbers[0])) - math.sqrt(log))
+        return Number(Fraction(round(root * root * 2**60 * (1 - 1e-9)), 2**60))
+    raise UnsupportedError(
+        "Gaussian noise needs a claim of zero-concentrated privacy (ensures rho ...), "
+        "or numbers for epsilon and delta"
+    )
+
+
+def _number(expression: Expr | None) -> Fraction | None:
+    """Return the value of an expression that is a number, whatever the inputs."""
+    if expression is None:
+        return None
+    value = ratio(expression)
+    if {*value.numerator, *value.denominator} - {()}:
+        return None
+    return value.numerator.get((), Fraction(0)) / value.denominator[()]
 
 
 def polynomial(value: Poly, spent: Mapping[str, Term], inputs: Inputs, side: int = 1) -> Term:

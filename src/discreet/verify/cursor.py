@@ -17,6 +17,7 @@ LAWS = (
     "Geometric",
     "Exponential",
     "Gaussian",
+    "DiscreteGaussian",
     "Uniform",
     "Bernoulli",
     "Response",

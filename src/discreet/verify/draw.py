@@ -1,6 +1,7 @@
 """One draw in both runs: the second run's noise is the first's, moved, at a price."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import z3
 
@@ -8,6 +9,9 @@ from discreet.verify.obligation import State
 from discreet.verify.syntax import Name, Number, Sample, Scalar
 from discreet.verify.term import Term, UnsupportedError, absolute, choose, real, symbol
 from discreet.verify.walker import Walk
+
+NOISE = ("Laplace", "Geometric", "Exponential", "Gaussian", "DiscreteGaussian")
+ZERO = Number(Fraction(0))
 
 
 def sample(walk: Walk, statement: Sample, state: State) -> State:
@@ -19,7 +23,7 @@ def sample(walk: Walk, statement: Sample, state: State) -> State:
     kind = walk.checked.types[target]
     if not isinstance(kind, Scalar):
         raise UnsupportedError(f"{target} is not a number")
-    drawn = "int" if law in ("Geometric", "UniformInt", "ExpMech") else kind.kind
+    drawn = "int" if law in ("Geometric", "DiscreteGaussian", "UniformInt", "ExpMech") else kind.kind
     noise = symbol(
         f"{target}~{statement.site}.{next(walk.serial)}", "bool" if entry.move == "flip" else drawn
     )
@@ -51,7 +55,7 @@ def sample(walk: Walk, statement: Sample, state: State) -> State:
             first, second = noise, z3.Xor(noise, distance)
         case "same":
             state, spent = fixed(walk, statement, state, first, second, spent)
-            if law == "Gaussian":
+            if law in NOISE:
                 first = second = first + noise
             else:
                 first = second = noise
@@ -62,7 +66,7 @@ def sample(walk: Walk, statement: Sample, state: State) -> State:
 
 def centre(walk: Walk, statement: Sample, state: State) -> tuple[State, Term, Term]:
     """Return what the noise of both runs is added to."""
-    if statement.law in ("Laplace", "Geometric", "Gaussian") and len(statement.arguments) == 2:
+    if statement.law in NOISE and len(statement.arguments) == 2:
         return walk.value(statement.arguments[1], state)
     return state, z3.IntVal(0), z3.IntVal(0)
 
@@ -72,14 +76,12 @@ def fixed(
 ) -> tuple[State, Term]:
     """Charge a draw whose value is the same in both runs."""
     match statement.law:
-        case "Gaussian":
-            bound = walk.moves.get(statement.site)
-            if bound is None:
-                raise UnsupportedError("a Gaussian draw needs a bound on how far apart the centres are")
-            if not walk.checked.is_shared(bound):
-                raise UnsupportedError("the bound on a Gaussian's centres must be public")
+        case law if law in NOISE:
+            bound = walk.moves.get(statement.site, ZERO)
             apart, limit = real(first) - real(second), real(walk.reading.formula(bound, state))
             state = walk.later(state, "centres", statement.at, z3.And(apart <= limit, -apart <= limit))
+            if law in ("Geometric", "DiscreteGaussian") and not z3.is_int(apart):
+                state = walk.later(state, "integer move", statement.at, z3.IsInt(apart))
             return state, spent + choose(z3.simplify(apart == 0), z3.RealVal(0), limit * limit)
         case "ExpMech":
             return state, spent + 1

@@ -40,7 +40,7 @@ from discreet.verify.syntax import (
 )
 from discreet.verify.term import Reader, Term, UnsupportedError, cast, choose, real, symbol
 
-CENTRED = ("Laplace", "Geometric", "Gaussian")
+CENTRED = ("Laplace", "Geometric", "Gaussian", "DiscreteGaussian")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from discreet.verify.certificate import Certificate, Part
 from discreet.verify.check import Checked
 from discreet.verify.grammar import read
 from discreet.verify.law import logistic
+from discreet.verify.shared import is_concentrated
 from discreet.verify.syntax import Conditional, Expr, Number, Sample, Unary, show, statements
 from discreet.verify.witness import Witness
 
@@ -57,17 +58,20 @@ def _moves(checked: Checked, part: Part) -> Iterator[str]:
             text = part.moves.get(statement.site)
             move = read(text) if text is not None else Number(Fraction(0))
             place = f"draw {statement.site}, {statement.target} (line {statement.at.line})"
-            yield f"  {place}: {_move(statement, move)}"
+            yield f"  {place}: {_move(statement, move, concentrated=is_concentrated(checked.program))}"
 
 
-def _move(statement: Sample, move: Expr) -> str:
+def _move(statement: Sample, move: Expr, *, concentrated: bool) -> str:
     argument = show(statement.arguments[0]) if statement.arguments else ""
     match statement.law:
-        case "Gaussian":
+        case "Laplace" | "Geometric" | "Gaussian" | "DiscreteGaussian" if concentrated:
             return (
                 f"the same value in both runs; the centres are at most {show(move)} apart, "
                 f"which costs rho ({show(move)})^2 / (2 ({argument})^2) each time they differ"
             )
+        case "ExpMech" if concentrated:
+            cost = f"for c = {argument} times the change of the scores"
+            return f"the same choice in both runs, which costs rho c^2 / 8 {cost}"
         case "ExpMech":
             return f"the same choice in both runs, which costs {argument} times the change of the scores"
         case "UniformBits":

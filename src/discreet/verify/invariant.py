@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import z3
 
+from discreet.verify.contribution import cells, contributions
 from discreet.verify.discharge import WORK, goal, hypotheses, instance, solver
 from discreet.verify.limit import milliseconds, tick
 from discreet.verify.obligation import Relation, System
@@ -186,6 +187,8 @@ def candidates(relation: Relation, system: System) -> Iterator[Term]:
                 yield z3.Implies(counter > 0, second < counter)
                 yield first >= 0
         yield from _one_change(first, second, counters, system)
+    yield from contributions(relation, system)
+    yield from cells(relation, system, changing_counters)
     yield from _movements(relation, system, changing_counters, limits, bounds)
 
 

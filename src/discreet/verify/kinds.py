@@ -47,6 +47,7 @@ ARITY = {
     "Geometric": (1, 2),
     "Exponential": (1, 1),
     "Gaussian": (1, 2),
+    "DiscreteGaussian": (1, 2),
     "Uniform": (2, 2),
     "UniformInt": (2, 2),
     "UniformBits": (0, 0),
@@ -59,6 +60,7 @@ DRAWN: dict[str, Kind] = {
     "Geometric": "int",
     "Exponential": "real",
     "Gaussian": "real",
+    "DiscreteGaussian": "int",
     "Uniform": "real",
     "UniformInt": "int",
     "UniformBits": "bits",
@@ -425,5 +427,5 @@ class Types:
         for argument in arguments:
             self.used(argument, ready)
             self.numeric(self.scalar(argument), argument)
-        if law == "Geometric" and len(arguments) == 2:
+        if law in ("Geometric", "DiscreteGaussian") and len(arguments) == 2:
             self.expect(arguments[1], "int")

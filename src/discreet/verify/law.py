@@ -9,6 +9,9 @@ ExpMech(e, u)   the same index is drawn in both runs, at cost e B if one score c
 UniformBits     the string may be combined by xor with any other, at no cost
 Uniform, UniformInt, Bernoulli(p)    the same value is drawn in both runs, if the parameters agree
 Gaussian(s)     the same value is drawn in both runs, at rho cost c**2 / (2 s**2) for centres c apart
+
+Where costs are those of zero-concentrated privacy, every draw is the same in both runs: noise of scale s
+costs c**2 / (2 s**2) for centres c apart, and an exponential mechanism an eighth of its cost squared.
 """
 
 from dataclasses import dataclass
@@ -18,6 +21,7 @@ from typing import Literal
 from discreet.verify.check import Checked
 from discreet.verify.neighbours import Inputs
 from discreet.verify.ratio import ONE, NotRationalError, Ratio, constant, ratio, reduce, times
+from discreet.verify.shared import is_concentrated
 from discreet.verify.syntax import Apply, Array, Binary, Expr, Name, Neighbours, Number, Sample, names
 from discreet.verify.term import UnsupportedError
 
@@ -40,19 +44,17 @@ def site(checked: Checked, statement: Sample, inputs: Inputs) -> Site:
     """Classify a draw; raises UnsupportedError with the reason when no rule applies."""
     law, arguments = statement.law, statement.arguments
     free = Ratio({}, ONE)
+    concentrated = is_concentrated(checked.program)
     match law:
-        case "Laplace" | "Geometric" | "Exponential":
+        case "Laplace" | "Geometric" | "Exponential" | "Gaussian" | "DiscreteGaussian":
             scale = _rigid(checked, statement, arguments[0], "scale")
+            if concentrated:
+                return Site(statement, "same", _half_square(scale.inverse(), 2), (scale,))
             return Site(statement, "shift", scale.inverse(), (scale,))
-        case "Gaussian":
-            scale = _rigid(checked, statement, arguments[0], "scale")
-            square = Ratio(
-                times(scale.numerator, scale.numerator), times(scale.denominator, scale.denominator)
-            )
-            price = Ratio(square.denominator, times(constant(2), square.numerator))
-            return Site(statement, "same", price, (scale,))
         case "Bernoulli" | "Response":
             logit = arguments[0] if law == "Response" else logistic(arguments[0])
+            if logit is not None and concentrated:
+                return Site(statement, "same", free, (_rigid(checked, statement, logit, "parameter"),))
             if logit is not None:
                 value = _rigid(checked, statement, logit, "parameter")
                 return Site(statement, "flip", value, (value,))
@@ -69,8 +71,15 @@ def site(checked: Checked, statement: Sample, inputs: Inputs) -> Site:
             price = reduce(
                 Ratio(times(rate.numerator, change.numerator), times(rate.denominator, change.denominator))
             )
-            return Site(statement, "same", price, (rate,))
+            return Site(statement, "same", _half_square(price, 8) if concentrated else price, (rate,))
     raise UnsupportedError(f"{_where(statement)}: there is no proof rule for {law}")
+
+
+def _half_square(price: Ratio, part: int) -> Ratio:
+    return Ratio(
+        times(price.numerator, price.numerator),
+        times(constant(part), times(price.denominator, price.denominator)),
+    )
 
 
 def logistic(expression: Expr) -> Expr | None:

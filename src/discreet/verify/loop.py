@@ -26,7 +26,8 @@ def loop(walk: Walk, statement: While, state: State, then: Then) -> None:
     walk.add(Clause("entry", statement.at, state.path, state.uses, (relation, values)))
     head = relation.state
     guard, head = going_on(walk, statement, head)
-    head = walk.flush(head)
+    if is_one_sided(statement, walk.checked.program):
+        head = walk.flush(head)
     inside = replace(head, path=(*head.path, guard))
 
     def back(end: State) -> None:
@@ -54,7 +55,7 @@ def going_on(walk: Walk, statement: While, state: State) -> tuple[Term, State]:
     state = walk.later(state, "step", at, lag)
     state = walk.later(state, "same turns", at, z3.Implies(z3.And(longer, far[counter] != position), shorter))
     state = walk.later(state, "same end", at, z3.Implies(z3.Not(longer), z3.Not(shorter)))
-    return longer, state
+    return z3.simplify(longer), state
 
 
 def waits(walk: Walk, statement: While, head: State, end: State) -> State:

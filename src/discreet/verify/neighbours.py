@@ -59,8 +59,10 @@ class Inputs:
     """What holds of the global symbols: assumptions of the program and bounds of the neighbours."""
     element_facts: dict[int, list[Term]] = field(default_factory=dict)
     """What holds of each element symbol, by the identity of the symbol."""
-    elements: dict[tuple[str, int, int], tuple[Term, Term]] = field(default_factory=dict)
-    indices: dict[tuple[str, int, int], Term] = field(default_factory=dict)
+    elements: dict[tuple[str, int], tuple[Term, Term]] = field(default_factory=dict)
+    indices: dict[tuple[str, int], Term] = field(default_factory=dict)
+    loose: set[tuple[str, int]] = field(default_factory=set)
+    """Elements at places on which the runs may differ, or that only the output knows."""
     remembered: list[Term] = field(default_factory=list)
     scalars: dict[str, tuple[Term, Term]] = field(default_factory=dict)
     formula: Domain = field(init=False)
@@ -198,15 +200,28 @@ class Inputs:
             yield z3.simplify(real(self.header(found.high)) - real(self.header(found.low)))
 
     def element(self, name: str, index: Term, side: int, *, shared: bool) -> Term:
-        """Return the element of a list at an index; a shared index is the same in both runs."""
+        """Return the element of a list at an index; of one that is not shared, how it relates to others."""
         index = z3.simplify(index)
-        key = (name, index.get_id(), 0 if shared else side)
+        key = (name, index.get_id())
         if key not in self.elements:
             self.indices[key] = index  # also keeps the identity from being reused
-            self.elements[key] = self._new_element(name, index, shared=shared)
+            self.elements[key] = self._new_element(name, index)
+            if not shared:
+                self.loose.add(key)
+            for other in self.elements:
+                if other[0] == name and other != key and (not shared or other in self.loose):
+                    self._link(key, other)
         return self.elements[key][side - 1]
 
-    def _new_element(self, name: str, index: Term, *, shared: bool) -> tuple[Term, Term]:
+    def _link(self, key: tuple[str, int], other: tuple[str, int]) -> None:
+        """Note that elements at equal places are equal."""
+        (first, second), (one, two) = self.elements[key], self.elements[other]
+        same = z3.Implies(self.indices[key] == self.indices[other], z3.And(first == one, second == two))
+        for made in constants(first, second):
+            if made in self.element_facts:
+                self.element_facts[made] = [*self.element_facts[made], same]
+
+    def _new_element(self, name: str, index: Term) -> tuple[Term, Term]:
         parameter = self.checked.program.parameter(name)
         if parameter is None or not isinstance(parameter.type, Array):
             raise UnsupportedError(f"{name} is not an input list")
@@ -215,7 +230,7 @@ class Inputs:
         first = symbol(f"{name}[{serial}]", kind)
         if found is None:
             return self._known(name, index, (first, first), first)
-        if not shared or found.kind == "any":
+        if found.kind == "any":
             second = symbol(f"{name}{{2}}[{serial}]", kind)
             return self._known(name, index, (first, second), first, second)
         if found.kind == "add-remove":

@@ -84,12 +84,6 @@ def start(walk: Walk) -> None:
                 polynomial(value.denominator, {}, walk.inputs) > 0,
             )
             walk.emit("positive scale", entry.statement.at, state, goal)
-        if walk.concentrated and entry.statement.law != "Gaussian":
-            raise UnsupportedError(f"a rho claim needs Gaussian noise only, not {entry.statement.law}")
-        if not walk.concentrated and entry.statement.law == "Gaussian":
-            raise UnsupportedError(
-                "Gaussian noise needs a claim of zero-concentrated privacy: ensures rho ..."
-            )
     block(walk, walk.checked.program.body, state, lambda _: None)
     if walk.checked.program.claim is None:
         raise UnsupportedError(f"line {at.line}: the program claims nothing; add ensures epsilon ...")

@@ -14,7 +14,7 @@ import z3
 from discreet.verify.check import Checked
 from discreet.verify.neighbours import Inputs
 from discreet.verify.obligation import State
-from discreet.verify.syntax import Apply, Ask, Element, Expr, Name, Number, Size, show
+from discreet.verify.syntax import Apply, Ask, Element, Expr, Name, Number, Size, show, subexpressions
 from discreet.verify.term import Reader, Term, UnsupportedError
 
 
@@ -102,7 +102,8 @@ class Reading:
         def element(node: Element, index: Term) -> Term:
             if not self.checked.is_shared(node.index) or not node.side:
                 raise UnsupportedError("a move may only read lists at public positions, in a given run")
-            return self.inputs.element(node.array, index, node.side, shared=True)
+            told = any(isinstance(part, Apply) for part in subexpressions(node.index))
+            return self.inputs.element(node.array, index, node.side, shared=not told)
 
         def apply(call: Apply | Size | Ask) -> Term:
             match call:

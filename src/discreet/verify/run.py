@@ -86,7 +86,7 @@ class Exact:
         coins = self.coins or source()
         law = statement.law
         match law:
-            case "Laplace" | "Exponential" | "Geometric" | "Gaussian":
+            case "Laplace" | "Exponential" | "Geometric" | "Gaussian" | "DiscreteGaussian":
                 scale = _positive(arguments[0], statement)
                 centre = arguments[1] if len(arguments) > 1 else 0
                 if law == "Geometric":
@@ -95,6 +95,8 @@ class Exact:
                     return centre + self.grid * two_sided(self.grid / scale, coins)
                 if law == "Exponential":
                     return self.grid * one_sided(self.grid / scale, coins)
+                if law == "DiscreteGaussian":
+                    return centre + sampler.discrete_gaussian(scale**2, coins=coins)
                 return centre + self.grid * sampler.discrete_gaussian((scale / self.grid) ** 2, coins=coins)
             case "Uniform":
                 low, high = (Fraction(a) for a in arguments)

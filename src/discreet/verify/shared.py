@@ -7,6 +7,7 @@ computed from public values only, and never under a branch that the two runs may
 from discreet.verify.domain import same_length
 from discreet.verify.syntax import (
     Append,
+    Apply,
     Ask,
     Assign,
     Element,
@@ -16,6 +17,7 @@ from discreet.verify.syntax import (
     Name,
     Number,
     Program,
+    Rho,
     Sample,
     Size,
     Statement,
@@ -68,7 +70,8 @@ def shared_variables(program: Program) -> frozenset[str]:
                     if not (agreed and agrees(value, frozenset(shared), program)):
                         shared.discard(target)
                 case Sample(target):
-                    shared.discard(target)
+                    if not (agreed and _drawn_alike(statement, frozenset(shared), program)):
+                        shared.discard(target)
                 case If(condition, positive, negative):
                     same = is_synchronised(statement) or agrees(condition, frozenset(shared), program)
                     visit(positive, agreed and same)
@@ -83,6 +86,22 @@ def shared_variables(program: Program) -> frozenset[str]:
         visit(program.body, True)
         if shared == before:
             return frozenset(shared)
+
+
+def is_concentrated(program: Program) -> bool:
+    """Return whether a proof counts costs as zero-concentrated privacy does."""
+    draws = [s for s in statements(program.body) if isinstance(s, Sample)]
+    return isinstance(program.claim, Rho) or any(s.law in ("Gaussian", "DiscreteGaussian") for s in draws)
+
+
+def _drawn_alike(draw: Sample, shared: frozenset[str], program: Program) -> bool:
+    """Return whether proofs let both runs draw the same value."""
+    if is_concentrated(program) or draw.law == "ExpMech":
+        return True
+    if draw.law == "Bernoulli" and any(isinstance(part, Apply) for part in draw.arguments):
+        return False
+    alike = draw.law in ("Uniform", "UniformInt", "Bernoulli")
+    return alike and all(agrees(argument, shared, program) for argument in draw.arguments)
 
 
 def is_one_sided(loop: While, program: Program) -> bool:

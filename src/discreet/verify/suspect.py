@@ -96,11 +96,10 @@ def model_values(system: System, model: z3.ModelRef) -> Iterator[Wish]:
     for name, (first, second) in inputs.scalars.items():
         yield from _wish(f"{name}{{1}}", first, model)
         yield from _wish(f"{name}{{2}}", second, model)
-    for (name, _, side), (first, second) in inputs.elements.items():
-        place = value_of(model.eval(inputs.indices[(name, _, side)], model_completion=True))
+    for (name, key), (first, second) in inputs.elements.items():
+        place = value_of(model.eval(inputs.indices[(name, key)], model_completion=True))
         for run, term in ((1, first), (2, second)):
-            if side in (0, run):
-                yield from _wish(f"{name}{{{run}}}[{place}]", term, model)
+            yield from _wish(f"{name}{{{run}}}[{place}]", term, model)
 
 
 def _wish(name: str, term: object, model: z3.ModelRef) -> Iterator[Wish]:

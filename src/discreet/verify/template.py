@@ -13,7 +13,7 @@ from itertools import product
 
 from discreet.verify.check import Checked
 from discreet.verify.law import logistic
-from discreet.verify.substitute import substitute
+from discreet.verify.substitute import mapped, substitute
 from discreet.verify.syntax import (
     Append,
     Apply,
@@ -144,14 +144,26 @@ def sided(expression: Expr, side: int, checked: Checked) -> Expr:
             return expression
 
 
+def told(expression: Expr, checked: Checked) -> Expr:
+    """Return an expression that reads lists at returned places, with the places that the output tells."""
+    returned = checked.program.body[-1]
+    places = returned.values if isinstance(returned, Return) else ()
+    match expression:
+        case Element(array, Name() as index) if index in places and not checked.is_shared(index):
+            return Element(array, Apply("result", (Number(Fraction(places.index(index) + 1)),)))
+        case _:
+            return mapped(expression, lambda part: told(part, checked))
+
+
 def distance(expression: Expr, checked: Checked) -> Expr | None:
     """Return how much larger an expression is in the second run, or None if it reads at a private index."""
-    for part in subexpressions(expression):
+    known = told(expression, checked)
+    for part in subexpressions(known):
         if isinstance(part, Element) and not checked.is_shared(part.index):
             return None
     if checked.is_shared(expression):
         return None
-    first, second = sided(expression, 1, checked), sided(expression, 2, checked)
+    first, second = sided(known, 1, checked), sided(known, 2, checked)
     kind = checked.kind(expression)
     if kind == "bits":
         return Binary("xor", second, first)
@@ -226,7 +238,7 @@ def _elements(place: Place, checked: Checked) -> list[Expr]:
     found: list[Expr] = []
     for statement in statements(scope):
         for part in (p for e in expressions(statement) for p in subexpressions(e)):
-            if isinstance(part, Element) and checked.is_shared(part.index):
+            if isinstance(part, Element):
                 parameter = checked.program.parameter(part.array)
                 visible = place.ready | {p.name for p in checked.program.parameters}
                 if parameter is not None and parameter.private and names(part.index) <= visible:
@@ -296,6 +308,8 @@ def _outcomes(place: Place, checked: Checked) -> Iterator[Expr]:
             if isinstance(value, Name) and value.name in checked.returned_lists:
                 continue
             if checked.kind(value) != "int" or checked.is_shared(value):
+                continue
+            if place.loops and not names(value) & assigned(place.loops[-1].body):
                 continue
             counters = [
                 n for n in sorted(place.ready) if n in checked.shared and checked.types[n] == Scalar("int")

@@ -12,7 +12,8 @@ from discreet.verify.limit import tick
 from discreet.verify.neighbours import Direction, Inputs
 from discreet.verify.obligation import Clause, Pending, Relation, State
 from discreet.verify.reading import Reading
-from discreet.verify.syntax import Expr, Name, Position, Return, Rho, Scalar, Statement
+from discreet.verify.shared import is_concentrated
+from discreet.verify.syntax import Expr, Name, Position, Return, Scalar, Statement
 from discreet.verify.term import Term, UnsupportedError, cast, choose
 
 Then = Callable[[State], None]
@@ -47,7 +48,7 @@ class Walk:
     @property
     def concentrated(self) -> bool:
         """Return whether the claim is one of zero-concentrated privacy."""
-        return isinstance(self.checked.program.claim, Rho)
+        return is_concentrated(self.checked.program)
 
     # Clauses
 

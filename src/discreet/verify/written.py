@@ -170,10 +170,14 @@ def words(relation: Relation, inputs: Inputs) -> dict[int, Expr]:
 def _elements(inputs: Inputs, found: dict[int, Expr]) -> None:
     """Name the elements that were read at a fixed place, and their distances."""
     for key, (first, second) in inputs.elements.items():
-        if not z3.is_int_value(inputs.indices[key]):
+        array, place = key[0], inputs.indices[key]
+        if array in inputs.positions and place.eq(inputs.positions[array]):
+            index: Expr = Apply("position", (Name(array),))
+        elif z3.is_int_value(place):
+            index = Number(Fraction(place.as_long()))
+        else:
             continue
-        array, literal = key[0], Number(Fraction(inputs.indices[key].as_long()))
-        sides = Element(array, literal, 1), Element(array, literal, 2)
+        sides = Element(array, index, 1), Element(array, index, 2)
         found.setdefault(first.get_id(), sides[0])
         for made, term in constants(second).items():
             if str(term).startswith(f"distance({array})["):

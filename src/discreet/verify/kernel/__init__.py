@@ -18,8 +18,9 @@ import z3
 from discreet.verify import syntax as tree
 from discreet.verify.kernel.meaning import Term, refuse, refusing
 from discreet.verify.kernel.pair import Pair, directions
+from discreet.verify.kernel.state import Part, WiderError
 from discreet.verify.kernel.table import accept_laws
-from discreet.verify.kernel.walk import Part, Walk, WiderError
+from discreet.verify.kernel.walk import Walk
 
 __all__ = ["Part", "accept", "accept_laws", "walks"]
 

@@ -24,6 +24,8 @@ from discreet.verify import syntax as tree
 from discreet.verify.kernel.meaning import TRUE, Sight, Term, real, refuse
 
 WAYS = {"monotone": ("up", "down"), "add-remove": ("remove", "add")}
+Two = tuple[Term, Term]
+"""A value in the first and in the second run."""
 BOUNDED = {"one": True, "all": True, "monotone": True, "any": False, "add-remove": False}
 
 
@@ -76,10 +78,8 @@ class Pair:
                     # Without a change, any position will do.
                     first, second = self.element(name, self.position(name))
                     inside = z3.And(self.position(name) >= 0, self.position(name) < z3.Int(f"size({name})"))
-                    self.facts += [
-                        inside if self.kind(name) == "add-remove" else z3.Or(inside, first == second)
-                    ]
-                    self.facts += self.about[first.get_id()]
+                    alike = z3.And(self.kind(name) != "add-remove", first == second)
+                    self.facts += [z3.Or(inside, alike), *self.about[first.get_id()]]
         self.facts += [self.header(clause, side) for clause in self.program.requires for side in (1, 2)]
 
     def symbol(self, name: str, kind: tree.Scalar) -> Term:
@@ -142,13 +142,7 @@ class Pair:
         self.facts += sight.needs
         return term
 
-    def related(
-        self,
-        parameter: tree.Parameter,
-        kind: tree.Scalar,
-        sides: tuple[Term, Term],
-        inside: tuple[Term, Term],
-    ) -> list[Term]:
+    def related(self, parameter: tree.Parameter, kind: tree.Scalar, sides: Two, inside: Two) -> list[Term]:
         """Return what is known of one value in the two runs, for each run where it is inside its list."""
         found: list[Term] = []
         relation = relation_of(self.program, parameter) if parameter.private else None
@@ -161,13 +155,11 @@ class Pair:
         if relation is not None and relation.bound is not None:
             bound, gap = real(self.header(relation.bound, 1)), real(sides[1]) - real(sides[0])
             way, zero = self.direction.get(parameter.name), z3.RealVal(0)
-            change = z3.And(
-                gap <= (zero if way == "down" else bound), gap >= (zero if way == "up" else -bound)
-            )
-            found += [z3.Implies(z3.And(*inside), z3.And(change, bound >= 0))]
+            most, least = zero if way == "down" else bound, zero if way == "up" else -bound
+            found += [z3.Implies(z3.And(*inside), z3.And(gap <= most, gap >= least, bound >= 0))]
         return found
 
-    def element(self, name: str, index: Term) -> tuple[Term, Term]:
+    def element(self, name: str, index: Term) -> Two:
         """Return the element at an index in both runs; of lists that lose one, in the longer list."""
         (parameter, array), how, index = self.parameter(name, tree.Array), self.kind(name), z3.simplify(index)
         for known, one, two in self.seen.setdefault(name, []):

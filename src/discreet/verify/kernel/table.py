@@ -20,7 +20,8 @@ from discreet.exact.number import exp_bounds
 from discreet.verify import syntax as tree
 from discreet.verify.kernel.meaning import Sight, Term, real, refuse, refusing
 from discreet.verify.kernel.pair import relation_of
-from discreet.verify.kernel.walk import flipped, shapely
+from discreet.verify.kernel.state import shapely
+from discreet.verify.kernel.walk import flipped
 
 Weight = tuple[Any, Any]
 """Numerator and denominator, polynomials in x; the denominator is positive for x > 0."""
@@ -49,11 +50,8 @@ class Table:
                     self.fixed[tree.show(right)] = self.number(left, {})
         used = {n for s in tree.statements(program.body) for e in tree.expressions(s) for n in tree.names(e)}
         used |= tree.names(program.claim.epsilon) if isinstance(program.claim, tree.Epsilon) else set()
-        self.left = {
-            p.name
-            for p in program.parameters
-            if not p.private and p.type == tree.Scalar("real") and p.name not in self.fixed
-        }
+        plain = [p.name for p in program.parameters if not p.private and p.type == tree.Scalar("real")]
+        self.left = {name for name in plain if name not in self.fixed}
         self.open = sorted(self.left & used)
         positive = [tree.Binary(">", tree.Name(name), tree.Number(Fraction(0))) for name in self.open]
         if len(self.open) > 1 or any(clause not in program.requires for clause in positive):
@@ -220,9 +218,8 @@ class Table:
             how = relation_of(self.program, parameter)
             sides = [[rational(v) for v in (e if isinstance(e, tuple) else (e,))] for e in (first, second)]
             gaps = [after - before for before, after in zip(*sides, strict=True)]
-            bound, low, high = (
-                e if e is None else self.number(e, one) for e in (how.bound, how.low, how.high)
-            )
+            stated = (how.bound, how.low, how.high)
+            bound, low, high = (e if e is None else self.number(e, one) for e in stated)
             if (
                 (how.kind in ("one", "replace") and sum(gap != 0 for gap in gaps) > 1)
                 or (how.kind == "monotone" and min(gaps, default=0) < 0 < max(gaps, default=0))
@@ -254,10 +251,7 @@ class Table:
         """Return whether the claim holds for two laws."""
         match self.program.claim:
             case tree.Epsilon(epsilon, slack):
-                units, delta = (
-                    self.exponent(self.value(epsilon, env)),
-                    self.number(slack or ZERO, env),
-                )
+                units, delta = self.exponent(self.value(epsilon, env)), self.number(slack or ZERO, env)
             case tree.Secret():
                 units, delta = 0, Fraction(0)
             case _:

@@ -10,80 +10,61 @@ Proof.  For fixed w the moves are triangular with unit Jacobian, hence injective
 change the density by at most exp(c); sum over the countably many w.
 
 That the first run outputs w speaks of the first run alone, so what it does later may be used earlier: an
-obligation waits for it until the next loop.  Under a claim of rho there is no w and nothing waits: every draw
-is the same in both runs, and zero-concentrated privacy composes along every history of draws.
+obligation waits for it until the next loop, or until this loop comes round.
 
 Theorem (costs).  A draw moved by t costs |t| / b for Laplace(b), for Geometric(b) with integer t, and for
 Exponential(b) that stays above 0.  A Response(e) that is flipped costs e; a uniform bit string combined by
 xor with another costs nothing.  ExpMech(e, u) that draws the same index costs e B where one score changes by
 at most B, or all in one direction, and 2 e B where all change.  Any other draw is the same from the same law,
-for nothing; the same Gaussian(s) around centres c apart costs rho = c**2 / (2 s**2).
+for nothing.
+
+Theorem (concentration).  Under a claim of rho, or of epsilon and delta with Gaussian draws, there is no w
+and nothing waits.  The same Gaussian(s) around centres c apart costs rho = c**2 / (2 s**2), and so does
+DiscreteGaussian(s) if c is an integer; what costs epsilon = c above costs rho = c**2 / 2, and ExpMech
+c**2 / 8.  If the costs along every history of draws add up to at most rho, the program is rho-concentrated
+private, and (rho + 2 sqrt(rho ln(1 / delta)), delta)-private for every delta in (0, 1).
+Proof.  The Renyi divergence of order a between the draws is at most a times the cost, given any history,
+hence in all (composition with a bound on the sum).  For Gaussians it is a c**2 / (2 s**2), for discrete ones
+no more (Canonne, Kamath, Steinke 2020); an epsilon-private draw has at most a epsilon**2 / 2, and one whose
+log-odds move by at most epsilon, as those of ExpMech, a epsilon**2 / 8 by Hoeffding's lemma (Cesar, Rogers
+2021).  The last step is Bun and Steinke's (2016): with r = sqrt(rho) and l = sqrt(ln(1 / delta)) it asks
+(r + l)**2 - l**2 <= epsilon.
 
 Theorem (loops).  If an invariant holds on entry and every turn that both runs make together preserves it,
-then it holds whenever the loop comes round, and after it.  In a loop that only computes a run may sit out
-turns, as long as it takes a turn only where its own condition holds and both conditions fail in the end.  A
-number that is not negative and falls by 1 at every turn bounds the turns.
+then it holds whenever the loop comes round, and after it.  Both runs make as many turns: that their
+conditions agree may wait, within the turn or after the loop, as above.  In a loop that only computes a run
+may sit out turns, as long as it takes a turn only where its own condition holds and both conditions fail in
+the end.  A number that is not negative and falls by 1 at every turn bounds the turns.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import z3
 
+from discreet.exact.number import log_up, sqrt_down, sqrt_up
 from discreet.verify import syntax as tree
 from discreet.verify.kernel.meaning import TRUE, Sight, Term, choose, equal, real, refuse
 from discreet.verify.kernel.pair import Pair, relation_of
+from discreet.verify.kernel.state import (
+    Node,
+    Obligation,
+    Part,
+    State,
+    WiderError,
+    discrete,
+    merged,
+    quiet,
+    shapely,
+    whole,
+)
 
-Node = tree.Statement | tree.Expr
-Key = TypeVar("Key")
 ZERO = tree.Number(Fraction(0))
-DRAWN: dict[str, tree.Kind] = {
-    "Geometric": "int",
-    "UniformInt": "int",
-    "ExpMech": "int",
-    "UniformBits": "bits",
-}
-DRAWN |= {"Bernoulli": "bool", "Response": "bool"}
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The proof for one order of the neighbours: terms by the numbers of draws and loops."""
-
-    direction: Mapping[str, str]
-    moves: Mapping[int, tree.Expr]
-    variants: Mapping[int, tree.Expr]
-    invariants: Mapping[int, tuple[tuple[tree.Expr, ...], ...]]
-    """For each visit of a loop in the order of the text, what holds whenever the loop comes round."""
-    waits: Mapping[int, tuple[tree.Expr, ...]] = field(default_factory=dict)
-    """When the first run, and when the second run, sits out a turn of a loop."""
-
-
-@dataclass(frozen=True, slots=True)
-class Obligation:
-    """Something to prove: the hypotheses imply the goal; until then there is a doubt."""
-
-    doubt: str
-    node: Node
-    hypotheses: tuple[Term, ...]
-    goal: Term
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """Both runs at one moment; `path` is what the first run has done, `due` what is still to be proved."""
-
-    values: Mapping[tuple[str, int], Term]
-    moved: Mapping[int, Term]
-    length: Mapping[str, Term]
-    path: tuple[Term, ...] = ()
-    due: tuple[Obligation, ...] = ()
-
-
-class WiderError(Exception):
-    """A variable that began as an integer becomes a real number."""
+WHOLE = ("Geometric", "DiscreteGaussian", "UniformInt", "ExpMech")
+DRAWN: dict[str, tree.Kind] = {"UniformBits": "bits", "Bernoulli": "bool", "Response": "bool"}
+GAUSSIAN = ("Gaussian", "DiscreteGaussian")
+NOISE = ("Laplace", "Geometric", "Exponential", *GAUSSIAN)
 
 
 @dataclass(slots=True)
@@ -100,6 +81,8 @@ class Walk:
     visits: dict[int, int] = field(default_factory=dict)
     prices: dict[int, Term] = field(default_factory=dict)
     fresh: int = 0
+    concentrated: bool = False
+    """Whether costs are those of zero-concentrated privacy."""
 
     def start(self) -> None:
         """Walk through the whole program."""
@@ -108,28 +91,24 @@ class Walk:
         state = State({}, {draw.site: z3.RealVal(0) for draw in draws}, {})
         if not self.part.moves.keys() <= state.moved.keys():
             raise refuse("the certificate moves a draw that the program does not make")
+        gaussian = any(draw.law in GAUSSIAN for draw in draws)
+        self.concentrated = gaussian or isinstance(self.pair.program.claim, tree.Rho)
         for draw in draws:
-            if (draw.law == "Gaussian") != self.concentrated:
-                raise refuse("Gaussian draws, and no others, are for claims of rho", draw)
             self.prices[draw.site] = self.price(draw, state)
         self.block(self.pair.program.body, state)
-
-    @property
-    def concentrated(self) -> bool:
-        """Whether the claim is one of zero-concentrated privacy."""
-        return isinstance(self.pair.program.claim, tree.Rho)
 
     def price(self, draw: tree.Sample, state: State) -> Term:
         """Return the cost of moving a draw by 1, or of drawing it alike, in public constants."""
         flip, law, arguments = flipped(draw), draw.law, draw.arguments
-        if flip is None and law not in ("Laplace", "Geometric", "Exponential", "Gaussian", "ExpMech"):
+        if flip is None and law not in (*NOISE, "ExpMech"):
             return z3.RealVal(0)
         first, second = (real(term) for term in self.both(flip or arguments[0], state))
         self.prove("the laws may differ", draw, state, first == second)
         self.prove("a scale may not be positive", draw, state, first > 0)
+        price = first if flip is not None else 1 / first
         if law == "ExpMech":
-            return first * real(self.both(self.change(arguments[1]), state)[0])
-        return first if flip is not None else 1 / (2 * first * first) if law == "Gaussian" else 1 / first
+            price = first * real(self.both(self.change(arguments[1]), state)[0])
+        return price * price / (8 if law == "ExpMech" else 2) if self.concentrated else price
 
     def change(self, scores: tree.Expr) -> tree.Expr:
         """Return how much the log-odds of two indices of ExpMech may change, per unit of its rate."""
@@ -309,23 +288,23 @@ class Walk:
         if not z3.is_arith(move) and law != "UniformBits":
             raise refuse("a move is a number", draw)
         self.fresh += 1
-        kind = tree.Scalar(DRAWN.get(law, "real"), length=draw.length)
+        kind = tree.Scalar("int" if law in WHOLE else DRAWN.get(law, "real"), length=draw.length)
         noise = self.pair.symbol(f"draw {self.fresh}", kind)
         first, second = noise, noise
-        if law in ("Laplace", "Geometric", "Exponential", "Gaussian"):
+        if law in NOISE:
             centres = self.both(draw.arguments[1], state) if len(draw.arguments) == 2 else (z3.IntVal(0),) * 2
             gap = real(centres[1]) - real(centres[0])
-            if law == "Geometric":
+            if self.concentrated:
+                self.prove("the centres may be further apart", draw, state, z3.And(gap <= move, -gap <= move))
+                cost, move = z3.If(gap == 0, z3.RealVal(0), real(move) * real(move)), -gap
+            else:
+                cost = real(z3.If(move >= 0, move, -move))
+            if law in WHOLE:
                 state = self.later("a move may not be an integer", draw, state, z3.IsInt(real(move)))
                 move = z3.ToInt(real(move))
             if law == "Exponential":
                 state = self.assume(state, noise >= 0)
                 state = self.later("a move may leave the support", draw, state, noise + move >= 0)
-            if law == "Gaussian":
-                self.prove("the centres may be further apart", draw, state, z3.And(gap <= move, -gap <= move))
-                cost, move = z3.If(gap == 0, z3.RealVal(0), real(move) * real(move)), -gap
-            else:
-                cost = real(z3.If(move >= 0, move, -move))
             first, second = centres[0] + noise, centres[1] + noise + move
         elif flip:
             cost, second = z3.If(move != 0, z3.RealVal(1), z3.RealVal(0)), z3.Xor(noise, move != 0)
@@ -367,20 +346,24 @@ class Walk:
         head = self.forget(statement, state, invariant)
         head = self.assume(head, *(self.formula(fact, head) for fact in invariant))
         guards = self.both(statement.condition, head)
-        waits = [self.formula(wait, head) for wait in self.part.waits.get(number, (tree.Truth(False),) * 2)]
-        inside = self.assume(head, z3.Or(*guards))
-        for guard, wait in zip(guards, waits, strict=True):
-            self.prove("the turns may differ", statement, inside, z3.Or(guard, wait))
+        waits = [self.formula(wait, head) for wait in self.part.waits.get(number, ())]
+        if number in self.part.waits:
+            inside, after = self.assume(head, z3.Or(*guards)), self.assume(head, z3.Not(z3.Or(*guards)))
+            for guard, wait in zip(guards, waits, strict=True):
+                self.prove("the turns may differ", statement, inside, z3.Or(guard, wait))
+        else:
+            same = self.later("the turns may differ", statement, head, guards[0] == guards[1])
+            inside, after = self.assume(same, guards[0]), self.assume(same, z3.Not(guards[0]))
         for end in self.turn(statement, inside, waits):
             end = self.settle(end)
-            before, after = self.formula(variant, head), self.formula(variant, end)
-            self.prove("the loop may not end", statement, end, z3.And(before >= 0, after <= before - 1))
+            before, now = self.formula(variant, head), self.formula(variant, end)
+            self.prove("the loop may not end", statement, end, z3.And(before >= 0, now <= before - 1))
             for fact in invariant:
                 self.prove("a turn may break the invariant", statement, end, self.formula(fact, end))
             for key, term in head.values.items():
                 if z3.is_int(term) and not z3.is_int(end.values[key]):
                     raise WiderError(key[0])
-        return self.assume(head, z3.Not(z3.Or(*guards)))
+        return after
 
     def turn(self, statement: tree.While, state: State, waits: list[Term]) -> list[State]:
         """Let both runs make one turn, or one of them wait."""
@@ -421,18 +404,32 @@ class Walk:
                     state = self.assume(state, z3.Int(f"result({place})") == whole(first))
                 state = self.later("the outputs may differ", value, state, equal(first, second))
         state, spent = self.settle(state), z3.Sum([self.prices[k] * term for k, term in state.moved.items()])
-        match self.pair.program.claim:
-            case tree.Epsilon(claim, None | tree.Number(0)) | tree.Rho(claim):
-                limits = self.both(claim, State({}, {}, {}, state.path))
-            case tree.Secret():
-                limits = z3.RealVal(0), z3.RealVal(0)
-            case _:
-                raise refuse("alignments prove claims of epsilon, rho and secrecy only", statement)
-        self.prove(
-            "the moves may cost too much", statement, state, z3.And(spent <= limits[0], spent <= limits[1])
-        )
+        limits = self.limits(self.pair.program.claim, State({}, {}, {}, state.path))
+        within = z3.And(*(spent <= limit for limit in limits))
+        self.prove("the moves may cost too much", statement, state, within)
         self.ends.append(state.path)
         return []
+
+    def limits(self, claim: tree.Claim | None, state: State) -> tuple[Term, ...]:
+        """Return what the moves may cost, according to each run."""
+        match claim:
+            case tree.Rho(rho):
+                return self.both(rho, state)
+            case tree.Epsilon(epsilon, delta) if not self.concentrated:
+                for side in self.both(delta or ZERO, state):
+                    self.prove("delta may be negative", epsilon, state, side >= 0)
+                return self.both(epsilon, state)
+            case tree.Epsilon(epsilon, delta) if delta is not None:
+                terms = self.both(epsilon, state)[0], self.both(delta, state)[0]
+                most, chance = (Fraction(str(z3.simplify(real(term)).as_fraction())) for term in terms)
+                if not 0 < chance < 1 or most < 0:
+                    raise refuse("Gaussian noise needs a delta between 0 and 1", delta)
+                log = log_up(1 / chance)
+                root = max(sqrt_down(most + log) - sqrt_up(log), Fraction(0))
+                return (z3.RealVal(str(root * root)),)
+            case tree.Secret() if not self.concentrated:
+                return (z3.RealVal(0),)
+        raise refuse("a proof by alignment needs a claim of epsilon, rho or secrecy that fits its draws")
 
 
 MOST = 64
@@ -449,39 +446,3 @@ def flipped(draw: tree.Sample) -> tree.Expr | None:
         ):
             return logit if {one, two} == {tree.Number(Fraction(1)), odds} else None
     return None
-
-
-def quiet(block: tuple[tree.Statement, ...]) -> bool:
-    """Return whether statements only compute, so that each run may take its own branches."""
-    return all(isinstance(s, tree.Assign | tree.If) for s in tree.statements(block))
-
-
-def merged(test: Term, yes: Mapping[Key, Term], no: Mapping[Key, Term]) -> dict[Key, Term]:
-    """Return what two branches leave behind, of what both of them have."""
-    return {key: choose(test, term, no[key]) for key, term in yes.items() if key in no}
-
-
-def discrete(term: Term) -> bool:
-    """Return whether a value is an integer or a truth value."""
-    return bool(z3.is_int(term) or z3.is_bool(term))
-
-
-def whole(term: Term) -> Term:
-    """Return a discrete value as an integer."""
-    return z3.If(term, z3.IntVal(1), z3.IntVal(0)) if z3.is_bool(term) else term
-
-
-def shapely(program: tree.Program) -> None:
-    """Refuse a tree in which one number, name or list could mean two things."""
-    everything, names = list(tree.statements(program.body)), [p.name for p in program.parameters]
-    for kind, number in ((tree.Sample, "site"), (tree.Append, "tag"), (tree.While, "loop")):
-        numbers = [getattr(s, number) for s in everything if isinstance(s, kind)]
-        if len(set(numbers)) != len(numbers):
-            raise refuse(f"two statements have one {number}")
-    starts = [s for s in everything if isinstance(s, tree.Assign) and isinstance(s.value, tree.Items)]
-    if len({s.target for s in starts}) != len(starts) or any(s not in program.body for s in starts):
-        raise refuse("a list starts once, outside of loops and branches")
-    if len(set(names)) != len(names) or tree.assigned(program.body) & set(names):
-        raise refuse("a parameter has its name and its value for itself")
-    if [s for s in everything if isinstance(s, tree.Return)] != [*program.body[-1:]]:
-        raise refuse("a program returns once, at its end")

@@ -1,0 +1,91 @@
+"""Facts about sums: what one element adds to a variable, at the place where two lists differ.
+
+A loop that walks over a list and adds to a variable something that depends on the element alone leaves the
+two runs as far apart as the differing elements' contributions, once it has passed their place.  Which cell of
+a histogram an element falls into is the plainest such contribution; over all cells together, one element
+replaced moves two of them, and one added or removed moves one.
+"""
+
+from collections.abc import Iterator
+
+import z3
+
+from discreet.verify.obligation import Relation, System
+from discreet.verify.syntax import Array
+from discreet.verify.term import Term, constants, real
+
+
+def differing(system: System, name: str) -> tuple[Term, Term]:
+    """Return the elements of both runs at the place where a list differs; the same twice if one lacks it."""
+    inputs = system.inputs
+    relation = inputs.relation(name)
+    if relation is not None and relation.kind == "add-remove":
+        delta = inputs.deltas[name]
+        return (delta, delta)
+    place = inputs.positions[name]
+    first = inputs.element(name, place, 1, shared=False)
+    return first, inputs.element(name, place, 2, shared=False)
+
+
+def contributions(relation: Relation, system: System) -> Iterator[Term]:
+    """Yield how far apart the runs are in variables to which each turn adds what its element is worth."""
+    inputs, state = system.inputs, relation.state
+    own = {term.get_id() for term in relation.changing}
+    for clause in system.clauses:
+        if clause.kind != "again" or clause.head[0] is not relation:
+            continue
+        after = dict(zip((t.get_id() for t in relation.changing), clause.head[1], strict=True))
+        for name, first in state.left.items():
+            if first.get_id() not in own or name in inputs.checked.shared or not z3.is_arith(first):
+                continue
+            second = state.right[name]
+            added = z3.simplify(after[first.get_id()] - first, som=True)
+            if first.get_id() in constants(added):
+                added = z3.simplify(z3.substitute(added, (first, _zero(first))))
+            yield from _worth(relation, system, added, real(second) - real(first))
+
+
+def _zero(term: Term) -> Term:
+    return z3.IntVal(0) if z3.is_int(term) else z3.RealVal(0)
+
+
+def _worth(relation: Relation, system: System, added: Term, distance: Term) -> Iterator[Term]:
+    inputs, state = system.inputs, relation.state
+    for (name, _), (element, _) in list(inputs.elements.items()):
+        if name not in inputs.positions:
+            continue
+        symbols = [t for t in constants(element).values() if str(t).startswith(f"{name}[")]
+        if len(symbols) != 1 or symbols[0].get_id() not in constants(added):
+            continue
+        one, two = differing(system, name)
+        place, worth = inputs.positions[name], []
+        for value in (one, two):
+            chosen = z3.substitute(added, (element, value)) if not z3.is_const(element) else added
+            worth.append(real(z3.simplify(z3.substitute(chosen, (symbols[0], value)))))
+        how = inputs.relation(name)
+        if how is not None and how.kind == "add-remove":
+            gone = inputs.sense[name] == "remove"
+            change, far = (-worth[0] if gone else worth[0]), state.left if gone else state.right
+            counters = [t for t in far.values() if z3.is_int(t)]
+        else:
+            change = worth[1] - worth[0]
+            counters = [t for n, t in state.left.items() if n in inputs.checked.shared and z3.is_int(t)]
+        for counter in counters:
+            yield distance == z3.If(place < counter, change, z3.RealVal(0))
+
+
+def cells(relation: Relation, system: System, counters: list[Term]) -> Iterator[Term]:
+    """Yield bounds on movement in loops over the cells of a histogram."""
+    inputs = system.inputs
+    own = {term.get_id() for term in relation.changing}
+    moved = [t for t in relation.state.cost.values() if t.get_id() in own]
+    for parameter in inputs.checked.program.parameters:
+        name, kind = parameter.name, parameter.type
+        if name not in inputs.positions or not isinstance(kind, Array) or kind.element.kind != "int":
+            continue
+        one, two = differing(system, name)
+        ends = [one] if one.eq(two) else [one, two]
+        for counter in counters:
+            passed = z3.Sum([z3.If(end < counter, z3.RealVal(1), z3.RealVal(0)) for end in ends])
+            for spent in moved:
+                yield spent <= passed
