@@ -115,7 +115,7 @@ def induct(system: System, search: Search) -> Mapping[str, Term] | None:
         failed = failures(system, {})
         search.unproved = {f"{f.clause.kind} at line {f.clause.at.line}" for f in failed}
         return None if failed else {}
-    for strategy in (partial(spacer, timeout=1000), houdini, partial(spacer, timeout=5000)):
+    for strategy in (partial(spacer, timeout=500), houdini, partial(spacer, timeout=5000)):
         invariants = strategy(system)
         if invariants is None:
             continue
@@ -286,12 +286,9 @@ class _Cases:
 
 
 def _violation(system: System) -> Term:
-    broken = []
-    for clause in system.clauses:
-        terms = [*clause.body, clause.head]
-        facts = system.inputs.facts_for(terms)
-        broken.append(z3.And(*facts, *clause.body, z3.Not(clause.head)))
-    return z3.simplify(z3.Or(*broken)) if broken else z3.BoolVal(False)
+    broken = [z3.And(*clause.body, z3.Not(clause.head)) for clause in system.clauses]
+    facts = system.inputs.facts_for(broken)
+    return z3.simplify(z3.And(*facts, z3.Or(*broken))) if broken else z3.BoolVal(False)
 
 
 def _synthesise(search: Search, template: Template, width: int) -> Iterator[dict[int, Expr]]:
