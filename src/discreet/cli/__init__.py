@@ -33,10 +33,11 @@ def _options(
 
 
 def _register() -> None:
-    from discreet.cli import commands
+    from discreet.cli import commands, ledger
 
     for name, function in commands.COMMANDS.items():
         app.command(name)(function)
+    app.add_typer(ledger.app, name="ledger")
 
 
 _register()

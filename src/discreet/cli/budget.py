@@ -31,6 +31,12 @@ def budget(
     ] = None,
     history: Annotated[int, typer.Option(help="How many of the newest entries to show.")] = 10,
     receipt: Annotated[str | None, typer.Option(help="Check a receipt that came with an answer.")] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            help="Hold a file with a receipt against the ledger that a manifest names, without its key."
+        ),
+    ] = None,
     key: Annotated[Path | None, typer.Option(help="The file that holds the ledger's key.")] = None,
     anchor: Annotated[Path | None, typer.Option(help="The file that holds the ledger's anchor.")] = None,
     migrate: Annotated[
@@ -47,6 +53,9 @@ def budget(
 
     console = Console()
     location, only = locate(place)
+    if against is not None:
+        _hold(console, place, location, against)
+        return
     if migrate:
         migrate_ledger(location, key=key, anchor=anchor)
     if adopt:
@@ -190,7 +199,7 @@ def _words(entry: "Entry") -> tuple[str, str, str]:
         case Closed(reason):
             return "closed", "curator", reason
         case Reserved(request):
-            question = " ".join(request.question.split())
+            question = " ".join((request.text or request.question).split())
             shown = question if len(question) <= 60 else question[:57] + "..."
             return "paid", f"{request.analyst} ({request.project})", f"{request.cost}: {shown}"
         case Retried(reservation, attempt):
@@ -259,6 +268,28 @@ def _show_receipt(console: "Console", ledger: "Ledger", text: str) -> None:
     console.print(
         f"[green]valid[/]  entry {entry.number} of {entry.dataset}, {entry.time}: {what}, {details}"
     )
+
+
+def _hold(console: "Console", place: str, location: "str | Path", receipt: Path) -> None:
+    """Say whether a ledger holds what a receipt proves, and end with status 1 if it does not."""
+    from rich.markup import escape
+
+    from discreet.cli.ledger import read_receipt
+    from discreet.errors import ParameterError
+    from discreet.ledger.proving import hold_against
+    from discreet.ledger.signing import Name
+    from discreet.query.catalog.manifest import load
+
+    account = load(place).account if place.endswith(".toml") else None
+    if account is None:
+        raise ParameterError(
+            "--against needs a manifest that names its account: whose signature is to count?"
+        )
+    verdict = hold_against(location, Name.parse(account), read_receipt(receipt))
+    mark = "[green]holds[/]" if verdict.holds else "[bold red]broken[/]"
+    console.print(f"{mark}  {escape(verdict.words)}", highlight=False)
+    if not verdict.holds:
+        raise typer.Exit(1)
 
 
 def _draw(console: "Console", ledger: "Ledger", names: list[str], target: Path) -> None:

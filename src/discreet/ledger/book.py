@@ -27,7 +27,6 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from typing import Literal, TypeVar
 
@@ -55,7 +54,7 @@ from discreet.ledger.entry import (
     named,
 )
 from discreet.ledger.gauge import Counters, Gauges, log
-from discreet.ledger.name import one_name
+from discreet.ledger.name import normal, normal_scope, one_name
 from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.ledger.signing import Name, check_signature, public_name
 from discreet.ledger.store import Store
@@ -137,17 +136,8 @@ class Ledger:
         """Reserve, and count what came of it."""
         try:
             outcome = self._reserve(request)
-        except BudgetError:
-            self.counters.refused("budget", request.dataset)
-            raise
-        except BusyError:
-            self.counters.refused("busy", request.dataset)
-            raise
-        except ConflictError:
-            self.counters.refused("conflict", request.dataset)
-            raise
-        except LedgerError:
-            self.counters.refused("ledger", request.dataset)
+        except (BudgetError, ConflictError, LedgerError) as refusal:
+            self.counters.refused(_reason(refusal), request.dataset)
             raise
         if isinstance(outcome, Stored):
             self.counters.count("repeated")
@@ -298,6 +288,19 @@ class Ledger:
 
         return self._write(dataset, name)
 
+    def require_account(self, dataset: str, name: Name) -> None:
+        """Raise LedgerError unless this dataset's account is the one with this name."""
+        found = self.account_name(dataset) if dataset in self.datasets() else None
+        known = {public_name(key) for key in self._seals.ring(dataset)}
+        same = found is not None and (found.ledger, found.first) == (name.ledger, name.first)
+        if not same or name.public not in known:
+            raise LedgerError(
+                f"the ledger {self._store.name} does not hold the account {name.short} that was declared for "
+                f"dataset {dataset}: it was lost, emptied, renamed or exchanged, and what was spent there is "
+                "not known here.  Bring that ledger back, or restore it with `discreet ledger restore`; to "
+                "begin a new account that remembers the old one, run `discreet ledger begin` with a reason"
+            )
+
     def history(self, dataset: str, *, last: int = 100) -> tuple[Entry, ...]:
         """Return the newest entries, oldest first, each one checked."""
         end = self._write(dataset, lambda turn: turn.standing.number)
@@ -312,7 +315,8 @@ class Ledger:
     def verify_receipt(self, receipt: Receipt) -> Entry:
         """Return the entry that a receipt proves, or raise LedgerError if this ledger does not hold it."""
         if receipt.signature:
-            check_signature(public_name(self._seals.key_at(receipt.dataset, receipt.number)), receipt)
+            keys = self._seals.keys_since(receipt.dataset, receipt.number)
+            check_signature([public_name(key) for key in keys], receipt)
         row = (
             self._alone(lambda: self._store.shelf.row(receipt.dataset, receipt.number))
             if receipt.ledger == self.identity
@@ -434,18 +438,11 @@ class Ledger:
             pause = min(2 * pause, LONGEST_PAUSE)
 
 
-def normal(request: Request) -> Request:
-    """Return a request in which names have their one form."""
-    return replace(
-        request,
-        project=one_name(request.project, "project"),
-        analyst=one_name(request.analyst, "analyst"),
-    )
-
-
-def normal_scope(scope: Scope) -> Scope:
-    """Return a scope in which names have their one form."""
-    return Scope(
-        None if scope.project is None else one_name(scope.project, "project"),
-        None if scope.analyst is None else one_name(scope.analyst, "analyst"),
-    )
+def _reason(refusal: Exception) -> str:
+    """Return the word under which a refusal is counted."""
+    match refusal:
+        case BusyError():
+            return "busy"
+        case ConflictError():
+            return "conflict"
+    return "budget" if isinstance(refusal, BudgetError) else "ledger"

@@ -59,6 +59,11 @@ class Seals:
             found = key
         return found
 
+    def keys_since(self, dataset: str, number: int) -> tuple[bytes, ...]:
+        """Return the key that sealed an entry and those after it: no older one vouches for it."""
+        older = [until for until, _ in self.earlier.get(dataset, ())]
+        return self.ring(dataset)[: 1 + sum(number < until for until in older)]
+
     def own(self, dataset: str, key: bytes) -> bytes:
         """Return the key under which the rows of a dataset are added up."""
         return _own_key(key, self.ledger, dataset)

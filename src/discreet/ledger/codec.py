@@ -46,7 +46,10 @@ def digest(data: bytes) -> str:
 
 
 def fingerprint(request: Request) -> str:
-    """Return what makes two requests the same question: snapshot, text, price, mechanisms; not who asks."""
+    """Return what makes two requests the same question: snapshot, meaning, price, mechanisms.
+
+    Neither who asks nor in which words.
+    """
     asked = [request.snapshot, request.question, write_cost(request.cost), list(request.mechanisms)]
     return digest(canonical(asked).encode())
 
@@ -127,6 +130,7 @@ def write_event(event: Event) -> dict[str, object]:
                 "question": request.question,
                 "cost": write_cost(request.cost),
                 "mechanisms": list(request.mechanisms),
+                **({"text": request.text} if request.text else {}),
             }
         case Retried(reservation, attempt):
             return {"kind": "retried", "reservation": reservation, "attempt": attempt}
@@ -216,4 +220,5 @@ def _read_request(stored: dict[str, Any]) -> Request:
         question=stored["question"],
         cost=read_cost(stored["cost"]),
         mechanisms=tuple(stored["mechanisms"]),
+        text=stored.get("text", ""),
     )

@@ -16,6 +16,9 @@ from discreet.errors import ParameterError
 from discreet.privacy.filter import Budget, Cost
 
 LONGEST_NAME = 200
+LONGEST_TEXT = 10_000
+"""So much of the words in which a question was asked is kept."""
+
 STREAM_ID = "stream "
 """How the request ids of named streams begin, and those of questions may not."""
 
@@ -66,7 +69,8 @@ class Request:
 
     `question` is its canonical text, `snapshot` the version of the data that the curator declared, and
     `mechanisms` are the stored forms of everything that will be drawn.  None of them, and no part of the
-    cost, may depend on the data.
+    cost, may depend on the data.  `text` is how the analyst put it, for people who read the history; what
+    makes two requests the same question does not include it.
     """
 
     request_id: str
@@ -77,18 +81,20 @@ class Request:
     question: str
     cost: Cost
     mechanisms: tuple[str, ...]
+    text: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "text", self.text[:LONGEST_TEXT])
         for what in ("request_id", "dataset", "snapshot", "project", "analyst"):
             named(getattr(self, what), what)
         if not self.question:
             raise ParameterError("question must be the canonical text of a question, got an empty one")
         try:
-            "".join((self.question, *self.mechanisms)).encode()
+            "".join((self.question, self.text, *self.mechanisms)).encode()
         except UnicodeEncodeError:
             # Two surrogates and the character they stand for would have the same canonical text.
             raise ParameterError(
-                "question and mechanisms must be valid Unicode, without surrogates"
+                "question, text and mechanisms must be valid Unicode, without surrogates"
             ) from None
 
 

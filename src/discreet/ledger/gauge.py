@@ -8,6 +8,7 @@ import json
 import logging
 import threading
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 _logger = logging.getLogger("discreet.ledger")
@@ -49,17 +50,25 @@ class Gauges:
     used: float
 
 
-def exposition(dataset: str, gauges: Gauges, counts: dict[str, int]) -> str:
+def exposition(datasets: Mapping[str, Gauges], counts: Mapping[str, int]) -> str:
     """Return gauges and counters in the text format that Prometheus reads."""
-    name = json.dumps(dataset)
     lines = []
-    for field in fields(gauges):
+    for field in fields(Gauges) if datasets else ():
         metric = f"discreet_ledger_{field.name}"
-        lines += [f"# TYPE {metric} gauge", f"{metric}{{dataset={name}}} {getattr(gauges, field.name)}"]
+        lines.append(f"# TYPE {metric} gauge")
+        lines += [
+            f"{metric}{{dataset={_quoted(name)}}} {getattr(gauges, field.name)}"
+            for name, gauges in datasets.items()
+        ]
     for what, number in sorted(counts.items()):
         metric = f"discreet_ledger_{what}_total"
         lines += [f"# TYPE {metric} counter", f"{metric} {number}"]
     return "\n".join(lines) + "\n"
+
+
+def _quoted(name: str) -> str:
+    escaped = name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
 
 
 def log(what: str, dataset: str, **facts: int | str) -> None:

@@ -13,8 +13,11 @@ spelling in their old entries.
 """
 
 import unicodedata
+from dataclasses import replace
+from functools import lru_cache
 
 from discreet.errors import ParameterError
+from discreet.ledger.entry import Request, Scope
 
 LONGEST = 200
 SIGNS = frozenset(" -_.@+:'/")
@@ -68,6 +71,11 @@ def one_name(text: str, what: str) -> str:
         raise ParameterError(
             f"{what} must be 1 to {LONGEST} printable characters, got {str(text)[:LONGEST]!r}"
         )
+    return _one_name(text, what)
+
+
+@lru_cache(4096)
+def _one_name(text: str, what: str) -> str:
     folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     name = " ".join(folded.split())
     if not 0 < len(name) <= LONGEST:
@@ -118,3 +126,20 @@ def _script(letter: str) -> str | None:
 
 def _plain(letter: str) -> bool:
     return letter not in ODD_LATIN and any(ord(letter) in block for block in PLAIN_LATIN)
+
+
+def normal(request: Request) -> Request:
+    """Return a request in which names have their one form."""
+    return replace(
+        request,
+        project=one_name(request.project, "project"),
+        analyst=one_name(request.analyst, "analyst"),
+    )
+
+
+def normal_scope(scope: Scope) -> Scope:
+    """Return a scope in which names have their one form."""
+    return Scope(
+        None if scope.project is None else one_name(scope.project, "project"),
+        None if scope.analyst is None else one_name(scope.analyst, "analyst"),
+    )

@@ -17,7 +17,7 @@ from pathlib import Path
 from discreet.errors import LedgerError
 from discreet.ledger.anchor import ANY, Anchor, DirectoryLog, FileAnchor, LogAnchor, Marks, Unanchored
 from discreet.ledger.book import CURATOR, Ledger, Role
-from discreet.ledger.chain import KEY_VARIABLE, key_name, load_key
+from discreet.ledger.chain import KEY_VARIABLE, key_name, load_key, sync_directory
 from discreet.ledger.check import Report, Seals
 from discreet.ledger.entry import Adopted
 from discreet.ledger.postgres import EVERYTHING, PostgresStore
@@ -187,11 +187,26 @@ def known(store: Store) -> Identity:
 def seals_of(store: Store, identity: Identity, source: bytes | Path | None) -> Seals:
     """Return what recognises a ledger's entries, or raise LedgerError if this is not its key."""
     key = load_key(source, create=False)
+    if key_name(key) != identity.key and isinstance(source, Path):
+        key = _renewed(source, identity) or key
     if key_name(key) != identity.key:
         raise LedgerError(
             "this is not the key that the ledger was created with, or that it was given last; bring that key"
         )
     return Seals(key, identity.ledger, earlier_keys(key, identity.ledger, store.shelf.former_keys()))
+
+
+def _renewed(source: Path, identity: Identity) -> bytes | None:
+    """Put the key in its place that a change of keys did not live to put there."""
+    beside = Path(f"{source}.new")
+    if not beside.exists():
+        return None
+    key = load_key(beside, create=False)
+    if key_name(key) != identity.key:
+        return None
+    os.replace(beside, source)
+    sync_directory(source.parent)
+    return key
 
 
 def find_key(location: str | Path, key: bytes | Path | None) -> bytes | Path | None:

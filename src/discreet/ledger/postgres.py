@@ -35,12 +35,16 @@ from discreet.ledger.store import (
     stored_values,
     typed,
 )
+from discreet.ledger.tables import MIGRATIONS
 
 PATIENCE = 30
 """For so many seconds a writer queues for its turn; only a refusal depends on it."""
 
 LIMIT = 45.0
 """For so many seconds one waits for the server to say anything at all."""
+
+REACH = 10
+"""For so many seconds one tries to reach the server."""
 
 TRIES, PAUSE = 3, 0.2
 """How often, and after how many seconds, a connection lost before anything was written is renewed."""
@@ -53,85 +57,6 @@ ALIVE = """SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.granted AN
 
 EVERYTHING = ""
 """The name, which no dataset can have, under which all datasets are locked."""
-
-MIGRATIONS: tuple[tuple[str, ...], ...] = (
-    (
-        """CREATE TABLE discreet_ledger (
-            single BOOLEAN PRIMARY KEY DEFAULT TRUE CHECK (single),
-            schema INTEGER NOT NULL, identity TEXT NOT NULL, key TEXT NOT NULL)""",
-        """CREATE TABLE discreet_entry (
-            dataset TEXT NOT NULL, number BIGINT NOT NULL CHECK (number > 0), kind TEXT NOT NULL,
-            request TEXT, asked TEXT, refers BIGINT,
-            body TEXT NOT NULL, previous BYTEA NOT NULL, mac BYTEA NOT NULL, payload BYTEA,
-            PRIMARY KEY (dataset, number))""",
-        "CREATE TABLE discreet_head (dataset TEXT PRIMARY KEY, number BIGINT NOT NULL, state TEXT NOT NULL)",
-        "CREATE UNIQUE INDEX discreet_entry_request ON discreet_entry (dataset, request) WHERE kind = "
-        "'reserved'",
-        """CREATE UNIQUE INDEX discreet_entry_outcome ON discreet_entry (dataset, refers)
-            WHERE kind IN ('answered', 'failed')""",
-        """CREATE FUNCTION discreet_refuse() RETURNS trigger LANGUAGE plpgsql AS
-            $$ BEGIN RAISE EXCEPTION 'the ledger is append-only'; END $$""",
-        """CREATE TRIGGER discreet_entry_is_final BEFORE UPDATE OR DELETE ON discreet_entry
-            FOR EACH ROW EXECUTE FUNCTION discreet_refuse()""",
-        """CREATE TRIGGER discreet_entry_stays BEFORE TRUNCATE ON discreet_entry
-            FOR EACH STATEMENT EXECUTE FUNCTION discreet_refuse()""",
-        """CREATE TRIGGER discreet_head_moves_forward BEFORE UPDATE ON discreet_head FOR EACH ROW
-            WHEN (NEW.number <> OLD.number + 1 OR NEW.dataset <> OLD.dataset)
-            EXECUTE FUNCTION discreet_refuse()""",
-        """CREATE TRIGGER discreet_head_stays BEFORE DELETE ON discreet_head
-            FOR EACH ROW EXECUTE FUNCTION discreet_refuse()""",
-    ),
-    (
-        """CREATE INDEX discreet_entry_asked ON discreet_entry (dataset, asked, number)
-            WHERE kind = 'answered'""",
-    ),
-    (
-        """CREATE UNIQUE INDEX discreet_entry_step ON discreet_entry (dataset, refers, asked)
-            WHERE kind = 'advanced'""",
-        """CREATE TABLE discreet_secret (
-            dataset TEXT NOT NULL, number BIGINT NOT NULL, concealed BYTEA NOT NULL,
-            PRIMARY KEY (dataset, number))""",
-        """CREATE TRIGGER discreet_secret_stays BEFORE DELETE ON discreet_secret
-            FOR EACH ROW EXECUTE FUNCTION discreet_refuse()""",
-    ),
-    (
-        """CREATE TABLE discreet_total (
-            dataset TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (dataset, name))""",
-        """CREATE TABLE discreet_checkpoint (
-            dataset TEXT PRIMARY KEY, number BIGINT NOT NULL, state TEXT NOT NULL, mac BYTEA NOT NULL)""",
-        """CREATE TABLE discreet_former (
-            dataset TEXT NOT NULL, number BIGINT NOT NULL, concealed BYTEA NOT NULL,
-            PRIMARY KEY (dataset, number))""",
-        "CREATE UNLOGGED TABLE discreet_lease (name TEXT PRIMARY KEY, number BIGINT NOT NULL, pid INTEGER)",
-        "CREATE TABLE discreet_duty (member TEXT NOT NULL, duty TEXT NOT NULL, PRIMARY KEY (member, duty))",
-        """CREATE TRIGGER discreet_former_stays BEFORE DELETE ON discreet_former
-            FOR EACH ROW EXECUTE FUNCTION discreet_refuse()""",
-        *(
-            f"""CREATE TRIGGER discreet_{table}_is_kept BEFORE TRUNCATE ON discreet_{table}
-            FOR EACH STATEMENT EXECUTE FUNCTION discreet_refuse()"""
-            for table in ("ledger", "head", "secret", "total", "former", "duty")
-        ),
-        """CREATE FUNCTION discreet_curators_only() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN
-                IF NOT EXISTS (
-                    SELECT FROM pg_class c WHERE c.oid = TG_RELID AND pg_has_role(c.relowner, 'USAGE')
-                ) AND NOT EXISTS (
-                    SELECT FROM discreet_duty d JOIN pg_roles r ON r.rolname = d.member
-                    WHERE d.duty = 'curator' AND pg_has_role(r.oid, 'USAGE')
-                ) THEN
-                    RAISE EXCEPTION 'only a curator of the ledger may do this';
-                END IF;
-                RETURN NEW;
-            END $$""",
-        """CREATE TRIGGER discreet_curators_decide BEFORE INSERT ON discreet_entry FOR EACH ROW
-            WHEN (NEW.kind NOT IN ('reserved', 'retried', 'answered', 'failed', 'advanced'))
-            EXECUTE FUNCTION discreet_curators_only()""",
-        """CREATE TRIGGER discreet_curators_limit BEFORE INSERT OR UPDATE ON discreet_total FOR EACH ROW
-            WHEN (NEW.name NOT LIKE '["spent"%' AND NEW.name NOT LIKE '["running"%'
-                AND NEW.name NOT LIKE '["stream"%')
-            EXECUTE FUNCTION discreet_curators_only()""",
-    ),
-)
 
 
 class PostgresStore:
@@ -185,7 +110,7 @@ class PostgresStore:
     def _connected(self) -> Any:
         try:
             connection = self._kind.connect(
-                self._url, autocommit=True, connect_timeout=10, keepalives_idle=30, tcp_user_timeout=60_000
+                self._url, autocommit=True, connect_timeout=REACH, keepalives_idle=30, tcp_user_timeout=60_000
             )
             connection.execute(
                 f"SET synchronous_commit = on; SET lock_timeout = '{PATIENCE}s'; "
@@ -375,16 +300,27 @@ class PostgresStore:
         """Ask on a connection of its own, since other threads may be in a transaction on the first."""
         if self._closed:
             raise LedgerError(f"the ledger {self.name} was closed; open it again")
-        try:
-            if self._aside is None or self._aside.closed:
-                self._aside = self._connected()
-            cursor = self._aside.execute(statements.encode())
-            while cursor.nextset():
-                pass
-            return cursor.fetchone() is not None
-        except self._root as error:
-            self._aside.close()
-            raise LedgerError(f"the ledger {self.name} cannot be reached: {_first_line(error)}") from None
+        problem: Exception | None = None
+        for left in reversed(range(TRIES)):
+            try:
+                if self._aside is None or self._aside.closed:
+                    self._aside = self._connected()
+                cursor = self._aside.execute(statements.encode())
+                while cursor.nextset():
+                    pass
+                return cursor.fetchone() is not None
+            except self._root as error:
+                # A lock that a lost connection held is free, and a name that it wrote is nobody's.
+                problem = error
+                self._aside.close()
+            except LedgerError:
+                if not left:
+                    raise
+            if left:
+                time.sleep(PAUSE)
+        raise LedgerError(
+            f"the ledger {self.name} cannot be reached: {_first_line(problem or LedgerError())}"
+        )
 
     def damage(self) -> str | None:
         """Return nothing: PostgreSQL reports damaged pages when they are read, and verifying reads them."""

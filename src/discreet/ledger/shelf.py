@@ -75,6 +75,12 @@ class Shelf:
         statement = f"INSERT INTO {self.prefix}secret VALUES (?, ?, ?) {replaced}"
         self.run(self._marked(statement), (dataset, reservation, secret))
 
+    def secrets(self, dataset: str) -> list[tuple[int, bytes]]:
+        """Return the concealed states of all streams, by the number of their payment."""
+        statement = f"SELECT number, concealed FROM {self.prefix}secret WHERE dataset = ? ORDER BY number"
+        found = self.run(self._marked(statement), (dataset,))
+        return [(typed(n, int, self.name), typed(c, bytes, self.name)) for n, c in found]
+
     def checkpoint(self, dataset: str) -> Checkpoint | None:
         """Return how far the last verification of a dataset came."""
         statement = f"SELECT number, state, mac FROM {self.prefix}checkpoint WHERE dataset = ?"

@@ -8,6 +8,7 @@ ledger still holds what it once confirmed.
 
 import base64
 import hmac
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
@@ -27,6 +28,11 @@ class Name:
 
     def __str__(self) -> str:
         return f"{self.ledger}.{self.first}.{self.public}"
+
+    @property
+    def short(self) -> str:
+        """Return enough of the name to recognise it."""
+        return f"{self.ledger[:8]}.{self.first[:8]}"
 
     @classmethod
     def parse(cls, text: str) -> "Name":
@@ -48,8 +54,13 @@ def public_name(key: bytes) -> str:
     return str(_private(key).public_key().public_bytes_raw().hex())
 
 
-def check_signature(public: str, receipt: Receipt) -> None:
-    """Raise LedgerError unless a receipt was signed by the ledger with this public name."""
+def check_signature(public: Iterable[str], receipt: Receipt) -> None:
+    """Raise LedgerError unless a receipt was signed by the ledger that has, or had, one of these names."""
+    if not any(_signed_by(name, receipt) for name in public):
+        raise LedgerError("this receipt was not signed by the ledger that is asked: it proves nothing")
+
+
+def _signed_by(public: str, receipt: Receipt) -> bool:
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -57,9 +68,8 @@ def check_signature(public: str, receipt: Receipt) -> None:
         signature = base64.urlsafe_b64decode(receipt.signature + "=" * (-len(receipt.signature) % 4))
         Ed25519PublicKey.from_public_bytes(bytes.fromhex(public)).verify(signature, _text(receipt))
     except (InvalidSignature, ValueError):
-        raise LedgerError(
-            "this receipt was not signed by the ledger that the manifest names: it proves nothing"
-        ) from None
+        return False
+    return True
 
 
 @lru_cache(16)

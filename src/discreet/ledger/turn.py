@@ -30,6 +30,7 @@ from discreet.ledger.entry import (
     Event,
     Failed,
     Reserved,
+    Restored,
     Retried,
     Rotated,
 )
@@ -89,7 +90,7 @@ class Turn:
         own = self.seals.own(self.dataset, secret)
         changed, total = self._changes(account, event, number, own)
         mark = self.marks.heads.get(self.dataset)
-        anchor = self.marks.name, 0 if mark is None or isinstance(event, Adopted) else mark.number
+        anchor = self.marks.name, 0 if mark is None or isinstance(event, Adopted | Restored) else mark.number
         stored = write_event(event)
         body = canonical(
             {
@@ -177,7 +178,7 @@ def fasten(
         found = anchor.move(marks, dataset, mark)
         if found is None:
             return
-        _recognise(seals, marks, dataset, found)
+        recognise(seals, marks, dataset, found)
         row = standing.row if found.number == standing.number else store.shelf.row(dataset, found.number)
         if row is None or row.mac.hex() != found.mac:
             raise LedgerError(
@@ -288,7 +289,7 @@ def _contain(store: Store, seals: Seals, dataset: str, head: Head, marks: Marks)
     mark = marks.heads.get(dataset)
     if mark is None:
         return
-    _recognise(seals, marks, dataset, mark)
+    recognise(seals, marks, dataset, mark)
     if mark.number > head.number:
         raise rolled_back(dataset, mark.number, head.number)
     row = head.row if mark.number == head.number else store.shelf.row(dataset, mark.number)
@@ -325,8 +326,10 @@ def rolled_back(dataset: str, known: int, found: int) -> LedgerError:
     )
 
 
-def _recognise(seals: Seals, marks: Marks, dataset: str, mark: Mark) -> None:
-    if not any(sealed_mark(key, marks, dataset, mark) == mark for key in seals.ring(dataset)):
+def recognise(seals: Seals, marks: Marks, dataset: str, mark: Mark) -> None:
+    """Raise LedgerError unless a mark was sealed by this ledger, under a key that was in force then."""
+    keys = seals.keys_since(dataset, mark.number)
+    if not any(sealed_mark(key, marks, dataset, mark) == mark for key in keys):
         raise LedgerError(
             f"the anchor's mark of dataset {dataset} was edited or forged: its seal does not match"
         )

@@ -16,8 +16,10 @@ from discreet.errors import CatalogError, ConflictError
 from discreet.exact.number import Real as Number
 from discreet.exact.number import positive, rational
 from discreet.ledger import Ledger, open_ledger
+from discreet.ledger.signing import Name
 from discreet.privacy.filter import Budget
 from discreet.query.catalog.manifest import Catalog, load
+from discreet.release.pinning import pin
 from discreet.release.session import Session, declared_budget
 from discreet.release.sources import declared, origins
 
@@ -68,7 +70,7 @@ def open(  # noqa: A001 - reads as dp.open
     }
     section = {key: value for key, value in declarations.items() if value is not None}
     _refuse_misspelt(tables)
-    if isinstance(data, str | Path) and Path(data).suffix == ".toml":
+    if isinstance(data, str | Path) and _is_manifest(data):
         if tables or section or epsilon is not None:
             raise CatalogError("a manifest already declares tables and budget; leave the other arguments out")
         catalog = load(data)
@@ -82,7 +84,14 @@ def open(  # noqa: A001 - reads as dp.open
         budget = {"epsilon": str(positive(epsilon, "epsilon")), "delta": str(rational(delta, "delta"))}
         catalog, frames = declared(data, tables, section, name=name, budget=budget)
         home = ledger
-    return open_catalog(catalog, frames, home, analyst=analyst, project=project, timeout=timeout)
+    manifest = Path(data) if not frames and isinstance(data, str | Path) and _is_manifest(data) else None
+    return open_catalog(
+        catalog, frames, home, analyst=analyst, project=project, timeout=timeout, manifest=manifest
+    )
+
+
+def _is_manifest(data: object) -> bool:
+    return isinstance(data, str | Path) and Path(data).suffix == ".toml"
 
 
 def _refuse_misspelt(tables: Mapping[str, Any]) -> None:
@@ -102,14 +111,22 @@ def open_catalog(
     analyst: str = "analyst",
     project: str = "project",
     timeout: float | None = None,
+    manifest: Path | None = None,
 ) -> Session:
-    """Open a catalog whose tables are files or the given frames, with its ledger at `home` or in memory."""
+    """Open a catalog whose tables are files or the given frames, with its ledger at `home` or in memory.
+
+    The account is pinned in the `manifest` that declared the catalog, if one did.
+    """
     budget = declared_budget(catalog)
     engine = open_engine(origins(catalog, frames), folder=catalog.folder, timeout=timeout)
     scratch = mkdtemp(prefix="discreet-", dir=_memory()) if home is None else None
     try:
-        book = open_ledger(home or Path(scratch or "") / "session.ledger")
-        _agree(book, catalog.name, budget)
+        book = open_ledger(home) if home is not None else _open_scratch(Path(scratch or ""))
+        try:
+            _agree(book, catalog, budget, manifest)
+        except BaseException:
+            book.close()
+            raise
     except BaseException:
         engine.close()
         if scratch is not None:
@@ -126,9 +143,21 @@ def _memory() -> str | None:
     return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 - mkdtemp makes it private
 
 
-def _agree(book: Ledger, dataset: str, budget: Budget) -> None:
-    """Open the dataset's account with the declared cap, or make sure that it has that cap."""
-    if dataset not in book.datasets():
+def _open_scratch(folder: Path) -> Ledger:
+    """Open a ledger that lasts as long as its session, with a key and an anchor of its own.
+
+    What the environment names belongs to a ledger that stays.
+    """
+    place = folder / "session.ledger"
+    return open_ledger(place, key=Path(f"{place}.key"), anchor=Path(f"{place}.anchor"))
+
+
+def _agree(book: Ledger, catalog: Catalog, budget: Budget, manifest: Path | None) -> None:
+    """Open the dataset's account with the declared cap, or make sure that it is the one declared."""
+    dataset = catalog.name
+    if catalog.account is not None:
+        book.require_account(dataset, Name.parse(catalog.account))
+    elif dataset not in book.datasets():
         # Somebody else may open the same data for the first time at this very moment.
         with suppress(ConflictError):
             book.create_dataset(dataset, budget, reason="declared when the data was first opened")
@@ -138,3 +167,5 @@ def _agree(book: Ledger, dataset: str, budget: Budget) -> None:
             f"the ledger caps dataset {dataset} at {capped}, but {budget} is declared; a cap "
             "changes only by an entry of its own: Ledger.set_limit(dataset, EVERYBODY, budget, reason=...)"
         )
+    if catalog.account is None and manifest is not None:
+        pin(manifest, book.account_name(dataset))

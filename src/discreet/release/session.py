@@ -254,15 +254,17 @@ class Session:
         )
 
     def _answer(self, text: str, priced: Quote, request_id: str | None) -> Release:
+        meaning = identity(priced.checked)
         request = Request(
             request_id=request_id or secrets.token_hex(16),
             dataset=self.catalog.name,
             snapshot=self.catalog.version,
             project=self.project,
             analyst=self.analyst,
-            question=identity(priced.checked),
+            question=meaning,
             cost=priced.cost,
             mechanisms=tuple(_stored(share) for share in priced.shares),
+            text="" if text == meaning else text,
         )
         stored, free = shielded(lambda: self._find(priced, request), interrupt=self._interrupt)
         return self._release(text, priced, stored, free=free)

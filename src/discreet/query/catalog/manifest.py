@@ -99,6 +99,8 @@ class Catalog:
     ledger: str | None = None
     version: str = "1"
     folder: Path = field(default_factory=Path)
+    account: str | None = None
+    """The name of the account in the ledger that pays for this dataset, once it has one."""
 
     def table(self, name: str) -> Table | None:
         """Return the declared table of this name (case does not matter), if there is one."""
@@ -136,7 +138,7 @@ def declare(document: Mapping[str, Any]) -> Catalog:
     """Return the catalog that a manifest's nested mappings declare."""
     _only(document, ("dataset", "budget", "tables"), "the manifest")
     dataset = _mapping(document.get("dataset", {}), "dataset")
-    _only(dataset, ("name", "ledger", "version"), "dataset")
+    _only(dataset, ("name", "ledger", "version", "account"), "dataset")
     tables = _mapping(document.get("tables", {}), "tables")
     if not tables:
         raise CatalogError("the manifest declares no table; add a section [tables.NAME] with a source")
@@ -147,6 +149,7 @@ def declare(document: Mapping[str, Any]) -> Catalog:
         name=_string(dataset.get("name", "dataset"), "dataset.name"),
         ledger=None if "ledger" not in dataset else _string(dataset["ledger"], "dataset.ledger"),
         version=_version(dataset.get("version", "1")),
+        account=None if "account" not in dataset else _string(dataset["account"], "dataset.account"),
         budget=_budget(document.get("budget")),
         tables=tuple(_table(name, body) for name, body in bodies.items()),
     )

@@ -1,0 +1,125 @@
+"""Two copies of a ledger, yesterday's dump, a cut anchor: only one goes on, and only forwards."""
+
+import shutil
+import threading
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from tests.ledger.world import Place, Server, ask, server_place
+
+from discreet.errors import LedgerError
+from discreet.ledger import Anchor, FileAnchor, Granted, Stored, adopt_ledger
+from discreet.ledger.anchor import DirectoryLog, LogAnchor
+from discreet.ledger.entry import Adopted
+from discreet.ledger.remote import PostgresAnchor
+from discreet.privacy.filter import PureBudget
+
+TENTH = Fraction(1, 10)
+
+
+def copied(place: Place, folder: Path) -> Place:
+    """Return a second machine's copy of a file ledger, which shares the anchor."""
+    folder.mkdir()
+    twin = replace(place, location=str(folder / "twin.ledger"))
+    shutil.copy(place.location, twin.location)
+    return twin
+
+
+def begun(place: Place, anchor: Anchor | None = None) -> None:
+    with place.open(**({} if anchor is None else {"anchor": anchor})) as ledger:
+        ledger.create_dataset("clinic", PureBudget(1), reason="opened")
+        ledger.answer(ledger.reserve(ask("first")), b"1")
+
+
+def release(place: Place, start: threading.Barrier | None, name: str) -> bool:
+    """Open, wait for the other, release; return whether an answer left."""
+    try:
+        with place.open(anchor=FileAnchor(place.anchor)) as ledger:
+            if start is not None:
+                start.wait(30)
+            outcome = ledger.reserve(ask(name, question=name))
+            stored = ledger.answer(outcome, b"2") if isinstance(outcome, Granted) else outcome
+            return isinstance(stored, Stored)
+    except LedgerError:
+        return False
+
+
+@pytest.mark.parametrize("attempt", range(4))
+def test_of_two_copies_started_together_only_one_goes_on(file: Place, tmp_path: Path, attempt: int):
+    begun(file)
+    twin = copied(file, tmp_path / "second")
+    start, left = threading.Barrier(2), []
+    threads = [
+        threading.Thread(target=lambda p=p, n=n: left.append(release(p, start, f"{n}")))
+        for n, p in enumerate((file, twin))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(left) <= 1
+    assert sum(release(place, None, "later") for place in (file, twin, file, twin)) == 2, "one of them, twice"
+
+
+@pytest.fixture(params=["file", "directory", "postgresql"])
+def shared(request: pytest.FixtureRequest, tmp_path: Path):
+    """An anchor that two machines can reach, as each of them opens it."""
+    if request.param == "file":
+        yield lambda: FileAnchor(tmp_path / "volume.anchor")
+    elif request.param == "directory":
+        yield lambda: LogAnchor(DirectoryLog(tmp_path / "log"), "log")
+    else:
+        with server_place(request.getfixturevalue("server")) as other:
+            yield lambda: PostgresAnchor(other.location)
+
+
+def test_yesterdays_dump_restored_on_another_machine_cannot_spend_again(server: Server, shared):
+    with server_place(server) as first, server_place(server) as second:
+        begun(first, shared())
+        dump = {**first.copy(), "former": [], "ledger": first.query("SELECT * FROM {meta}")}
+        with first.open(anchor=shared()) as ledger:
+            ledger.answer(ledger.reserve(ask("later", epsilon="0.9")), b"2")
+        with second.open(key=bytes(reversed(range(32)))):
+            pass  # the tables, which the dump then fills
+        second.restore(dump)
+        with pytest.raises(LedgerError, match="rolled back"):
+            second.open(anchor=shared())
+        with first.open(anchor=shared()) as ledger:
+            assert ledger.verify().trusted
+
+
+@pytest.mark.parametrize("lines", [1, 2])
+def test_an_anchor_cut_to_its_first_lines_is_refused(place: Place, lines: int):
+    begun(place)
+    with place.open() as ledger:
+        ledger.answer(ledger.reserve(ask("more")), b"2")
+    whole = place.anchor.read_bytes().splitlines(keepends=True)
+    assert len(whole) > lines
+    place.anchor.write_bytes(b"".join(whole[:lines]))
+    with pytest.raises(LedgerError, match="cut or put back"):
+        place.open()
+
+
+def test_a_mark_that_nobody_with_the_key_made_is_refused(place: Place):
+    begun(place)
+    lines = place.anchor.read_text().splitlines()
+    place.anchor.write_text("\n".join([*lines[:-1], lines[-1].replace('"clinic",', '"clinic",1')]) + "\n")
+    with pytest.raises(LedgerError):
+        place.open()
+
+
+def test_an_anchor_of_another_name_is_refused_until_it_is_adopted_and_adopting_leaves_an_entry(place: Place):
+    begun(place)
+    place.anchor.unlink()
+    with pytest.raises(LedgerError, match="adopt_ledger"):
+        place.open()
+    report = adopt_ledger(place.location, key=place.key, anchor=place.anchor, reason="new machine")
+    assert report.trusted
+    with place.open() as ledger:
+        newest = ledger.history("clinic")[-1].event
+        assert isinstance(newest, Adopted)
+        assert newest.reason == "new machine"
+        assert ledger.verify().trusted
+        assert ledger.budget("clinic").limits[0].spent.epsilon == TENTH
