@@ -210,7 +210,7 @@ def test_a_delta_cannot_be_hidden(approximate):
 
 def test_a_channel_for_another_question_is_refused(searched):
     other = truncated_geometric(6, Fraction(1, 2))
-    refused(replace(searched, channel=Table.of(other.rows, inputs="abcdefg")), "inputs")
+    refused(replace(searched, channel=Table.of(other.rows, inputs=list("abcdefg"))), "inputs")
     outside = replace(searched.channel, outputs=tuple(f"w{k}" for k in range(len(searched.channel.outputs))))
     refused(replace(searched, channel=outside), "not a guess")
 
