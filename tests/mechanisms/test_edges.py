@@ -245,3 +245,9 @@ def test_printing_never_fails():
         assert value._repr_html_()
     assert repr(dp.Bounds.exactly(Fraction(1, 3**20000)))
     assert "10^-400" in str(dp.Threshold(3, "1e-400", groups=1))
+
+
+def test_a_step_beyond_every_integer_never_fails_by_what_was_drawn():
+    """Nothing may depend on whether all the noise happens to be zero."""
+    nearly_silent = dp.Laplace(Fraction(1, 10**9), 10**400)
+    assert nearly_silent.sample(np.array([1.5, 0.0])).tolist() == [0.0, 0.0]

@@ -6,7 +6,7 @@ rational lies.  They are computed with ball arithmetic (FLINT's Arb), whose ball
 the true value, at a precision that is raised until the two sides agree to the requested bits.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from math import ceil, isfinite, isqrt
@@ -154,6 +154,14 @@ def flag(value: bool, name: str) -> bool:
     """Return a truth value as it is, refusing what only looks like one."""
     if not isinstance(value, bool):
         raise ParameterError(f"{name} must be True or False, got {shown(value)}")
+    return value
+
+
+def word(value: str, name: str, choices: Sequence[str]) -> str:
+    """Return one of the words that are known, refusing everything else."""
+    if not isinstance(value, str) or value not in choices:
+        known = " or ".join(repr(choice) for choice in choices)
+        raise ParameterError(f"{name} must be {known}, got {shown(value)}")
     return value
 
 

@@ -38,7 +38,17 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.exact.choice import choose_powers
 from discreet.exact.digits import power, proper_ratio
-from discreet.exact.number import Real, least_integer, listed, log_quotient, log_up, probability, shown, whole
+from discreet.exact.number import (
+    Real,
+    least_integer,
+    listed,
+    log_quotient,
+    log_up,
+    probability,
+    shown,
+    whole,
+    word,
+)
 from discreet.exact.perturb import add, integers, narrow
 from discreet.exact.sample import geometric, two_sided_geometric, uniform_below
 from discreet.mechanisms.geometric import Geometric, ratio
@@ -71,7 +81,7 @@ class KNorm:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))
         object.__setattr__(self, "dimension", whole(self.dimension, "dimension"))
         object.__setattr__(self, "sensitivity", remembered(self.sensitivity))
-        _known(self.ball)
+        word(self.ball, "ball", tuple(MOST_DIMENSIONS))
         if self.dimension < 1:
             raise ParameterError(f"dimension must be at least 1, got {shown(self.dimension)}")
         if self.dimension > MOST_DIMENSIONS[self.ball]:
@@ -101,7 +111,8 @@ class KNorm:
     ) -> "KNorm":
         """Return the least noise that is epsilon-private when u has norm at most `sensitivity`."""
         rows = None if image is None else tuple(listed(row, "image") for row in listed(image, "image"))
-        alpha = ratio(epsilon, _length(Sensitivity.of(sensitivity), _known(ball)))
+        word(ball, "ball", tuple(MOST_DIMENSIONS))
+        alpha = ratio(epsilon, _length(Sensitivity.of(sensitivity), ball))
         return cls(alpha, dimension, ball, rows, sensitivity=Sensitivity.of(sensitivity))
 
     def norm(self, move: Sequence[int]) -> Fraction:
@@ -274,12 +285,6 @@ def _solve(matrix: Matrix, right: Sequence[int]) -> list[Fraction] | None:
         rest = sum((rows[r][c] * solution[c] for c in range(r + 1, size)), Fraction(0))
         solution[r] = (rows[r][size] - rest) / rows[r][r]
     return solution
-
-
-def _known(ball: Ball) -> Ball:
-    if not isinstance(ball, str) or ball not in MOST_DIMENSIONS:
-        raise ParameterError(f"ball must be 'l1' or 'linf', got {shown(ball)}")
-    return ball
 
 
 def _length(change: Sensitivity, ball: Ball) -> Fraction:

@@ -129,7 +129,7 @@ class Laplace:
     def floats(self, steps: NDArray[Any]) -> NDArray[np.float64]:
         """Return the float nearest to each multiple of the step: one and the same for one point."""
         over, under = self.step.numerator, self.step.denominator
-        if steps.dtype != object and max(int(np.abs(steps).max(initial=0)) * over, under) < 2**53:
+        if steps.dtype != object and max(int(np.abs(steps).max(initial=1)) * over, under) < 2**53:
             # Both are exact floats, and so their quotient is the nearest.
             return np.asarray((steps * over) / np.float64(under), dtype=np.float64)
         nearest = [nearest_float(int(k) * over, under) for k in steps.flat]

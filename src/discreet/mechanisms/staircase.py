@@ -39,6 +39,7 @@ from discreet.exact.number import (
     probability,
     shown,
     whole,
+    word,
 )
 from discreet.exact.perturb import SAFE, perturb
 from discreet.exact.sample import bernoulli, geometric, uniform_below
@@ -80,13 +81,9 @@ class Staircase:
         if width.bit_length() > WIDEST:
             raise ParameterError(f"sensitivity must be below 2**{WIDEST}, got {shown(sensitivity)}")
         alpha = ratio(epsilon, 1)
-        match loss:
-            case "absolute":
-                return _best(alpha, width, lambda noise: noise.mean_error)
-            case "squared":
-                return _best(alpha, width, lambda noise: noise.variance)
-            case _:
-                raise ParameterError(f"loss must be 'absolute' or 'squared', got {loss!r}")
+        if word(loss, "loss", ("absolute", "squared")) == "absolute":
+            return _best(alpha, width, lambda noise: noise.mean_error)
+        return _best(alpha, width, lambda noise: noise.variance)
 
     def level(self, k: int) -> int:
         """Return the number of steps between 0 and k."""
