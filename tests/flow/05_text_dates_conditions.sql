@@ -89,7 +89,7 @@ SELECT COUNT(*) FROM visits WHERE LOWER(SUBSTRING(TRIM(city), 1, 2)) = 'be'
 WITH "__rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE ((lower(substring(trim("t0"."city", ' '), 1, 2)) = 'be') AND (NOT ("t0"."patient_id" IS NULL)))
+WHERE ((CASE WHEN strlen(substring(trim("t0"."city", ' '), 1, 2)) = length(substring(trim("t0"."city", ' '), 1, 2)) THEN lower(substring(trim("t0"."city", ' '), 1, 2)) ELSE translate(substring(trim("t0"."city", ' '), 1, 2), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') END = 'be') AND (NOT ("t0"."patient_id" IS NULL)))
 ),
 "__people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
@@ -104,7 +104,7 @@ FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 SELECT LOWER(ward), COUNT(*) FROM visits GROUP BY LOWER(ward)
 -- becomes
 WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u", lower("t0"."ward") AS "k0"
+SELECT "t0"."patient_id" AS "u", CASE WHEN strlen("t0"."ward") = length("t0"."ward") THEN lower("t0"."ward") ELSE translate("t0"."ward", 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') END AS "k0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
@@ -181,7 +181,7 @@ SELECT COUNT(*) FROM visits WHERE DATE_DIFF('day', day, DATE '2024-12-31') > 30 
 WITH "__rows" AS NOT MATERIALIZED (
 SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE (((TRY(date_diff('day', "t0"."day", DATE '2024-12-31')) > 30) AND (TRY_CAST(TRY("t0"."day" + INTERVAL (7) DAY) AS DATE) < DATE '2024-03-01')) AND (NOT ("t0"."patient_id" IS NULL)))
+WHERE (((TRY(date_diff('day', "t0"."day", DATE '2024-12-31')) > 30) AND (nullif(nullif(least(greatest(CAST("t0"."day" + INTERVAL (7) DAY AS DATE), DATE '0000-12-31'), DATE '10000-01-01'), DATE '0000-12-31'), DATE '10000-01-01') < DATE '2024-03-01')) AND (NOT ("t0"."patient_id" IS NULL)))
 ),
 "__people" AS MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"

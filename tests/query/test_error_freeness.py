@@ -87,7 +87,7 @@ def _cause(engine: DuckDB, asked: list) -> str:
 
 def test_the_fuzz_would_notice_an_expression_that_is_not_total(engines: dict[bool, DuckDB]) -> None:
     for broken in (
-        "CAST(wild AS BIGINT)",
+        "CAST(wild * 1e10 AS BIGINT)",
         "huge + huge",
         "CAST(city AS INTEGER)",
         "abs(huge)",

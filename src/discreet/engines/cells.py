@@ -37,6 +37,11 @@ def column(series: Any, kind: str) -> pa.Array:
     return pa.array([_cell(cell, meaning) for cell in series.astype(object)], stored)
 
 
+def cell(value: Any, kind: str) -> Any:
+    """Return what one cell means under a declared type."""
+    return _cell(value, _MEANINGS[kind][0])
+
+
 def _cell(cell: Any, meaning: Callable[[Any], Any]) -> Any:
     try:
         if isinstance(cell, np.bool_ | np.number):

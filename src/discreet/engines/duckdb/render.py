@@ -21,8 +21,19 @@ from discreet.query.statement import (
     Stored,
 )
 
+LARGE, TINY = "3.273390607896142e+150", "3.054936363499605e-151"
+"""2**500 and 2**-500: numbers beyond do not exist, and what is smaller is 0."""
+
 LIMIT = 200_000
 """Longest statement sent to an engine, in characters."""
+
+_WORDS = "('true', 't', 'yes', 'y', '1')", "('false', 'f', 'no', 'n', '0')"
+_UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
+_FOLDED = "CASE WHEN strlen({{0}}) = length({{0}}) THEN {0}({{0}}) ELSE translate({{0}}, '{1}', '{2}') END"
+_DIGESTED = "coalesce('|' || length({0}) || ':' || {0}, '|n')"
+_DAY = "[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}"
+_TIME = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,6}})?)?Z?"
+_REAL = "[+-]?([0-9]{{1,40}}([.][0-9]{{0,40}})?|[.][0-9]{{1,40}})([eE][+-]?[0-9]{{1,3}})?"
 
 TEMPLATES = {
     "add": "({0} + {1})",
@@ -30,7 +41,7 @@ TEMPLATES = {
     "multiply": "({0} * {1})",
     "multiply_long": "(CAST({0} AS BIGINT) * {1})",
     "multiply_wide": "(CAST({0} AS HUGEINT) * {1})",
-    "divide": "({0} / {1})",
+    "divide": "({0} / nullif({1}, 0e0))",
     "modulo": "({0} % {1})",
     "quotient": "({0} // {1})",
     "absolute": "abs({0})",
@@ -39,9 +50,9 @@ TEMPLATES = {
     "ceil": "ceil({0})",
     "round": "round({0}, {1})",
     "round_whole": "round({0})",
-    "sqrt": "sqrt({0})",
-    "ln": "ln({0})",
-    "exp": "exp({0})",
+    "sqrt": "sqrt(CASE WHEN {0} >= 0 THEN {0} END)",
+    "ln": "ln(nullif(greatest({0}, 0e0), 0e0))",
+    "exp": "exp(nullif(greatest(least({0}, 346e0), -360e0), 346e0))",
     "clamp": "CASE WHEN {0} IS NOT NULL THEN least(greatest({0}, {1}), {2}) END",
     "clamp_real": "CASE WHEN isfinite({0}) THEN least(greatest({0}, {1}), {2}) END",
     "fixed": "CASE WHEN isfinite({0}) THEN "
@@ -51,7 +62,8 @@ TEMPLATES = {
     "bit_at": "(({0} >> {1}) & 1)",
     "narrow": "CAST({0} AS INTEGER)",
     "long": "CAST({0} AS BIGINT)",
-    "finite": "CASE WHEN isfinite({0}) THEN {0} END",
+    "finite": f"(trunc(nullif(nullif(least(greatest({{0}}, -{LARGE}), {LARGE}), {LARGE}), -{LARGE}) "
+    f"* {LARGE}) * {TINY})",
     "nullif": "nullif({0}, {1})",
     "eq": "({0} = {1})",
     "ne": "({0} <> {1})",
@@ -62,8 +74,8 @@ TEMPLATES = {
     "distinct": "({0} IS DISTINCT FROM {1})",
     "not": "(NOT {0})",
     "is_null": "({0} IS NULL)",
-    "lower": "lower({0})",
-    "upper": "upper({0})",
+    "lower": _FOLDED.format("lower", _UPPER, _LOWER),
+    "upper": _FOLDED.format("upper", _LOWER, _UPPER),
     "trim": "trim({0}, ' ')",
     "length": "length({0})",
     "left": "left({0}, {1})",
@@ -75,7 +87,18 @@ TEMPLATES = {
     # Infinite ones would leave the engine as the last day of the calendar.
     "to_day": "CASE WHEN isfinite(TRY_CAST({0} AS DATE)) THEN TRY_CAST({0} AS DATE) END",
     "to_moment": "CASE WHEN isfinite(TRY_CAST({0} AS TIMESTAMP)) THEN TRY_CAST({0} AS TIMESTAMP) END",
-    "to_truth": "TRY_CAST({0} AS BOOLEAN)",
+    "to_truth": "CAST({0} AS BOOLEAN)",
+    "parse_whole": "CASE WHEN regexp_full_match({0}, ' *[+-]?[0-9]{{1,19}} *') "
+    "THEN TRY_CAST({0} AS BIGINT) END",
+    "parse_real": f"CASE WHEN regexp_full_match({{0}}, ' *{_REAL} *') THEN CASE "
+    f"WHEN abs(TRY_CAST({{0}} AS DOUBLE)) < {TINY} THEN 0e0 "
+    f"WHEN abs(TRY_CAST({{0}} AS DOUBLE)) < {LARGE} THEN TRY_CAST({{0}} AS DOUBLE) END END",
+    "parse_day": f"CASE WHEN regexp_full_match({{0}}, ' *{_DAY} *') AND {{0}} NOT LIKE '%0000-%' "
+    "THEN TRY_CAST({0} AS DATE) END",
+    "parse_moment": f"CASE WHEN regexp_full_match({{0}}, ' *{_DAY}([ T]{_TIME})? *') "
+    "AND {0} NOT LIKE '%0000-%' THEN TRY_CAST({0} AS TIMESTAMP) END",
+    "parse_truth": "CASE WHEN lower(trim({0}, ' ')) IN " + _WORDS[0] + " THEN true "
+    "WHEN lower(trim({0}, ' ')) IN " + _WORDS[1] + " THEN false END",
     "grouped": "CASE WHEN count(*) > 0 THEN {0} END",
     "count_rows": "count(*)",
     "count_values": "count({0})",
@@ -171,6 +194,10 @@ def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
             return f"unnest([{', '.join(map(scalar_text, arguments))}])"
         case "hash":
             return f"hash({', '.join(map(scalar_text, arguments))})"
+        case "digest":
+            # What `hash` is in engines that have none of this one's: slower here, and the same everywhere.
+            texts = [f"CAST({scalar_text(argument)} AS VARCHAR)" for argument in arguments]
+            return f"md5({' || '.join(_DIGESTED.format(text) for text in texts)})"
         case "slot":
             return f"(1::BIGINT << CAST(hash({', '.join(map(scalar_text, arguments))}) % 60 AS BIGINT))"
         case "rank":
@@ -180,23 +207,50 @@ def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
             return "(" + " || ".join(map(scalar_text, arguments)) + ")"
         case "substring":
             return f"substring({', '.join(map(scalar_text, arguments))})"
-        case "like" | "ilike":
+        case "like":
             text, pattern, *escape = map(scalar_text, arguments)
-            return f"({text} {name.upper()} {pattern}{''.join(f' ESCAPE {mark}' for mark in escape)})"
+            return f"({text} LIKE {pattern}{''.join(f' ESCAPE {mark}' for mark in escape)})"
+        case "ilike":
+            # Only the letters A to Z have a case, here as in `lower`.
+            return _call("like", (Call("lower", arguments[:1]), *map(_lowered, arguments[1:])))
         case "part":
             unit, moment = _text(arguments[0]), scalar_text(arguments[1])
             return f"TRY(date_part('{unit}', {moment}))"
         case "trunc":
             unit, moment = _text(arguments[0]), scalar_text(arguments[1])
             return f"TRY_CAST(TRY(date_trunc('{unit}', {moment})) AS DATE)"
+        case "difference" if arguments[0] == Literal("week"):
+            # By the Mondays between: the engine's own weeks are sevens of days.
+            first, second = (f"date_trunc('week', {scalar_text(moment)})" for moment in arguments[1:])
+            return f"(date_diff('day', {first}, {second}) // 7)"
         case "difference":
             unit, first, second = _text(arguments[0]), scalar_text(arguments[1]), scalar_text(arguments[2])
             return f"TRY(date_diff('{unit}', {first}, {second}))"
         case "shift":
             unit, moment, amount = _text(arguments[0]), scalar_text(arguments[1]), scalar_text(arguments[2])
-            return f"TRY_CAST(TRY({moment} + INTERVAL ({amount}) {unit.upper()}) AS DATE)"
+            moved = f"CAST({moment} + INTERVAL ({amount}) {unit.upper()} AS DATE)"
+            before, after = "DATE '0000-12-31'", "DATE '10000-01-01'"
+            return f"nullif(nullif(least(greatest({moved}, {before}), {after}), {before}), {after})"
+        case "to_real" | "mean" if _is_total(arguments[0]):
+            # Integers of 128 bits become doubles by two roundings; their digits by one.
+            digits = f"CAST({scalar_text(arguments[0])} AS VARCHAR)"
+            return TEMPLATES[name].format(digits, *map(scalar_text, arguments[1:]))
+        case "divide" if isinstance(arguments[1], Literal) and arguments[1].value:
+            return f"({scalar_text(arguments[0])} / {scalar_text(arguments[1])})"
         case _:
             return TEMPLATES[name].format(*map(scalar_text, arguments))
+
+
+def _is_total(scalar: Scalar) -> bool:
+    return isinstance(scalar, Call) and scalar.function == "sum"
+
+
+def _lowered(scalar: Scalar) -> Scalar:
+    match scalar:
+        case Literal(str(value)):
+            return Literal(value.translate(str.maketrans(_UPPER, _LOWER)))
+        case _:
+            raise AssertionError("patterns are constants")
 
 
 def _typed(scalar: Scalar) -> str:

@@ -13,9 +13,16 @@ from discreet.engines.shelter import Sheltered, exposed, quietly
 from discreet.errors import CatalogError
 from discreet.query.name import same
 
+TINY, MOST = "3.054936363499605e-151", "3.2733906078961415e+150"
+"""2**-500, and the largest double below 2**500."""
+
 _TYPES = {
     "integer": ("BIGINT", "TRY_CAST({0} AS BIGINT)"),
-    "decimal": (None, "CASE WHEN isfinite(TRY_CAST({0} AS DOUBLE)) THEN TRY_CAST({0} AS DOUBLE) END"),
+    "decimal": (
+        None,
+        f"CASE WHEN abs(TRY_CAST({{0}} AS DOUBLE)) BETWEEN {TINY} AND {MOST} THEN TRY_CAST({{0}} AS DOUBLE) "
+        f"WHEN abs(TRY_CAST({{0}} AS DOUBLE)) < {TINY} THEN 0e0 END",
+    ),
     "text": ("VARCHAR", "TRY_CAST({0} AS VARCHAR)"),
     "boolean": ("BOOLEAN", "TRY_CAST({0} AS BOOLEAN)"),
     "date": (

@@ -39,7 +39,7 @@ from discreet.query.check.measurement import (
 from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given
 from discreet.query.statement import Inner, Joined, Listed, Named, Query, Source, Stored
 
-VERSION = 1
+VERSION = 2
 
 Form: TypeAlias = Any
 """Plain JSON: strings, whole numbers, booleans, null, lists and dictionaries."""

@@ -258,7 +258,7 @@ def _projected(block: Block, alias: str, own: str, inner: Lineage, where: Scalar
             outputs.append(
                 (
                     item.name,
-                    function.settle(seen),
+                    function.graded(function.settle(seen)),
                     origin is None or origin.nullable,
                     None if origin is None else origin.auto,
                 )

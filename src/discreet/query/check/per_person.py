@@ -44,7 +44,9 @@ def per_person(block: Block, alias: str, own: str, inner: Lineage, where: Scalar
     by_key = {key.scalar: key for key in keys}
     outputs: list[tuple[str, Typed]] = []
     for item in block.items:
-        outputs.append((item.name, function.settle(_person_scalar(item.scalar, inner, by_key))))
+        outputs.append(
+            (item.name, function.graded(function.settle(_person_scalar(item.scalar, inner, by_key))))
+        )
     items = [(f"c{n}", typed.scalar) for n, (_, typed) in enumerate(outputs)]
     if inner.unit is not None:
         key = next(key.scalar for key in keys if key.scalar in inner.units)

@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import ceil, exp, floor, log, sqrt
+from math import ceil, exp, floor, log, sqrt, trunc
 from typing import Any
 
 from discreet.query.plan import Literal, Scalar
 from discreet.query.proof.demand import NUMBERS, REALS, WHOLES, Rule, agreed, fitting, need, refuse, wide
 from discreet.query.proof.value import NOTHING, REAL, Kind, Value, fits, real, whole
+
+GRID = 2**500
 
 
 def arithmetic(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
@@ -101,20 +103,23 @@ def absolute(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> V
 
 
 def finite(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
-    """A double, or NULL where it is not finite."""
+    """A double cut towards 0 to a multiple of 2**-500, or NULL where its size is not below 2**500."""
     need(name, values, REALS)
-    return replace(values[0], finite=True, null=True)
+    (one,) = values
+    low, high = (Fraction(trunc(Fraction(end) * GRID), GRID) for end in (one.low, one.high))
+    return replace(one, low=low, high=high, finite=True, null=True)
 
 
 def curve(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
     """Increasing functions; an engine's library may be off by a few units in the last place.
 
-    The logarithm of any finite double lies between -745.2 and 709.8, where it is finite.
+    The logarithm of any finite double lies between -745.2 and 709.8, where it is finite.  Engines take the
+    exponential of -360 for that of anything smaller, and NULL for that of 346 and more.
     """
     need(name, values, REALS)
     (one,) = values
     low, high = float(one.low), float(one.high)
-    inside = {"sqrt": low >= 0, "ln": low > 0, "exp": low >= -700 and high <= 700}[name]
+    inside = {"sqrt": low >= 0, "ln": low > 0, "exp": low >= -360 and high <= 345}[name]
     if not (one.bounded and one.finite and inside) or one.kind is Kind.NULL:
         return real(Fraction(-746), Fraction(710), finite=False) if name == "ln" else REAL
     curve = {"sqrt": sqrt, "ln": log, "exp": exp}[name]

@@ -20,7 +20,7 @@ from discreet.query.catalog.kind import (
     hull,
     word,
 )
-from discreet.query.plan import Call, Literal
+from discreet.query.plan import Call, Case, Column, Literal, Scalar
 
 Rule = Callable[[str, Sequence[Typed]], Typed]
 """How a function becomes total: from its name and checked arguments to a scalar and what is known of it."""
@@ -31,6 +31,42 @@ def settle(typed: Typed) -> Typed:
     if isinstance(typed.kind, Real) and not typed.kind.finite:
         return Typed(Call("finite", (typed.scalar,)), replace(typed.kind, finite=True), typed.held)
     return typed
+
+
+TINY, LARGE = Fraction(1, 2**500), Fraction(2**500)
+"""Numbers of such a size, and 0, can be multiplied and divided once without leaving the doubles."""
+
+
+def graded(typed: Typed) -> Typed:
+    """Return a double that is 0 or between 2**-500 and 2**500 in size.
+
+    Some engines raise where a product of doubles becomes too large, or so small that it becomes 0; a product
+    or quotient of two such numbers is neither.
+    """
+    if not isinstance(typed.kind, Real) or _is_graded(typed.scalar):
+        return typed
+    return Typed(Call("finite", (typed.scalar,)), replace(typed.kind, finite=True), typed.held)
+
+
+def _is_graded(scalar: Scalar) -> bool:
+    match scalar:
+        case Literal(Fraction() as value):
+            return value == 0 or TINY <= abs(value) < LARGE
+        case Literal(None) | Column():
+            # Tables offer no other numbers, and subqueries grade theirs.
+            return True
+        case Call("finite" | "to_real" | "parse_real" | "mean" | "ln"):
+            # A logarithm that is not 0 is at least 2**-53, a mean at least one unit divided by the rows.
+            return True
+        case Call(
+            "clamp_real" | "least" | "greatest" | "coalesce" | "nullif" | "absolute" | "min" | "max" | "sqrt",
+            arguments,
+        ):
+            return all(map(_is_graded, arguments))
+        case Case(branches, otherwise):
+            return all(_is_graded(value) for _, value in branches) and _is_graded(otherwise)
+        case _:
+            return False
 
 
 def agree(clause: str, typed: Sequence[Typed]) -> tuple[list[Typed], Kind]:

@@ -33,12 +33,12 @@ def _cast(name: str, arguments: Sequence[Typed]) -> Typed:
             # A condition is 0, 1 or NULL.
             return Typed(Call("to_whole", (argument.scalar,)), Whole(0, 1), held=True)
         case "to_whole", Text():
-            return Typed(Call("to_whole", (argument.scalar,)), Whole())
+            return Typed(Call("parse_whole", (argument.scalar,)), Whole())
         case "to_real", Whole() | Real():
             return to_real(argument)
         case "to_real", Text():
             # Nothing is said, so nothing can be wrong.
-            return Typed(Call("to_real", (argument.scalar,)), Real(finite=False), held=True)
+            return Typed(Call("parse_real", (argument.scalar,)), Real(), held=True)
         # What is text or a date already stays as it is, and so does what is known about it.
         case "to_text", Text() as kind:
             return Typed(Call("to_text", (argument.scalar,)), kind, argument.held)
@@ -46,12 +46,18 @@ def _cast(name: str, arguments: Sequence[Typed]) -> Typed:
             return Typed(Call("to_text", (argument.scalar,)), Text())
         case "to_day", Day() as kind:
             return Typed(Call("to_day", (argument.scalar,)), kind, argument.held)
-        case "to_day", Moment() | Text():
+        case "to_day", Moment():
             return Typed(Call("to_day", (argument.scalar,)), Day())
-        case "to_moment", Day() | Moment() | Text():
+        case "to_day", Text():
+            return Typed(Call("parse_day", (argument.scalar,)), Day())
+        case "to_moment", Day() | Moment():
             return Typed(Call("to_moment", (argument.scalar,)), Moment())
-        case "to_truth", Truth() | Text():
+        case "to_moment", Text():
+            return Typed(Call("parse_moment", (argument.scalar,)), Moment())
+        case "to_truth", Truth():
             return truth(Call("to_truth", (argument.scalar,)))
+        case "to_truth", Text():
+            return truth(Call("parse_truth", (argument.scalar,)))
         case _, Nothing():
             return Typed(Call(name, (argument.scalar,)), _KINDS[name])
         case _:

@@ -8,7 +8,7 @@ from math import ceil, floor
 from discreet.errors import QueryError
 from discreet.exact.number import exp_bounds, log_bounds, sqrt_down, sqrt_up
 from discreet.query.catalog.kind import Real, Typed, Whole, as_real, between, common_step, hold, known, word
-from discreet.query.check.function.agreement import Rule, agree, settle, to_real
+from discreet.query.check.function.agreement import Rule, agree, graded, settle, to_real
 from discreet.query.plan import Call, Literal, constant
 
 
@@ -19,7 +19,7 @@ def _numbers(name: str, arguments: Sequence[Typed]) -> list[Typed]:
             raise QueryError(
                 name, f"needs numbers but got {word(argument.kind)}", "use a numeric column or CAST it"
             )
-        held.append(hold(settle(argument) if not argument.held else argument))
+        held.append(hold(settle(argument)))
     return held
 
 
@@ -34,6 +34,8 @@ def _arithmetic(name: str, arguments: Sequence[Typed]) -> Typed:
                     # Exact arithmetic on numbers that `_numbers` holds stays between the ends.
                     return Typed(Call(name, (left.scalar, right.scalar)), kind, held=True)
     left, right = to_real(left), to_real(right)
+    if name in ("multiply", "divide"):
+        left, right = graded(left), graded(right)
     first, second = _number(left), _number(right)
     ends = _ends(name, as_real(first), as_real(second))
     step = _step(name, as_real(first).step, as_real(second).step)
