@@ -1,14 +1,17 @@
 """Every engine behind one door, and rows in which every awkward cell meets every other."""
 
+import atexit
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, datetime
-from itertools import product
+from functools import cache
+from itertools import count, product
 from typing import Any
 
 import pyarrow
+from tests.ledger.world import Server
 
-from discreet.engines import duckdb, reference
+from discreet.engines import duckdb, postgres, reference
 from discreet.engines.duckdb.engine import _request
 from discreet.engines.exact import Exact
 from discreet.engines.protocol import Origin
@@ -217,7 +220,55 @@ def run_duckdb(engine: Any, statements: Sequence[Statement], choice: int) -> Exa
     return engine._exact([_request(digested(statement)) for statement in statements], choice)
 
 
-ENGINES: dict[str, tuple[Open, Run]] = {"duckdb": (open_duckdb, run_duckdb)}
+_PHYSICAL = {
+    "integer": "bigint",
+    "decimal": "double precision",
+    "text": "text",
+    "date": "date",
+    "timestamp": "timestamp",
+    "boolean": "boolean",
+}
+_SCHEMAS = count()
+
+
+@cache
+def server() -> Server:
+    """Return a server of this process, which ends with it."""
+    started = Server()
+    atexit.register(started.close)
+    return started
+
+
+def loaded(frames: Any, columns: Any) -> tuple[str, dict[str, str]]:
+    """Return a new schema of the server with the given tables, and their sources."""
+    import psycopg
+
+    schema = f"engines_{next(_SCHEMAS)}"
+    with psycopg.connect(server().url()) as database:
+        database.execute(f"CREATE SCHEMA {schema}")
+        for name, held in frames.items():
+            typed = ", ".join(f'"{column}" {_PHYSICAL[kind]}' for column, kind in columns[name])
+            database.execute(f'CREATE TABLE {schema}."{name}" ({typed})')
+            names = [column for column, _ in columns[name]]
+            with database.cursor().copy(f'COPY {schema}."{name}" FROM STDIN') as copy:
+                for held_row in held.select(names).to_pylist():
+                    copy.write_row([held_row[column] for column in names])
+    return schema, {name: f"{server().address}#{schema}.{name}" for name in frames}
+
+
+def open_postgres(frames: Any, columns: Any) -> Any:
+    _, sources = loaded(frames, columns)
+    return postgres.open_tables({name: Origin(sources[name], tuple(columns[name])) for name in frames})
+
+
+def run_postgres(engine: Any, statements: Sequence[Statement], choice: int) -> Exact:
+    return engine._exact(statements, choice)
+
+
+ENGINES: dict[str, tuple[Open, Run]] = {
+    "duckdb": (open_duckdb, run_duckdb),
+    "postgres": (open_postgres, run_postgres),
+}
 """The engines that must agree with the reference."""
 
 

@@ -158,6 +158,11 @@ class Server:
     def url(self, schema: str = "public") -> str:
         return f"postgresql://discreet@/postgres?host={self.socket}&options=-csearch_path%3D{schema}"
 
+    @property
+    def address(self) -> str:
+        """Where the server is, as a source names it."""
+        return f"postgresql://discreet@/postgres?host={self.socket}"
+
     def close(self) -> None:
         self.stop()
         shutil.rmtree(self.home, ignore_errors=True)

@@ -1,27 +1,85 @@
-"""Which engine opens which tables: chosen here, so that nothing above has to know one by name."""
+"""Which engine opens which tables: chosen here, so that nothing above has to know one by name.
+
+Private rows stay where they are.  All private tables of a dataset are in one place, and its public tables
+travel there.
+"""
 
 import contextlib
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from discreet.engines import duckdb
+from discreet.engines import duckdb, postgres
 from discreet.engines.protocol import PRIVATE, Engine, Origin
 from discreet.engines.records import RFC_4180, Dialect
+from discreet.errors import CatalogError
 from discreet.query.proof import Proved, sealed
 
 
 def open_engine(
     tables: Mapping[str, Origin], *, folder: Path = Path(), timeout: float | None = None
 ) -> Engine:
-    """Open declared tables for questions."""
-    return duckdb.open_tables(tables, folder=folder, timeout=timeout)
+    """Open declared tables for questions, where the private ones are."""
+    places = {
+        name: postgres.server_of(name, origin.rows).server if postgres.is_server(origin.rows) else None
+        for name, origin in tables.items()
+    }
+    home = _home(tables, places)
+    own = {name: origin for name, origin in tables.items() if places[name] == home}
+    others = {name: origin for name, origin in tables.items() if places[name] != home}
+    if home is None:
+        return duckdb.open_tables({**own, **_arrived(others)}, folder=folder, timeout=timeout)
+    columns = {name: _columns(name, origin, folder) for name, origin in others.items()}
+    return postgres.open_tables(
+        own, {name: (others[name], found) for name, found in columns.items()}, timeout=timeout
+    )
+
+
+def _home(tables: Mapping[str, Origin], places: Mapping[str, Any]) -> Any:
+    """Return the one place of all private tables: a server, or None for files and frames."""
+    private = {name: places[name] for name, origin in tables.items() if not origin.public} or places
+    first, home = next(iter(private.items()))
+    for name, place in private.items():
+        if place != home and not tables[name].public:
+            raise CatalogError(
+                f"tables.{name}: private tables of one dataset must be in one place, and tables.{first} is "
+                "in another; copy one of them to where the other is, or declare a dataset for each place"
+            )
+    return home
+
+
+def _arrived(tables: Mapping[str, Origin]) -> dict[str, Origin]:
+    """Return public tables of servers as frames."""
+    import pyarrow
+
+    types = {
+        "integer": pyarrow.int64(),
+        "decimal": pyarrow.float64(),
+        "text": pyarrow.large_string(),
+        "boolean": pyarrow.bool_(),
+        "date": pyarrow.date32(),
+        "timestamp": pyarrow.timestamp("us"),
+    }
+    found = {}
+    for name, origin in tables.items():
+        columns = postgres.fetch(name, origin)
+        held = {column: pyarrow.array(columns[column], types[kind]) for column, kind in origin.columns}
+        found[name] = replace(origin, rows=pyarrow.table(held))
+    return found
+
+
+def _columns(name: str, origin: Origin, folder: Path) -> dict[str, list[Any]]:
+    """Return a public table column by column, from wherever it is."""
+    if postgres.is_server(origin.rows):
+        return postgres.fetch(name, origin)
+    return duckdb.fetch(name, origin, folder=folder)
 
 
 def describe(rows: Any, *, dialect: Dialect = RFC_4180) -> tuple[tuple[str, str | None], ...]:
     """Return the columns of a source with their physical types, None where a cell could change them."""
-    return duckdb.describe(rows, dialect=dialect)
+    return postgres.describe(rows) if postgres.is_server(rows) else duckdb.describe(rows, dialect=dialect)
 
 
 def prepare(stem: str, name: str, origin: Origin, proved: Proved, choice: int, folder: Path) -> Origin:
@@ -29,6 +87,10 @@ def prepare(stem: str, name: str, origin: Origin, proved: Proved, choice: int, f
 
     The name tells copies apart that were bounded by other limits, for another unit or from another source.
     """
+    if postgres.is_server(origin.rows):
+        raise CatalogError(
+            f"tables.{name}.prepared is for files; rows_per_unit bounds a table of a server in each question"
+        )
     meant = "\n".join((repr(sealed(proved)), str(origin.rows), repr(origin.columns), repr(origin.dialect)))
     digest = sha256(meant.encode()).hexdigest()[:12]
     target = (folder / f"{stem}-{digest}.prepared.duckdb").resolve()

@@ -27,13 +27,16 @@ PRIVATE = 0o600
 class Origin:
     """Where a table's rows come from, and the declared columns with their types.
 
-    `rows` is a path (CSV, Parquet, or DuckDB file, the table named after '#') or a pandas, Polars or Arrow
-    table, out of sight.  The type "identifier" keeps a whole number as it is and makes text of anything else.
+    `rows` is a path (CSV, Parquet, or DuckDB file, the table named after '#'), a table of a server
+    (postgresql://HOST/DATABASE#SCHEMA.TABLE) or a pandas, Polars or Arrow table, out of sight.  The type
+    "identifier" keeps a whole number as it is and makes text of anything else.  A `public` table is about
+    nobody, so it may travel to where the others are.
     """
 
     rows: Any
     columns: tuple[tuple[str, str], ...]
     dialect: Dialect = RFC_4180
+    public: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", shelter(self.rows))

@@ -61,6 +61,8 @@ def declared(
 
 
 def _table_name(data: Any) -> str:
+    if isinstance(data, str) and "://" in data:
+        return data.partition("#")[2].rpartition(".")[2] or "data"
     return Path(str(data).partition("#")[0]).stem if isinstance(data, str | Path) else "data"
 
 
@@ -118,7 +120,9 @@ def origins(catalog: Catalog, frames: Mapping[str, Any]) -> dict[str, Origin]:
     """Return what the engine needs to open each declared table, bounding prepared ones once, on disk."""
     found: dict[str, Origin] = {}
     for table in catalog.tables:
-        origin = Origin(frames.get(table.name, table.source), table.offered, Dialect(**dict(table.csv)))
+        origin = Origin(
+            frames.get(table.name, table.source), table.offered, Dialect(**dict(table.csv)), table.public
+        )
         found[table.name] = _prepared(catalog, table, origin) if table.prepared else origin
     return found
 

@@ -215,6 +215,16 @@ def _keep(engine: DuckDB, name: str, sql: str, choice: int, partial: Path) -> No
     engine.connection.execute("DETACH __prepared")
 
 
+def fetch(name: str, origin: Origin, *, folder: Path = Path()) -> dict[str, list[Any]]:
+    """Return a public table column by column, to travel to where the private ones are."""
+    with open_tables({name: origin}, folder=folder) as engine:
+        found = quietly(
+            lambda: engine.connection.execute(f"SELECT * FROM {quoted(name)}").fetchall(),
+            CatalogError(f"tables.{name}.source could not be read; check its format"),
+        )
+        return {column: [row[n] for row in found] for n, (column, _) in enumerate(origin.columns)}
+
+
 def _allow(engine: DuckDB, tables: Mapping[str, Origin], folder: Path) -> None:
     paths = [
         str(place_of(origin.rows, folder))

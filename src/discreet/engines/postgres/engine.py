@@ -1,0 +1,318 @@
+"""PostgreSQL: one read-only snapshot for each question, and nothing of it stays on the server.
+
+Every question is a transaction of its own, REPEATABLE READ and READ ONLY, with settings that hold for it
+alone: no locale, time zone or search path of a server, database or user changes what a statement means.
+Tables are not views of the server but definitions inside each statement, so nothing is created; public tables
+of other places travel along as parameters.  A connection that was lost is opened anew for the next question.
+"""
+
+import contextlib
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+from discreet.engines.exact import Exact, Request, collect
+from discreet.engines.postgres.render import CHOICE, name_text, render
+from discreet.engines.postgres.source import COLUMNS, Place, driver, offered, plain, refuse_long, server_of
+from discreet.engines.protocol import FAILED, Origin
+from discreet.engines.shelter import quietly
+from discreet.errors import CatalogError, EngineError
+from discreet.query.proof import Proved, sealed
+from discreet.query.statement import Inner, Joined, Query, Source, Statement, Stored
+
+OLDEST = 140000
+"""The first version of the server that has every function that statements use."""
+
+PUBLIC_ROWS = 200_000
+"""A public table of more rows belongs onto the server, and does not travel with each question."""
+
+PATIENCE = "30s"
+"""How long a question waits for a lock of the curator's before it fails."""
+
+SETTINGS = {
+    # What a statement means.
+    "search_path": "pg_catalog",
+    "timezone": "UTC",
+    "datestyle": "ISO, YMD",
+    "intervalstyle": "postgres",
+    "extra_float_digits": "1",
+    "standard_conforming_strings": "on",
+    "transform_null_equals": "off",
+    # How it runs: parts look small to the planner, and are not, so that nested loops would never end.
+    "enable_nestloop": "off",
+    "enable_mergejoin": "off",
+    "work_mem": "256MB",
+    "jit": "off",
+    "lock_timeout": PATIENCE,
+    "idle_in_transaction_session_timeout": "60s",
+    # What it leaves in logs.
+    "log_parameter_max_length_on_error": "0",
+    "client_min_messages": "error",
+}
+
+_TYPES = {
+    "integer": "bigint",
+    "decimal": "float8",
+    "text": "text",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+}
+
+
+class Postgres:
+    """Tables of one server; use `open_tables`."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, Origin],
+        places: Mapping[str, Place],
+        public: Mapping[str, tuple[Origin, Mapping[str, Sequence[Any]]]],
+        timeout: float | None,
+    ) -> None:
+        self._tables, self._places, self._public = dict(tables), dict(places), dict(public)
+        self._timeout = timeout
+        self._turn = threading.Lock()
+        self._connection: Any = None
+
+    def __repr__(self) -> str:
+        return "<an engine with its tables, not shown>"
+
+    @property
+    def _columns(self) -> dict[str, dict[str, str]]:
+        origins = self._tables | {name: origin for name, (origin, _) in self._public.items()}
+        return {name: dict(origin.columns) for name, origin in origins.items()}
+
+    def written(self, statement: Statement) -> str:
+        """Return a statement as PostgreSQL writes it, before its tables are defined; no server is asked."""
+        return render(statement, self._columns)
+
+    def run(self, statements: Sequence[Proved], choice: int) -> Exact:
+        """Return the exact integers of proved statements, all on one snapshot.
+
+        Whatever is not a statement that the checker has proved is refused before any data is touched.
+        """
+        return self._exact([sealed(proved) for proved in statements], choice)
+
+    def _exact(self, statements: Sequence[Statement], choice: int) -> Exact:
+        return quietly(lambda: self._run(statements, choice), EngineError(FAILED))
+
+    def _run(self, statements: Sequence[Statement], choice: int) -> Exact:
+        requests = [Request("", s.keys, s.outputs, s.cells) for s in statements]
+        with self._turn, self._deadline(), self._snapshot() as connection:
+            connection.execute(f"SELECT set_config('{CHOICE}', $1, true)", [str(choice)])
+            definitions = self._definitions(connection, {name for s in statements for name in _stored(s)})
+            return collect(requests, [self._rows(connection, s, definitions) for s in statements])
+
+    def _rows(
+        self, connection: Any, statement: Statement, definitions: Mapping[str, str]
+    ) -> list[tuple[object, ...]]:
+        used, values = sorted(set(_stored(statement))), list[Sequence[Any]]()
+        text = [definitions[name] for name in used if name in definitions]
+        for name in used:
+            if name in self._public:
+                origin, columns = self._public[name]
+                text.append(_travelling(name, origin, len(values)))
+                values += columns.values()
+        found = connection.execute(render(statement, self._columns, text), values or None).fetchall()
+        return [tuple(map(_whole, row)) for row in found]
+
+    def _definitions(self, connection: Any, used: set[str]) -> dict[str, str]:
+        """Return how each table is offered, by the types that its columns have in this very snapshot."""
+        found = {}
+        for name in self._tables.keys() & used:
+            place = self._places[name]
+            stored = dict(connection.execute(COLUMNS, [place.schema, place.table]).fetchall())
+            found[name] = offered(name, self._tables[name], place, stored)
+        return found
+
+    @contextlib.contextmanager
+    def _snapshot(self) -> Iterator[Any]:
+        """Yield a connection inside a transaction that reads one snapshot and can write nothing."""
+        connection = self._begun()
+        try:
+            yield connection
+        finally:
+            with contextlib.suppress(Exception):
+                connection.execute("ROLLBACK")
+
+    def _begun(self) -> Any:
+        begin = "; ".join(
+            [
+                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                *(f"SET LOCAL {name} = '{value}'" for name, value in SETTINGS.items()),
+                *(() if self._timeout is None else (f"SET LOCAL statement_timeout = {self._milliseconds}",)),
+            ]
+        )
+        if self._connection is not None and not self._connection.closed:
+            # The server may have gone away since the last question, which nobody has paid for yet.
+            with contextlib.suppress(Exception):
+                self._connection.execute("ROLLBACK")
+                self._connection.execute(begin)
+                return self._connection
+        self.close()
+        self._connection = connected(next(iter(self._places.values())))
+        self._connection.execute(begin)
+        return self._connection
+
+    @property
+    def _milliseconds(self) -> int:
+        return max(1, int(1000 * (self._timeout or 0)))
+
+    @contextlib.contextmanager
+    def _deadline(self) -> Iterator[None]:
+        if self._timeout is None:
+            yield
+            return
+        timer = threading.Timer(self._timeout, self.interrupt)
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def interrupt(self) -> None:
+        """Make whatever is running now end early, as a failure."""
+        connection = self._connection
+        if connection is not None and not connection.closed:
+            with contextlib.suppress(Exception):
+                connection.cancel_safe(timeout=5)
+
+    def close(self) -> None:
+        """Close the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with contextlib.suppress(Exception):
+                connection.close()
+
+
+def connected(place: Place) -> Any:
+    """Return a connection to a server; what it says on failure stays unsaid."""
+    psycopg = driver()
+    return psycopg.connect(
+        **{"application_name": "discreet", "connect_timeout": 10} | dict(place.server),
+        autocommit=True,
+        prepare_threshold=None,
+        cursor_factory=psycopg.RawCursor,
+        client_encoding="utf8",
+    )
+
+
+def open_tables(
+    tables: Mapping[str, Origin],
+    public: Mapping[str, tuple[Origin, Mapping[str, Sequence[Any]]]] | None = None,
+    *,
+    timeout: float | None = None,
+) -> Postgres:
+    """Open tables of one server, beside public ones given column by column, and see that they are there."""
+    public = public or {}
+    refuse_long({**tables, **{name: origin for name, (origin, _) in public.items()}})
+    for name, (_, columns) in public.items():
+        if len(next(iter(columns.values()), ())) > PUBLIC_ROWS:
+            raise CatalogError(
+                f"tables.{name}: a public table of more than {PUBLIC_ROWS} rows would travel with every "
+                "question; copy it onto the server and give it as postgresql://...#schema.table"
+            )
+    places = {name: server_of(name, origin.rows) for name, origin in tables.items()}
+    engine = Postgres(tables, places, public, timeout)
+    try:
+        _inspect(engine, next(iter(tables)))
+    finally:
+        # Questions open their own connection, once they are paid.
+        engine.close()
+    return engine
+
+
+def _inspect(engine: Postgres, first: str) -> None:
+    unreachable = CatalogError(
+        f"tables.{first}.source: the server could not be reached or read; check the address, and the user "
+        "and password in the environment (PGUSER, PGPASSWORD), the password file or the service file"
+    )
+    quietly(lambda: _inspected(engine), unreachable)
+
+
+def _inspected(engine: Postgres) -> None:
+    with engine._snapshot() as connection:
+        if connection.info.server_version < OLDEST:
+            raise CatalogError("the server is too old; PostgreSQL 14 is the first that can answer questions")
+        (encoding,) = connection.execute("SHOW server_encoding").fetchone()
+        if encoding != "UTF8":
+            raise CatalogError("the database is not encoded in UTF8, so its text could change its meaning")
+        engine._definitions(connection, set(engine._tables))
+
+
+def describe(rows: str) -> tuple[tuple[str, str | None], ...]:
+    """Return the columns of a table with their types, by the words that all engines use."""
+    place = server_of("data", rows)
+    engine = Postgres({}, {"data": place}, {}, None)
+    problem = CatalogError("the server could not be reached or read; check the address, user and password")
+
+    def read() -> list[tuple[str, str]]:
+        with engine._snapshot() as connection:
+            return list(connection.execute(COLUMNS, [place.schema, place.table]).fetchall())
+
+    try:
+        found = quietly(read, problem)
+    finally:
+        engine.close()
+    if not found:
+        raise CatalogError("the server has no such table that this user may see")
+    return tuple((name, plain(physical)) for name, physical in found)
+
+
+def fetch(name: str, origin: Origin) -> dict[str, list[Any]]:
+    """Return a public table column by column, to travel to where the private ones are."""
+    engine = Postgres({name: origin}, {name: server_of(name, origin.rows)}, {}, None)
+    problem = CatalogError(f"tables.{name}.source: the server could not be reached or read")
+
+    def read() -> list[tuple[Any, ...]]:
+        with engine._snapshot() as connection:
+            definition = engine._definitions(connection, {name})[name]
+            text = f"WITH {definition} SELECT * FROM {name_text(name)} LIMIT {PUBLIC_ROWS + 1}"
+            return list(connection.execute(text).fetchall())
+
+    try:
+        rows = quietly(read, problem)
+    finally:
+        engine.close()
+    if len(rows) > PUBLIC_ROWS:
+        raise CatalogError(
+            f"tables.{name}: a public table of more than {PUBLIC_ROWS} rows is too large to travel"
+        )
+    return {column: [row[place] for row in rows] for place, (column, _) in enumerate(origin.columns)}
+
+
+def _travelling(name: str, origin: Origin, before: int) -> str:
+    """Return the definition of a public table whose columns are the parameters after so many others."""
+    columns = [(name_text(column), _TYPES[kind]) for column, kind in origin.columns]
+    arrays = ", ".join(f"CAST(${n} AS {kind}[])" for n, (_, kind) in enumerate(columns, before + 1))
+    items = ", ".join(f'{own} COLLATE "C" AS {own}' if kind == "text" else own for own, kind in columns)
+    names = ", ".join(own for own, _ in columns)
+    return f"{name_text(name)} AS MATERIALIZED (SELECT {items} FROM unnest({arrays}) AS t({names}))"
+
+
+def _whole(value: object) -> object:
+    """Return a sum, which the server makes a decimal, as the integer that it is."""
+    return int(value) if isinstance(value, Decimal) and value == value.to_integral_value() else value
+
+
+def _stored(statement: Statement) -> Iterator[str]:
+    """Yield the tables that a statement reads."""
+    for query in (statement.body, *(query for _, query in statement.parts)):
+        yield from _of(query)
+
+
+def _of(query: Query) -> Iterator[str]:
+    sources: list[Source] = [query.source]
+    while sources:
+        match sources.pop():
+            case Stored(table):
+                yield table
+            case Inner(inner):
+                yield from _of(inner)
+            case Joined(left, right):
+                sources += [left, right]
+            case _:
+                pass

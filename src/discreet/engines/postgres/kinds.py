@@ -1,0 +1,145 @@
+"""Of which kind the columns and scalars of a statement are, for an engine that must be told.
+
+PostgreSQL chooses functions by the types of their arguments and raises where a product of doubles becomes
+too large or too small.  So its renderer has to know which scalars are doubles, and which of these are
+*graded*: 0 or of a size between 2**-500 and 2**500, so that one product or quotient of two stays among the
+doubles.  A stored column is graded because the table is offered so; anything else has to be so by how it is
+written.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from typing import assert_never
+
+from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar
+from discreet.query.statement import Inner, Joined, Listed, Named, Query, Source, Stored
+
+SMALLEST, LARGEST = Fraction(1, 2**500), Fraction(2**500)
+
+_KINDS = {
+    **dict.fromkeys(("divide", "sqrt", "ln", "exp", "round", "floor", "ceil", "round_whole"), "decimal"),
+    **dict.fromkeys(("clamp_real", "finite", "to_real", "parse_real", "mean"), "decimal"),
+    **dict.fromkeys(
+        ("multiply_long", "multiply_wide", "quotient", "modulo", "sign", "clamp", "fixed"), "integer"
+    ),
+    **dict.fromkeys(("bits_or", "bits_set", "bit_at", "slot", "narrow", "long", "length", "part"), "integer"),
+    **dict.fromkeys(("difference", "to_whole", "parse_whole", "sum", "rank", "choice"), "integer"),
+    **dict.fromkeys(("count_rows", "count_values", "count_distinct"), "integer"),
+    **dict.fromkeys(
+        ("eq", "ne", "lt", "le", "gt", "ge", "distinct", "and", "or", "not", "is_null"), "boolean"
+    ),
+    **dict.fromkeys(("like", "ilike", "starts_with", "to_truth", "parse_truth"), "boolean"),
+    **dict.fromkeys(("lower", "upper", "trim", "concat", "left", "right", "substring", "to_text"), "text"),
+    **dict.fromkeys(("hash", "digest"), "text"),
+    **dict.fromkeys(("trunc", "shift", "to_day", "parse_day"), "date"),
+    **dict.fromkeys(("to_moment", "parse_moment"), "timestamp"),
+}
+"""What functions yield whose arguments do not decide it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The kind of a scalar (None: NULL alone), and whether a double is graded."""
+
+    kind: str | None
+    graded: bool = True
+
+
+Scope = Mapping[tuple[str | None, str], Known]
+"""The columns that a query can see, by alias and name."""
+
+
+def scope(source: Source, parts: Mapping[str, Query], tables: Mapping[str, Mapping[str, str]]) -> Scope:
+    """Return the columns of a source."""
+    return dict(_columns(source, parts, tables))
+
+
+def _columns(
+    source: Source, parts: Mapping[str, Query], tables: Mapping[str, Mapping[str, str]]
+) -> Iterator[tuple[tuple[str | None, str], Known]]:
+    match source:
+        case Stored(table, alias):
+            yield from (((alias, name), Known(kind)) for name, kind in tables[table].items())
+        case Named(part, alias):
+            yield from _columns(Inner(parts[part], alias), parts, tables)
+        case Inner(query, alias):
+            own = scope(query.source, parts, tables)
+            yield from (((alias, name), known(scalar, own)) for name, scalar in query.items)
+        case Joined(left, right):
+            yield from _columns(left, parts, tables)
+            yield from _columns(right, parts, tables)
+        case Listed(names, rows, alias):
+            for place, name in enumerate(names):
+                yield (alias, name), known(Literal(rows[0][place]), {})
+        case _:
+            assert_never(source)
+
+
+def known(scalar: Scalar, columns: Scope) -> Known:
+    """Return what is known of a scalar."""
+    match scalar:
+        case Literal(value):
+            return _constant(value)
+        case Column(None, name):
+            return next(found for (_, own), found in columns.items() if own == name)
+        case Column(relation, name):
+            return columns[relation, name]
+        case Case(branches, otherwise):
+            return _joint([known(value, columns) for value in (*(value for _, value in branches), otherwise)])
+        case Among():
+            return Known("boolean")
+        case Call(name, arguments):
+            return _called(name, [known(argument, columns) for argument in arguments])
+        case Aggregate():
+            raise AssertionError("aggregates of a question are rewritten before rendering")
+        case _:
+            assert_never(scalar)
+
+
+def _called(name: str, arguments: list[Known]) -> Known:
+    match name:
+        case "finite" | "parse_real" | "mean" | "ln" | "floor" | "ceil" | "round_whole":
+            # A mean is at least one unit divided by all rows, a logarithm other than 0 at least 2**-53; what
+            # rounding to whole numbers leaves is 0 or at least 1, and no larger than what it was.
+            return Known("decimal", name not in ("floor", "ceil", "round_whole") or arguments[0].graded)
+        case "to_real":
+            return Known("decimal", arguments[0].kind != "decimal" or arguments[0].graded)
+        case "clamp_real" | "sqrt":
+            return Known("decimal", all(argument.graded for argument in arguments))
+        case "divide" | "exp" | "round":
+            return Known("decimal", graded=False)
+        case "add" | "subtract" | "multiply" | "absolute" | "least" | "greatest" | "coalesce" | "nullif":
+            joint = _joint(arguments)
+            return Known(joint.kind, joint.graded and name not in ("add", "subtract", "multiply"))
+        case "min" | "max" | "grouped" | "series":
+            return _joint(arguments)
+        case _:
+            return Known(_KINDS[name])
+
+
+def _joint(parts: list[Known]) -> Known:
+    kinds = {part.kind for part in parts} - {None}
+    kind = "decimal" if "decimal" in kinds else next(iter(kinds), None)
+    return Known(kind, all(part.graded for part in parts))
+
+
+def _constant(value: object) -> Known:
+    match value:
+        case None:
+            return Known(None)
+        case bool():
+            return Known("boolean")
+        case int():
+            return Known("integer")
+        case Fraction():
+            return Known("decimal", value == 0 or SMALLEST <= abs(value) < LARGEST)
+        case str():
+            return Known("text")
+        case datetime():
+            return Known("timestamp")
+        case date():
+            return Known("date")
+        case _:
+            raise AssertionError("constants are of these types")
