@@ -262,7 +262,7 @@ def open_postgres(frames: Any, columns: Any) -> Any:
 
 
 def run_postgres(engine: Any, statements: Sequence[Statement], choice: int) -> Exact:
-    return engine._exact(statements, choice)
+    return engine._exact([digested(statement) for statement in statements], choice)
 
 
 ENGINES: dict[str, tuple[Open, Run]] = {

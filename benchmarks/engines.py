@@ -1,0 +1,111 @@
+"""The same questions in each engine, as multiples of that engine's own plain GROUP BY.
+
+Ten million rows of one million people in fifty groups; ROWS=1000000 in the environment takes fewer.  DuckDB
+reads a file of its own, PostgreSQL a table of a server that is started from a wheel.  Times are medians of the
+question alone, with parsing, pricing, proof and noise.
+"""
+
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table as Grid
+
+from benchmarks.query import GROUPS, timed
+
+ROWS = int(os.environ.get("ROWS", "10000000"))
+PLAIN = "SELECT k, count(*), sum(x), avg(x) FROM v GROUP BY k"
+VALUES = {"type": "text", "values": [f"g{number:02d}" for number in range(GROUPS)]}
+NUMBERS = {"x": {"type": "integer", "low": 0, "high": 5000, "nullable": False}}
+LIMITS = {"unit": "u", "rows_per_unit": 8}
+CASES: dict[str, tuple[dict[str, Any], str]] = {
+    "COUNT, SUM, AVG by group": ({"k": VALUES}, "SELECT k, COUNT(*), SUM(x), AVG(x) FROM v GROUP BY k"),
+    "people by group": ({"k": VALUES}, "SELECT k, COUNT(DISTINCT u) FROM v GROUP BY k"),
+    "keys found in the data": ({"k": "text"}, "SELECT k, COUNT(*) FROM v GROUP BY k"),
+    "median by group": ({"k": VALUES}, "SELECT k, MEDIAN(x) FROM v GROUP BY k"),
+}
+
+
+def generate(path: Path) -> None:
+    """Write the rows: people and groups are scattered over them."""
+    import duckdb
+
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(
+            f"CREATE TABLE v AS SELECT CAST(hash(range * 7 + 1) % {max(ROWS // 10, 1)} AS BIGINT) AS u, "
+            f"'g' || lpad(CAST((hash(range) // 1000) % {GROUPS} AS VARCHAR), 2, '0') AS k, "
+            f"CAST((hash(range * 3) // 77) % 5000 AS BIGINT) AS x FROM range({ROWS})"
+        )
+
+
+def load(path: Path, url: str) -> None:
+    """Copy the rows into a server."""
+    import duckdb
+    import psycopg
+
+    with duckdb.connect(str(path), read_only=True) as source, psycopg.connect(url) as database:
+        database.execute("CREATE TABLE v (u bigint, k text, x bigint)")
+        found = source.execute("SELECT u || chr(9) || k || chr(9) || x || chr(10) FROM v")
+        with database.cursor().copy("COPY v FROM STDIN") as copy:
+            while lines := found.fetchmany(100_000):
+                copy.write("".join(line for (line,) in lines))
+    with psycopg.connect(url, autocommit=True) as database:
+        database.execute("VACUUM ANALYZE v")
+
+
+def private(source: str, name: str) -> Callable[[], object]:
+    """Return one private answer, from the text of the question to its noise."""
+    from discreet.engines.opening import open_engine
+    from discreet.engines.protocol import Origin
+    from discreet.query.catalog.manifest import declare
+    from discreet.query.check.question import check
+    from discreet.query.language.sql import read
+    from discreet.query.price.proving import proof_of
+    from discreet.query.price.quote import quote
+    from discreet.release.noisy import draw
+
+    keys, question = CASES[name]
+    catalog = declare({"tables": {"v": {"columns": keys | NUMBERS, **LIMITS, "groups_per_unit": 4}}})
+    engine = open_engine({"v": Origin(source, catalog.tables[0].offered)})
+
+    def run() -> object:
+        priced = quote(check(read(question), catalog), epsilon=1, delta="1e-6")
+        return draw(priced, engine.run(proof_of(priced, catalog).statements, 11))
+
+    return run
+
+
+def main() -> None:
+    import duckdb
+    import psycopg
+    from tests.ledger.world import Server
+
+    console = Console(width=120)
+    grid = Grid(
+        "question", "DuckDB, s", "times plain", "PostgreSQL, s", "times plain", title=f"{ROWS:,} rows"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path, server = Path(folder) / "v.duckdb", Server()
+        try:
+            generate(path)
+            begun = perf_counter()
+            load(path, server.url())
+            console.print(f"loaded into PostgreSQL in {perf_counter() - begun:.0f} s")
+            with duckdb.connect(str(path), read_only=True, config={"threads": 2}) as file:
+                one = timed(lambda: file.execute(PLAIN).fetchall(), 3)
+            with psycopg.connect(server.url()) as database:
+                other = timed(lambda: database.execute(PLAIN).fetchall(), 3)
+            grid.add_row("plain GROUP BY, no privacy", f"{one:.3f}", "", f"{other:.3f}", "")
+            for name in CASES:
+                first = timed(private(f"{path}#v", name), 3)
+                second = timed(private(f"{server.address}#public.v", name), 3)
+                grid.add_row(
+                    name, f"{first:.3f}", f"{first / one:.1f}", f"{second:.3f}", f"{second / other:.1f}"
+                )
+        finally:
+            server.close()
+    console.print(grid)
