@@ -1,7 +1,7 @@
 """The same questions in each engine, as multiples of that engine's own plain GROUP BY.
 
 Ten million rows of one million people in fifty groups; ROWS=1000000 in the environment takes fewer.  DuckDB
-reads a file of its own, PostgreSQL a table of a server that is started from a wheel.  Times are medians of the
+reads a file of its own, PostgreSQL a table of a server started from a wheel.  Times are medians of the
 question alone, with parsing, pricing, proof and noise.
 """
 
