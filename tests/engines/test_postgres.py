@@ -402,8 +402,8 @@ def test_a_password_in_a_source_is_refused_and_not_repeated(tmp_path: Path) -> N
 
 
 def test_a_server_that_cannot_be_reached_is_said_without_its_address(tmp_path: Path) -> None:
+    address = "postgresql://nobody@127.0.0.1:1/hidden"
     with pytest.raises(CatalogError, match="could not be reached") as refused:
-        address = "postgresql://nobody@127.0.0.1:1/hidden"
         opened(tmp_path, f"{address}#public.visits", f"{address}#public.wards")
     assert "hidden" not in str(refused.value)
     assert "127.0.0.1" not in str(refused.value)
