@@ -15,6 +15,7 @@ from shutil import rmtree
 from weakref import finalize
 
 PREFIX = "discreet-spill-"
+_UNNAMED = "discreet-new-"
 _LOCK = "in-use"
 
 
@@ -23,9 +24,11 @@ class Scratch:
 
     def __init__(self) -> None:
         _sweep()
-        self.path = Path(tempfile.mkdtemp(prefix=PREFIX))
-        held = os.open(self.path / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
+        # Locked before it has the name that others look for: nobody takes it for left behind.
+        made = Path(tempfile.mkdtemp(prefix=_UNNAMED))
+        held = os.open(made / _LOCK, os.O_CREAT | os.O_RDWR, 0o600)
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self.path = made.rename(made.with_name(made.name.replace(_UNNAMED, PREFIX)))
         self.close = finalize(self, _remove, str(self.path), held, os.getpid())
 
 

@@ -14,6 +14,7 @@ from random import Random
 import pytest
 from tests.query.gate.oracle import violation
 from tests.query.gate.people import Family, Person, family, others, single, worst
+from tests.query.gate.shapes import Shapes
 from tests.query.gate.walk import Asked
 from tests.query.proof.wider import Wider, hospital
 from tests.query.worlds import extreme, row
@@ -96,9 +97,10 @@ def _prepared(catalog: Catalog) -> bool:
     return any(table.prepared for table in catalog.tables)
 
 
-def asked(random: Random, catalog: Catalog, unit: bool, known: Family, seen: Counter[str]) -> None:
-    """Ask one random question of all datasets, and compare every two neighbours."""
-    catalog, question = limited(random, catalog), texts(random, unit=unit)
+def asked(
+    random: Random, catalog: Catalog, question: tuple[str, ...], known: Family, seen: Counter[str]
+) -> None:
+    """Ask one question of all datasets, and compare every two neighbours."""
     bell = random.random() < 0.3 or any("city" in text for text in question)
     try:
         checked = Asked("", question).checked(catalog)
@@ -130,9 +132,32 @@ def search(seeds: range, questions: int, count: int) -> Counter[str]:
         random = Random(seed)
         catalog, unit, known = opened(random, count, prepared=(False, True, None)[seed % 3])
         for _ in range(questions):
-            asked(random, catalog, unit, known, seen)
+            asked(random, limited(random, catalog), texts(random, unit=unit), known, seen)
         known.close()
     return seen
+
+
+def shaped(seeds: range, questions: int, count: int) -> Counter[str]:
+    """Ask questions about relations of relations; few rows each, because joins multiply them."""
+    seen: Counter[str] = Counter()
+    for seed in seeds:
+        random = Random(seed)
+        catalog, unit = hospital(random)
+        rest = [visit for visit in others() if visit["person"] != "3"]
+        few = [
+            (random.sample(list(visits), min(len(visits), 3)), born)
+            for visits, born in people(random, count, unit=unit)
+        ]
+        known = family(tuple(few), rest, catalog)
+        for _ in range(questions):
+            asked(random, limited(random, catalog), (Shapes(random, unit=unit).question(),), known, seen)
+        known.close()
+    return seen
+
+
+def test_relations_of_relations_cost_no_more_than_is_charged() -> None:
+    seen = shaped(range(2), 10, 6)
+    assert seen["cases"] >= 100, seen
 
 
 def test_no_person_costs_more_than_is_charged() -> None:
@@ -148,3 +173,11 @@ def test_no_person_costs_more_than_is_charged() -> None:
 def test_no_person_costs_more_than_is_charged_in_a_hundred_thousand_cases(part: int) -> None:
     seen = search(range(1_000 * (part + 1), 1_000 * (part + 1) + 21), 30, 10)
     assert seen["cases"] >= 12_500, seen
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(0)
+@pytest.mark.parametrize("part", range(4))
+def test_relations_of_relations_cost_no_more_in_ten_thousand_cases(part: int) -> None:
+    seen = shaped(range(100 * (part + 1), 100 * (part + 1) + 10), 25, 8)
+    assert seen["cases"] >= 2_500, seen

@@ -1,6 +1,7 @@
 """Functions of texts, dates and truth values: their types, and that no cell makes them raise."""
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import ceil, floor
 
 from discreet.query.plan import Literal, Scalar
@@ -129,12 +130,19 @@ def _unit(name: str, scalar: Scalar, known: Sequence[str]) -> str:
 
 
 def convert(kind: Kind, taken: frozenset[Kind]) -> Rule:
-    """A TRY_CAST; dates and moments that an engine calls infinite become NULL."""
+    """A TRY_CAST; dates and moments that an engine calls infinite become NULL.
+
+    NULL stays NULL, of which any interval is true.
+    """
 
     def rule(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
         need(name, values, taken | {Kind.NULL})
         (value,) = values
         match kind, value.kind:
+            case Kind.WHOLE, Kind.NULL:
+                return whole(0, 0)
+            case Kind.REAL, Kind.NULL:
+                return real(Fraction(0), Fraction(0))
             case Kind.WHOLE, Kind.WHOLE:
                 return whole(max(value.low, -(2**63)), min(value.high, 2**63 - 1))
             case Kind.WHOLE, Kind.TRUTH:
