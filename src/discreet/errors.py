@@ -25,14 +25,23 @@ class CatalogError(DiscreetError, ValueError):
 class QueryError(DiscreetError, ValueError):
     """A question cannot be answered privately as asked.
 
-    The message names the clause, says why it is refused, and offers a rewrite that works.
+    The message names the clause, says why it is refused, and offers a rewrite that works; where the place of
+    the clause in the text is known, `place` is its line and column, counted from 1.
     """
 
-    def __init__(self, clause: str, reason: str, instead: str) -> None:
+    def __init__(self, clause: str, reason: str, instead: str, place: tuple[int, int] | None = None) -> None:
         self.clause = clause
         self.reason = reason
         self.instead = instead
-        super().__init__(f"{clause}: {reason}; {instead}")
+        self.place = place
+        where = "" if place is None else f" (line {place[0]}, column {place[1]})"
+        super().__init__(f"{clause}{where}: {reason}; {instead}")
+
+    def at(self, place: tuple[int, int] | None) -> "QueryError":
+        """Return the same refusal with the place of its clause, unless it has one."""
+        if self.place is not None or place is None:
+            return self
+        return QueryError(self.clause, self.reason, self.instead, place)
 
 
 class ProofError(DiscreetError, RuntimeError):

@@ -129,6 +129,17 @@ class Join:
     outer: bool = False
 
 
+COMMA = Literal(True)
+"""The condition of a join without one: that of FROM a, b, whose conditions stand in WHERE."""
+
+USING, NATURAL, EXISTS = "using", "natural", "exists"
+"""Conditions of joins that say less than they mean; what they mean is settled with the declarations.
+
+USING names the columns that are equal, NATURAL leaves even that to the tables.  EXISTS joins a subquery to
+the rows that it is asked about: its arguments equal the columns of the subquery, and whatever its condition
+equates with columns outside are further such pairs.
+"""
+
 Relation: TypeAlias = Scan | Nested | Join
 
 
@@ -146,6 +157,7 @@ class Block:
     having: Scalar | None = None
     order: tuple[Order, ...] = ()
     limit: int | None = None
+    offset: int = 0
     distinct: bool = False
     sets: tuple[tuple[int, ...], ...] | None = None
 

@@ -10,7 +10,7 @@ from the ledger, free.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -36,6 +36,7 @@ from discreet.query.check.identity import identity
 from discreet.query.check.measurement import Checked, Private
 from discreet.query.check.question import Limits, check
 from discreet.query.language.frame import Frame, table
+from discreet.query.language.parameter import parameters as values_of
 from discreet.query.language.sql import read
 from discreet.query.plan import Aggregate, Block, Call, Column, Item, Literal, Nested, Scan
 from discreet.query.price.batch import parts
@@ -83,6 +84,7 @@ class Session:
         confidence: Number = "0.95",
         delta: Number | None = None,
         limits: Limits | None = None,
+        parameters: Mapping[str, Any] | Sequence[Any] | None = None,
         prior: Any = None,
         loss: Any = "absolute",
     ) -> Quote:
@@ -92,7 +94,7 @@ class Session:
         it on the analyst's own `loss`, beside the best one possible.
         """
         checked = (
-            self._check(question, limits)
+            self._check(question, limits, parameters)
             if isinstance(question, str | Block)
             else self._batch(question, limits).whole
         )
@@ -137,11 +139,15 @@ class Session:
         confidence: Number = "0.95",
         delta: Number | None = None,
         limits: Limits | None = None,
+        parameters: Mapping[str, Any] | Sequence[Any] | None = None,
         request_id: str | None = None,
     ) -> Release:
-        """Answer a question privately, at the price of its quote; asked before, it is free."""
-        priced = self._quote(self._check(question, limits), epsilon, within, confidence, delta)
-        text = question if isinstance(question, str) else identity(priced.checked)
+        """Answer a question privately, at the price of its quote; asked before, it is free.
+
+        `parameters` are the values of `?` in the order of the text, or of `:name` by name.
+        """
+        priced = self._quote(self._check(question, limits, parameters), epsilon, within, confidence, delta)
+        text = _told(question, parameters) if isinstance(question, str) else identity(priced.checked)
         return self._answer(text, priced, request_id)
 
     def batch(
@@ -318,8 +324,20 @@ class Session:
             free,
         )
 
-    def _check(self, question: str | Block, limits: Limits | None) -> Checked:
-        block = read(question) if isinstance(question, str) else question
+    def _check(
+        self,
+        question: str | Block,
+        limits: Limits | None,
+        values: Mapping[str, Any] | Sequence[Any] | None = None,
+    ) -> Checked:
+        if isinstance(question, str):
+            block = read(question, values_of(values), self.catalog.views)
+        elif values is not None:
+            raise ParameterError(
+                "parameters=... are for questions in SQL; a frame takes its values in Python"
+            )
+        else:
+            block = question
         return check(block, self.catalog, limits)
 
     def _unit(self, checked: Checked) -> Unit:
@@ -372,6 +390,14 @@ def declared_bounds(catalog: Catalog, table: str, column: str) -> tuple[Fraction
         case Whole(int() as low, int() as high) | Real(Fraction() as low, Fraction() as high):
             return Fraction(low), Fraction(high)
     raise CatalogError(f"tables.{table}.columns.{column} has no bounds")
+
+
+def _told(question: str, values: Mapping[str, Any] | Sequence[Any] | None) -> str:
+    """Return a question as history shows it, with the values of its parameters."""
+    if not values:
+        return question
+    named = values.items() if isinstance(values, Mapping) else enumerate(values, 1)
+    return f"{question} [{', '.join(f'{name}: {value!r}' for name, value in named)}]"
 
 
 def _own_delta(budget: Budget) -> Fraction:

@@ -45,12 +45,16 @@ def rows(
     for ordering in reversed(checked.order):
         places.sort(key=partial(_rank, ordering), reverse=ordering.descending)
     found: list[Row] = []
+    skipped = 0
     seen: set[tuple[Public, ...]] = set()
     for place in places:
         cells = tuple(evaluate(output.formula, place.key, place.values) for output in checked.columns)
         if checked.distinct and cells in seen:
             continue
         seen.add(cells)
+        if skipped < checked.offset:
+            skipped += 1
+            continue
         spans = tuple(place.span(output.formula) for output in checked.columns)
         shown = cells if as_drawn else tuple(map(_within, cells, spans))
         found.append(Row(place.key, shown, spans))

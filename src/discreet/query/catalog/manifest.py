@@ -91,13 +91,17 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """A dataset: its name, budget, declared tables, and the version of the data that is announced."""
+    """A dataset: its name, budget, declared tables, and the version of the data that is announced.
+
+    `views` are subqueries in SQL under names of their own; a question reads them like tables.
+    """
 
     name: str
     tables: tuple[Table, ...]
     budget: Budget | None = None
     ledger: str | None = None
     version: str = "1"
+    views: tuple[tuple[str, str], ...] = ()
     folder: Path = field(default_factory=Path)
     account: str | None = None
     """The name of the account in the ledger that pays for this dataset, once it has one."""
@@ -105,6 +109,13 @@ class Catalog:
     def table(self, name: str) -> Table | None:
         """Return the declared table of this name (case does not matter), if there is one."""
         return next((table for table in self.tables if same(table.name, name)), None)
+
+    def meant(self, path: str) -> Table | None:
+        """Return the table that a name with or without schemas before it means: main.visits is visits."""
+        rest = path
+        while (found := self.table(rest)) is None and "." in rest:
+            rest = rest.partition(".")[2]
+        return found
 
     def with_bounds(self, table: str, column: str, low: Number, high: Number) -> "Catalog":
         """Return the catalog in which a numeric column has these bounds, as found by a bounds question."""
@@ -136,7 +147,7 @@ def load(path: str | Path) -> Catalog:
 
 def declare(document: Mapping[str, Any]) -> Catalog:
     """Return the catalog that a manifest's nested mappings declare."""
-    _only(document, ("dataset", "budget", "tables"), "the manifest")
+    _only(document, ("dataset", "budget", "tables", "views"), "the manifest")
     dataset = _mapping(document.get("dataset", {}), "dataset")
     _only(dataset, ("name", "ledger", "version", "account"), "dataset")
     tables = _mapping(document.get("tables", {}), "tables")
@@ -152,7 +163,17 @@ def declare(document: Mapping[str, Any]) -> Catalog:
         account=None if "account" not in dataset else _string(dataset["account"], "dataset.account"),
         budget=_budget(document.get("budget")),
         tables=tuple(_table(name, body) for name, body in bodies.items()),
+        views=_views(document.get("views", {}), tables),
     )
+
+
+def _views(value: object, tables: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """Return the subqueries that have names of their own, in the order in which they are declared."""
+    views = _mapping(value, "views")
+    for name in views:
+        _name(name, f"views.{name}")
+    _different([*tables, *views], "tables and views")
+    return tuple((name, _string(text, f"views.{name}")) for name, text in views.items())
 
 
 def _everybody(tables: Mapping[str, Mapping[str, Any]]) -> None:

@@ -28,6 +28,7 @@ from discreet.query.check.measurement import (
     QuantileChoice,
     Sort,
 )
+from discreet.query.check.per_person import counted
 from discreet.query.check.scope import condition, find, resolve
 from discreet.query.plan import Aggregate, Case, Column, Literal, Scalar, given
 
@@ -109,6 +110,7 @@ class Measuring:
     def _argument(self, aggregate: Aggregate) -> tuple[Typed, str | None]:
         scope = self.bounding.scope
         typed = function.settle(resolve(given(aggregate.argument), scope, aggregate.function.upper()))
+        typed = counted(aggregate.function, typed)
         auto = find(aggregate.argument, scope).auto if isinstance(aggregate.argument, Column) else None
         return self._filtered(typed, aggregate.where), auto
 

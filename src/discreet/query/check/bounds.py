@@ -59,7 +59,7 @@ def needed(block: Block, catalog: Catalog) -> tuple[tuple[str, str], ...]:
     found = [
         (table.name, column.name)
         for name in dict.fromkeys(_scanned(block.source))
-        if (table := catalog.table(name)) is not None
+        if (table := catalog.meant(name)) is not None
         for column in table.columns
         if column.auto and folded(column.name) in names_used
     ]

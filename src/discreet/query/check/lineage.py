@@ -52,12 +52,12 @@ def trace(relation: Relation, catalog: declared.Catalog, fresh: Names) -> Lineag
 
 
 def _scan(scan: Scan, catalog: declared.Catalog, own: str) -> Lineage:
-    table = catalog.table(scan.table)
+    table = catalog.meant(scan.table)
     if table is None:
         raise QueryError(
             f"FROM {scan.table}",
             "no such table is declared",
-            nearest(scan.table, [t.name for t in catalog.tables]),
+            nearest(scan.table.rpartition(".")[2], [t.name for t in catalog.tables]),
         )
     columns = [
         Visible(
@@ -121,10 +121,11 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
     if left.private and right.private:
         return _join_people(left, right, joint, equated)
     if not left.private and not right.private:
-        return replace(joint, unique=())
+        return replace(joint, unique=(), once=())
     person, public = (left, right) if left.private else (right, left)
     matched = _matched(person, public, equal)
-    bound = None if matched is None else person.bound
+    once = matched is not None or _met_once(person, public, equal)
+    bound = person.bound if once else None
     if matched is not None and bound is not None:
         joint = _deduplicated(joint, public, matched, next(fresh))
     if bound is None and not person.units:
@@ -141,6 +142,7 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
         tables=joint.tables,
         bound=bound,
         unique=(),
+        once=(),
         adjacency=person.adjacency,
     )
 
@@ -193,6 +195,23 @@ def _matched(person: Lineage, public: Lineage, equal: Sequence[tuple[Scalar, ...
             if _bare(key) in public.unique and all(column.relation in own for column in columns):
                 return _bare(key)
     return None
+
+
+def _met_once(person: Lineage, public: Lineage, equal: Sequence[tuple[Scalar, ...]]) -> bool:
+    """Whether each private row fixes all columns that a public subquery is grouped by.
+
+    The argument is that of `_matched`, for several columns at once: the rows of the subquery differ in them.
+    """
+    own = _relations(person.source)
+
+    def fixed(key: Scalar) -> bool:
+        return any(
+            key == one and all(part.relation in own for part in walk(other) if isinstance(part, Column))
+            for pair in equal
+            for one, other in (pair, pair[::-1])
+        )
+
+    return bool(public.once) and all(map(fixed, public.once))
 
 
 def _relations(source: Source) -> frozenset[str]:
@@ -276,6 +295,7 @@ def _projected(block: Block, alias: str, own: str, inner: Lineage, where: Scalar
         columns=columns,
         units=carried(inner, own, items),
         unique=(),
+        once=(),
     )
 
 

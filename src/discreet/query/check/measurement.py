@@ -325,3 +325,4 @@ class Checked:
     contribution: Contribution | None
     tables: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    offset: int = 0

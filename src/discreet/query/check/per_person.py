@@ -77,7 +77,14 @@ def per_person(block: Block, alias: str, own: str, inner: Lineage, where: Scalar
         units=carried(inner, own, items),
         bound=bound if inner.private else None,
         unique=(),
+        once=() if inner.private else _keys_of(own, items, grouping),
     )
+
+
+def _keys_of(own: str, items: list[tuple[str, Scalar]], grouping: tuple[Scalar, ...]) -> tuple[Scalar, ...]:
+    """Return the columns of a grouped subquery that hold its keys, or none where one is not selected."""
+    names = {scalar: name for name, scalar in reversed(items)}
+    return tuple(Column(own, names[key]) for key in grouping) if all(k in names for k in grouping) else ()
 
 
 def _person_scalar(scalar: Scalar, inner: Lineage, keys: dict[Scalar, Typed]) -> Typed:
@@ -110,6 +117,16 @@ def _person_scalar(scalar: Scalar, inner: Lineage, keys: dict[Scalar, Typed]) ->
             )
 
 
+def counted(name: str, argument: Typed) -> Typed:
+    """Return a condition that is added up as the number 1 where it is true and 0 where it is false."""
+    added = ("sum", "avg", "var_samp", "var_pop", "stddev_samp", "stddev_pop")
+    return (
+        function.apply("to_whole", [argument])
+        if isinstance(argument.kind, Truth) and name in added
+        else argument
+    )
+
+
 def _person_aggregate(aggregate: Aggregate, inner: Lineage) -> Typed:
     limit = inner.bound if inner.bound is not None else inner.rows
     if aggregate.argument is None:
@@ -117,7 +134,10 @@ def _person_aggregate(aggregate: Aggregate, inner: Lineage) -> Typed:
             return Typed(Call("count_rows", ()), Whole(0, limit))
         argument = known(1)
     else:
-        argument = function.settle(resolve(aggregate.argument, inner, aggregate.function.upper()))
+        argument = counted(
+            aggregate.function,
+            function.settle(resolve(aggregate.argument, inner, aggregate.function.upper())),
+        )
     if aggregate.where is not None:
         kept = condition(aggregate.where, inner, "FILTER")
         argument = replace(argument, scalar=Case(((kept, argument.scalar),), Literal(None)))

@@ -14,7 +14,8 @@ from discreet.query.catalog import manifest as declared
 from discreet.query.catalog.kind import Day, Moment, Nothing, Opaque, Real, domain, word
 from discreet.query.check import distribution, function
 from discreet.query.check.aggregate import Measuring
-from discreet.query.check.formula import Constant, Formula, Key, Operation
+from discreet.query.check.formula import Constant, Formula, Key, Noisy, Operation
+from discreet.query.check.joins import settled
 from discreet.query.check.limits import Bounding
 from discreet.query.check.lineage import trace
 from discreet.query.check.measurement import (
@@ -71,7 +72,7 @@ class Limits:
 def check(block: Block, catalog: declared.Catalog, limits: Limits | None = None) -> Checked:
     """Return the checked question, or refuse with the clause, the reason and a way out."""
     require_wellformed(block, catalog)
-    block, limits = _lift(block), limits or Limits()
+    block, limits = _keyed(_lift(settled(block, catalog))), limits or Limits()
     scope = trace(block.source, catalog, names())
     if not scope.private:
         raise QueryError("FROM", "only public tables are named, which need no privacy", "query them directly")
@@ -88,6 +89,13 @@ def check(block: Block, catalog: declared.Catalog, limits: Limits | None = None)
             "SELECT", "asks for rows of people", "ask for aggregates, such as COUNT(*) or AVG(x)"
         )
     return _question(scope, block)
+
+
+def _keyed(block: Block) -> Block:
+    """Return SELECT DISTINCT of columns as what it asks for: the groups that there are."""
+    if not block.distinct or not block.items or _aggregating(block):
+        return block
+    return replace(block, group=tuple(dict.fromkeys(item.scalar for item in block.items)), distinct=False)
 
 
 def _tighter(declared_limit: int | None, own: int | None) -> int | None:
@@ -136,6 +144,7 @@ def _lift(block: Block) -> Block:
         having=conjunction(having),
         order=tuple(replace(order, scalar=substitute(order.scalar)) for order in block.order),
         limit=block.limit,
+        offset=block.offset,
         distinct=block.distinct,
     )
 
@@ -272,6 +281,8 @@ def _question(scope: Lineage, block: Block) -> Checked:
         Ordering(reading.formula(term.scalar, "ORDER BY"), term.descending, term.nulls_first)
         for term in block.order
     )
+    if columns and not measuring.found and all(column.values is not None for column in columns):
+        having = _occupied(measuring, having)
     keys = _groups(block, columns, measuring, spread)
     if not measuring.found:
         raise QueryError(
@@ -292,7 +303,15 @@ def _question(scope: Lineage, block: Block) -> Checked:
         contribution=bounding.sums() if weighed else None,
         tables=scope.tables,
         notes=tuple(dict.fromkeys(measuring.notes)),
+        offset=block.offset,
     )
+
+
+def _occupied(measuring: Measuring, having: Formula | None) -> Formula:
+    """Return the condition on which declared keys are listed that nothing else is asked about."""
+    measuring.notes.append("a group is listed if its noisy number of people is above zero")
+    there = Operation("gt", (Noisy(measuring.people()), Constant(0)))
+    return there if having is None else Operation("and", (there, having))
 
 
 def _distribution(block: Block, asked: tuple[Aggregate, ...]) -> Aggregate | None:

@@ -44,6 +44,8 @@ class Lineage:
     groups: int | None = None
     per_group: int | None = None
     unique: tuple[Scalar, ...] = ()
+    once: tuple[Scalar, ...] = ()
+    """Columns of a public subquery that differ, taken together, between any two of its rows."""
 
     @property
     def unit(self) -> Scalar | None:

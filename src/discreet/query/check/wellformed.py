@@ -20,9 +20,9 @@ def require_wellformed(block: Block, catalog: declared.Catalog) -> None:
         inner = nested.block
         if nested.name is not None and catalog.table(nested.name) is not None:
             raise QueryError(f"WITH {nested.name}", "shadows a declared table", "give it another name")
-        if inner.order or inner.limit is not None:
+        if inner.order or inner.limit is not None or inner.offset:
             raise QueryError(
-                ("ORDER BY" if inner.order else "LIMIT") + " in a subquery",
+                ("ORDER BY" if inner.order else "OFFSET" if inner.offset else "LIMIT") + " in a subquery",
                 "would make one person's rows depend on another's",
                 "order and limit the final answer",
             )

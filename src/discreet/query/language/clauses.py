@@ -10,7 +10,7 @@ from discreet.errors import QueryError
 from discreet.query.language.expression import expression
 from discreet.query.language.refusal import fields, refusal
 from discreet.query.name import same
-from discreet.query.plan import Column, Item, Literal, Order, Scalar
+from discreet.query.plan import Column, Item, Literal, Order, Scalar, aggregates
 
 CUBE_LIMIT = 10
 
@@ -23,6 +23,10 @@ def group_by(
     """Return the terms grouped by and, if there are several, the sets of them by position."""
     if clause is None:
         return (), None
+    if clause.args.get("all") and not clause.args.get("expressions"):
+        fields(clause, "all")
+        keys = (item.scalar for item in items if not aggregates(item.scalar))
+        return tuple(dict.fromkeys(key for key in keys if not isinstance(key, Literal))), None
     terms: list[Scalar] = []
 
     def place(node: exp.Expr) -> int:
@@ -119,11 +123,29 @@ def limit_of(clause: exp.Expr | None) -> int | None:
     """Return the number of LIMIT."""
     if clause is None:
         return None
-    if isinstance(clause, exp.Limit):
-        match expression(fields(clause, "expression")["expression"]):
-            case Literal(int(count)) if type(count) is int and 0 <= count <= 10**9:
-                return count
-    raise QueryError("LIMIT", "must be a plain number", "write LIMIT 10")
+    count: object = None
+    match clause:
+        case exp.Limit():
+            count = fields(clause, "expression")["expression"]
+        case exp.Fetch():
+            parts = fields(clause, "direction", "count", "limit_options")
+            options = parts.get("limit_options")
+            if options is not None and (options.args.get("percent") or options.args.get("with_ties")):
+                raise QueryError("FETCH FIRST", "counts rows, without PERCENT or TIES", "write LIMIT 10")
+            count = parts.get("count", exp.Literal.number(1))
+    return _number(count, "LIMIT")
+
+
+def offset_of(clause: exp.Expr | None) -> int:
+    """Return how many rows OFFSET skips."""
+    return 0 if clause is None else _number(fields(clause, "expression")["expression"], "OFFSET")
+
+
+def _number(node: object, clause: str) -> int:
+    match None if node is None else expression(node):
+        case Literal(int(count)) if type(count) is int and 0 <= count <= 10**9:
+            return count
+    raise QueryError(clause, "must be a plain number", f"write {clause} 10")
 
 
 def is_distinct(clause: exp.Expr | None) -> bool:

@@ -8,8 +8,10 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import QueryError
+from discreet.query.language.date import Argument, Span, iso_weekday
 from discreet.query.language.leaf import column_of, leaf_of, literal_of, read_constant, truth_of, unit_of
-from discreet.query.language.refusal import fields, refusal
+from discreet.query.language.refusal import fields, place_of, refusal
+from discreet.query.language.spelling import folded_number, quantile_level, spelled
 from discreet.query.language.vocabulary import AGGREGATES, BINARY, PARTS, TYPES, UNARY
 from discreet.query.plan import Aggregate, Among, Call, Case, Literal, Scalar, aggregates, constant
 
@@ -18,11 +20,18 @@ def expression(node: object) -> Scalar:
     """Return the scalar that an SQL expression means."""
     if not isinstance(node, exp.Expr):
         raise QueryError("the question", "has a part that cannot be read", "write it more plainly")
+    try:
+        return _meaning(node)
+    except QueryError as refused:
+        raise refused.at(place_of(node)) from None
+
+
+def _meaning(node: exp.Expr) -> Scalar:
     kind = type(node)
     if kind in BINARY:
-        extra = ("safe",) if kind is exp.Mod else ()
-        parts = fields(node, "this", "expression", *extra)
-        return Call(BINARY[kind], (expression(parts["this"]), expression(parts["expression"])))
+        parts = fields(node, "this", "expression", *_EXTRA.get(kind, ()))
+        found = Call(BINARY[kind], (expression(parts["this"]), expression(parts["expression"])))
+        return Call("not", (found,)) if parts.get("negate") else found
     if kind in UNARY:
         return Call(UNARY[kind], (expression(fields(node, "this")["this"]),))
     if kind in PARTS:
@@ -33,6 +42,13 @@ def expression(node: object) -> Scalar:
     if builder is None:
         raise refusal(node)
     return builder(node)
+
+
+_EXTRA: dict[type[exp.Expr], tuple[str, ...]] = {
+    exp.Mod: ("safe",),
+    exp.Like: ("negate",),
+    exp.ILike: ("negate",),
+}
 
 
 def _aggregate(node: exp.Expr, function: str) -> Aggregate:
@@ -78,7 +94,7 @@ def _count(node: exp.Expr) -> Scalar:
 def _quantile(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "quantile", "expression")
     level = expression(parts.get("quantile", parts.get("expression")))
-    return Aggregate("quantile", _plain("QUANTILE", parts["this"]), parameter=_level(level))
+    return Aggregate("quantile", _plain("QUANTILE", parts["this"]), parameter=quantile_level(level))
 
 
 def _within_group(node: exp.Expr) -> Scalar:
@@ -89,7 +105,7 @@ def _within_group(node: exp.Expr) -> Scalar:
     if not isinstance(percentile, exp.PercentileCont | exp.PercentileDisc):
         raise refusal(percentile)
     level = expression(fields(percentile, "this")["this"])
-    return Aggregate("quantile", _plain("QUANTILE", _ordered(order)), parameter=_level(level))
+    return Aggregate("quantile", _plain("QUANTILE", _ordered(order)), parameter=quantile_level(level))
 
 
 def _ordered(order: exp.Expr) -> exp.Expr:
@@ -101,25 +117,31 @@ def _ordered(order: exp.Expr) -> exp.Expr:
     return inner
 
 
-def _level(scalar: Scalar) -> Fraction:
-    match scalar:
-        case Literal(int() | Fraction() as level) if not isinstance(level, bool) and 0 <= level <= 1:
-            if Fraction(level).denominator <= 1000:
-                return Fraction(level)
-    raise QueryError(
-        "QUANTILE",
-        "the level must be a constant from 0 to 1 with at most three decimals",
-        "write QUANTILE(x, 0.9)",
-    )
-
-
 def _filter(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expression")
     inner = expression(parts["this"])
     if not isinstance(inner, Aggregate):
         raise QueryError("FILTER", "belongs to an aggregate", "write COUNT(*) FILTER (WHERE ...)")
     condition = _plain("FILTER", fields(parts["expression"], "this")["this"])
-    return replace(inner, where=condition)
+    both = condition if inner.where is None else Call("and", (inner.where, condition))
+    return replace(inner, where=both)
+
+
+def _count_if(node: exp.Expr) -> Scalar:
+    inner = fields(node, "this")["this"]
+    if isinstance(inner, exp.Distinct):
+        raise QueryError("COUNT_IF(DISTINCT)", "counts rows, not values", "write COUNT_IF(condition)")
+    return Aggregate("count", where=_plain("COUNT_IF", inner))
+
+
+def _count_distinct(node: exp.Expr) -> Scalar:
+    return Aggregate("count", _plain("COUNT", fields(node, "this")["this"]), distinct=True)
+
+
+def _not_distinct(node: exp.Expr) -> Scalar:
+    parts = fields(node, "this", "expression")
+    same = Call("distinct", (expression(parts["this"]), expression(parts["expression"])))
+    return Call("not", (same,))
 
 
 def _case(node: exp.Expr) -> Scalar:
@@ -152,7 +174,7 @@ def _in(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expressions")
     values = []
     for value in parts.get("expressions", ()):
-        match _fold(expression(value)):
+        match folded_number(expression(value)):
             case Literal() as constant if constant.value is not None:
                 values.append(constant)
             case _:
@@ -160,14 +182,6 @@ def _in(node: exp.Expr) -> Scalar:
     if not values:
         raise QueryError("IN", "needs at least one constant", "write x IN ('a', 'b')")
     return Among(expression(parts["this"]), tuple(values))
-
-
-def _fold(scalar: Scalar) -> Scalar:
-    match scalar:
-        case Call("negate", (Literal(int() | Fraction() as number),)) if not isinstance(number, bool):
-            return Literal(-number)
-        case _:
-            return scalar
 
 
 def _between(node: exp.Expr) -> Scalar:
@@ -192,23 +206,21 @@ def _is(node: exp.Expr) -> Scalar:
 
 
 def _cast(node: exp.Expr) -> Scalar:
-    parts = fields(node, "this", "to")
+    # Every conversion here is safe: what does not convert is NULL.
+    parts = fields(node, "this", "to", "safe")
     if not isinstance(parts["to"], exp.DataType):
         raise refusal(parts["to"])
     named = fields(parts["to"], "this", "expressions")
-    if named.get("expressions"):
-        raise QueryError(
-            "CAST",
-            "lengths and digits of a type are not supported",
-            "use ROUND(x, 2), or LEFT(x, 3) for text",
-        )
     target = named["this"]
+    digits = _digits(getattr(target, "value", str(target)), named.get("expressions", ()))
     function = TYPES.get(getattr(target, "value", str(target)))
     if function is None:
         raise QueryError(
             "CAST", "this type is not supported", "use INTEGER, DOUBLE, TEXT, DATE, TIMESTAMP or BOOLEAN"
         )
     inner = expression(parts["this"])
+    if digits is not None:
+        return Call("round", (Call("to_real", (inner,)), Literal(digits)))
     match function, inner:
         case "to_day", Literal(str(text)):
             return Literal(read_constant(date.fromisoformat, text, "DATE", "DATE '2024-01-31'"))
@@ -219,22 +231,26 @@ def _cast(node: exp.Expr) -> Scalar:
     return Call(function, (inner,))
 
 
+def _digits(target: str, parameters: list[exp.Expr]) -> int | None:
+    """Return the decimals that DECIMAL(10, 2) keeps, or None where a type has no parameters."""
+    if not parameters:
+        return None
+    counts = [constant(expression(fields(one, "this")["this"])) for one in parameters]
+    last = counts[1] if len(counts) == 2 else 0
+    if target != "DECIMAL" or len(counts) > 2 or last is None or not 0 <= last <= 9:
+        raise QueryError(
+            "CAST",
+            "this length or number of digits is not supported",
+            "use ROUND(x, 2), or LEFT(x, 3) for text",
+        )
+    return last
+
+
 def _extract(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expression")
+    if isinstance(parts["this"], exp.Var) and str(parts["this"].this).upper() == "ISODOW":
+        return iso_weekday(expression(parts["expression"]))
     return Call("part", (unit_of(parts["this"]), expression(parts["expression"])))
-
-
-def _trunc(node: exp.Expr) -> Scalar:
-    parts = fields(node, "this", "unit")
-    return Call("trunc", (unit_of(parts.get("unit")), expression(parts["this"])))
-
-
-def _difference(node: exp.Expr) -> Scalar:
-    parts = fields(node, "this", "expression", "unit", "date_part_boundary")
-    return Call(
-        "difference",
-        (unit_of(parts.get("unit")), expression(parts["expression"]), expression(parts["this"])),
-    )
 
 
 def _add(node: exp.Expr) -> Scalar:
@@ -258,20 +274,6 @@ def interval_of(node: exp.Expr) -> tuple[Literal, int]:
     if not sign.isdecimal() or len(sign) > 6:
         raise QueryError("INTERVAL", "must be a whole number of one unit", "write INTERVAL 7 DAY")
     return unit_of(parts.get("unit")), int(text)
-
-
-def _date_shift(node: exp.Expr) -> Scalar:
-    parts = fields(node, "this", "expression", "unit")
-    amount = parts["expression"]
-    if isinstance(amount, exp.Interval):
-        unit, count = interval_of(amount)
-    else:
-        match _fold(expression(amount)):
-            case Literal(int(count)) if type(count) is int:
-                unit = unit_of(parts.get("unit"))
-            case _:
-                raise QueryError("INTERVAL", "must be a whole number of one unit", "write d + INTERVAL 7 DAY")
-    return Call("shift", (unit, expression(parts["this"]), Literal(count)))
 
 
 def _divide(node: exp.Expr) -> Scalar:
@@ -317,9 +319,11 @@ def _pipe(node: exp.Expr) -> Scalar:
 
 def _escape(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expression")
-    inner = expression(parts["this"])
-    if isinstance(inner, Call) and inner.function in ("like", "ilike"):
-        return Call(inner.function, (*inner.arguments, expression(parts["expression"])))
+    match expression(parts["this"]):
+        case Call("not", (Call(("like" | "ilike") as name, arguments),)):
+            return Call("not", (Call(name, (*arguments, expression(parts["expression"]))),))
+        case Call(("like" | "ilike") as name, arguments):
+            return Call(name, (*arguments, expression(parts["expression"])))
     raise refusal(node)
 
 
@@ -328,14 +332,22 @@ def _anonymous(node: exp.Expr) -> Scalar:
     name, nodes = str(parts.get("this", "")).lower(), parts.get("expressions", [])
     if name in _DISTRIBUTIONS:
         return _distribution(name, nodes)
-    arguments = tuple(expression(part) for part in nodes)
-    match name, len(arguments):
+    given: tuple[Argument, ...] = tuple(map(_argument, nodes))
+    found = spelled(name, given)
+    if found is not None:
+        return found
+    arguments = tuple(part for part in given if not isinstance(part, Span))
+    match name, len(given):
         case "clamp", 3:
-            return Call("clamp", tuple(_fold(argument) for argument in arguments))
+            return Call("clamp", tuple(folded_number(argument) for argument in arguments))
         case "clamp", _:
             raise QueryError("CLAMP", "takes a value and two bounds", "write CLAMP(x, 0, 100)")
         case _:
             raise refusal(node)
+
+
+def _argument(node: exp.Expr) -> Argument:
+    return Span(*interval_of(node)) if isinstance(node, exp.Interval) else expression(node)
 
 
 _DISTRIBUTIONS = {
@@ -360,7 +372,7 @@ def _distribution(name: str, nodes: list[exp.Expr]) -> Aggregate:
             cut = tuple(_numbers(name, cells)) if edges else _cells(name, expression(cells))
             return Aggregate(name, _plain(name, argument), cells=cut)
         case "quantiles", [argument, exp.Array() as listed, *rest] if len(rest) <= 1:
-            levels = tuple(_level(Literal(level)) for level in _numbers(name, listed))
+            levels = tuple(quantile_level(Literal(level)) for level in _numbers(name, listed))
             count = _cells(name, expression(rest[0])) if rest else None
             return Aggregate(name, _plain(name, argument), cells=count, levels=levels)
     wants, instead = _DISTRIBUTIONS[name]
@@ -405,6 +417,10 @@ _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
     exp.Quantile: _quantile,
     exp.PercentileCont: _quantile,
     exp.PercentileDisc: _quantile,
+    exp.ApproxQuantile: _quantile,
+    exp.ApproxDistinct: _count_distinct,
+    exp.CountIf: _count_if,
+    exp.NullSafeEQ: _not_distinct,
     exp.WithinGroup: _within_group,
     exp.Filter: _filter,
     exp.Case: _case,
@@ -415,12 +431,8 @@ _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
     exp.Cast: _cast,
     exp.TryCast: _cast,
     exp.Extract: _extract,
-    exp.TimestampTrunc: _trunc,
-    exp.DateTrunc: _trunc,
-    exp.DateDiff: _difference,
     exp.Add: _add,
     exp.Sub: _add,
-    exp.DateAdd: _date_shift,
     exp.Div: _divide,
     exp.Coalesce: _many("coalesce"),
     exp.Least: _many("least", "ignore_nulls"),

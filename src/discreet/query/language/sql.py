@@ -10,18 +10,32 @@ import unicodedata
 from collections.abc import Mapping
 from functools import lru_cache
 
-from sqlglot import exp, parse
-from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Tokenizer
+from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.query.language.clauses import group_by, is_distinct, limit_of, order_by
+from discreet.query.language.clauses import group_by, is_distinct, limit_of, offset_of, order_by
 from discreet.query.language.expression import expression
+from discreet.query.language.inside import Inside
+from discreet.query.language.parameter import Parameters, bind
 from discreet.query.language.refusal import fields, refusal
+from discreet.query.language.text import Door, parsed
 from discreet.query.name import HIDDEN, folded, same
-from discreet.query.plan import Block, Column, Item, Join, Nested, Relation, Scalar, Scan, aggregates
-
-SIZE_LIMIT = 8_192
+from discreet.query.plan import (
+    COMMA,
+    NATURAL,
+    USING,
+    Block,
+    Call,
+    Item,
+    Join,
+    Literal,
+    Nested,
+    Relation,
+    Scalar,
+    Scan,
+    aggregates,
+    given,
+)
 
 NODE_LIMIT = 200
 
@@ -29,99 +43,99 @@ DEPTH_LIMIT = 24
 
 NEST_LIMIT = 4
 
-DIALECT = "duckdb"
+SYSTEM = frozenset(
+    ("information_schema", "pg_catalog", "sys", "mysql", "performance_schema", "duckdb", "temp")
+)
+"""Schemas in which engines keep what they know about themselves."""
 
 Views = Mapping[str, Block]
 
 
 @lru_cache(maxsize=256)  # a question is quoted, asked and asked again
-def read(text: str) -> Block:
-    """Return the plan of one SELECT statement, or refuse with the clause, the reason and a way out."""
-    tree = _parse(text)
+def read(text: str, parameters: Parameters = (), views: tuple[tuple[str, str], ...] = ()) -> Block:
+    """Return the plan of one SELECT statement, or refuse with the clause, the reason and a way out.
+
+    `parameters` are the values of `?` by position, or of `:name` and `$name` by name; `views` are the texts
+    of subqueries that the curator has given names, each of which may use those before it.
+    """
+    tree = bind(_tree(text), parameters)
+    return _select(_only_select(tree), _declared(views, tree), 0)
+
+
+def _tree(text: str) -> exp.Expr:
+    tree = parsed(text).tree
     _small(tree)
-    return _select(tree, {}, 0)
+    _prefixed(tree)
+    return tree
 
 
-def fragment(text: str) -> Scalar:
-    """Return the scalar that one SQL expression means."""
-    tree = _checked_text(text)
-    _small(tree)
-    return expression(tree)
-
-
-def _parse(text: str) -> exp.Select:
-    tree = _checked_text(text)
+def _only_select(tree: exp.Expr) -> exp.Select:
     if not isinstance(tree, exp.Select):
         raise QueryError(
-            type(tree).__name__.upper(),
+            "the question",
             "only SELECT can be asked",
             "write SELECT aggregates FROM table GROUP BY columns",
         )
     return tree
 
 
-def _checked_text(text: str) -> exp.Expr:
-    if len(text.encode("utf-8", "replace")) > SIZE_LIMIT:
-        raise QueryError("the question", f"is longer than {SIZE_LIMIT} bytes", "shorten it or split it")
-    if any(
-        unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs") and character not in "\n\t\r"
-        for character in text
-    ):
-        raise QueryError(
-            "the question", "contains invisible or control characters", "retype it as plain text"
-        )
-    try:
-        tokens = Tokenizer(dialect=DIALECT).tokenize(text)
-        trees = parse(text, dialect=DIALECT)
-    except (SqlglotError, RecursionError, ValueError, IndexError, AttributeError, KeyError):
-        raise QueryError(
-            "the question", "is not SQL that can be read", "write one SELECT ... FROM ... statement"
-        ) from None
-    if any(token.comments for token in tokens) or _commented(text):
-        raise QueryError("a comment", "is not part of a question", "leave comments out")
-    if len(trees) != 1 or trees[0] is None or ";" in _outside_strings(text).rstrip().rstrip(";"):
-        raise QueryError(";", "one question is one statement", "ask the questions one at a time")
-    tree = trees[0]
-    _round_trip(tree)
-    return tree
+def _declared(views: tuple[tuple[str, str], ...], tree: exp.Expr) -> Views:
+    """Return the declared views that a question uses, those first that others use."""
+    used = {folded(table.name) for table in tree.find_all(exp.Table)}
+    needed: list[tuple[str, exp.Expr]] = []
+    for name, text in reversed(views):
+        if folded(name) in used:
+            inner = _tree(text)
+            used |= {folded(table.name) for table in inner.find_all(exp.Table)}
+            needed.insert(0, (name, inner))
+    known: dict[str, Block] = {}
+    for name, inner in needed:
+        try:
+            known[folded(name)] = _select(_only_select(inner), known, 1)
+        except QueryError as refused:
+            raise QueryError(f"the view {name}, {refused.clause}", refused.reason, refused.instead) from None
+    return known
 
 
-def _outside_strings(text: str) -> str:
-    kept, quote = [], None
-    for character in text:
-        if quote is None and character in "'\"":
-            quote = character
-        elif character == quote:
-            quote = None
-        elif quote is None:
-            kept.append(character)
-    return "".join(kept)
-
-
-def _commented(text: str) -> bool:
-    outside = _outside_strings(text)
-    return "--" in outside or "/*" in outside
-
-
-def _round_trip(tree: exp.Expr) -> None:
-    """Refuse a tree that does not survive being written and read again: two readings of it exist."""
-    written = tree.sql(dialect=DIALECT)
-    try:
-        again = parse(written, dialect=DIALECT)
-    except (SqlglotError, RecursionError, ValueError, TypeError, IndexError, AttributeError, KeyError):
-        again = []
-    if len(again) != 1 or again[0] is None or again[0].sql(dialect=DIALECT) != written:
-        raise QueryError("the question", "can be read in more than one way", "write it more plainly")
+def fragment(text: str) -> Scalar:
+    """Return the scalar that one SQL expression means."""
+    tree = parsed(text).tree
+    _small(tree)
+    return expression(tree)
 
 
 def _small(tree: exp.Expr) -> None:
     for count, node in enumerate(tree.walk()):
+        if isinstance(node, exp.Identifier):
+            _unreserved(str(node.this))
         if count >= NODE_LIMIT:
             raise QueryError(
                 "the question", f"has more than {NODE_LIMIT} parts", "split it into smaller questions"
             )
         if node.depth > DEPTH_LIMIT:
             raise QueryError("the question", f"is nested more than {DEPTH_LIMIT} levels deep", "flatten it")
+
+
+def _prefixed(tree: exp.Expr) -> None:
+    """Refuse a column whose prefix is that of no table, and one table under two prefixes."""
+    paths: dict[str, tuple[str, ...]] = {}
+    for node in tree.find_all(exp.Table):
+        path = tuple(folded(node.text(key)) for key in ("catalog", "db") if node.args.get(key))
+        known = paths.setdefault(folded(node.name), path)
+        shorter, longer = sorted((known, path), key=len)
+        if longer[len(longer) - len(shorter) :] != shorter:
+            raise QueryError(
+                f"FROM {node.name}", "is named under two schemas", "tables here are known by their own names"
+            )
+        paths[folded(node.name)] = longer
+    for column in tree.find_all(exp.Column):
+        path = tuple(folded(column.text(key)) for key in ("catalog", "db") if column.args.get(key))
+        if path and paths.get(folded(column.table), ())[-len(path) :] != path:
+            raise QueryError(
+                f"{column.text('db')}.{column.table}.{column.name}",
+                "is a column of a table that FROM does not name",
+                f"write {column.table}.{column.name}",
+            )
 
 
 def _select(tree: exp.Expr, views: Views, level: int) -> Block:
@@ -145,6 +159,7 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
         "having",
         "order",
         "limit",
+        "offset",
         "distinct",
     )
     views = _with(parts.get("with_"), views, level)
@@ -154,9 +169,11 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
     source = _relation(fields(origin, "this")["this"], views, level)
     for join in parts.get("joins") or ():
         source = _join(source, join, views, level)
-    items = _items(parts["expressions"], level)
+    inside = Inside(lambda inner: _select(inner, views, level + 1))
+    where = inside.taken_out(parts.get("where"))
+    items = _items([given(inside.taken_out(node)) for node in parts.get("expressions", ())], level)
+    source = inside.joined(source)
     group, sets = group_by(parts.get("group"), items)
-    where = parts.get("where")
     having = parts.get("having")
     block = Block(
         source=source,
@@ -166,6 +183,7 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
         having=None if having is None else expression(fields(having, "this")["this"]),
         order=order_by(parts.get("order"), items),
         limit=limit_of(parts.get("limit")),
+        offset=offset_of(parts.get("offset")),
         distinct=is_distinct(parts.get("distinct")),
         sets=sets,
     )
@@ -186,7 +204,6 @@ _CLAUSES = {
         "sampling inside a question is not supported",
         "ask about all rows; the noise is small on large data",
     ),
-    "offset": ("skipping rows is not supported", "use LIMIT, or pick rows from the released table"),
     "hint": ("hints are not part of a question", "leave them out"),
     "into": ("a question cannot write", "save the answer where you asked for it"),
     "locks": ("a question cannot lock", "leave it out"),
@@ -239,14 +256,16 @@ def _relation(node: exp.Expr, views: Views, level: int) -> Relation:
                 raise QueryError(
                     "FROM", "table functions and nested joins are not supported", "name a declared table"
                 )
-            if node.args.get("db") or node.args.get("catalog"):
-                raise QueryError("FROM", "tables have plain names without a schema", "name a declared table")
-            parts = fields(node, "this", "alias")
-            name = name_of(parts["this"])
-            alias = name if parts.get("alias") is None else _alias(parts["alias"])
-            if folded(name) in views:
-                return Nested(views[folded(name)], alias, name)
-            return Scan(name, alias)
+            parts = fields(node, "this", "alias", "db", "catalog")
+            path = [name_of(parts[key]) for key in ("catalog", "db", "this") if parts.get(key) is not None]
+            if any(folded(part) in SYSTEM for part in path[:-1]):
+                raise QueryError(
+                    f"FROM {'.'.join(path)}", "the schema is the engine's own", "name a declared table"
+                )
+            alias = path[-1] if parts.get("alias") is None else _alias(parts["alias"])
+            if len(path) == 1 and folded(path[0]) in views:
+                return Nested(views[folded(path[0])], alias, path[0])
+            return Scan(".".join(path), alias)
         case exp.Subquery():
             parts = fields(node, "this", "alias")
             if not isinstance(parts["this"], exp.Select):
@@ -261,41 +280,26 @@ def _join(left: Relation, node: exp.Expr, views: Views, level: int) -> Relation:
     parts = fields(node, "this", "side", "kind", "on", "using", "method")
     side, kind, method = (str(parts.get(key) or "").upper() for key in ("side", "kind", "method"))
     words = " ".join(word for word in (method, side, kind, "JOIN") if word)
-    if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or method:
+    if side == "FULL" or kind not in ("", "INNER", "OUTER", "CROSS") or method not in ("", "NATURAL"):
         raise QueryError(
             words,
-            "only JOIN and LEFT JOIN keep every row with one person",
-            "put the private table on the left",
+            "only JOIN, LEFT JOIN and RIGHT JOIN keep every row with one person",
+            "write LEFT JOIN with the private table on the left",
         )
     right = _relation(parts["this"], views, level)
     if parts.get("using"):
-        on: list[Scalar] = [_equal(left, right, name_of(name)) for name in parts["using"]]
-        condition = on[0]
-        for part in on[1:]:
-            condition = _and(condition, part)
+        on: Scalar = Call(USING, tuple(Literal(name_of(name)) for name in parts["using"]))
+    elif method == "NATURAL":
+        on = Call(NATURAL, ())
     elif parts.get("on") is not None:
-        condition = expression(parts["on"])
+        on = expression(parts["on"])
+    elif side:
+        raise QueryError(words, "has no condition", "say ON a.person = b.person, or USING (person)")
     else:
-        raise QueryError(
-            words, "joins every row with every other", "say ON a.person = b.person, or USING (person)"
-        )
-    return Join(left, right, condition, outer=side == "LEFT")
-
-
-def _equal(left: Relation, right: Relation, name: str) -> Scalar:
-    from discreet.query.plan import Call
-
-    return Call("eq", (Column(_first(left), name), Column(_first(right), name)))
-
-
-def _first(relation: Relation) -> str:
-    return _first(relation.left) if isinstance(relation, Join) else relation.alias
-
-
-def _and(one: Scalar, other: Scalar) -> Scalar:
-    from discreet.query.plan import Call
-
-    return Call("and", (one, other))
+        on = COMMA
+    if side == "RIGHT":
+        return Join(right, left, on, outer=True)
+    return Join(left, right, on, outer=side == "LEFT")
 
 
 def _items(nodes: list[exp.Expr], level: int) -> tuple[Item, ...]:
@@ -321,7 +325,7 @@ def _items(nodes: list[exp.Expr], level: int) -> tuple[Item, ...]:
 
 
 def _default_name(node: exp.Expr) -> str:
-    text = node.sql(dialect=DIALECT, normalize_functions="lower").lower()
+    text = node.sql(dialect=Door, normalize_functions="lower").lower()
     return text if len(text) <= 60 else text[:57] + "..."
 
 
@@ -344,6 +348,10 @@ def name_of(node: exp.Expr) -> str:
     name = str(fields(node, "this", "quoted")["this"])
     if unicodedata.normalize("NFKC", name) != name or not name.isprintable() or not name:
         raise QueryError("a name", "contains characters that look like others", "use the declared spelling")
+    _unreserved(name)
+    return name
+
+
+def _unreserved(name: str) -> None:
     if name.startswith(HIDDEN):
         raise QueryError(name, "names beginning with two underscores are reserved", "choose another name")
-    return name

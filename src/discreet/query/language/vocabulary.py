@@ -19,6 +19,7 @@ BINARY: dict[type[exp.Expr], str] = {
     exp.StartsWith: "starts_with",
     exp.Pow: "power",
     exp.Nullif: "nullif",
+    exp.IntDiv: "quotient",
 }
 
 UNARY: dict[type[exp.Expr], str] = {
@@ -66,7 +67,9 @@ AGGREGATES: dict[type[exp.Expr], str] = {
 }
 
 TYPES = {
-    **dict.fromkeys(("TINYINT", "SMALLINT", "INT", "BIGINT"), "to_whole"),
+    **dict.fromkeys(
+        ("TINYINT", "SMALLINT", "INT", "BIGINT", "UTINYINT", "USMALLINT", "UINT", "UBIGINT"), "to_whole"
+    ),
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "to_real"),
     **dict.fromkeys(("VARCHAR", "TEXT", "CHAR"), "to_text"),
     "DATE": "to_day",
@@ -79,6 +82,7 @@ UNITS = {
     "DOW": "dayofweek",
     "DAYOFYEAR": "dayofyear",
     "DOY": "dayofyear",
+    "ISOWEEK": "week",
     **{
         unit.upper(): unit for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
     },

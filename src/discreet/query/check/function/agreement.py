@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import date, datetime
 from fractions import Fraction
 
 from discreet.errors import QueryError
@@ -18,6 +19,7 @@ from discreet.query.catalog.kind import (
     Whole,
     as_real,
     hull,
+    known,
     word,
 )
 from discreet.query.plan import Call, Case, Column, Literal, Scalar
@@ -73,6 +75,11 @@ def agree(clause: str, typed: Sequence[Typed]) -> tuple[list[Typed], Kind]:
     """Return scalars converted to one kind that contains them all, or refuse."""
     kind: Kind = Nothing()
     settled = [settle(part) for part in typed]
+    day = next((part.kind for part in settled if isinstance(part.kind, Day | Moment)), None)
+    if day is not None:
+        settled = [dated(part, day) for part in settled]
+    if any(isinstance(part.kind, Truth) for part in settled):
+        settled = [_truthful(part) for part in settled]
     for part in settled:
         joint = hull(kind, part.kind)
         if joint is None:
@@ -84,6 +91,37 @@ def agree(clause: str, typed: Sequence[Typed]) -> tuple[list[Typed], Kind]:
         kind = joint
     held = all(part.held for part in settled)
     return [replace(_convert(part, kind), held=held) for part in settled], kind
+
+
+def dated(typed: Typed, kind: Day | Moment) -> Typed:
+    """Return a constant text beside a date as the date that it says; anything else as it is."""
+    match typed.scalar:
+        case Literal(str(text)):
+            try:
+                return known(date.fromisoformat(text) if isinstance(kind, Day) else _moment(text))
+            except ValueError:
+                example = "'2024-01-31'" if isinstance(kind, Day) else "'2024-01-31 10:00:00'"
+                raise QueryError(
+                    "a text beside a date", "is not a date that can be read", f"write {example}"
+                ) from None
+        case _:
+            return typed
+
+
+def _truthful(typed: Typed) -> Typed:
+    """Return 0 or 1 beside a condition as false or true."""
+    match typed.scalar:
+        case Literal(int(value)) if type(value) is int and value in (0, 1):
+            return known(bool(value))
+        case _:
+            return typed
+
+
+def _moment(text: str) -> datetime:
+    found = datetime.fromisoformat(text)
+    if found.tzinfo is not None:
+        raise ValueError("a moment of our own has no zone")
+    return found
 
 
 def to_real(typed: Typed) -> Typed:

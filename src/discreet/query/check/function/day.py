@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import date
 
 from discreet.errors import QueryError
-from discreet.query.catalog.kind import Day, Moment, Typed, Whole, word
-from discreet.query.check.function.agreement import Rule, agree
+from discreet.query.catalog.kind import Day, Moment, Typed, Whole, known, word
+from discreet.query.check.function.agreement import Rule, agree, dated
 from discreet.query.plan import Call, Literal
 
 PARTS = {
@@ -29,6 +29,7 @@ SHIFT_LIMIT = 4000
 
 
 def _temporal(name: str, argument: Typed) -> Typed:
+    argument = dated(argument, Day())
     if not isinstance(argument.kind, Day | Moment):
         raise QueryError(
             name.upper(), f"needs a date or timestamp but got {word(argument.kind)}", "CAST(x AS DATE)"
@@ -109,6 +110,23 @@ def _shift(name: str, arguments: Sequence[Typed]) -> Typed:
             raise QueryError(
                 "INTERVAL", f"must be a whole number of at most {SHIFT_LIMIT}", "write d + INTERVAL 7 DAY"
             )
+
+
+def calendar(name: str, arguments: Sequence[Typed]) -> Typed:
+    """Return a date plus or minus a number of days, or the days between two dates."""
+    match name, arguments:
+        case "add" | "subtract", [Typed(kind=Day()) as day, Typed(Literal(int(days)))] if type(days) is int:
+            amount = known(days if name == "add" else -days)
+            return _shift("interval", [known("day"), day, amount])
+        case "add", [Typed(Literal(int())) as amount, Typed(kind=Day()) as day]:
+            return calendar(name, [day, amount])
+        case "subtract", [Typed(kind=Day()) as later, Typed(kind=Day()) as earlier]:
+            return _difference("date_diff", [known("day"), earlier, later])
+    raise QueryError(
+        {"add": "+", "subtract": "-"}.get(name, name),
+        "cannot compute with dates so",
+        "write d + INTERVAL 7 DAY, or DATE_DIFF('day', earlier, later)",
+    )
 
 
 RULES: dict[str, Rule] = {

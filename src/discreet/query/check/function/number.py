@@ -7,9 +7,22 @@ from math import ceil, floor
 
 from discreet.errors import QueryError
 from discreet.exact.number import exp_bounds, log_bounds, sqrt_down, sqrt_up
-from discreet.query.catalog.kind import Real, Typed, Whole, as_real, between, common_step, hold, known, word
+from discreet.query.catalog.kind import (
+    Day,
+    Moment,
+    Real,
+    Typed,
+    Whole,
+    as_real,
+    between,
+    common_step,
+    hold,
+    known,
+    word,
+)
 from discreet.query.check.function.agreement import Rule, agree, graded, settle, to_real
-from discreet.query.plan import Call, Literal, constant
+from discreet.query.check.function.day import calendar
+from discreet.query.plan import Call, Case, Literal, constant
 
 
 def _numbers(name: str, arguments: Sequence[Typed]) -> list[Typed]:
@@ -24,6 +37,8 @@ def _numbers(name: str, arguments: Sequence[Typed]) -> list[Typed]:
 
 
 def _arithmetic(name: str, arguments: Sequence[Typed]) -> Typed:
+    if any(isinstance(argument.kind, Day | Moment) for argument in arguments):
+        return calendar(name, arguments)
     left, right = _numbers(name, arguments)
     match left.kind, right.kind:
         case (Whole() as one, Whole() as other) if one.bounded and other.bounded and name != "divide":
@@ -90,6 +105,26 @@ def _modulo(name: str, arguments: Sequence[Typed]) -> Typed:
     low = 0 if left.kind.low is not None and left.kind.low >= 0 else -reach
     # A remainder is smaller than the divisor and has the sign of what was divided, which is held.
     return Typed(Call("modulo", (left.scalar, right.scalar)), Whole(low, reach), held=True)
+
+
+def _quotient(name: str, arguments: Sequence[Typed]) -> Typed:
+    """Return the whole part of a quotient of whole numbers, towards zero as SQL rounds it."""
+    left, right = _numbers("//", arguments)
+    divisor = constant(right.scalar)
+    if divisor is None or divisor < 1 or not isinstance(left.kind, Whole):
+        raise QueryError("//", "needs an integer and a constant of at least 1 to divide by", "write x // 10")
+    if left.kind.low is None or left.kind.high is None or max(-left.kind.low, left.kind.high) > 2**53:
+        raise QueryError("//", "needs a number with bounds", "write CLAMP(x, 0, 100) // 10")
+    # A double holds both numbers exactly, and no quotient below a whole number is rounded up to it: the gap
+    # of 1 / divisor is wider than half the distance between doubles there.
+    quotient = _arithmetic("divide", [left, right])
+    down = rounding("floor", [quotient])
+    if left.kind.low >= 0:
+        return down
+    up = rounding("ceil", [quotient])
+    negative = Call("lt", (left.scalar, Literal(0)))
+    ends = Whole(-(-left.kind.low // divisor), max(left.kind.high, 0) // divisor)
+    return Typed(Case(((negative, up.scalar),), down.scalar), ends)
 
 
 def _negate(name: str, arguments: Sequence[Typed]) -> Typed:
@@ -222,6 +257,7 @@ def _on_grid(low: Fraction, high: Fraction, step: Fraction | None) -> bool:
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("add", "subtract", "multiply", "divide"), _arithmetic),
     "modulo": _modulo,
+    "quotient": _quotient,
     "negate": _negate,
     "absolute": _absolute,
     "sign": _sign,

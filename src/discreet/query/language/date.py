@@ -1,0 +1,226 @@
+"""Functions of dates as the big dialects write them: the unit first or last, quoted or bare."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from discreet.errors import QueryError
+from discreet.query.language.vocabulary import UNITS
+from discreet.query.plan import Call, Case, Column, Literal, Scalar
+
+DAYS = ("Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday")
+
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June"),
+    *("July", "August", "September", "October", "November", "December"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """An INTERVAL: so many of one unit."""
+
+    unit: Literal
+    amount: int
+
+
+Argument: TypeAlias = Scalar | Span
+
+
+def scalars(name: str, arguments: Sequence[Argument]) -> tuple[Scalar, ...]:
+    """Return arguments none of which is an interval."""
+    found = tuple(part for part in arguments if not isinstance(part, Span))
+    if len(found) != len(arguments):
+        raise QueryError(f"INTERVAL in {name.upper()}", "does not belong there", "write d + INTERVAL 7 DAY")
+    return found
+
+
+def _unit(argument: Argument) -> str | None:
+    """Return the unit of time that an argument names, quoted or bare."""
+    match argument:
+        case Literal(str(text)) | Column(None, text):
+            return UNITS.get(text.upper().removesuffix("S") if text.upper() not in UNITS else text.upper())
+        case _:
+            return None
+
+
+def _found(name: str, first: Argument, last: Argument, example: str) -> tuple[str, bool]:
+    """Return the unit, and whether it stands last."""
+    one, other = _unit(first), _unit(last)
+    if isinstance(first, Literal) and one is not None:
+        return one, False
+    if one is not None and other is not None and "_" in name:
+        raise QueryError(
+            name.upper(), "has two words that can be the unit of time", f"quote the unit: {example}"
+        )
+    if one is not None:
+        return one, False
+    if other is not None:
+        if other == "week" and not (isinstance(last, Column) and last.name.upper() == "ISOWEEK"):
+            raise QueryError(
+                name.upper(),
+                "begins weeks on Sunday where the unit stands last, and on Monday where it stands first",
+                f"write ISOWEEK, or {example.replace('month', 'week')}",
+            )
+        return other, True
+    known = ", ".join(sorted(set(UNITS.values())))
+    raise QueryError(
+        name.upper(), "names no unit of time that is known", f"write {example} with one of {known}"
+    )
+
+
+def _truncated(name: str, arguments: Sequence[Argument]) -> Scalar:
+    example = f"{name.upper()}('month', d)"
+    if len(arguments) != 2:
+        raise QueryError(name.upper(), "takes a unit of time and a date", f"write {example}")
+    unit, last = _found(name, arguments[0], arguments[1], example)
+    (day,) = scalars(name, [arguments[0 if last else 1]])
+    return Call("trunc", (Literal(unit), day))
+
+
+_FORMATS = {
+    **dict.fromkeys(("MM", "MON", "MONTH"), "month"),
+    **dict.fromkeys(("YYYY", "YY", "YEAR"), "year"),
+    **dict.fromkeys(("Q", "QUARTER"), "quarter"),
+    **dict.fromkeys(("DD", "DDD", "DAY"), "day"),
+    "IW": "week",
+}
+
+
+def _truncated_to_format(name: str, arguments: Sequence[Argument]) -> Scalar:
+    day, form = scalars(name, arguments)
+    unit = (
+        _FORMATS.get(form.value.upper())
+        if isinstance(form, Literal) and isinstance(form.value, str)
+        else None
+    )
+    if unit is None:
+        raise QueryError(name.upper(), "does not know this unit of time", "write DATE_TRUNC('month', d)")
+    return Call("trunc", (Literal(unit), day))
+
+
+def _difference(name: str, arguments: Sequence[Argument]) -> Scalar:
+    example = f"{name.upper()}('month', earlier, later)"
+    if len(arguments) == 2:
+        later, earlier = scalars(name, arguments)
+        return Call("difference", (Literal("day"), earlier, later))
+    if len(arguments) != 3:
+        raise QueryError(name.upper(), "takes a unit of time and two dates", f"write {example}")
+    unit, last = _found(name, arguments[0], arguments[2], example)
+    one, other = scalars(name, arguments[:2] if last else arguments[1:])
+    # Where the unit stands last, the later date stands first.
+    return Call("difference", (Literal(unit), other, one) if last else (Literal(unit), one, other))
+
+
+def _shifted(sign: int) -> Callable[[str, Sequence[Argument]], Scalar]:
+    def build(name: str, arguments: Sequence[Argument]) -> Scalar:
+        match arguments:
+            case [subject, Span(unit, amount)]:
+                (day,) = scalars(name, [subject])
+                return Call("shift", (unit, day, Literal(sign * amount)))
+            case [subject, amount]:
+                day, count = scalars(name, [subject, amount])
+                return Call("shift", (Literal("day"), day, Literal(sign * _whole(name, count))))
+            case [unit, amount, subject] if sign == 1 and (found := _unit(unit)) is not None:
+                count, day = scalars(name, [amount, subject])
+                return Call("shift", (Literal(found), day, Literal(_whole(name, count))))
+        raise QueryError(name.upper(), "takes a date and an interval", "write d + INTERVAL 7 DAY")
+
+    return build
+
+
+def _whole(name: str, scalar: Scalar) -> int:
+    match scalar:
+        case Literal(int(count)) if type(count) is int:
+            return count
+        case Call("negate", (Literal(int(count)),)) if type(count) is int:
+            return -count
+    raise QueryError(name.upper(), "shifts by a constant number of units", "write d + INTERVAL 7 DAY")
+
+
+def _months(name: str, arguments: Sequence[Argument]) -> Scalar:
+    if len(arguments) != 2:
+        raise QueryError(name.upper(), "takes a date and a number of months", "write d + INTERVAL 1 MONTH")
+    day, count = scalars(name, arguments)
+    return Call("shift", (Literal("month"), day, Literal(_whole(name, count))))
+
+
+def _part(name: str, arguments: Sequence[Argument]) -> Scalar:
+    unit = _unit(arguments[0]) if len(arguments) == 2 else None
+    if unit is None:
+        raise QueryError(name.upper(), "takes a unit of time and a date", "write EXTRACT(month FROM d)")
+    (day,) = scalars(name, arguments[1:])
+    return Call("part", (Literal(unit), day))
+
+
+def _one(name: str, arguments: Sequence[Argument]) -> Scalar:
+    if len(arguments) != 1:
+        raise QueryError(name.upper(), "takes one date", "write CAST(x AS DATE)")
+    (day,) = scalars(name, arguments)
+    return day
+
+
+def _converted(function: str) -> Callable[[str, Sequence[Argument]], Scalar]:
+    def build(name: str, arguments: Sequence[Argument]) -> Scalar:
+        return Call(function, (_one(name, arguments),))
+
+    return build
+
+
+def _iso_weekday(name: str, arguments: Sequence[Argument]) -> Scalar:
+    return iso_weekday(_one(name, arguments))
+
+
+def iso_weekday(day: Scalar) -> Scalar:
+    """Return the day of the week from 1 for Monday to 7 for Sunday."""
+    weekday = Call("part", (Literal("dayofweek"), day))
+    return Call("add", (Call("modulo", (Call("add", (weekday, Literal(6))), Literal(7))), Literal(1)))
+
+
+def _named(unit: str, names: Sequence[str], first: int) -> Callable[[str, Sequence[Argument]], Scalar]:
+    def build(name: str, arguments: Sequence[Argument]) -> Scalar:
+        part = Call("part", (Literal(unit), _one(name, arguments)))
+        branches = tuple(
+            (Call("eq", (part, Literal(number))), Literal(word)) for number, word in enumerate(names, first)
+        )
+        return Case(branches, Literal(None))
+
+    return build
+
+
+def _ambiguous(reason: str, instead: str) -> Callable[[str, Sequence[Argument]], Scalar]:
+    def build(name: str, arguments: Sequence[Argument]) -> Scalar:
+        raise QueryError(name.upper(), reason, instead)
+
+    return build
+
+
+BUILDERS: dict[str, Callable[[str, Sequence[Argument]], Scalar]] = {
+    **dict.fromkeys(("date_trunc", "datetrunc", "timestamp_trunc", "datetime_trunc"), _truncated),
+    "trunc_format": _truncated_to_format,
+    **dict.fromkeys(("date_diff", "datediff", "datetime_diff", "timestamp_diff"), _difference),
+    **dict.fromkeys(("date_add", "dateadd", "datetime_add", "timestamp_add", "timestampadd"), _shifted(1)),
+    **dict.fromkeys(("date_sub", "datetime_sub", "timestamp_sub"), _shifted(-1)),
+    "add_months": _months,
+    **dict.fromkeys(("date_part", "datepart"), _part),
+    **dict.fromkeys(("date", "to_date"), _converted("to_day")),
+    "datetime": _converted("to_moment"),
+    "isodow": _iso_weekday,
+    "dayname": _named("dayofweek", DAYS, 0),
+    "monthname": _named("month", MONTHS, 1),
+    "weekday": _ambiguous(
+        "counts from Sunday in some dialects and from Monday in others",
+        "write DAYOFWEEK(d), 0 for Sunday, or ISODOW(d), 1 for Monday",
+    ),
+    "timestampdiff": _ambiguous(
+        "counts whole units in some dialects and boundaries in others",
+        "write DATE_DIFF('month', earlier, later), which counts boundaries",
+    ),
+    "months_between": _ambiguous(
+        "counts fractions of months of 31 days", "write DATE_DIFF('month', earlier, later)"
+    ),
+    "last_day": _ambiguous(
+        "is not supported", "write DATE_TRUNC('month', d) + INTERVAL 1 MONTH - INTERVAL 1 DAY"
+    ),
+}
+"""What each name of a function of dates means."""

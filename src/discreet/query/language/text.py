@@ -1,0 +1,243 @@
+"""From text to a parser's tree: what may be in a text at all, and what people of all dialects write.
+
+Comments are left out, a closing semicolon too.  Where a token means one thing in one dialect and nothing in
+ours (`TOP 5`, `:name`, back-quoted names, the clause WITH DIFFERENTIAL_PRIVACY) it is replaced by ours before
+anything is parsed.  Functions whose arguments stand in another order elsewhere are not interpreted by the
+parser: the tree keeps their arguments as they were written.
+"""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import SqlglotError
+from sqlglot.parsers.duckdb import DuckDBParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from discreet.errors import QueryError
+
+SIZE_LIMIT = 8_192
+
+UNREADABLE = (SqlglotError, RecursionError, ValueError, TypeError, IndexError, AttributeError, KeyError)
+
+MARK = "_"
+"""What names of parameters end with in a tree."""
+
+AS_WRITTEN = frozenset(
+    (
+        *("DATE", "DATE_ADD", "DATEADD", "DATE_SUB", "DATETIME_ADD", "DATETIME_SUB", "TIMESTAMP_ADD"),
+        *("TIMESTAMP_SUB", "TIMESTAMPADD", "DATE_DIFF", "DATEDIFF", "DATETIME_DIFF", "TIMESTAMP_DIFF"),
+        *("TIMESTAMPDIFF", "DATE_TRUNC", "DATETRUNC", "TIMESTAMP_TRUNC", "DATETIME_TRUNC", "DATE_PART"),
+        *("DATEPART", "DATETIME", "TO_DATE", "DECODE", "LOG", "LOG10", "LOG2", "TO_CHAR", "WIDTH_BUCKET"),
+        *("ADD_MONTHS", "MONTHS_BETWEEN", "LAST_DAY", "TRUNC", "TRUNCATE", "APPROX_QUANTILES", "QUANTILES"),
+        *("WEEKDAY", "ISODOW", "DAYNAME", "MONTHNAME", "FORMAT_DATE", "STRFTIME", "DATE_FORMAT"),
+        *("ANY_VALUE", "CONTAINS", "ENDS_WITH", "ENDSWITH", "SAFE_DIVIDE", "NVL2", "CONCAT_WS", "TO_DAYS"),
+    )
+)
+"""Functions whose arguments the parser leaves alone."""
+
+
+class Door(DuckDB):
+    """DuckDB's dialect, with the functions of `AS_WRITTEN` uninterpreted."""
+
+    class Parser(DuckDBParser):
+        """The parser of this dialect."""
+
+        FUNCTIONS = {  # noqa: RUF012
+            name: build for name, build in DuckDBParser.FUNCTIONS.items() if name not in AS_WRITTEN
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A text as a tree, with the words of a vendor's privacy clause beside it."""
+
+    tree: exp.Expr
+    privacy: tuple[tuple[str, str], ...] | None = None
+
+
+def parsed(text: str) -> Written:
+    """Return the tree of one statement, refusing what cannot be read in one way only."""
+    plain = _plain(text)
+    try:
+        tokens = Door().tokenize(plain)
+    except UNREADABLE:
+        raise _unreadable() from None
+    while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
+        tokens.pop()
+    if any(token.token_type is TokenType.SEMICOLON for token in tokens):
+        raise QueryError(";", "one question is one statement", "ask the questions one at a time")
+    tokens, privacy = _without_privacy(_translated(tokens))
+    try:
+        trees = Door().parser().parse(tokens, plain)
+    except UNREADABLE as problem:
+        raise _unreadable(*_position(problem)) from None
+    if len(trees) != 1 or trees[0] is None:
+        raise _unreadable()
+    tree = trees[0]
+    _round_trip(tree)
+    return Written(tree, privacy)
+
+
+def _unreadable(line: int | None = None, column: int | None = None) -> QueryError:
+    return QueryError(
+        "the question",
+        "is not SQL that can be read",
+        "write one SELECT ... FROM ... statement",
+        None if line is None or column is None else (line, column),
+    )
+
+
+def _position(problem: Exception) -> tuple[int, int] | tuple[()]:
+    """Return the place of a parser's complaint."""
+    for error in getattr(problem, "errors", ()):
+        line, column = error.get("line"), error.get("col")
+        if isinstance(line, int) and isinstance(column, int):
+            return line, column
+    return ()
+
+
+def _plain(text: str) -> str:
+    """Return a text without comments and back quotes, every other character in its place."""
+    if len(text.encode("utf-8", "replace")) > SIZE_LIMIT:
+        raise QueryError("the question", f"is longer than {SIZE_LIMIT} bytes", "shorten it or split it")
+    if any(
+        unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs") and character not in "\n\t\r"
+        for character in text
+    ):
+        raise QueryError(
+            "the question", "contains invisible or control characters", "retype it as plain text"
+        )
+    return _PIECES.sub(_piece, text)
+
+
+_PIECES = re.compile(
+    r"""(?P<string>'[^']*(?:'|\Z))|(?P<name>"[^"]*(?:"|\Z))|(?P<back>`[^`]*(?:`|\Z))"""
+    r"""|(?P<line>--[^\n]*)|(?P<block>/\*.*?(?:\*/|\Z))""",
+    re.DOTALL,
+)
+
+
+def _piece(match: re.Match[str]) -> str:
+    found = match.group()
+    if match.lastgroup == "back":
+        if '"' in found or len(found) < 2 or not found.endswith("`"):
+            raise QueryError("a name in back quotes", "cannot be read", 'write "name"')
+        return f'"{found[1:-1]}"'
+    if match.lastgroup == "block" and ("/*" in found[2:] or not found.endswith("*/") or found == "/*/"):
+        # Dialects disagree about where such a comment ends.
+        raise QueryError(
+            "a comment", "inside a comment, or without an end, can be read in two ways", "end it with */"
+        )
+    if match.lastgroup == "block" and found.startswith("/*+"):
+        raise QueryError("a hint", "is not part of a question", "leave it out")
+    if match.lastgroup in ("line", "block"):
+        return re.sub(r"[^\r\n]", " ", found)
+    return found
+
+
+def _translated(tokens: list[Token]) -> list[Token]:
+    """Return the tokens with TOP and parameters as our dialect has them."""
+    found: list[Token] = []
+    marks = 0
+    for place, token in enumerate(tokens):
+        before = tokens[place - 1] if place else None
+        after = tokens[place + 1] if place + 1 < len(tokens) else None
+        if token.token_type is TokenType.PLACEHOLDER and token.text == "?":
+            marks += 1
+            found += [_like(token, TokenType.PARAMETER, "$"), _like(token, TokenType.NUMBER, str(marks))]
+            continue
+        if found and found[-1].token_type is TokenType.PARAMETER and token.text.isidentifier():
+            # Behind the mark even FROM is a name; what is appended keeps it from being a word again.
+            token = _like(token, TokenType.VAR, f"{token.text}{MARK}")
+        elif _names_parameter(before, token, after):
+            token = _like(token, TokenType.PARAMETER, "$")
+        elif _is_top(before, token, tokens[place + 1 : place + 3]):
+            token = _like(token, TokenType.TOP, token.text)
+        found.append(token)
+    return found
+
+
+def _like(token: Token, kind: TokenType, text: str) -> Token:
+    return Token(kind, text, token.line, token.col, token.start, token.end)
+
+
+_ENDS = frozenset(
+    (TokenType.VAR, TokenType.IDENTIFIER, TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.NUMBER)
+)
+
+
+def _names_parameter(before: Token | None, token: Token, after: Token | None) -> bool:
+    """Whether a colon begins a parameter: nothing stands before it that it could belong to."""
+    return (
+        token.token_type is TokenType.COLON
+        and after is not None
+        and after.start == token.end + 1
+        and after.text.isidentifier()
+        and before is not None
+        and before.token_type not in _ENDS
+    )
+
+
+def _is_top(before: Token | None, token: Token, after: list[Token]) -> bool:
+    """Whether a word is the TOP of SELECT TOP 5, and not a column of that name."""
+    if token.text.upper() != "TOP" or token.token_type is not TokenType.VAR or before is None:
+        return False
+    if before.token_type not in (TokenType.SELECT, TokenType.DISTINCT):
+        return False
+    kinds = [one.token_type for one in after]
+    return kinds[:1] == [TokenType.NUMBER] or kinds == [TokenType.L_PAREN, TokenType.NUMBER]
+
+
+def _without_privacy(tokens: list[Token]) -> tuple[list[Token], tuple[tuple[str, str], ...] | None]:
+    """Return the tokens without the clause WITH DIFFERENTIAL_PRIVACY OPTIONS (...), and what it says."""
+    words = [token.text.upper() for token in tokens]
+    at = next((n for n in range(len(words)) if words[n : n + 2] == ["WITH", "DIFFERENTIAL_PRIVACY"]), None)
+    if at is None or at == 0 or words[at - 1] != "SELECT":
+        return tokens, None
+    if words.count("DIFFERENTIAL_PRIVACY") > 1:
+        raise QueryError("WITH DIFFERENTIAL_PRIVACY", "is said twice", "say it once, in the outermost SELECT")
+    if words[at + 2 : at + 4] != ["OPTIONS", "("]:
+        return tokens[:at] + tokens[at + 2 :], ()
+    depth, end = 0, at + 3
+    for end in range(at + 3, len(tokens)):
+        depth += (words[end] == "(") - (words[end] == ")")
+        if depth == 0:
+            break
+    if depth:
+        raise _unreadable()
+    inside = tokens[at + 4 : end]
+    return tokens[:at] + tokens[end + 1 :], _options(inside)
+
+
+def _options(tokens: list[Token]) -> tuple[tuple[str, str], ...]:
+    found: list[tuple[str, str]] = []
+    parts: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.COMMA:
+            parts.append([])
+        else:
+            parts[-1].append(token)
+    for part in parts if tokens else []:
+        if len(part) < 3 or part[1].text != "=":
+            raise QueryError(
+                "OPTIONS", "lists name = value pairs", "write OPTIONS (epsilon = 0.5, delta = 1e-9)"
+            )
+        name = part[0].text.lower()
+        if name in (known for known, _ in found):
+            raise QueryError(f"OPTIONS, {name}", "is given twice", "give it once")
+        found.append((name, "".join(one.text for one in part[2:])))
+    return tuple(found)
+
+
+def _round_trip(tree: exp.Expr) -> None:
+    """Refuse a tree that does not survive being written and read again: two readings of it exist."""
+    written = tree.sql(dialect=Door)
+    try:
+        again = Door().parse(written)
+    except UNREADABLE:
+        again = []
+    if len(again) != 1 or again[0] is None or again[0].sql(dialect=Door) != written:
+        raise QueryError("the question", "can be read in more than one way", "write it more plainly")

@@ -1,0 +1,82 @@
+"""Questions as people write them, each with its outcome: answered, one with another, or refused so.
+
+Every answered question is checked, priced and proved.  A refusal is given with a rewriting, and that one is
+answered; no refusal uses a word of the parser.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from tests.query.questions import clinic
+
+from discreet.errors import QueryError
+from discreet.query.check.identity import identity
+from discreet.query.check.measurement import Checked
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+from discreet.query.price.proving import proof_of
+from discreet.query.price.quote import quote
+
+FOLDER = Path(__file__).parent / "corpus"
+CATALOG = clinic()
+SLACK = Fraction(1, 10**9)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question, the question that it equals, or the words of its refusal and a question that works."""
+
+    question: str
+    same: str = ""
+    words: str = ""
+    instead: str = ""
+
+
+def cases(path: Path) -> Iterator[Case]:
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if not line or line.startswith("--"):
+            continue
+        question, sign, outcome = re.split(r" (==|->) (?!.* (?:==|->) )", line, maxsplit=1)
+        if sign == "==":
+            yield Case(question, same=outcome)
+        elif outcome == "answered":
+            yield Case(question)
+        else:
+            words, _, instead = outcome.removeprefix("refused: ").partition(" >> ")
+            yield Case(question, words=words, instead=instead)
+
+
+CASES = [
+    pytest.param(case, id=case.question[:90]) for path in sorted(FOLDER.glob("*.sql")) for case in cases(path)
+]
+
+
+def answered(question: str) -> Checked:
+    checked = check(read(question), CATALOG)
+    proof_of(quote(checked, epsilon=1, conversion=SLACK, delta=SLACK), CATALOG)
+    return checked
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_question_has_its_outcome(case: Case) -> None:
+    if not case.words:
+        found = answered(case.question)
+        if case.same:
+            assert identity(found) == identity(check(read(case.same), CATALOG))
+        return
+    with pytest.raises(QueryError) as refused:
+        answered(case.question)
+    assert case.words in str(refused.value)
+    assert not PARSER.search(str(refused.value)), "the parser's word for it is not what was written"
+    answered(case.instead)
+
+
+PARSER = re.compile(
+    r"NEGATE|INTDIV|TABLEALIAS|SIMILARTO|REGEXPLIKE|SETOPERATION|PLACEHOLDER|COLUMNDEF|DTYPE|WITHINGROUP"
+    r"|ANONYMOUS|SUBQUERYPREDICATE|NULLSAFE|LIMITOPTIONS"
+)
+"""Words that only the parser uses."""
