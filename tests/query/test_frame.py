@@ -82,7 +82,7 @@ def test_conditions_cannot_be_used_as_python_truths() -> None:
         "age; DROP TABLE visits",
         "SELECT 1",
         "(SELECT 1)",
-        "age -- x",
+        "age /* x",
         "pg_sleep(1)",
         "",
     ],
