@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -10,6 +11,7 @@ from typer.testing import CliRunner
 from discreet.cli import app
 from discreet.cli.paper import Cell, Format, Paper
 
+PROGRAMS = Path(__file__).parents[2] / "examples" / "programs"
 ASKED = {
     "a law": ["mechanism", "randomized-response", "--epsilon", "1"],
     "a selection": ["mechanism", "exponential"],
@@ -20,6 +22,8 @@ ASKED = {
     "a stream": ["workload", "stream:100"],
     "an audit": ["audit", "discreet.mechanisms.geometric:Geometric", "--left", "0", "--right", "1"],
     "an attack": ["attack", "float"],
+    "a proof": ["verify", str(PROGRAMS / "lap_added.dp")],
+    "a counterexample": ["verify", str(PROGRAMS / "mean_without_noise.dp")],
 }
 
 

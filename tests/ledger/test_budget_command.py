@@ -63,13 +63,13 @@ def test_the_table_shows_every_limit_and_the_history(place: Path):
 
 
 def test_json_is_exact_and_complete(place: Path):
-    shown = json.loads(run(place, "--json").output)
+    shown = json.loads(run(place, "--format", "json").output)
     (clinic,) = shown["datasets"]
     assert clinic["limits"][0]["budget"] == ["pure", "1"]
     assert clinic["limits"][0]["spent"][0] == "2/5"
     assert clinic["limits"][0]["remaining"]["epsilon"] == "3/5"
     assert [line["what"] for line in clinic["history"]][:4] == ["opened", "limit set", "paid", "answered"]
-    assert json.loads(run(place, "--json", "--history", 0).output)["datasets"][0]["history"] == []
+    assert json.loads(run(place, "--format", "json", "--history", 0).output)["datasets"][0]["history"] == []
 
 
 def test_verify_explains_what_holds(place: Path):
@@ -77,7 +77,7 @@ def test_verify_explains_what_holds(place: Path):
     assert shown.exit_code == 0, shown.exception
     assert "holds" in shown.output
     assert "the ledger can be trusted" in shown.output.replace("\n", " ")
-    assert json.loads(run(place, "--verify", "--json").output)["trusted"] is True
+    assert json.loads(run(place, "--verify", "--format", "json").output)["trusted"] is True
 
 
 def test_verify_explains_what_is_broken_and_fails(place: Path):
@@ -91,7 +91,7 @@ def test_verify_explains_what_is_broken_and_fails(place: Path):
     assert shown.exit_code == 1
     assert "broken  entry 4 of dataset clinic was edited" in shown.output.replace("\n", " ")
     assert "Do not release anything" in shown.output
-    assert json.loads(run(place, "--verify", "--json").output)["trusted"] is False
+    assert json.loads(run(place, "--verify", "--format", "json").output)["trusted"] is False
     assert isinstance(run(place).exception, LedgerError)
 
 

@@ -46,10 +46,10 @@ def test_unknown_exits_with_two_and_says_why():
 
 
 def test_json_is_plain_data():
-    proved = json.loads(call(FOLDER / "partial_sum.dp", "--json").output)
+    proved = json.loads(call(FOLDER / "partial_sum.dp", "--format", "json").output)
     assert proved["verdict"] == "PROVED"
     assert proved["certificate"]["claim"] == "epsilon eps"
-    refuted = json.loads(call(FOLDER / "mean_without_noise.dp", "--json").output)
+    refuted = json.loads(call(FOLDER / "mean_without_noise.dp", "--format", "json").output)
     assert refuted["witness"]["loss at least"] == "infinity"
 
 
@@ -59,7 +59,7 @@ def test_a_certificate_is_written_and_checked_later(tmp_path):
     assert call(program, "--certificate", certificate, "--smt2", scripts).exit_code == 0
     assert "ACCEPTED" in call(program, "--check", certificate).output
     assert len(list(scripts.glob("*.smt2"))) > 3
-    other = call(FOLDER / "bad_partial_sum.dp", "--check", certificate, "--json")
+    other = call(FOLDER / "bad_partial_sum.dp", "--check", certificate, "--format", "json")
     assert other.exit_code == 4
     assert json.loads(other.output)["error"] == "CertificateError"
 
@@ -84,7 +84,7 @@ def test_a_mistake_in_the_program_is_reported_with_its_place(tmp_path):
     result = call(path)
     assert result.exit_code == 3
     assert "line 2, column 13" in result.output
-    body = json.loads(call(path, "--json").output)
+    body = json.loads(call(path, "--format", "json").output)
     assert body["verdict"] == "ERROR"
     assert (body["error"], body["line"], body["column"], body["status"]) == ("ProgramError", 2, 13, 3)
 
@@ -98,7 +98,7 @@ def test_a_file_that_cannot_be_read_is_a_wrong_program(tmp_path):
 def test_the_first_line_says_what_was_taken_as_public(tmp_path):
     result = call(FOLDER / "lap_added.dp")
     assert "ensures epsilon e, taking e as public" in result.output.splitlines()[0]
-    assert json.loads(call(FOLDER / "lap_added.dp", "--json").output)["public"] == ["e"]
+    assert json.loads(call(FOLDER / "lap_added.dp", "--format", "json").output)["public"] == ["e"]
     assert "taking" not in call(FOLDER / "partial_sum.dp").output.splitlines()[0]
 
 

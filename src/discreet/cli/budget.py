@@ -1,11 +1,11 @@
 """`discreet budget`: what was spent, what is left, who could learn how much, and whether the ledger holds."""
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, assert_never
 
 import typer
 
+from discreet.cli.paper import Format, Output, print_body, print_csv
 from discreet.cli.target import chart_target
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def budget(
     ],
     dataset: Annotated[str | None, typer.Option(help="Only this dataset.")] = None,
     verify: Annotated[bool, typer.Option("--verify", help="Check every entry of the ledger.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print plain JSON.")] = False,
+    output: Output = Format.TABLE,
     plot: Annotated[
         Path | None,
         typer.Option(
@@ -59,12 +59,12 @@ def budget(
     if migrate:
         migrate_ledger(location, key=key, anchor=anchor)
     if adopt:
-        _explain(console, adopt_ledger(location, key=key, anchor=anchor), location, as_json=as_json)
+        _explain(console, adopt_ledger(location, key=key, anchor=anchor), location, output)
         return
     if verify:
-        with _Progress(quiet=as_json) as progress:
+        with _Progress(quiet=output is not Format.TABLE) as progress:
             report = verify_ledger(location, key=key, anchor=anchor, progress=progress.advance)
-        _explain(console, report, location, as_json=as_json)
+        _explain(console, report, location, output)
         return
     with open_ledger(location, key=key, anchor=anchor, create=False) as ledger:
         if receipt is not None:
@@ -73,12 +73,14 @@ def budget(
         names = [name for name in (dataset, only) if name is not None][:1] or list(ledger.datasets())
         if plot is not None:
             _draw(console, ledger, names, plot)
-        elif as_json:
-            print(
-                json.dumps(
-                    {"ledger": ledger.identity, "datasets": [_as_json(ledger, n, history) for n in names]}
-                )
-            )
+        elif output is Format.JSON:
+            told = [
+                ledger.budget(name).to_json() | {"history": _told(ledger, name, history)} for name in names
+            ]
+            print_body({"ledger": ledger.identity, "datasets": told}, output)
+        elif output is Format.CSV:
+            rows = [row for name in names for row in _told(ledger, name, history)]
+            print_csv(("dataset", "entry", "time", "what", "who", "details"), rows)
         else:
             for name in names:
                 _show(console, ledger.budget(name), ledger.history(name, last=history) if history else ())
@@ -225,16 +227,19 @@ def _words(entry: "Entry") -> tuple[str, str, str]:
             assert_never(never)
 
 
-def _explain(console: "Console", report: "Report", location: "str | Path", *, as_json: bool) -> None:
+def _explain(console: "Console", report: "Report", location: "str | Path", output: Format) -> None:
     """Print what a check found, and end with status 1 if anything is wrong."""
     from rich.markup import escape
 
-    if as_json:
-        findings = [
-            {"dataset": f.dataset, "entries": f.entries, "anchored": f.anchored, "problem": f.problem}
-            for f in report.findings
-        ]
-        print(json.dumps({"trusted": report.trusted, "damage": report.damage, "findings": findings}))
+    findings = [
+        {"dataset": f.dataset, "entries": f.entries, "anchored": f.anchored, "problem": f.problem}
+        for f in report.findings
+    ]
+    if output is Format.JSON:
+        body = {"trusted": report.trusted, "damage": report.damage, "findings": findings}
+        print_body(body, output)
+    elif output is Format.CSV:
+        print_csv(("dataset", "entries", "anchored", "problem"), findings)
     else:
         for finding in report.findings:
             mark = "[green]holds[/]" if finding.problem is None else "[bold red]broken[/]"
@@ -304,17 +309,17 @@ def _draw(console: "Console", ledger: "Ledger", names: list[str], target: Path) 
     console.print(f"spending drawn in {target}")
 
 
-def _as_json(ledger: "Ledger", name: str, history: int) -> dict[str, object]:
+def _told(ledger: "Ledger", name: str, history: int) -> list[dict[str, object]]:
     entries = ledger.history(name, last=history) if history else ()
-    told = [
+    return [
         {
+            "dataset": name,
             "entry": entry.number,
             "time": entry.time,
             **dict(zip(("what", "who", "details"), describe(entry), strict=True)),
         }
         for entry in entries
     ]
-    return {**ledger.budget(name).to_json(), "history": told}
 
 
 def _bar(limit: "LimitView") -> str:

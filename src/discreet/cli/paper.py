@@ -60,10 +60,10 @@ class Paper:
     ) -> None:
         if kind is not None:
             return
-        if self.output is Format.JSON:
-            typer.echo(json.dumps(self._body, indent=2, ensure_ascii=False))
-        elif self.output is Format.CSV:
-            self._print_facts()
+        if self.output is Format.CSV and self._body and self._tables:
+            typer.echo()
+        if self.output is not Format.TABLE:
+            print_body(self._body, self.output)
 
     @property
     def console(self) -> "Console":
@@ -133,13 +133,6 @@ class Paper:
                 self.console.print(grid)
                 self.console.print()
 
-    def _print_facts(self) -> None:
-        rows = [{"name": name, "value": value} for name, value in _flat(self._body)]
-        if rows and self._tables:
-            typer.echo()
-        if rows:
-            print_csv(("name", "value"), rows)
-
 
 @contextmanager
 def waiting(words: str) -> Iterator[Any]:
@@ -159,6 +152,14 @@ def plain(value: object) -> object:
             return value
         case _:
             return str(value)
+
+
+def print_body(body: Mapping[str, Any], output: Format) -> None:
+    """Print facts for a program: as one JSON object, or as names and values."""
+    if output is Format.JSON:
+        typer.echo(json.dumps(body, indent=2, ensure_ascii=False))
+    elif body:
+        print_csv(("name", "value"), [{"name": name, "value": value} for name, value in _flat(body)])
 
 
 def print_csv(names: Sequence[str], records: Sequence[Mapping[str, object]]) -> None:

@@ -25,7 +25,7 @@ def status(error: DiscreetError) -> int:
 
 def structured(words: Sequence[str]) -> bool:
     """Whether the words of a command ask for JSON."""
-    return "--json" in words or "--format=json" in words or ("--format", "json") in pairwise(words)
+    return "--format=json" in words or ("--format", "json") in pairwise(words)
 
 
 def as_json(error: DiscreetError) -> str:

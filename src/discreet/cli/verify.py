@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, assert_never
 
 import typer
 
+from discreet.cli.paper import Format, Output, print_body, waiting
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -22,7 +24,7 @@ BAR = 40
 
 def verify(
     program: Annotated[Path, typer.Argument(help="A program (.dp).", dir_okay=False)],
-    as_json: Annotated[bool, typer.Option("--json", help="Print plain JSON.")] = False,
+    output: Output = Format.TABLE,
     certificate: Annotated[Path | None, typer.Option(help="Write the certificate of a proof here.")] = None,
     check: Annotated[
         Path | None, typer.Option(help="Only check this certificate, without searching.")
@@ -48,15 +50,15 @@ def verify(
         try:
             text = _read(program)
             if against is not None:
-                return _compare(same_law(text, _read(against), seconds=seconds), as_json=as_json)
+                return _compare(same_law(text, _read(against), seconds=seconds), output=output)
             if check is not None:
-                return _check(text, _read(check), as_json=as_json)
-            options = _Options(as_json, certificate, smt2, plot, seconds, megabytes, samples)
+                return _check(text, _read(check), output=output)
+            options = _Options(output, certificate, smt2, plot, seconds, megabytes, samples)
             return _verify(text, options)
         except ProgramError as problem:
-            return _wrong(problem, WRONG_PROGRAM, as_json=as_json)
+            return _wrong(problem, WRONG_PROGRAM, output=output)
         except CertificateError as problem:
-            return _wrong(problem, REFUSED_CERTIFICATE, as_json=as_json)
+            return _wrong(problem, REFUSED_CERTIFICATE, output=output)
 
     status = once()
     if watch:
@@ -67,7 +69,7 @@ def verify(
 
 @dataclass(frozen=True, slots=True)
 class _Options:
-    as_json: bool
+    output: Format
     certificate: Path | None
     smt2: Path | None
     plot: Path | None
@@ -107,11 +109,11 @@ def _read(path: Path) -> str:
         raise ProgramError(f"{path.name} cannot be read as text", 1, 1) from None
 
 
-def _wrong(problem: "DiscreetError", status: int, *, as_json: bool) -> int:
+def _wrong(problem: "DiscreetError", status: int, *, output: Format) -> int:
     from rich.console import Console
     from rich.text import Text
 
-    if as_json:
+    if output is not Format.TABLE:
         body = {
             "verdict": "ERROR",
             "error": type(problem).__name__,
@@ -119,7 +121,7 @@ def _wrong(problem: "DiscreetError", status: int, *, as_json: bool) -> int:
             "status": status,
         }
         place = {key: getattr(problem, key) for key in ("line", "column") if hasattr(problem, key)}
-        print(json.dumps(body | place))
+        print_body(body | place, output)
     else:
         console = Console(stderr=True, highlight=False)
         word = "wrong program" if status == WRONG_PROGRAM else "certificate refused"
@@ -133,7 +135,8 @@ def _verify(text: str, options: _Options) -> int:
     from discreet.verify import Proved, Refuted
     from discreet.verify import verify as decide
 
-    verdict = decide(text, seconds=options.seconds, samples=options.samples, megabytes=options.megabytes)
+    with waiting("searching for a proof or a counterexample"):
+        verdict = decide(text, seconds=options.seconds, samples=options.samples, megabytes=options.megabytes)
     name = type(verdict).__name__.upper()
     if isinstance(verdict, Proved):
         if options.certificate is not None:
@@ -142,8 +145,8 @@ def _verify(text: str, options: _Options) -> int:
             _dump(text, verdict.certificate, options.smt2)
     if isinstance(verdict, Refuted) and options.plot is not None:
         _draw(verdict, options.plot)
-    if options.as_json:
-        print(json.dumps(_plain(verdict, name), indent=2))
+    if options.output is not Format.TABLE:
+        print_body(_plain(verdict, name), options.output)
     else:
         _tell(Console(highlight=False), text, verdict, name)
     return STATUS[name]
@@ -196,14 +199,15 @@ def _tell(console: "Console", text: str, verdict: "Verdict", name: str) -> None:
             assert_never(verdict)
 
 
-def _check(text: str, certificate: str, *, as_json: bool) -> int:
+def _check(text: str, certificate: str, *, output: Format) -> int:
     from rich.console import Console
 
     from discreet.verify import check_certificate
 
     accepted = check_certificate(text, certificate)
-    if as_json:
-        print(json.dumps({"accepted": True, "claim": accepted.claim, "obligations": accepted.obligations}))
+    if output is not Format.TABLE:
+        body = {"accepted": True, "claim": accepted.claim, "obligations": accepted.obligations}
+        print_body(body, output)
     else:
         Console(highlight=False).print(
             f"[bold green]ACCEPTED[/]  {accepted.claim}, {accepted.obligations} obligations proved again"
@@ -211,7 +215,7 @@ def _check(text: str, certificate: str, *, as_json: bool) -> int:
     return 0
 
 
-def _compare(answer: "Equal | Different | Undecided", *, as_json: bool) -> int:
+def _compare(answer: "Equal | Different | Undecided", *, output: Format) -> int:
     from rich.console import Console
 
     from discreet.verify.equal import Different, Equal, Undecided
@@ -219,14 +223,14 @@ def _compare(answer: "Equal | Different | Undecided", *, as_json: bool) -> int:
     match answer:
         case Equal(draws):
             word, detail, status = "EQUAL", f"{draws} draws coupled" if draws else "laws tabulated", 0
-        case Different(output):
-            word, detail, status = "DIFFERENT", f"the probabilities of {output} differ", 1
+        case Different(event):
+            word, detail, status = "DIFFERENT", f"the probabilities of {event} differ", 1
         case Undecided(reason):
             word, detail, status = "UNKNOWN", reason, 2
         case _:
             assert_never(answer)
-    if as_json:
-        print(json.dumps({"verdict": word, "detail": detail}))
+    if output is not Format.TABLE:
+        print_body({"verdict": word, "detail": detail}, output)
     else:
         Console(highlight=False).print(f"[bold]{word}[/]  {detail}")
     return status
