@@ -66,6 +66,19 @@ _HOME = {
     "discreet.release.stream": ("NamedStream",),
     "discreet.utility": ("Gain", "Graph", "Loss", "Prior", "advise", "bayes", "optimal"),
     "discreet.verify": ("check_certificate", "couple", "verify"),
+    "discreet.verify.noise": (
+        "Private",
+        "bernoulli",
+        "choose",
+        "discrete_gaussian",
+        "exponential",
+        "gaussian",
+        "geometric",
+        "laplace",
+        "response",
+        "uniform",
+    ),
+    "discreet.verify.python": ("program",),
     "discreet.workload": ("Stream",),
 }
 _WHERE = {name: module for module, names in _HOME.items() for name in names}

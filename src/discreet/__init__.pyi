@@ -76,6 +76,17 @@ from discreet.utility import optimal as optimal
 from discreet.verify import check_certificate as check_certificate
 from discreet.verify import couple as couple
 from discreet.verify import verify as verify
+from discreet.verify.noise import Private as Private
+from discreet.verify.noise import bernoulli as bernoulli
+from discreet.verify.noise import choose as choose
+from discreet.verify.noise import discrete_gaussian as discrete_gaussian
+from discreet.verify.noise import exponential as exponential
+from discreet.verify.noise import gaussian as gaussian
+from discreet.verify.noise import geometric as geometric
+from discreet.verify.noise import laplace as laplace
+from discreet.verify.noise import response as response
+from discreet.verify.noise import uniform as uniform
+from discreet.verify.python import program as program
 from discreet.workload import Stream as Stream
 
 __all__: list[str]

@@ -34,17 +34,22 @@ FAULTS = (
     # Costs.
     weaker(
         "walk",
-        "z3.And(spent <= limits[0], spent <= limits[1])",
+        "z3.And(*(spent <= limit for limit in limits))",
         "z3.BoolVal(True)",
         "the cost is not compared with the claim",
     ),
     weaker(
         "walk",
-        'if law == "Gaussian" else 1 / first',
-        'if law == "Gaussian" else 1 / (2 * first)',
+        "price = first if flip is not None else 1 / first",
+        "price = first if flip is not None else 1 / (2 * first)",
         "noise is half price",
     ),
-    weaker("walk", "1 / (2 * first * first)", "1 / (4 * first * first)", "Gaussian noise is half price"),
+    weaker("walk", '(8 if law == "ExpMech" else 2)', '(8 if law == "ExpMech" else 4)', "rho is half price"),
+    weaker("walk", '(8 if law == "ExpMech" else 2)', "9", "a choice under rho is cheaper"),
+    weaker("walk", "if self.concentrated else price\n", "\n", "epsilon is squared like rho"),
+    weaker("walk", "log = log_up(1 / chance)", "log = log_up(1 / chance) / 2", "delta counts for its root"),
+    weaker("walk", "if not 0 < chance < 1 or most < 0:", "if False:", "Gaussian noise without a delta"),
+    weaker("walk", "epsilon, state, side >= 0)", "epsilon, state, TRUE)", "delta may be negative"),
     weaker("walk", "z3.If(move >= 0, move, -move)", "move", "a move backwards earns"),
     weaker(
         "walk",
@@ -93,8 +98,12 @@ FAULTS = (
     ),
     weaker("walk", "z3.And(gap <= move, -gap <= move)", "gap <= gap", "centres may be anywhere"),
     weaker(
-        "walk", 'if (draw.law == "Gaussian") != self.concentrated:', "if False:", "any noise for any claim"
+        "walk",
+        "self.concentrated = gaussian or isinstance",
+        "self.concentrated = isinstance",
+        "Gaussian noise costs epsilon",
     ),
+    weaker("walk", "statement, head, guards[0] == guards[1])", "statement, head, TRUE)", "turns differ freely"),
     # Both runs do the same.
     weaker(
         "walk",
@@ -108,9 +117,9 @@ FAULTS = (
     weaker("walk", "statement, inside, z3.Or(guard, wait))", "statement, inside, TRUE)", "turns differ"),
     weaker("walk", "statement, state, self.formula(fact, state))", "statement, state, TRUE)", "no entry"),
     weaker("walk", "statement, end, self.formula(fact, end))", "statement, end, TRUE)", "no preservation"),
-    weaker("walk", "z3.And(before >= 0, after <= before - 1)", "before >= 0", "no variant falls"),
+    weaker("walk", "z3.And(before >= 0, now <= before - 1)", "before >= 0", "no variant falls"),
     weaker(
-        "walk", "z3.And(before >= 0, after <= before - 1)", "after <= before - 1", "a variant falls for ever"
+        "walk", "z3.And(before >= 0, now <= before - 1)", "now <= before - 1", "a variant falls for ever"
     ),
     weaker(
         "walk", "            if name in touched:\n", "            if name in ():\n", "a loop changes nothing"
@@ -125,13 +134,13 @@ FAULTS = (
     weaker("walk", "state, z3.Implies(live, need))", "state, TRUE)", "everything has a value"),
     weaker("meaning", "self.need(right != 0)", "self.need(right == right)", "one may divide by zero"),
     weaker("walk", "self.pair.size(array, own or side)))\n", "index + 1))\n", "lists have no end"),
-    weaker("walk", "if len(set(numbers)) != len(numbers):", "if False:", "two draws have one number"),
-    weaker("walk", "if len(set(names)) != len(names) or", "if", "two parameters have one name"),
+    weaker("state", "if len(set(numbers)) != len(numbers):", "if False:", "two draws have one number"),
+    weaker("state", "if len(set(names)) != len(names) or", "if", "two parameters have one name"),
     # Neighbours.
     weaker("pair", 'if self.kind(name) == "any":', "if False:", "any two lists have one length"),
     weaker("pair", 'f"{name}{{{side}}}" if parameter.private else name', "name", "scalars are public"),
     weaker("pair", "index == self.position(name)", "index != index", "nothing changes"),
-    weaker("pair", 'gap >= (zero if way == "up" else -bound)', "gap >= zero", "changes only grow"),
+    weaker("pair", 'zero if way == "up" else -bound', "zero", "changes only grow"),
     weaker(
         "pair",
         "bound = real(self.scalar(self.parameter(query, tree.Query)[1].sensitivity, 1))",

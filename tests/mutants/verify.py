@@ -259,8 +259,8 @@ FAULTS = (
     ),
     Fault(
         "verify/shared.py",
-        "                case Sample(target):\n                    shared.discard(target)\n",
-        "                case Sample():\n                    pass\n",
+        "                    if not (agreed and _drawn_alike(statement, frozenset(shared), program)):\n",
+        "                    if not agreed:\n",
         _sound("the same with enough noise"),
         "noise counts as equal in both runs",
     ),
@@ -365,8 +365,8 @@ FAULTS = (
     ),
     Fault(
         "verify/law.py",
-        "price = Ratio(square.denominator, times(constant(2), square.numerator))",
-        "price = Ratio(square.denominator, times(constant(4), square.numerator))",
+        "_half_square(scale.inverse(), 2)",
+        "_half_square(scale.inverse(), 4)",
         _old_trap("Gaussian noise with half the variance"),
         "Gaussian noise costs half of what it does",
     ),

@@ -1,6 +1,7 @@
 """Programs and their privacy: read them, run them, prove them private, or refute them with a witness."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
@@ -12,6 +13,19 @@ from discreet.verify.coupling import Coupling, NoCoupling, couple, lifted_delta
 from discreet.verify.equal import Different, Equal, Undecided, same_law
 from discreet.verify.judgement import Invalid, Valid, slack, valid
 from discreet.verify.limit import DEFAULT_MEGABYTES
+from discreet.verify.noise import (
+    Private,
+    bernoulli,
+    choose,
+    discrete_gaussian,
+    exponential,
+    gaussian,
+    geometric,
+    laplace,
+    response,
+    uniform,
+)
+from discreet.verify.python import Program, program
 from discreet.verify.table import epsilon_distance, is_private, worst_ratio
 from discreet.verify.verdict import Proved, Refuted, Unknown, Verdict, verify
 from discreet.verify.witness import Witness
@@ -25,6 +39,8 @@ __all__ = [
     "Equal",
     "Invalid",
     "NoCoupling",
+    "Private",
+    "Program",
     "Proved",
     "Refuted",
     "Undecided",
@@ -32,15 +48,25 @@ __all__ = [
     "Valid",
     "Verdict",
     "Witness",
+    "bernoulli",
     "check_certificate",
+    "choose",
     "couple",
+    "discrete_gaussian",
     "epsilon_distance",
+    "exponential",
+    "gaussian",
+    "geometric",
     "is_private",
+    "laplace",
     "lifted_delta",
     "parse",
+    "program",
+    "response",
     "run",
     "same_law",
     "slack",
+    "uniform",
     "valid",
     "verify",
     "worst_ratio",
@@ -52,7 +78,7 @@ class _Room(ModuleType):
 
     def __call__(
         self,
-        program: str | Path,
+        program: str | Path | Callable[..., object],
         *,
         seconds: float = 30.0,
         samples: int = 0,

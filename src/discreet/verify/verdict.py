@@ -5,6 +5,7 @@ inputs, an event and its probabilities.  Everything else is UNKNOWN, with the re
 refutes nothing, and that no counterexample was found proves nothing.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -23,6 +24,7 @@ from discreet.verify.fault import first_fault
 from discreet.verify.kernel import Part
 from discreet.verify.limit import DEFAULT_MEGABYTES, LimitError, remaining, within
 from discreet.verify.prove import NoProof, prove
+from discreet.verify.python import translate
 from discreet.verify.reason import why
 from discreet.verify.refute import Event, Predicate, breaks, claimed, entries, mass, refute, witness
 from discreet.verify.relate import are_neighbours
@@ -88,8 +90,17 @@ def source(program: str | Path) -> str:
     return program
 
 
+def understood(program: str | Path | Callable[..., object]) -> tuple[str, Checked]:
+    """Return the text of a program and what it means, given as text, as a path, or as a Python function."""
+    if callable(program):
+        translated = translate(program)
+        return translated.text, translated.checked
+    text = source(program)
+    return text, parse(text)
+
+
 def verify(
-    program: str | Path,
+    program: str | Path | Callable[..., object],
     *,
     seconds: float = 30.0,
     samples: int = 0,
@@ -97,13 +108,13 @@ def verify(
 ) -> Verdict:
     """Prove or refute that a program is as private as it claims.
 
+    A program is a text in the verifier's language, the path of one, or a Python function (see `program`).
     `seconds` of processor time and `megabytes` of memory limit the whole search; with `samples` above zero, a
     claim that resists it is also tested by that many executions on each of a few inputs.  A program that has
     no meaning on some input (a law with impossible parameters, a list read outside its bounds) and that is
     neither proved nor refuted is refused with a ProgramError.
     """
-    text = source(program)
-    checked = parse(text)
+    text, checked = understood(program)
     if checked.program.claim is None:
         return Unknown("the program claims nothing; add a line such as: ensures epsilon eps")
     z3.set_param("memory_max_size", megabytes)
