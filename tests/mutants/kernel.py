@@ -103,7 +103,9 @@ FAULTS = (
         "self.concentrated = isinstance",
         "Gaussian noise costs epsilon",
     ),
-    weaker("walk", "statement, head, guards[0] == guards[1])", "statement, head, TRUE)", "turns differ freely"),
+    weaker(
+        "walk", "statement, head, guards[0] == guards[1])", "statement, head, TRUE)", "turns differ freely"
+    ),
     # Both runs do the same.
     weaker(
         "walk",
@@ -118,9 +120,7 @@ FAULTS = (
     weaker("walk", "statement, state, self.formula(fact, state))", "statement, state, TRUE)", "no entry"),
     weaker("walk", "statement, end, self.formula(fact, end))", "statement, end, TRUE)", "no preservation"),
     weaker("walk", "z3.And(before >= 0, now <= before - 1)", "before >= 0", "no variant falls"),
-    weaker(
-        "walk", "z3.And(before >= 0, now <= before - 1)", "now <= before - 1", "a variant falls for ever"
-    ),
+    weaker("walk", "z3.And(before >= 0, now <= before - 1)", "now <= before - 1", "a variant falls for ever"),
     weaker(
         "walk", "            if name in touched:\n", "            if name in ():\n", "a loop changes nothing"
     ),
@@ -175,7 +175,7 @@ FAULTS = (
     weaker(
         "table", "excess * b * d - gap * whole, whole * b * d", "-gap, b * d", "only the last excess counts"
     ),
-    weaker("table", "if not inputs or", "if", "no input is needed", FORGED),
+    weaker("table", "if not inputs or", "if", "no input is needed"),
     weaker("table", "!= laws.keys()", "== None", "inputs may be missing", FORGED),
     weaker(
         "table",
@@ -184,5 +184,5 @@ FAULTS = (
         "weights are not added up",
         FORGED,
     ),
-    weaker("table", "if not isinstance(truth, bool):", "if False:", "an open comparison is true", FORGED),
+    weaker("table", "if not isinstance(truth, bool):", "if False:", "an open comparison is true"),
 )

@@ -93,6 +93,37 @@ WRONG = {
         {"moves": {1: "1"}},
         "between 0 and 1",
     ),
+    "changes go both ways": (
+        program(Q, "z := $ Exponential(1/eps)", "return z - q[0]"),
+        {"moves": {1: "q{2}[0] - q{1}[0]"}},
+        "leave the support",
+    ),
+    "nobody waits where a list has ended": (
+        program(
+            "(x : private {0..9}); neighbours x one by 1",
+            "i := 0",
+            "while i < x",
+            "  i := i + 1",
+            "return i",
+        ),
+        {
+            "invariants": {1: [TOGETHER]},
+            "variants": {1: "x{1} + x{2} - i{1}"},
+            "waits": {1: ["false", "false"]},
+        },
+        "turns may differ",
+    ),
+    "the end of a loop that one run leaves earlier": (
+        program(
+            "(x : private {0..9}); neighbours x one by 1",
+            "i := 0",
+            "while i < x",
+            "  i := i + 1",
+            "return i",
+        ),
+        {"invariants": {1: [TOGETHER]}, "variants": {1: "x{1} - i{1}"}},
+        "turns may differ",
+    ),
     "a negative delta": (
         program(Q, "z := $ Laplace(1/eps, q[0])", "return z", claim="epsilon eps delta -1/10"),
         {"moves": {1: "q{1}[0] - q{2}[0]"}},
@@ -517,6 +548,65 @@ P (x : private {{0,1}})
         return
     with pytest.raises(CertificateError, match="not as private"):
         kernel.accept_laws(parse(text).program, stated, 20)
+
+
+def test_what_is_in_excess_is_added_up_over_all_outputs():
+    text = """
+P (x : private {0,1})
+  neighbours x replace
+  requires eps = 1
+  ensures epsilon 0 delta 3/4
+  b := $ Bernoulli(1/2)
+  y := 2 * x
+  if b then
+    y := 2 * x + 1
+  return y
+"""
+    half = read("1/2")
+    stated = {"0, 1": {"0": half, "1": half}, "1, 1": {"2": half, "3": half}}
+    assert kernel.accept_laws(parse(text.replace("3/4", "1")).program, stated, 20) == 2
+    with pytest.raises(CertificateError, match="not as private"):
+        kernel.accept_laws(parse(text).program, stated, 20)
+
+
+def test_a_ratio_must_hold_for_every_epsilon_that_is_left_open():
+    """The ratio of the laws is 2: below exp(eps) for some eps, and above it for others."""
+    text = """
+P (x : private {0,1})
+  neighbours x replace
+  requires eps > 0
+  ensures epsilon eps
+  b := $ Bernoulli(1/3)
+  y := x
+  if b then
+    y := 1 - x
+  return y
+"""
+    stated = {"0, eps": {"0": read("2/3"), "1": read("1/3")}, "1, eps": {"1": read("2/3"), "0": read("1/3")}}
+    with pytest.raises(CertificateError, match="not as private"):
+        kernel.accept_laws(parse(text).program, stated, 20)
+
+
+def test_a_table_does_not_take_an_open_constant_for_a_number():
+    text = """
+P (x : private {0,1})
+  neighbours x replace
+  requires eps > 0
+  ensures epsilon eps
+  y := 0
+  if eps = 1 then
+    y := x
+  return y
+"""
+    stated = {"0, eps": {"0": read("1")}, "1, eps": {"0": read("1")}}
+    with pytest.raises(CertificateError, match="left open"):
+        kernel.accept_laws(parse(text).program, stated, 20)
+
+
+def test_a_table_about_no_input_proves_nothing():
+    text = FINITE.replace("size(d) = 2", "size(d) = 2\n  requires 1 > 2")
+    with pytest.raises(CertificateError):
+        kernel.accept_laws(parse(text).program, {}, 20)
 
 
 def test_an_irrational_weight_is_decided_on_the_right_side():
