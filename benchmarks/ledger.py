@@ -1,10 +1,11 @@
-"""Durable spending: how many requests a second, how long each waits, and whether a long history slows it.
+"""Durable spending: how many requests a second, how long each waits, and whether anything grows.
 
 Both stores sync to the disk under the temporary directory.  A release is `reserve` and `answer`, each
 committed and anchored; a repeat asks what was answered before.  The bare commit is what the disk itself
-allows: one row, one sync, no checks.  Growth is measured in memory, where the disk does not hide the
-processor.  A step of a stream is one transaction with its state and its answer; a batch makes a thousand
-steps durable at once.
+allows: one row, one sync, no checks.  Growth with analysts and with entries is measured in memory,
+where the disk does not hide the processor.  A step of a stream is one transaction with its state and its
+answer; a batch makes a thousand steps durable at once.  `DISCREET_BENCH_ENTRIES` and
+`DISCREET_BENCH_ANALYSTS` make the longest history and the largest crowd smaller.
 """
 
 import multiprocessing
@@ -12,29 +13,26 @@ import os
 import sqlite3
 import statistics
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
-import psycopg
 from rich.console import Console
 from rich.table import Table
-from tests.ledger.world import KEY, Place, Server, ask, file_place, server_place
+from tests.ledger.world import Place, Server, ask, file_place, server_place
 
 from discreet.ledger import Granted, Ledger
-from discreet.ledger.chain import key_name
 from discreet.ledger.codec import digest, fingerprint
 from discreet.ledger.entry import Answered, Reserved
-from discreet.ledger.opening import EVERYTHING
-from discreet.ledger.postgres import PostgresStore
-from discreet.ledger.store import COLUMNS, Identity, stored_values
-from discreet.ledger.turn import Turn, exclusively, take_turn
+from discreet.ledger.turn import Turn
 from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget
 from discreet.release.stream import open_stream
 
 EMPTY = digest(b"")
 ENTRIES = int(os.environ.get("DISCREET_BENCH_ENTRIES", 1_000_000))
+ANALYSTS = int(os.environ.get("DISCREET_BENCH_ANALYSTS", 100_000))
 SECONDS = 4.0
 PRICE = Cost.pure("0.001")
 LENGTH = 2**20
@@ -45,6 +43,8 @@ def main() -> None:
     console = Console()
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as home:
         console.print(speed(Path(home)))
+    console.print(analysts())
+    console.print(waiting())
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as home:
         console.print(streams(Path(home)))
     console.print(growth())
@@ -66,7 +66,7 @@ def speed(disk: Path) -> Table:
                 with place.open() as ledger:
                     ledger.create_dataset("clinic", PureBudget(10**9), reason="benchmark")
                 for what in (release, repeat):
-                    for clients in (1, 8):
+                    for clients in (1, 16):
                         grid.add_row(
                             name, what.__name__, str(clients), *_figures(*crowd(place, what, clients))
                         )
@@ -200,24 +200,84 @@ def _tail(waits: list[float]) -> str:
     return f"{1000 * sorted(waits)[int(len(waits) * 0.99)]:.2f}"
 
 
-def growth() -> Table:
-    grid = Table(title="One release after a long history (in memory)", title_justify="left")
-    for heading in ("store", "entries", "median ms", "99 % ms", "open ms"):
+def analysts() -> Table:
+    """Return how fast releases are beside ever more analysts, each of whom has spent something."""
+    grid = Table(title="Releases beside many analysts (in memory)", title_justify="left")
+    for heading in ("store", "analysts", "clients", "per second", "median ms", "99 % ms"):
+        grid.add_column(heading, justify="left" if heading == "store" else "right")
+    server = Server()
+    try:
+        for size in sorted({10, min(1_000, ANALYSTS), ANALYSTS}):
+            with file_place() as place, server_place(server) as remote:
+                for name, where in (("SQLite", place), ("PostgreSQL", remote)):
+                    _populate(where, size)
+                    for clients in (1, 16):
+                        figures = _figures(*crowd(where, release, clients))
+                        grid.add_row(name, f"{size:,}", str(clients), *figures)
+    finally:
+        server.close()
+    return grid
+
+
+def _populate(place: Place, size: int) -> None:
+    with place.open() as ledger:
+        ledger.create_dataset("clinic", PureBudget(10**9), reason="benchmark")
+        ledger._write("clinic", lambda turn: _fill(turn, 2 * size + 1, lambda number: f"a{number}"))
+
+
+def waiting() -> Table:
+    """Return how long sixteen threads wait that ask the same at once, beyond what its one run takes."""
+    grid = Table(title="The same question at once, 16 threads, a run of 20 ms", title_justify="left")
+    for heading in ("store", "median ms", "longest ms"):
         grid.add_column(heading, justify="left" if heading == "store" else "right")
     server = Server()
     try:
         with file_place() as place, server_place(server) as remote:
-            with place.open() as ledger:
-                ledger.create_dataset("clinic", PureBudget(10**9), reason="benchmark")
-            for size in sorted({1_000, min(10_000, ENTRIES), min(100_000, ENTRIES), ENTRIES}):
-                lengthen(place, size)
-                if size in (1_000, ENTRIES):
-                    copy(place, remote)
-                    grid.add_row("PostgreSQL", f"{size:,}", *latency(remote))
-                    clear(remote)
-                grid.add_row("SQLite", f"{size:,}", *latency(place))
+            for name, where in (("SQLite", place), ("PostgreSQL", remote)):
+                waits = sorted(_waits(where))
+                grid.add_row(name, f"{1000 * statistics.median(waits):.1f}", f"{1000 * waits[-1]:.1f}")
     finally:
         server.close()
+    return grid
+
+
+def _waits(place: Place) -> list[float]:
+    waits: list[float] = []
+
+    def client(ledger: Ledger, name: str, question: str, start: threading.Barrier) -> None:
+        start.wait()
+        begin = time.perf_counter()
+        outcome = ledger.reserve(ask(name, question=question, cost=PRICE))
+        if isinstance(outcome, Granted):
+            time.sleep(0.02)
+            ledger.answer(outcome, bytes(200))
+        waits.append(time.perf_counter() - begin)
+
+    with place.open() as ledger:
+        ledger.create_dataset("clinic", PureBudget(10**9), reason="benchmark")
+        for turn in range(10):
+            start = threading.Barrier(16)
+            names = [(ledger, f"{turn}.{number}", f"q{turn}", start) for number in range(16)]
+            threads = [threading.Thread(target=client, args=arguments) for arguments in names]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+    return waits
+
+
+def growth() -> Table:
+    """Return what a release, opening and verifying cost after ever longer histories."""
+    grid = Table(title="After a long history (SQLite, in memory)", title_justify="left")
+    for heading in ("entries", "median ms", "99 % ms", "open ms", "verify s", "entries/s", "again s"):
+        grid.add_column(heading, justify="right")
+    with file_place() as place:
+        with place.open() as ledger:
+            ledger.create_dataset("clinic", PureBudget(10**9), reason="benchmark")
+        for size in sorted({1_000, min(100_000, ENTRIES), ENTRIES}):
+            with place.open() as ledger:
+                ledger._write("clinic", lambda turn, size=size: _fill(turn, size, lambda number: "ann"))
+            grid.add_row(f"{size:,}", *latency(place), *_verified(place, size))
     return grid
 
 
@@ -232,40 +292,25 @@ def latency(place: Place) -> tuple[str, str, str]:
     return _median(waits), _tail(waits), f"{1000 * opened:.1f}"
 
 
-def lengthen(place: Place, size: int) -> None:
-    """Continue the history, validly sealed, to this many entries, in one transaction."""
+def _verified(place: Place, size: int) -> tuple[str, str, str]:
+    """Return how long verifying takes, and how long it takes again from where it stopped."""
     with place.open() as ledger:
-        take_turn(ledger._store, ledger._seals, ledger._anchor, "clinic", lambda turn: _fill(turn, size))
+        begin = time.perf_counter()
+        if not ledger.verify().trusted:
+            raise RuntimeError("the ledger does not hold")
+        whole = time.perf_counter() - begin
+        ledger.verify(incremental=True)
+        again = time.perf_counter() - begin - whole
+    return f"{whole:.2f}", f"{size / whole:,.0f}", f"{again:.2f}"
 
 
-def _fill(turn: Turn, size: int) -> None:
+def _fill(turn: Turn, size: int, who: Callable[[int], str]) -> None:
+    """Continue the history, validly sealed, to this many entries."""
     while turn.standing.number < size:
-        request = ask(f"fill.{turn.standing.number}", cost=PRICE)
+        number = turn.standing.number
+        request = ask(f"fill.{number}", cost=PRICE, analyst=who(number))
         row = turn.append(Reserved(request))
         turn.append(Answered(row.number, fingerprint(request), EMPTY, 0), b"")
-
-
-def copy(place: Place, remote: Place) -> None:
-    """Put the same history into the server, under the same identity."""
-    with place.open() as source:
-        identity = Identity(source.identity, key_name(KEY))
-        head = source._store.head("clinic")
-        store = PostgresStore(remote.location)
-        exclusively(store, EVERYTHING, lambda: store.create(identity))
-        store.close()
-        with psycopg.connect(remote.location) as database:
-            with database.cursor().copy(f"COPY discreet_entry ({COLUMNS}) FROM STDIN") as stream:
-                for row in source._store.shelf.rows("clinic", 1, head.number):
-                    stream.write_row(stored_values(row))
-            database.execute("INSERT INTO discreet_head VALUES ('clinic', %s, %s)", (head.number, head.state))
-    remote.anchor.write_bytes(place.anchor.read_bytes())
-
-
-def clear(remote: Place) -> None:
-    with psycopg.connect(remote.location) as database:
-        database.execute("DROP TABLE discreet_entry, discreet_head, discreet_ledger, discreet_secret")
-        database.execute("DROP FUNCTION discreet_refuse")
-    remote.anchor.unlink()
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
 import pytest
 from tests.ledger.world import Place, ask, server_place
 
-from discreet.ledger import Ledger
+from discreet.ledger import Ledger, Scope, written
 from discreet.ledger.codec import digest, fingerprint
 from discreet.ledger.entry import Answered, Reserved
 from discreet.ledger.shelf import Shelf
+from discreet.ledger.trie import Trie
 from discreet.ledger.turn import Turn
 from discreet.privacy.filter import Cost, PureBudget
 
@@ -89,3 +90,45 @@ def test_postgresql_finds_every_entry_by_an_index(server):
             assert "Filter" not in plan, plan
         (last,) = store._all("EXPLAIN SELECT max(number) FROM discreet_entry WHERE dataset = 'clinic'")[-1]
         assert "Index Cond" in last
+
+
+def counted(monkeypatch: pytest.MonkeyPatch, ledger: Ledger, name: str) -> int:
+    """Return how many rows are sealed, sums made and values written for one release."""
+    calls = 0
+
+    def count(module: object, function: str) -> None:
+        true = getattr(module, function)
+
+        def counting(*arguments: object):
+            nonlocal calls
+            calls += 1
+            return true(*arguments)
+
+        patch.setattr(module, function, counting)
+
+    with monkeypatch.context() as patch:
+        for module, function in ((written, "term"), (written, "canonical"), (Cost, "__add__"), (Trie, "set")):
+            count(module, function)
+        ledger.answer(ledger.reserve(ask(name, question=name, cost=PRICE, analyst="ann")), b"1")
+    return calls
+
+
+def test_a_release_costs_the_same_beside_ten_and_beside_a_thousand_analysts(file: Place, monkeypatch):
+    with file.open() as ledger:
+        ledger.create_dataset("clinic", PureBudget(10**6), reason="opened")
+        ledger.answer(ledger.reserve(ask("her first", analyst="ann")), b"1")
+        costs, looks = [], []
+        for crowd in (10, 1000):
+
+            def join(turn: Turn, crowd: int = crowd) -> None:
+                for number in range(crowd):
+                    request = ask(f"{crowd}.{number}", cost=PRICE, analyst=f"a{crowd}.{number}")
+                    row = turn.append(Reserved(request))
+                    turn.append(Answered(row.number, fingerprint(request), digest(b""), 0), b"")
+
+            ledger._write("clinic", join)
+            ledger.set_limit("clinic", Scope(analyst=f"a{crowd}.0"), PureBudget(5), reason="a limit")
+            costs.append(counted(monkeypatch, ledger, f"counted {crowd}"))
+            looks.append(steps(ledger, f"looked {crowd}"))
+        assert costs[1] == costs[0]
+        assert looks[1] < 1.1 * looks[0]

@@ -114,7 +114,8 @@ class Account:
 
     def filter(self, scope: Scope) -> Filter:
         """Return the filter of one limit: its budget, and what those it covers have spent together."""
-        return Filter(self.limits[scope], _known(self.used)[scope] + self.lost)
+        used = _known(self.used)[scope]
+        return Filter(self.limits[scope], used if self.lost is Cost.zero else used + self.lost)
 
     def admit(self, analyst: str) -> None:
         """Raise BudgetError unless this analyst may see the dataset."""

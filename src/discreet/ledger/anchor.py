@@ -126,6 +126,7 @@ class FileAnchor:
         # The process may change its directory while the ledger is open; and where a link leads to the anchor,
         # a rewritten one must take the place of what it leads to.
         self.path = Path(os.path.realpath(path))
+        self._locks = Path(f"{self.path}.lock")
         self._seen: tuple[tuple[int, int], int, int, Marks] | None = None
 
     def __str__(self) -> str:
@@ -134,6 +135,9 @@ class FileAnchor:
     def read(self) -> Marks | None:
         """Return what is anchored, or None if there is no file."""
         try:
+            status = os.stat(self.path)
+            if self._seen is not None and self._seen[:2] == ((status.st_dev, status.st_ino), status.st_size):
+                return self._seen[3]
             with open(self.path, "rb") as file:
                 status = os.fstat(file.fileno())
                 return self._marks(file, (status.st_dev, status.st_ino), status.st_size)
@@ -204,9 +208,9 @@ class FileAnchor:
         return 0 if self._seen is None else self._seen[2]
 
     def _turn(self) -> AbstractContextManager[None]:
-        if not self.path.parent.is_dir():
+        if not os.path.isdir(self.path.parent):
             raise LedgerError(f"the anchor {self.path} cannot be written: its directory does not exist")
-        return locks_at(Path(f"{self.path}.lock")).holding("anchor", PATIENCE)
+        return locks_at(self._locks).holding("anchor", PATIENCE)
 
     def _append(self, line: bytes) -> None:
         """Add a line, ending or cutting off the one that another process did not live to end."""

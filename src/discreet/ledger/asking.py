@@ -62,7 +62,7 @@ def answer(turn: Turn, granted: Granted, payload: bytes) -> Stored:
         )
     asked = fingerprint(granted.request)
     written = turn.append(Answered(granted.number, asked, digest(payload), len(payload)), payload)
-    return _stored(turn, written, asked)
+    return Stored(payload, receipt_of(turn, written))
 
 
 def fail(turn: Turn, granted: Granted, reason_code: str) -> None:

@@ -41,7 +41,7 @@ def seal(key: bytes, ledger: str, dataset: str, number: int, previous: bytes, bo
 
 def framed(*parts: bytes) -> bytes:
     """Return the parts as one, each preceded by its length, so that no other parts give the same."""
-    return b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+    return b"".join([piece for part in parts for piece in (len(part).to_bytes(8, "big"), part)])
 
 
 def sealed(

@@ -37,7 +37,10 @@ from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget
 
 def canonical(value: object) -> str:
     """Return the one text that stands for this value."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _encoder.encode(value)
+
+
+_encoder = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def digest(data: bytes) -> str:
@@ -50,8 +53,16 @@ def fingerprint(request: Request) -> str:
 
     Neither who asks nor in which words.
     """
-    asked = [request.snapshot, request.question, write_cost(request.cost), list(request.mechanisms)]
-    return digest(canonical(asked).encode())
+    return _fingerprint(
+        request.snapshot, request.question, tuple(write_cost(request.cost)), request.mechanisms
+    )
+
+
+@lru_cache(1024)
+def _fingerprint(
+    snapshot: str, question: str, cost: tuple[str | None, ...], mechanisms: tuple[str, ...]
+) -> str:
+    return digest(canonical([snapshot, question, list(cost), list(mechanisms)]).encode())
 
 
 def step_key(step: int) -> str:

@@ -34,6 +34,13 @@ PATIENCE = 30.0
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.0002, 0.002
 
+LAST = "SELECT coalesce(max(number), 0) FROM entry WHERE dataset = ?"
+HEAD = (
+    f"SELECT ({LAST}), h.number, {', '.join(f'e.{column}' for column in COLUMNS.split(', '))} "
+    "FROM head h LEFT JOIN entry e ON e.dataset = h.dataset AND e.number = h.number WHERE h.dataset = ?"
+)
+"""Where a history ends, in one look."""
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         "CREATE TABLE ledger (schema INTEGER NOT NULL, identity TEXT NOT NULL, key TEXT NOT NULL)",
@@ -138,14 +145,10 @@ class SqliteStore:
 
     def head(self, dataset: str) -> Head:
         """Return where a dataset's history ends."""
-        columns = ", ".join(f"e.{column}" for column in COLUMNS.split(", "))
-        found = self._all(
-            f"SELECT h.number, {columns} FROM head h LEFT JOIN entry e "
-            "ON e.dataset = h.dataset AND e.number = h.number WHERE h.dataset = ?",
-            (dataset,),
-        )
-        last = self._all("SELECT coalesce(max(number), 0) FROM entry WHERE dataset = ?", (dataset,))
-        return checked_head(found, last[0][0], self.name)
+        found = self._all(HEAD, (dataset, dataset))
+        if not found:
+            return checked_head([], self._all(LAST, (dataset,))[0][0], self.name)
+        return checked_head([found[0][1:]], found[0][0], self.name)
 
     def former_state(self, dataset: str) -> str:
         """Return the account as a text, as versions before 4 kept it."""

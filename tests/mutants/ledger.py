@@ -1,0 +1,345 @@
+"""Faults in the ledger: dropped checks, wrong comparisons, reused nonces, anchors that look away."""
+
+from tests.mutants.fault import Fault
+
+SECRET = ("tests/ledger/test_secret.py",)
+NAME = ("tests/ledger/test_name.py",)
+ACCOUNT = ("tests/ledger/test_account.py", "tests/ledger/test_book.py")
+BOOK = ("tests/ledger/test_book.py",)
+MACHINE = (
+    "tests/ledger/test_machine.py::"
+    "test_any_sequence_of_acts_leaves_the_ledger_saying_what_the_model_says[some]",
+)
+TAMPER = (
+    "tests/ledger/test_tamper.py::test_every_byte_of_every_column_of_the_last_three_entries_is_under_the_seal",
+    "tests/ledger/test_tamper.py::test_an_edit_in_the_store_is_refused_on_opening",
+    "tests/ledger/test_tamper.py::test_an_edit_is_noticed_by_a_ledger_that_is_already_open",
+    "tests/ledger/test_tamper.py::test_running_totals_cannot_be_edited",
+    "tests/ledger/test_tamper.py::test_entries_of_another_ledger_or_dataset_do_not_fit",
+)
+REPLAY = (
+    "tests/ledger/test_tamper.py::test_verify_replays_the_rules_even_if_the_seals_are_right",
+    "tests/ledger/test_tamper.py::test_an_old_edit_that_nobody_looks_at_is_found_by_verify",
+)
+CHAIN = ("tests/ledger/test_chain.py", "tests/ledger/test_codec.py")
+COPIES = ("tests/ledger/test_copies.py",)
+ROLLBACK = (
+    "tests/ledger/test_tamper.py::test_yesterdays_copy_is_refused",
+    "tests/ledger/test_tamper.py::test_yesterdays_copy_is_refused_by_a_ledger_that_is_already_open",
+    "tests/ledger/test_tamper.py::test_cutting_off_the_end_is_refused",
+)
+ANCHOR = ("tests/ledger/test_anchor.py", "tests/ledger/test_faults.py")
+BACKUP = ("tests/ledger/test_backup.py",)
+ROTATION = ("tests/ledger/test_rotation.py",)
+SERVER = ("tests/ledger/test_server.py",)
+PINNING = ("tests/ledger/test_pinning.py",)
+TOGETHER = ("tests/ledger/test_together.py",)
+STREAMING = ("tests/ledger/test_streaming.py", "tests/ledger/test_machine.py")
+LOCK = ("tests/ledger/test_lock.py",)
+
+FAULTS = (
+    Fault(
+        "ledger/secret.py",
+        "nonce = secrets.token_bytes(NONCE)",
+        "nonce = bytes(NONCE)",
+        SECRET,
+        "one nonce for all states",
+    ),
+    Fault(
+        "ledger/secret.py",
+        'cipher.encrypt(nonce, state, b"%d" % step)',
+        'cipher.encrypt(nonce, state, b"0")',
+        SECRET,
+        "a state of any step is the state of this one",
+    ),
+    Fault(
+        "ledger/secret.py",
+        'dataset.encode(), b"%d" % reservation',
+        'dataset.encode(), b"0"',
+        SECRET,
+        "all streams share a key",
+    ),
+    Fault(
+        "ledger/rotation.py",
+        "nonce = secrets.token_bytes(NONCE)",
+        "nonce = bytes(NONCE)",
+        SECRET,
+        "one nonce for all former keys",
+    ),
+    Fault(
+        "ledger/rotation.py",
+        'framed(ledger.encode(), dataset.encode(), b"%d" % number)',
+        "framed(ledger.encode(), dataset.encode())",
+        SECRET,
+        "a former key is at home at any entry",
+    ),
+    Fault(
+        "release/stream.py",
+        "text.ljust(-(-len(text) // room) * room)",
+        "text",
+        SECRET,
+        "the length of a state tells its counts",
+    ),
+    Fault("ledger/name.py", ".casefold())", ")", NAME, "another case is another person"),
+    Fault(
+        "ledger/name.py",
+        'name = " ".join(folded.split())',
+        "name = folded",
+        NAME,
+        "a blank makes another person",
+    ),
+    Fault(
+        "ledger/name.py",
+        "if len(scripts) > 1 and not scripts <= TOGETHER:",
+        "if len(scripts) > 2:",
+        NAME,
+        "a foreign letter hides among others",
+    ),
+    Fault(
+        "ledger/name.py",
+        "if scripts - telling:",
+        "if False:",
+        NAME,
+        "a name in look-alike letters is accepted",
+    ),
+    Fault(
+        "ledger/account.py",
+        "self.filter(scope).spend(request.cost)",
+        "Filter(self.limits[scope]).spend(request.cost)",
+        BOOK,
+        "a limit counts nothing that was spent before",
+    ),
+    Fault(
+        "ledger/account.py",
+        "every = EVERYBODY, Scope(project), Scope(None, analyst), Scope(project, analyst)",
+        "every = EVERYBODY, Scope(project), Scope(None, analyst)",
+        BOOK,
+        "a limit on an analyst within a project is forgotten",
+    ),
+    Fault(
+        "ledger/account.py",
+        "used if self.lost is Cost.zero else used + self.lost",
+        "used",
+        BACKUP,
+        "what a restored backup lost counts for nothing",
+    ),
+    Fault(
+        "ledger/account.py",
+        "if attempt != run.attempts + 1 or attempt > ATTEMPTS:",
+        "if attempt != run.attempts + 1:",
+        REPLAY + ACCOUNT,
+        "a question runs as often as it likes",
+    ),
+    Fault(
+        "ledger/account.py",
+        "return replace(self, lost=self.lost + lost, running={}, streams=stopped)",
+        "return replace(self, lost=self.lost + lost, running=self.running, streams=stopped)",
+        BACKUP,
+        "what ran at the backup is released from twice",
+    ),
+    Fault(
+        "ledger/account.py",
+        'stopped = {n: Standing(standing.step, "") for n, standing in self.streams.items()}',
+        "stopped = self.streams",
+        BACKUP,
+        "a restored stream draws its steps again",
+    ),
+    Fault(
+        "ledger/account.py",
+        "if self.analysts is not None and analyst not in self.analysts:",
+        "if False:",
+        BOOK,
+        "whoever is not listed may ask",
+    ),
+    Fault(
+        "ledger/chain.py",
+        'for piece in (len(part).to_bytes(8, "big"), part)',
+        "for piece in (part,)",
+        CHAIN,
+        "two histories share the input of a seal",
+    ),
+    Fault(
+        "ledger/chain.py",
+        "if stat.S_IMODE(status.st_mode) & 0o077:",
+        "if False:",
+        CHAIN + LOCK,
+        "a key that everybody can read",
+    ),
+    Fault(
+        "ledger/chain.py",
+        "if status.st_uid not in (0, os.geteuid()):",
+        "if False:",
+        LOCK,
+        "somebody else's key",
+    ),
+    Fault(
+        "ledger/check.py",
+        "if not _payload_agrees(row, entry):",
+        "if False:",
+        TAMPER,
+        "another answer under the same seal",
+    ),
+    Fault(
+        "ledger/check.py",
+        'if not _columns_agree(row, body["event"]["kind"], entry):',
+        "if False:",
+        TAMPER,
+        "an answer filed under another question",
+    ),
+    Fault(
+        "ledger/check.py",
+        "holds = tally_seal(own, self.total) == entry.state",
+        "holds = True",
+        REPLAY,
+        "totals that the history contradicts",
+    ),
+    Fault(
+        "ledger/check.py",
+        "if number >= until:\n                break",
+        "if number > until:\n                break",
+        ROTATION,
+        "the first entry under a new key is sealed by the old one",
+    ),
+    Fault(
+        "ledger/check.py",
+        "self.ring(dataset)[: 1 + sum(number < until for until in older)]",
+        "self.ring(dataset)",
+        ROTATION,
+        "an old key vouches for new marks and receipts",
+    ),
+    Fault(
+        "ledger/codec.py",
+        "digest(canonical([snapshot, question, list(cost), list(mechanisms)]).encode())",
+        "digest(canonical([snapshot, question, list(mechanisms)]).encode())",
+        BOOK + CHAIN,
+        "a question is the same at any price",
+    ),
+    Fault(
+        "ledger/turn.py",
+        "if entry.anchor is None or tally_seal(own, total) != entry.state:",
+        "if entry.anchor is None:",
+        TAMPER,
+        "edited totals are believed",
+    ),
+    Fault(
+        "ledger/turn.py",
+        "if mark.number > head.number:\n        raise rolled_back(dataset, mark.number, head.number)",
+        "if False:\n        raise rolled_back(dataset, mark.number, head.number)",
+        ROLLBACK,
+        "yesterday's copy goes on",
+    ),
+    Fault(
+        "ledger/turn.py",
+        "if row is None or row.mac.hex() != mark.mac:\n        raise LedgerError(\n"
+        '            f"dataset {dataset} does not contain',
+        'if row is None:\n        raise LedgerError(\n            f"dataset {dataset} does not contain',
+        COPIES,
+        "an anchor is compared by number only",
+    ),
+    Fault(
+        "ledger/turn.py",
+        "if reached and (dataset not in marks.heads or marks.heads[dataset].number < reached):",
+        "if False:",
+        COPIES,
+        "an anchor may be cut",
+    ),
+    Fault(
+        "ledger/turn.py",
+        'if row is None or row.mac.hex() != found.mac:\n            raise LedgerError(\n                f"dataset {dataset} exists twice',
+        'if False:\n            raise LedgerError(\n                f"dataset {dataset} exists twice',
+        COPIES,
+        "of two copies both go on",
+    ),
+    Fault(
+        "ledger/turn.py",
+        "if standing.number:\n        fasten(",
+        "if False:\n        fasten(",
+        ROLLBACK,
+        "nothing is anchored",
+    ),
+    Fault(
+        "ledger/anchor.py",
+        "if found != marks.heads.get(dataset):\n                return found\n            if found == mark:",
+        "if found == mark:",
+        ANCHOR + COPIES,
+        "a mark is moved whoever moved it before",
+    ),
+    Fault(
+        "ledger/anchor.py",
+        'descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)\n            try:\n                _write(descriptor, b"".join(',
+        'descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT, 0o600)\n            try:\n                _write(descriptor, b"".join(',
+        LOCK,
+        "a link planted beside the anchor is followed",
+    ),
+    Fault(
+        "ledger/asking.py",
+        "if orphan is not None:\n        return orphan",
+        "if False:\n        return orphan",
+        BOOK,
+        "a run that broke off is paid for again",
+    ),
+    Fault("ledger/asking.py", "fingerprint(earlier) == asked:", "True:", BOOK, "one id for two questions"),
+    Fault(
+        "ledger/book.py",
+        "found = self._wait_for(lease, request)",
+        "found = None",
+        TOGETHER,
+        "the same question at once is paid for by each",
+    ),
+    Fault(
+        "ledger/book.py",
+        "if not same or name.public not in known:",
+        "if not same and name.public not in known:",
+        PINNING,
+        "a full budget after a ledger was exchanged",
+    ),
+    Fault(
+        "ledger/streaming.py",
+        "if stream.analyst != stream.request.analyst:",
+        "if False:",
+        STREAMING,
+        "anybody takes another's steps",
+    ),
+    Fault(
+        "ledger/check.py",
+        "if secret is None or digest(secret) != standing.secret:",
+        "if secret is None:",
+        STREAMING,
+        "a stream goes on from an older state",
+    ),
+    Fault(
+        "ledger/backup.py",
+        "return name == before.name and number >= reached and number >= shown",
+        "return name == before.name and number >= reached",
+        BACKUP,
+        "an old anchor is believed against a receipt",
+    ),
+    Fault(
+        "ledger/backup.py",
+        "rho, delta = max(Fraction(0), budget.rho - spent.rho), max(Fraction(0), slack - spent.delta)",
+        "rho, delta = Fraction(0), max(Fraction(0), slack - spent.delta)",
+        BACKUP,
+        "a lost history leaves one route open",
+    ),
+    Fault(
+        "ledger/granting.py",
+        'database.execute(sql.SQL("REVOKE ALL ON ALL TABLES IN SCHEMA {} FROM {}").format(schema, role))',
+        "pass",
+        SERVER,
+        "an old duty's rights are kept",
+    ),
+    Fault(
+        "ledger/tables.py",
+        "WHEN (NEW.kind NOT IN ('reserved', 'retried', 'answered', 'failed', 'advanced'))",
+        "WHEN (NEW.kind = 'nothing')",
+        SERVER,
+        "analysts decide",
+    ),
+    Fault(
+        "release/opening.py",
+        'return open_ledger(place, key=Path(f"{place}.key"), anchor=Path(f"{place}.anchor"))',
+        "return open_ledger(place)",
+        PINNING,
+        "a scratch session takes the anchor of another ledger",
+    ),
+)
