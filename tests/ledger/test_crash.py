@@ -170,23 +170,22 @@ def rehearse(place: Place) -> list[str]:
     return steps.decode().split("\n")
 
 
-@pytest.mark.parametrize("part", [0, 1])
-def test_a_release_killed_at_any_step_is_paid_for_and_can_be_asked_again(place: Place, part: int, request):
+@pytest.mark.parametrize("repeats", [1, pytest.param(REPEATS, marks=pytest.mark.fuzz)], ids=["once", "often"])
+def test_a_release_killed_at_any_step_is_paid_for_and_can_be_asked_again(place: Place, repeats: int, request):
     steps = rehearse(place)
     assert len(steps) >= 10
     assert {"lease", "COMMIT", "anchor pwrite", "anchor fdatasync", "send"} <= set(steps)
     deaths = 0
-    fatals = range(part, len(steps), 2)
-    for fatal in fatals:
+    for fatal in range(len(steps)):
         with file_place() if place.is_file else server_place(request.getfixturevalue("server")) as fresh:
             witness = Witness(fresh)
-            for _ in range(REPEATS):
+            for _ in range(repeats):
                 question = witness.question()
                 received, _, killed = in_child(fresh, question, fatal)
                 deaths += killed
                 witness.check(question, received)
             witness.check_all()
-    assert deaths == len(fatals) * REPEATS
+    assert deaths == len(steps) * repeats
 
 
 def start_release(place: Place, request: Request) -> tuple[int, int]:
@@ -203,10 +202,11 @@ def start_release(place: Place, request: Request) -> tuple[int, int]:
     return child, answers[0]
 
 
-def test_a_release_killed_at_a_random_moment_is_paid_for(place: Place):
+@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.fuzz)], ids=["some", "many"])
+def test_a_release_killed_at_a_random_moment_is_paid_for(place: Place, kills: int):
     witness = Witness(place)
     chance = random.Random(7)
-    for _ in range(40):
+    for _ in range(kills):
         question = witness.question()
         child, answers = start_release(place, question)
         time.sleep(chance.uniform(0, 0.02))

@@ -101,13 +101,15 @@ def rename_the_ledger(manifest: Path) -> None:
 def test_no_loss_exchange_or_renaming_gives_a_new_budget(manifest: Path, change):
     spend(manifest)
     change(manifest)
+    before = sorted(manifest.parent.glob("*.ledger*"))
     with pytest.raises(LedgerError, match=r"discreet ledger restore.*discreet ledger begin"):
         opened(manifest)
+    assert sorted(manifest.parent.glob("*.ledger*")) == before, "nothing new is begun"
 
 
 def test_another_ledger_given_by_keyword_is_refused_too(manifest: Path):
     spend(manifest)
-    with pytest.raises(LedgerError, match="does not hold the account"):
+    with pytest.raises(LedgerError, match="discreet ledger begin"):
         opened(manifest, ledger="other.ledger")
 
 

@@ -99,7 +99,7 @@ def follows(stream: NamedStream, before: TreeState, after: TreeState, increment:
 
 def test_a_stream_is_charged_once_and_goes_on_after_a_restart(opened: Place):
     witness = Witness()
-    for step in range(1, 30):
+    for step in range(1, 15):
         with opened.open() as ledger:
             stream = stream_of(ledger)
             if step == 1:
@@ -113,7 +113,7 @@ def test_a_stream_is_charged_once_and_goes_on_after_a_restart(opened: Place):
     with opened.open() as ledger:
         assert {count.step: count.value for count in stream_of(ledger).released()} == witness.left
         assert ledger.verify().trusted
-    assert len(witness.states) == 30
+    assert len(witness.states) == 15
 
 
 def take_a_step(ledger: Ledger, step: int, steps, send) -> None:
@@ -155,14 +155,15 @@ def after_a_kill(place: Place, witness: Witness, step: int, fatal: int | None, h
     return acts
 
 
-def test_a_step_killed_at_any_point_is_released_with_one_noise_only(opened: Place):
+@pytest.mark.parametrize("repeats", [1, pytest.param(REPEATS, marks=pytest.mark.fuzz)], ids=["once", "often"])
+def test_a_step_killed_at_any_point_is_released_with_one_noise_only(opened: Place, repeats: int):
     with opened.open() as ledger:
         witness, steps = Witness(), itertools.count(1)
         witness.look(stream_of(ledger))
     acts = after_a_kill(opened, witness, next(steps), None).decode().split("\n")
     assert {"COMMIT", "find a state", "keep a state", "anchor fdatasync", "send"} <= set(acts)
     assert len(acts) >= 15
-    for fatal in list(range(len(acts))) * REPEATS:
+    for fatal in list(range(len(acts))) * repeats:
         after_a_kill(opened, witness, next(steps), fatal)
     with opened.open() as ledger:
         assert ledger.verify().trusted
@@ -227,18 +228,19 @@ def cut(point: str, ledger: Ledger, patch: pytest.MonkeyPatch) -> None:
             patch.setattr(anchor, "move", lambda *mark: (true(*mark), stop()))
 
 
-def test_every_pattern_of_crashes_leaves_the_prefix_of_one_run(file: Place, monkeypatch):
+@pytest.mark.parametrize("steps", [2, pytest.param(3, marks=pytest.mark.fuzz)])
+def test_every_pattern_of_crashes_leaves_the_prefix_of_one_run(file: Place, steps: int, monkeypatch):
     import discreet.ledger.book as book
 
     monkeypatch.setattr(book, "RECENT", 10)  # opening checks no more than what this pattern wrote
     with file.open() as ledger:
         ledger.create_dataset("clinic", BUDGET, reason="opened")
     points = "none", "drawing", "recording", "anchoring", "leaving"
-    for number, pattern in enumerate(itertools.product(points, repeat=3)):
+    for number, pattern in enumerate(itertools.product(points, repeat=steps)):
         witness = Witness()
         for step, point in enumerate(pattern, start=1):
             with file.open() as ledger, pytest.MonkeyPatch.context() as patch:
-                stream = stream_of(ledger, f"pattern {number}", 3)
+                stream = stream_of(ledger, f"pattern {number}", steps)
                 witness.look(stream)
                 if point != "none":
                     cut(point, ledger, patch)
@@ -249,7 +251,7 @@ def test_every_pattern_of_crashes_leaves_the_prefix_of_one_run(file: Place, monk
                     witness.look(stream)
                 witness.saw(step, stream.add(1, step=step).value)
                 witness.look(stream)
-        assert sorted(witness.left) == [1, 2, 3]
+        assert sorted(witness.left) == list(range(1, steps + 1))
     with file.open() as ledger:
         assert ledger.verify().trusted
 

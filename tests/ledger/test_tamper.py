@@ -436,7 +436,7 @@ def test_every_flipped_byte_of_the_last_three_entries_in_the_file_is_refused_or_
     assert len(places) > 1000
     survived = [
         at
-        for at in places
+        for at in places[:: 1 if EXHAUSTIVE else 3]
         if opens_unharmed(file, data[:at] + bytes([data[at] ^ 1]) + data[at + 1 :], answers)
     ]
     assert survived == []
@@ -445,7 +445,7 @@ def test_every_flipped_byte_of_the_last_three_entries_in_the_file_is_refused_or_
 def test_bytes_flipped_anywhere_in_the_file_never_make_it_lie(file: Place):
     answers = fill(file, 2)
     data = flat_copy(file)
-    for at in range(0, len(data), 1 if EXHAUSTIVE else 211):
+    for at in range(0, len(data), 1 if EXHAUSTIVE else 401):
         opens_unharmed(file, data[:at] + bytes([data[at] ^ 0xFF]) + data[at + 1 :], answers)
 
 

@@ -245,8 +245,8 @@ FAULTS = (
     ),
     Fault(
         "ledger/turn.py",
-        'if row is None or row.mac.hex() != found.mac:\n            raise LedgerError(\n                f"dataset {dataset} exists twice',
-        'if False:\n            raise LedgerError(\n                f"dataset {dataset} exists twice',
+        "if row is None or row.mac.hex() != found.mac:",
+        "if False:",
         COPIES,
         "of two copies both go on",
     ),
@@ -266,8 +266,9 @@ FAULTS = (
     ),
     Fault(
         "ledger/anchor.py",
-        'descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)\n            try:\n                _write(descriptor, b"".join(',
-        'descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT, 0o600)\n            try:\n                _write(descriptor, b"".join(',
+        "draft.unlink(missing_ok=True)\n            descriptor = os.open("
+        "draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)",
+        "descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)",
         LOCK,
         "a link planted beside the anchor is followed",
     ),

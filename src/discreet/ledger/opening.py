@@ -145,8 +145,16 @@ def connect(location: str | Path, *, create: bool) -> Store:
         return PostgresStore(str(location))
     path = Path(location)
     if not create and not path.exists():
-        raise LedgerError(f"there is no ledger at {path}")
+        raise missing(path)
     return SqliteStore(path)
+
+
+def missing(place: object) -> LedgerError:
+    """Return the error for a ledger that should be somewhere and is not, with the ways on."""
+    return LedgerError(
+        f"there is no ledger at {place}.  Bring it back, or restore a backup with `discreet ledger restore`; "
+        "to begin a new account that remembers the old one, run `discreet ledger begin` with a reason"
+    )
 
 
 def _agree(store: Store, key: bytes | Path | None, anchor: Anchor, *, create: bool) -> Seals:
@@ -158,7 +166,7 @@ def _agree(store: Store, key: bytes | Path | None, anchor: Anchor, *, create: bo
                 "dataset(s): the ledger was lost or emptied; restore it"
             )
         if not create:
-            raise LedgerError(f"there is no ledger at {store.name}")
+            raise missing(store.name)
         secret = load_key(key, create=True)
         fresh = Identity(secrets.token_hex(16), key_name(secret))
         identity = exclusively(store, EVERYTHING, lambda: store.create(fresh))
@@ -180,7 +188,7 @@ def known(store: Store) -> Identity:
     """Return who a ledger is, or raise LedgerError if there is none."""
     identity = store.identity()
     if identity is None:
-        raise LedgerError(f"there is no ledger at {store.name}")
+        raise missing(store.name)
     return identity
 
 

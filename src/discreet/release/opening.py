@@ -121,7 +121,12 @@ def open_catalog(
     engine = open_engine(origins(catalog, frames), folder=catalog.folder, timeout=timeout)
     scratch = mkdtemp(prefix="discreet-", dir=_memory()) if home is None else None
     try:
-        book = open_ledger(home) if home is not None else _open_scratch(Path(scratch or ""))
+        # A ledger that the manifest names is somewhere, or lost: a new one would be a new budget.
+        book = (
+            open_ledger(home, create=catalog.account is None)
+            if home is not None
+            else _open_scratch(Path(scratch or ""))
+        )
         try:
             _agree(book, catalog, budget, manifest)
         except BaseException:
