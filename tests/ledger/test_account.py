@@ -126,3 +126,12 @@ def test_a_free_request_is_admitted_by_an_exhausted_budget():
     )
     account = account.after(Reserved(ask("b", cost=Cost.zero)), 3)
     assert account.filter(EVERYBODY).spent.epsilon == Fraction(1, 10)
+
+
+def test_a_paid_question_runs_three_times_at_most():
+    account = Account.opened("clinic", Created(PureBudget(1), None, "opened"))
+    account = account.after(Reserved(ask("r")), 2)
+    for attempt in (2, 3):
+        account = account.after(Retried(2, attempt), attempt + 1)
+    with pytest.raises(ConflictError, match="no attempts left"):
+        account.after(Retried(2, 4), 5)

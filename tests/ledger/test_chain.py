@@ -94,3 +94,11 @@ def test_a_missing_key_is_not_invented_for_an_old_ledger(tmp_path: Path):
     assert not (tmp_path / "key").exists()
     with pytest.raises(LedgerError, match="cannot be created"):
         load_key(tmp_path / "nowhere" / "key", create=True)
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o660])
+def test_a_key_that_others_can_read_is_refused(tmp_path: Path, mode: int):
+    load_key(tmp_path / "key", create=True)
+    (tmp_path / "key").chmod(mode)
+    with pytest.raises(LedgerError, match="chmod 600"):
+        load_key(tmp_path / "key", create=False)

@@ -63,6 +63,41 @@ def test_of_two_copies_started_together_only_one_goes_on(file: Place, tmp_path: 
     assert sum(release(place, None, "later") for place in (file, twin, file, twin)) == 2, "one of them, twice"
 
 
+class Overtaken(FileAnchor):
+    """An anchor that another copy of the ledger moves at the last moment."""
+
+    def __init__(self, path: Path, other: Place) -> None:
+        super().__init__(path)
+        self.other: Place | None = other
+
+    def move(self, *arguments):
+        other, self.other = self.other, None
+        if other is not None:
+            assert release(other, None, "faster")
+        return super().move(*arguments)
+
+
+def test_a_copy_that_is_overtaken_between_its_commit_and_its_anchor_lets_nothing_leave(
+    file: Place, tmp_path: Path
+):
+    begun(file)
+    twin = copied(file, tmp_path / "second")
+    with file.open() as ledger:
+        ledger._anchor = Overtaken(file.anchor, twin)
+        with pytest.raises(LedgerError, match="exists twice"):
+            ledger.reserve(ask("slower"))
+
+
+def test_a_copy_that_went_as_far_another_way_is_told_by_its_content(file: Place, tmp_path: Path):
+    begun(file)
+    twin = replace(copied(file, tmp_path / "second"), anchor=tmp_path / "second.anchor")
+    shutil.copy(file.anchor, twin.anchor)
+    assert release(file, None, "this way")
+    assert release(twin, None, "that way")
+    with pytest.raises(LedgerError, match="does not contain its anchored entry"):
+        replace(twin, anchor=file.anchor).open()
+
+
 @pytest.fixture(params=["file", "directory", "postgresql"])
 def shared(request: pytest.FixtureRequest, tmp_path: Path):
     """An anchor that two machines can reach, as each of them opens it."""

@@ -18,6 +18,7 @@ ALIKE = [
     "\u0441\u043e\u0440\u0435",  # Cyrillic throughout, and looks like Latin
     "\u03bf\u03bd",  # Greek that looks like Latin
     "ben\u0301\u0301",
+    "ben\u0436",  # of two scripts, though the foreign letter looks like no other
     "b\u026an",  # a phonetic letter
     "d\u0131",
     "be\u200dn",

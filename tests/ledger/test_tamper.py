@@ -369,6 +369,17 @@ def test_verify_replays_the_rules_even_if_the_seals_are_right(place: Place, monk
         assert "entry 3 of dataset clinic breaks the rules" in report.findings[0].problem
 
 
+def test_verify_finds_an_entry_that_seals_other_totals_than_its_history_has(file: Place, monkeypatch):
+    fill(file, 1)
+    with file.open() as ledger:
+        with monkeypatch.context() as patch:
+            patch.setattr(turn_module, "tally_seal", lambda key, total: "00" * 32)
+            ledger.set_limit("clinic", Scope(analyst="ann"), PureBudget(1), reason="sealed wrongly")
+        ledger.set_limit("clinic", Scope(analyst="ann"), PureBudget(2), reason="sealed well")
+        (finding,) = ledger.verify().findings
+        assert "seals totals that its history contradicts" in finding.problem
+
+
 def test_changing_the_stored_limit_by_hand_is_refused(place: Place):
     fill(place)
     place.tamper('UPDATE {total} SET value = replace(value, \'"pure","1"\', \'"pure","9"\')')
