@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 from tests.query.questions import clinic
+from tests.query.words import parser_words
 
 from discreet.engines.duckdb.render import render
 from discreet.errors import QueryError
@@ -38,6 +39,7 @@ def test_refused_with_a_teaching_message(question: str, expected: str) -> None:
     assert error.reason
     assert error.instead
     assert expected.lower() in str(error).lower()
+    assert not parser_words(str(error), question)
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from weakref import finalize
 
 from discreet.engines.protocol import FAILED, Engine
 from discreet.engines.shelter import quietly
-from discreet.errors import CatalogError, EngineError, ParameterError, ProofError
+from discreet.errors import CatalogError, EngineError, ParameterError, ProofError, QueryError
 from discreet.exact.coins import source
 from discreet.exact.number import Real as Number
 from discreet.exact.number import rational
@@ -37,6 +37,7 @@ from discreet.query.check.measurement import Checked, Private
 from discreet.query.check.question import Limits, check
 from discreet.query.language.frame import Frame, table
 from discreet.query.language.parameter import parameters as values_of
+from discreet.query.language.refusal import located
 from discreet.query.language.sql import read
 from discreet.query.plan import Aggregate, Block, Call, Column, Item, Literal, Nested, Scan
 from discreet.query.price.batch import parts
@@ -338,7 +339,10 @@ class Session:
             )
         else:
             block = question
-        return check(block, self.catalog, limits)
+        try:
+            return check(block, self.catalog, limits)
+        except QueryError as refused:
+            raise (located(refused, question) if isinstance(question, str) else refused) from None
 
     def _unit(self, checked: Checked) -> Unit:
         tables = [self.catalog.table(name) for name in checked.tables]

@@ -1,11 +1,13 @@
 """What is not part of the language: every unexpected attribute of a node, and advice for the rest."""
 
+import re
 from difflib import get_close_matches
 from typing import Any
 
 from sqlglot import exp
 
 from discreet.errors import QueryError
+from discreet.query.language.text import Door
 from discreet.query.language.vocabulary import SUPPORTED
 
 
@@ -14,55 +16,100 @@ def fields(node: exp.Expr, *known: str) -> dict[str, Any]:
     present = {key: value for key, value in node.args.items() if value not in (None, False, [], "")}
     for key in present:
         if key not in known:
-            raise QueryError(
-                words_of(node),
-                f"is written with {key.upper().strip('_')}, which is not supported",
-                "use its plain form",
-            )
+            part = PARTS.get(key)
+            reason = "has a part that is not supported" if part is None else f"is written with {part}"
+            raise QueryError(words_of(node), reason, "use its plain form", place_of(node))
     return present
+
+
+PARTS = {
+    "columns": "a list of column names, which is not supported",
+    "distinct": "DISTINCT, which is not supported there",
+    "ignore_nulls": "IGNORE NULLS, which is not supported",
+    "version": "a version of the table, which is not supported",
+    "when": "a time of the table, which is not supported",
+    "pivots": "PIVOT, which is not supported",
+    "sample": "a sample, which is not supported",
+    "with_": "WITH, which is not supported there",
+    "totals": "WITH TOTALS; write ROLLUP",
+    "siblings": "SIBLINGS, which is not supported",
+    "with_fill": "WITH FILL, which is not supported",
+    "expression": "one argument more than it takes",
+    "expressions": "more arguments than it takes",
+    "length": "one argument more than it takes",
+    "zone": "a time zone, which is not supported",
+    "collation": "a collation, which is not supported",
+    "position": "a place, which is not supported",
+    "format": "a format, which is not supported",
+    "default": "a value for failures; what cannot be converted is NULL here",
+}
+"""What people call parts of a construct that are not supported."""
 
 
 def refusal(node: object) -> QueryError:
     """Return the refusal of a construct that is not part of the language, with the nearest advice."""
-    for kinds, reason, instead in ADVICE:
+    place = place_of(node) if isinstance(node, exp.Expr) else None
+    for kinds, words, reason, instead in ADVICE:
         if isinstance(node, kinds):
-            return QueryError(words_of(node), reason, instead)
+            return QueryError(words, reason, instead, place)
     words = words_of(node)
     near = get_close_matches(words.upper(), SUPPORTED, 1, 0.7)
     advice = f"did you mean {near[0]}?" if near else f"functions you can use: {', '.join(SUPPORTED)}"
-    return QueryError(words, "is not one of the functions and clauses that can be made private", advice)
+    return QueryError(
+        words, "is not one of the functions and clauses that can be made private", advice, place
+    )
 
 
-ADVICE: tuple[tuple[tuple[type, ...], str, str], ...] = (
+ADVICE: tuple[tuple[tuple[type, ...], str, str, str], ...] = (
     (
         (exp.Window,),
-        "window functions let one row see other people's rows",
-        "use GROUP BY, or a subquery grouped by the person",
+        "a window function",
+        "over rows of people lets one row see other people's rows",
+        "use it over aggregates, or use GROUP BY, or a subquery grouped by the person",
     ),
     (
-        (exp.Subquery, exp.Select, exp.Exists, exp.SetOperation),
-        "a subquery inside an expression would let one person change every row",
+        (exp.Subquery, exp.Select, exp.Exists),
+        "a subquery inside an expression",
+        "would let one person change every row",
         "join a subquery grouped by the person",
     ),
     (
+        (exp.SetOperation,),
+        "UNION, INTERSECT or EXCEPT",
+        "would count a person in several places",
+        "use a condition with OR, or one question each",
+    ),
+    (
         (exp.Rand,),
+        "RANDOM",
         "randomness inside a question is not private noise",
         "leave it out; the answer gets exact noise",
     ),
     (
-        (exp.RegexpLike, exp.RegexpExtract),
-        "regular expressions take time that depends on the data",
+        (exp.RegexpLike, exp.RegexpILike, exp.RegexpExtract, exp.RegexpReplace, exp.SimilarTo),
+        "a regular expression",
+        "takes time that depends on the data",
         "use LIKE",
     ),
-    ((exp.Placeholder, exp.Parameter), "parameters are not supported", "write the constant"),
-    ((exp.Lambda,), "functions of your own are not supported", "use the supported functions"),
-    ((exp.Star,), "a private row cannot be released", "list aggregates such as COUNT(*)"),
     (
-        (exp.Set, exp.Pragma, exp.Command, exp.Copy, exp.Attach, exp.Create, exp.Insert),
+        (exp.Placeholder, exp.Parameter),
+        "a parameter",
+        "has no value",
+        "give it with parameters=..., or write the constant",
+    ),
+    ((exp.Lambda,), "a function of your own", "is not supported", "use the supported functions"),
+    ((exp.Star,), "*", "a private row cannot be released", "list aggregates such as COUNT(*)"),
+    (
+        (
+            *(exp.Set, exp.Pragma, exp.Command, exp.Copy, exp.Attach, exp.Detach, exp.Create, exp.Insert),
+            *(exp.Update, exp.Delete, exp.Drop, exp.Describe, exp.Show, exp.Use, exp.Alter, exp.Merge),
+        ),
+        "a statement",
         "only SELECT can be asked",
         "ask a question",
     ),
 )
+"""Constructs that are not part of the language: what people call them, why, and what works instead."""
 
 
 def place_of(node: exp.Expr) -> tuple[int, int] | None:
@@ -76,11 +123,34 @@ def place_of(node: exp.Expr) -> tuple[int, int] | None:
 
 
 def words_of(node: object) -> str:
-    """Return what people call a construct."""
+    """Return what people call a construct: the name of a function, and otherwise what they wrote."""
     match node:
         case exp.Anonymous():
             return str(node.this)[:40]
-        case exp.Func():
+        case exp.Func() if not isinstance(node, exp.Connector | exp.Binary | exp.Array):
             return node.sql_name()
+        case exp.Expr():
+            for kinds, words, _, _ in ADVICE:
+                if isinstance(node, kinds):
+                    return words
+            return _shortened(node)
         case _:
-            return type(node).__name__.upper()
+            return "the question"
+
+
+def _shortened(node: exp.Expr) -> str:
+    try:
+        text = " ".join(node.sql(dialect=Door).split())
+    except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
+        text = ""
+    return "the question" if not text else text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def located(refused: QueryError, text: str) -> QueryError:
+    """Return a refusal with the place of its clause, where the text has the clause exactly once."""
+    words = r"\s+".join(re.escape(word) for word in refused.clause.split())
+    found = list(re.finditer(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE))
+    if len(found) != 1:
+        return refused
+    before = text[: found[0].start()]
+    return refused.at((before.count("\n") + 1, found[0].start() - before.rfind("\n")))

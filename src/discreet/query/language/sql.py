@@ -147,7 +147,7 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
         raise refusal(tree)
     for key, (reason, instead) in _CLAUSES.items():
         if tree.args.get(key):
-            raise QueryError(_WORDS.get(key, key.upper()), reason, instead)
+            raise QueryError(_WORDS.get(key, key.upper().replace("_", " ")), reason, instead)
     parts = fields(
         tree,
         "with_",
