@@ -262,7 +262,6 @@ SELECT age FILTER (WHERE flag) FROM visits ->
 SELECT COUNT(age ORDER BY age) FROM visits -> 
 SELECT COUNT(* EXCLUDE (age)) FROM visits -> 
 SELECT MEDIAN(age) WITHIN GROUP (ORDER BY age) FROM visits -> 
-SELECT LOWER(MODE(ward)) FROM visits -> released
 SELECT COUNT(*) FROM visits PIVOT (COUNT(*) FOR ward IN ('A')) -> 
 SELECT COUNT(*) FROM visits WINDOW w AS (ORDER BY age) -> 
 

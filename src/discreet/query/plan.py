@@ -103,6 +103,51 @@ class Order:
 
 
 @dataclass(frozen=True, slots=True)
+class Window:
+    """A function of released rows: `frame` is rows or range, and how far it reaches before and behind."""
+
+    function: str
+    arguments: tuple[Scalar, ...]
+    partition: tuple[Scalar, ...]
+    order: tuple[Order, ...]
+    frame: tuple[str, int | None, int | None]
+
+
+WINDOW = "window"
+
+
+def windowed(window: Window) -> Call:
+    """Return a window function as a scalar; no engine is ever asked for one."""
+    head = (window.function, len(window.arguments), len(window.partition), *window.frame)
+    order = (
+        part
+        for term in window.order
+        for part in (term.scalar, Literal(term.descending), Literal(term.nulls_first))
+    )
+    return Call(WINDOW, (*map(Literal, head), *window.arguments, *window.partition, *order))
+
+
+def window_of(call: Call) -> Window:
+    """Return the window function that a scalar stands for."""
+    values = [part.value if isinstance(part, Literal) else None for part in call.arguments[:6]]
+    function, count, groups, kind, start, end = values
+    if not (isinstance(function, str) and isinstance(count, int) and isinstance(groups, int)):
+        raise AssertionError("a window is made by `windowed`")
+    rest = call.arguments[6:]
+    order = rest[count + groups :]
+    return Window(
+        function,
+        rest[:count],
+        rest[count : count + groups],
+        tuple(
+            Order(scalar, descending == Literal(True), nulls == Literal(True))
+            for scalar, descending, nulls in zip(order[::3], order[1::3], order[2::3], strict=True)
+        ),
+        (str(kind), start if isinstance(start, int) else None, end if isinstance(end, int) else None),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Scan:
     """The rows of a declared table."""
 
@@ -147,6 +192,7 @@ Relation: TypeAlias = Scan | Nested | Join
 class Block:
     """One SELECT; `items` is empty for SELECT * of a relation.
 
+    `qualify` filters released rows once their windows are computed.
     `sets` are the grouping sets, as positions in `group`; None stands for the one set of all terms.
     """
 
@@ -159,6 +205,7 @@ class Block:
     limit: int | None = None
     offset: int = 0
     distinct: bool = False
+    qualify: Scalar | None = None
     sets: tuple[tuple[int, ...], ...] | None = None
 
 
@@ -229,6 +276,11 @@ def walk(scalar: Scalar) -> Iterator[Scalar]:
 def aggregates(scalar: Scalar) -> bool:
     """Whether a scalar contains an aggregate."""
     return any(isinstance(part, Aggregate) for part in walk(scalar))
+
+
+def has_window(scalar: Scalar) -> bool:
+    """Whether a scalar contains a window function."""
+    return any(isinstance(part, Call) and part.function == WINDOW for part in walk(scalar))
 
 
 def conjuncts(condition: Scalar | None) -> tuple[Scalar, ...]:

@@ -6,17 +6,18 @@ order in which the engine met them is not released.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from discreet.query.check.formula import Formula, Public, Span, evaluate, span
-from discreet.query.check.measurement import Ordering, Running
+from discreet.query.check.formula import Formula, Public, Span, evaluate, measured, span
+from discreet.query.check.measurement import Checked, Ordering, Running
 from discreet.query.price.expected import Quote, interval
 from discreet.release.noisy import Key, Noisy
 from discreet.release.quantile import quantiles
+from discreet.release.window import compute, settled, windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,9 @@ def rows(
     places = _places(priced, noisy, sure)
     if checked.having is not None:
         places = [place for place in places if evaluate(checked.having, place.key, place.values) is True]
+    checked, places = _windowed(checked, places)
+    if checked.qualify is not None:
+        places = [place for place in places if evaluate(checked.qualify, place.key, place.values) is True]
     # Keys are already sorted; sorting is stable, so ties in ORDER BY keep that order.
     for ordering in reversed(checked.order):
         places.sort(key=partial(_rank, ordering), reverse=ordering.descending)
@@ -61,6 +65,34 @@ def rows(
         if checked.limit is not None and len(found) == checked.limit:
             break
     return tuple(found) if checked.limit != 0 else ()
+
+
+def _windowed(checked: Checked, places: list["_Place"]) -> tuple[Checked, list["_Place"]]:
+    """Return the question and its groups with windows computed: they are released values like others."""
+    used = [column.formula for column in checked.columns] + [term.formula for term in checked.order]
+    known = windows([*used, *([] if checked.qualify is None else [checked.qualify])])
+    if not known:
+        return checked, places
+    found = [compute(window, places, _sortable) for window in known]
+    settled_checked = replace(
+        checked,
+        columns=tuple(replace(c, formula=settled(c.formula, known)) for c in checked.columns),
+        order=tuple(replace(term, formula=settled(term.formula, known)) for term in checked.order),
+        qualify=None if checked.qualify is None else settled(checked.qualify, known),
+    )
+    return settled_checked, [
+        replace(
+            place,
+            values={**place.values, **{-1 - n: values[at] for n, values in enumerate(found)}},
+            span=partial(_span, place.span),
+        )
+        for at, place in enumerate(places)
+    ]
+
+
+def _span(usual: Callable[[Formula], Span], formula: Formula) -> Span:
+    """Return no interval for what a window computed: it sees groups whose intervals need not all hold."""
+    return (None, None) if any(position < 0 for position in measured(formula)) else usual(formula)
 
 
 def _within(cell: Public, interval: Span) -> Public:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import TypeAlias, assert_never
 
 from discreet.exact.number import sqrt_down, sqrt_up
+from discreet.query.check.afterwards import CURVES, WORDS
 
 Public: TypeAlias = int | Fraction | str | bool | date | datetime | None
 Span: TypeAlias = tuple[Fraction | None, Fraction | None]
@@ -47,7 +48,21 @@ class Operation:
     arguments: tuple["Formula", ...]
 
 
-Formula: TypeAlias = Constant | Key | Noisy | Operation
+@dataclass(frozen=True, slots=True)
+class Windowed:
+    """A function of the released rows around one; it is computed when all rows are there.
+
+    `order` are terms with whether they descend and whether NULL comes first; `frame` is as in a plan.
+    """
+
+    function: str
+    arguments: tuple["Formula", ...]
+    partition: tuple["Formula", ...]
+    order: tuple[tuple["Formula", bool, bool], ...]
+    frame: tuple[str, int | None, int | None]
+
+
+Formula: TypeAlias = Constant | Key | Noisy | Operation | Windowed
 
 
 def measured(formula: Formula) -> frozenset[int]:
@@ -57,6 +72,9 @@ def measured(formula: Formula) -> frozenset[int]:
             return frozenset((position,))
         case Operation(_, arguments):
             return frozenset().union(*(measured(argument) for argument in arguments))
+        case Windowed(_, arguments, partition, order):
+            parts = (*arguments, *partition, *(term for term, _, _ in order))
+            return frozenset().union(*(measured(part) for part in parts))
         case Constant() | Key():
             return frozenset()
         case _:
@@ -74,6 +92,8 @@ def evaluate(formula: Formula, key: Sequence[Public], noisy: Mapping[int, Public
             return noisy[position]
         case Operation(name, arguments):
             return _operate(name, [evaluate(argument, key, noisy) for argument in arguments])
+        case Windowed():
+            raise AssertionError("a window is computed over all rows before any is shown")
         case _:
             assert_never(formula)
 
@@ -93,6 +113,10 @@ def _operate(name: str, values: list[Public]) -> Public:
             return values[0] is None
         case "among":
             return None if values[0] is None else values[0] in values[1:]
+        case "distinct":
+            return values[0] != values[1]
+        case "nullif":
+            return None if values[0] == values[1] else values[0]
     if any(value is None for value in values):
         return None
     match name:
@@ -110,7 +134,12 @@ def _operate(name: str, values: list[Public]) -> Public:
             return values[0] > values[1]  # type: ignore[operator]
         case "ge":
             return values[0] >= values[1]  # type: ignore[operator]
+    if name in WORDS:
+        found: Public = WORDS[name](*values)
+        return found
     numbers = [Fraction(value) for value in values]  # type: ignore[arg-type]
+    if name in CURVES:
+        return CURVES[name](*numbers)
     match name:
         case "add":
             return numbers[0] + numbers[1]
@@ -160,6 +189,9 @@ def span(formula: Formula, key: Sequence[Public], spans: Mapping[int, Span]) -> 
             return spans[position]
         case Operation(name, arguments):
             return _spread(name, [span(argument, key, spans) for argument in arguments])
+        case Windowed():
+            # It may add up many groups, whose intervals need not all hold at once.
+            return None, None
     raise AssertionError("formulas are constants, keys, measurements or operations")
 
 
@@ -202,8 +234,10 @@ def _spread(name: str, spans: list[Span]) -> Span:
                 Fraction(0) if low is None else sqrt_down(max(low, Fraction(0)), 64),
                 None if high is None else sqrt_up(max(high, Fraction(0)), 64),
             )
-        case "coalesce" | "case" | "round" | "floor" | "ceil":
+        case "coalesce" | "case" | "round" | "floor" | "ceil" | "to_whole":
             return _loose(name, spans)
+        case "to_real" | "nullif":
+            return spans[0]
     if any(low is None or high is None for low, high in spans):
         return None, None
     ends = [(low, high) for low, high in spans if low is not None and high is not None]
@@ -229,7 +263,7 @@ def _spread(name: str, spans: list[Span]) -> Span:
 
 def _loose(name: str, spans: list[Span]) -> Span:
     match name:
-        case "floor" | "ceil" | "round":
+        case "floor" | "ceil" | "round" | "to_whole":
             low, high = spans[0]
             return (
                 None if low is None else Fraction(low.__floor__()),

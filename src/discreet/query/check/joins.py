@@ -54,6 +54,7 @@ def _each(block: Block, change: Callable[[Scalar], Scalar]) -> Block:
         where=None if block.where is None else change(block.where),
         group=tuple(map(change, block.group)),
         having=None if block.having is None else change(block.having),
+        qualify=None if block.qualify is None else change(block.qualify),
         order=tuple(replace(order, scalar=change(order.scalar)) for order in block.order),
     )
 

@@ -251,6 +251,12 @@ def _nested(nested: Nested, catalog: declared.Catalog, fresh: Names) -> Lineage:
             "CUBE, ROLLUP and GROUPING SETS put one row of a person into several groups",
             "use them in the outermost SELECT",
         )
+    if block.qualify is not None:
+        raise QueryError(
+            "QUALIFY in a subquery",
+            "ranks rows of people against each other",
+            "use it over aggregates, in the outermost SELECT that has them",
+        )
     own = next(fresh)
     inner = trace(block.source, catalog, fresh)
     where = None if block.where is None else condition(block.where, inner, "WHERE")

@@ -326,3 +326,4 @@ class Checked:
     tables: tuple[str, ...]
     notes: tuple[str, ...] = ()
     offset: int = 0
+    qualify: Formula | None = None

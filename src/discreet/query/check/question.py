@@ -4,7 +4,6 @@ Everything here is a function of the question and the declarations; the data is 
 refusal reveals nothing.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TypeGuard
@@ -25,6 +24,7 @@ from discreet.query.check.measurement import (
     KeyColumn,
     Keys,
     Measurement,
+    ModeChoice,
     Ordering,
     Output,
     Private,
@@ -32,6 +32,8 @@ from discreet.query.check.measurement import (
     Sets,
     Sort,
 )
+from discreet.query.check.reading import Reading
+from discreet.query.check.released import NUMBER, Kinds, kind_of, kind_word
 from discreet.query.check.scope import Lineage, condition, names, resolve
 from discreet.query.check.tables import cells
 from discreet.query.check.tables import tables as tables_of
@@ -39,18 +41,15 @@ from discreet.query.check.wellformed import require_wellformed
 from discreet.query.name import folded, same
 from discreet.query.plan import (
     Aggregate,
-    Among,
     Block,
-    Call,
-    Case,
     Column,
     Item,
-    Literal,
     Nested,
     Scalar,
     aggregates,
     conjunction,
     given,
+    has_window,
     rebuilt,
     walk,
 )
@@ -85,6 +84,12 @@ def check(block: Block, catalog: declared.Catalog, limits: Limits | None = None)
     if not block.items:
         raise QueryError("SELECT *", "a private row cannot be released", "list aggregates such as COUNT(*)")
     if not block.group and not any(aggregates(scalar) for scalar in _asked(block)):
+        if any(has_window(scalar) for scalar in _asked(block)):
+            raise QueryError(
+                "a window function",
+                "over rows of people lets one row see other people's rows",
+                "use it over aggregates: SUM(COUNT(*)) OVER (ORDER BY ward)",
+            )
         raise QueryError(
             "SELECT", "asks for rows of people", "ask for aggregates, such as COUNT(*) or AVG(x)"
         )
@@ -133,20 +138,28 @@ def _lift(block: Block) -> Block:
     def substitute(scalar: Scalar) -> Scalar:
         return rebuilt(scalar, meant)
 
-    having = tuple(
-        part
-        for part in (_unaliased(inner), None if block.where is None else substitute(block.where))
-        if part is not None
-    )
+    where = None if block.where is None else substitute(block.where)
+    ranked = inner.qualify is not None or any(has_window(item.scalar) for item in inner.items)
+    if ranked and (block.qualify is not None or any(has_window(scalar) for scalar in _asked(block))):
+        raise QueryError(
+            "a window function", "over rows that have windows already is not supported", "use one SELECT"
+        )
+    # What filters rows that have windows must not change the windows.
+    before, after = ((), (where,)) if ranked else ((where,), ())
     return replace(
         inner,
         items=tuple(Item(item.name, substitute(item.scalar)) for item in block.items) or inner.items,
-        having=conjunction(having),
+        having=_both(_unaliased(inner), *before),
+        qualify=_both(inner.qualify, *after, None if block.qualify is None else substitute(block.qualify)),
         order=tuple(replace(order, scalar=substitute(order.scalar)) for order in block.order),
         limit=block.limit,
         offset=block.offset,
         distinct=block.distinct,
     )
+
+
+def _both(*parts: Scalar | None) -> Scalar | None:
+    return conjunction(tuple(part for part in parts if part is not None))
 
 
 def _unaliased(block: Block) -> Scalar | None:
@@ -167,74 +180,8 @@ def _aggregating(block: Block) -> bool:
     return bool(block.group) or block.sets is not None or any(aggregates(part) for part in _asked(block))
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """How the clauses around the aggregates are read: as keys, output names, and formulas."""
-
-    scope: Lineage
-    block: Block
-    columns: tuple[KeyColumn, ...]
-    measuring: Measuring
-    labels: Mapping[str, Formula]
-
-    def formula(self, scalar: Scalar, clause: str) -> Formula:
-        """Return a clause as a formula over released values."""
-        if isinstance(scalar, Column) and scalar.relation is None:
-            label = next((label for name, label in self.labels.items() if same(name, scalar.name)), None)
-            if label is not None:
-                return label
-        if not aggregates(scalar):
-            found = self._key(scalar)
-            if found is not None:
-                return found
-        match scalar:
-            case Literal(value):
-                return Constant(value)
-            case Aggregate():
-                return self.measuring.formula(scalar)
-            case Column(None, name) if (item := self._item(name)) is not None and item.scalar != scalar:
-                return self.formula(item.scalar, clause)
-            case Call("negate", (argument,)):
-                return Operation("subtract", (Constant(0), self.formula(argument, clause)))
-            case Call(name, arguments) if name in OPERATIONS:
-                return Operation(name, tuple(self.formula(argument, clause) for argument in arguments))
-            case Call():
-                raise QueryError(
-                    clause, "this function cannot be applied to released values", "apply it to the answer"
-                )
-            case Case(branches, otherwise):
-                parts = [self.formula(part, clause) for branch in branches for part in branch]
-                return Operation("case", (*parts, self.formula(otherwise, clause)))
-            case Among(argument, values):
-                constants = tuple(Constant(value.value) for value in values)
-                return Operation("among", (self.formula(argument, clause), *constants))
-            case _:
-                raise QueryError(
-                    clause,
-                    "every column must be grouped by or aggregated",
-                    "add it to GROUP BY, or aggregate it",
-                )
-
-    def _item(self, name: str) -> Item | None:
-        return next((item for item in self.block.items if same(item.name, name)), None)
-
-    def _key(self, scalar: Scalar) -> Formula | None:
-        if scalar in self.block.group:
-            return Key(self.block.group.index(scalar))
-        if isinstance(scalar, Literal):
-            return None
-        try:
-            resolved = function.settle(resolve(scalar, self.scope, "SELECT")).scalar
-        except QueryError:
-            if isinstance(scalar, Column) and self._item(scalar.name) is None:
-                raise
-            return None
-        matches = [position for position, column in enumerate(self.columns) if column.scalar == resolved]
-        return Key(matches[0]) if matches else None
-
-
 def _asked(block: Block) -> tuple[Scalar, ...]:
-    having = () if block.having is None else (block.having,)
+    having = tuple(part for part in (block.having, block.qualify) if part is not None)
     return (*(item.scalar for item in block.items), *(order.scalar for order in block.order), *having)
 
 
@@ -274,13 +221,19 @@ def _question(scope: Lineage, block: Block) -> Checked:
     if all(column.values is not None for column in columns):
         measuring.bounding = bounding = Bounding(scope, Declared(columns).size)
     shown = {} if spread is None else _labels(spread, columns, block)
-    reading = _Reading(scope, block, columns, measuring, shown)
+    reading = Reading(scope, block, columns, measuring, shown)
     outputs = _outputs(block, reading, spread)
     having = None if block.having is None else reading.formula(block.having, "HAVING")
+    qualify = None if block.qualify is None else reading.formula(block.qualify, "QUALIFY")
     order = tuple(
         Ordering(reading.formula(term.scalar, "ORDER BY"), term.descending, term.nulls_first)
         for term in block.order
     )
+    kinds = _kinds(scope, block, measuring)
+    outputs = tuple(replace(one, formula=kinds.sound(one.formula, "SELECT")) for one in outputs)
+    order = tuple(replace(one, formula=kinds.sound(one.formula, "ORDER BY")) for one in order)
+    having = None if having is None else kinds.condition(having, "HAVING")
+    qualify = None if qualify is None else kinds.condition(qualify, "QUALIFY")
     if columns and not measuring.found and all(column.values is not None for column in columns):
         having = _occupied(measuring, having)
     keys = _groups(block, columns, measuring, spread)
@@ -304,7 +257,19 @@ def _question(scope: Lineage, block: Block) -> Checked:
         tables=scope.tables,
         notes=tuple(dict.fromkeys(measuring.notes)),
         offset=block.offset,
+        qualify=qualify,
     )
+
+
+def _kinds(scope: Lineage, block: Block, measuring: Measuring) -> Kinds:
+    """Return the kinds of what a question releases."""
+    keys = [kind_word(function.settle(resolve(term, scope, "GROUP BY")).kind) for term in block.group]
+    measured = [
+        kind_of(next(iter(one.values), None)) if isinstance(one, ModeChoice) else NUMBER
+        for one in measuring.found
+    ]
+    # A distribution has one key more, the number of a cell.
+    return Kinds((*keys, NUMBER), measured)
 
 
 def _occupied(measuring: Measuring, having: Formula | None) -> Formula:
@@ -358,7 +323,7 @@ def _labels(spread: Aggregate, columns: tuple[KeyColumn, ...], block: Block) -> 
     return {free(name): label for name, label in labels.items()}
 
 
-def _outputs(block: Block, reading: "_Reading", spread: Aggregate | None) -> tuple[Output, ...]:
+def _outputs(block: Block, reading: Reading, spread: Aggregate | None) -> tuple[Output, ...]:
     found: list[Output] = []
     for item in block.items:
         if spread is not None and item.scalar == spread:
@@ -436,12 +401,3 @@ def _few_subsets(tables: tuple[tuple[int, ...], ...]) -> bool:
         if len(found) > SUBSET_LIMIT:
             return False
     return True
-
-
-OPERATIONS = frozenset(
-    (
-        *("add", "subtract", "multiply", "divide", "absolute", "least", "greatest", "clamp", "sqrt", "round"),
-        *("floor", "ceil", "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "is_null", "coalesce"),
-    )
-)
-"""What may be computed from released values."""

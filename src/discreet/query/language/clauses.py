@@ -111,12 +111,16 @@ def order_by(clause: exp.Expr | None, items: tuple[Item, ...]) -> tuple[Order, .
         return ()
     terms = []
     for node in fields(clause, "expressions")["expressions"]:
-        if not isinstance(node, exp.Ordered):
-            raise refusal(node)
-        parts = fields(node, "this", "desc", "nulls_first")
-        scalar = _reference(parts["this"], items, "ORDER BY")
-        terms.append(Order(scalar, bool(parts.get("desc")), bool(parts.get("nulls_first"))))
+        terms.append(ordered(node, lambda inner: _reference(inner, items, "ORDER BY")))
     return tuple(terms)
+
+
+def ordered(node: exp.Expr, read: Callable[[exp.Expr], Scalar] = expression) -> Order:
+    """Return one term of an order."""
+    if not isinstance(node, exp.Ordered):
+        raise refusal(node)
+    parts = fields(node, "this", "desc", "nulls_first")
+    return Order(read(parts["this"]), bool(parts.get("desc")), bool(parts.get("nulls_first")))
 
 
 def limit_of(clause: exp.Expr | None) -> int | None:

@@ -9,10 +9,12 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.language.date import Argument, Span, iso_weekday
+from discreet.query.language.distribution import DISTRIBUTIONS, distribution
 from discreet.query.language.leaf import column_of, leaf_of, literal_of, read_constant, truth_of, unit_of
 from discreet.query.language.refusal import fields, place_of, refusal
 from discreet.query.language.spelling import folded_number, quantile_level, spelled
 from discreet.query.language.vocabulary import AGGREGATES, BINARY, PARTS, TYPES, UNARY
+from discreet.query.language.window import window
 from discreet.query.plan import Aggregate, Among, Call, Case, Literal, Scalar, aggregates, constant
 
 
@@ -330,8 +332,8 @@ def _escape(node: exp.Expr) -> Scalar:
 def _anonymous(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expressions")
     name, nodes = str(parts.get("this", "")).lower(), parts.get("expressions", [])
-    if name in _DISTRIBUTIONS:
-        return _distribution(name, nodes)
+    if name in DISTRIBUTIONS:
+        return distribution(name, nodes, expression, _plain)
     given: tuple[Argument, ...] = tuple(map(_argument, nodes))
     found = spelled(name, given)
     if found is not None:
@@ -350,57 +352,10 @@ def _argument(node: exp.Expr) -> Argument:
     return Span(*interval_of(node)) if isinstance(node, exp.Interval) else expression(node)
 
 
-_DISTRIBUTIONS = {
-    "cdf": ("a column and, if you like, the number of cells", "write CDF(x) or CDF(x, 100)"),
-    "histogram": (
-        "a column and the number of cells, or the edges between them",
-        "write HISTOGRAM(x, 10) or HISTOGRAM(x, [18, 65])",
-    ),
-    "quantiles": (
-        "a column, a list of levels from 0 to 1 and, if you like, the number of cells",
-        "write QUANTILES(x, [0.25, 0.5, 0.75])",
-    ),
-}
+def _window(node: exp.Expr) -> Scalar:
+    from discreet.query.language.clauses import ordered
 
-
-def _distribution(name: str, nodes: list[exp.Expr]) -> Aggregate:
-    match name, nodes:
-        case "cdf", [argument]:
-            return Aggregate(name, _plain("CDF", argument))
-        case (("cdf" | "histogram"), [argument, cells]):
-            edges = name == "histogram" and isinstance(cells, exp.Array)
-            cut = tuple(_numbers(name, cells)) if edges else _cells(name, expression(cells))
-            return Aggregate(name, _plain(name, argument), cells=cut)
-        case "quantiles", [argument, exp.Array() as listed, *rest] if len(rest) <= 1:
-            levels = tuple(quantile_level(Literal(level)) for level in _numbers(name, listed))
-            count = _cells(name, expression(rest[0])) if rest else None
-            return Aggregate(name, _plain(name, argument), cells=count, levels=levels)
-    wants, instead = _DISTRIBUTIONS[name]
-    raise QueryError(name.upper(), f"takes {wants}", instead)
-
-
-def _numbers(name: str, listed: exp.Expr) -> list[Fraction]:
-    found = []
-    for part in fields(listed, "expressions", "value_constructor", "bracket_notation").get("expressions", ()):
-        match expression(part):
-            case Literal(int() | Fraction() as value) if not isinstance(value, bool):
-                found.append(Fraction(value))
-            case Call("negate", (Literal(int() | Fraction() as value),)) if not isinstance(value, bool):
-                found.append(-Fraction(value))
-            case _:
-                raise QueryError(name.upper(), "the list must hold constant numbers", _DISTRIBUTIONS[name][1])
-    if not found or found != sorted(set(found)):
-        raise QueryError(name.upper(), "the list must be increasing and not empty", _DISTRIBUTIONS[name][1])
-    return found
-
-
-def _cells(name: str, scalar: Scalar) -> int:
-    count = constant(scalar)
-    if count is None or count < 1:
-        raise QueryError(
-            name.upper(), "the number of cells must be a whole number, at least 1", _DISTRIBUTIONS[name][1]
-        )
-    return count
+    return window(node, expression, ordered)
 
 
 def _paren(node: exp.Expr) -> Scalar:
@@ -413,6 +368,7 @@ _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
     exp.Boolean: truth_of,
     exp.Null: leaf_of(Literal(None)),
     exp.Paren: _paren,
+    exp.Window: _window,
     exp.Count: _count,
     exp.Quantile: _quantile,
     exp.PercentileCont: _quantile,

@@ -157,6 +157,7 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
         "where",
         "group",
         "having",
+        "qualify",
         "order",
         "limit",
         "offset",
@@ -174,13 +175,14 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
     items = _items([given(inside.taken_out(node)) for node in parts.get("expressions", ())], level)
     source = inside.joined(source)
     group, sets = group_by(parts.get("group"), items)
-    having = parts.get("having")
+    having, qualify = parts.get("having"), parts.get("qualify")
     block = Block(
         source=source,
         items=items,
         where=None if where is None else expression(fields(where, "this")["this"]),
         group=group,
         having=None if having is None else expression(fields(having, "this")["this"]),
+        qualify=None if qualify is None else expression(fields(qualify, "this")["this"]),
         order=order_by(parts.get("order"), items),
         limit=limit_of(parts.get("limit")),
         offset=offset_of(parts.get("offset")),
@@ -195,7 +197,6 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
 
 
 _CLAUSES = {
-    "qualify": ("ranks people against each other", "filter with WHERE or HAVING"),
     "windows": (
         "window functions let one row see other people's rows",
         "use GROUP BY, or a subquery grouped by the person",

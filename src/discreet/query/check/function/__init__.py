@@ -11,6 +11,7 @@ rule states it, and beside it why.
 
 from collections.abc import Sequence
 
+from discreet.errors import QueryError
 from discreet.query.catalog.kind import Typed
 from discreet.query.check.function import cast, day, logic, number, text
 from discreet.query.check.function.agreement import Rule, agree, graded, settle, to_real
@@ -23,4 +24,11 @@ FUNCTIONS: dict[str, Rule] = {**number.RULES, **logic.RULES, **text.RULES, **day
 
 def apply(function: str, arguments: Sequence[Typed]) -> Typed:
     """Return the total form of a function applied to checked arguments."""
-    return FUNCTIONS[function](function, arguments)
+    rule = FUNCTIONS.get(function)
+    if rule is None:
+        raise QueryError(
+            "a window function",
+            "over rows of people lets one row see other people's rows",
+            "use it over aggregates, or use GROUP BY, or a subquery grouped by the person",
+        )
+    return rule(function, arguments)

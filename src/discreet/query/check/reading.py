@@ -1,0 +1,123 @@
+"""The clauses around the aggregates, read as formulas over released values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from discreet.errors import QueryError
+from discreet.query.check import function
+from discreet.query.check.aggregate import Measuring
+from discreet.query.check.formula import Constant, Formula, Key, Operation, Windowed
+from discreet.query.check.measurement import KeyColumn
+from discreet.query.check.scope import Lineage, resolve
+from discreet.query.name import same
+from discreet.query.plan import (
+    Aggregate,
+    Among,
+    Block,
+    Call,
+    Case,
+    Column,
+    Item,
+    Literal,
+    Scalar,
+    Window,
+    aggregates,
+    has_window,
+    window_of,
+)
+
+OPERATIONS = frozenset(
+    (
+        *("add", "subtract", "multiply", "divide", "absolute", "least", "greatest", "clamp", "sqrt", "round"),
+        *("floor", "ceil", "power", "ln", "exp", "sign", "modulo", "quotient", "to_real", "to_whole"),
+        *("eq", "ne", "lt", "le", "gt", "ge", "distinct", "and", "or", "not", "is_null", "coalesce"),
+        *("nullif", "lower", "upper", "trim", "length", "concat", "left", "right", "substring"),
+    )
+)
+"""What may be computed from released values."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How the clauses around the aggregates are read: as keys, output names, and formulas."""
+
+    scope: Lineage
+    block: Block
+    columns: tuple[KeyColumn, ...]
+    measuring: Measuring
+    labels: Mapping[str, Formula]
+
+    def formula(self, scalar: Scalar, clause: str) -> Formula:
+        """Return a clause as a formula over released values."""
+        if isinstance(scalar, Column) and scalar.relation is None:
+            label = next((label for name, label in self.labels.items() if same(name, scalar.name)), None)
+            if label is not None:
+                return label
+        if not aggregates(scalar) and not has_window(scalar):
+            found = self._key(scalar)
+            if found is not None:
+                return found
+        match scalar:
+            case Literal(value):
+                return Constant(value)
+            case Aggregate():
+                return self.measuring.formula(scalar)
+            case Column(None, name) if (item := self._item(name)) is not None and item.scalar != scalar:
+                return self.formula(item.scalar, clause)
+            case Call("window") as call:
+                return self._window(window_of(call), clause)
+            case Call("negate", (argument,)):
+                return Operation("subtract", (Constant(0), self.formula(argument, clause)))
+            case Call("part" | "trunc" as name, (Literal(unit), argument)):
+                return Operation(name, (Constant(unit), self.formula(argument, clause)))
+            case Call(name, arguments) if name in OPERATIONS:
+                return Operation(name, tuple(self.formula(argument, clause) for argument in arguments))
+            case Call():
+                raise QueryError(
+                    clause, "this function cannot be applied to released values", "apply it to the answer"
+                )
+            case Case(branches, otherwise):
+                parts = [self.formula(part, clause) for branch in branches for part in branch]
+                return Operation("case", (*parts, self.formula(otherwise, clause)))
+            case Among(argument, values):
+                constants = tuple(Constant(value.value) for value in values)
+                return Operation("among", (self.formula(argument, clause), *constants))
+            case _:
+                raise QueryError(
+                    clause,
+                    "every column must be grouped by or aggregated",
+                    "add it to GROUP BY, or aggregate it",
+                )
+
+    def _window(self, window: Window, clause: str) -> Formula:
+        if clause == "HAVING":
+            raise QueryError(
+                "a window function in HAVING", "is computed after it", "write QUALIFY, or filter a subquery"
+            )
+        return Windowed(
+            window.function,
+            tuple(self.formula(part, clause) for part in window.arguments),
+            tuple(self.formula(part, clause) for part in window.partition),
+            tuple(
+                (self.formula(term.scalar, clause), term.descending, term.nulls_first)
+                for term in window.order
+            ),
+            window.frame,
+        )
+
+    def _item(self, name: str) -> Item | None:
+        return next((item for item in self.block.items if same(item.name, name)), None)
+
+    def _key(self, scalar: Scalar) -> Formula | None:
+        if scalar in self.block.group:
+            return Key(self.block.group.index(scalar))
+        if isinstance(scalar, Literal):
+            return None
+        try:
+            resolved = function.settle(resolve(scalar, self.scope, "SELECT")).scalar
+        except QueryError:
+            if isinstance(scalar, Column) and self._item(scalar.name) is None:
+                raise
+            return None
+        matches = [position for position, column in enumerate(self.columns) if column.scalar == resolved]
+        return Key(matches[0]) if matches else None

@@ -1,0 +1,160 @@
+"""What is computed from released values: windows and functions agree with DuckDB's, and cannot fail."""
+
+from fractions import Fraction
+
+import pytest
+from tests.query.questions import clinic
+from tests.query.test_clauses import CATALOG, comparable, dense, exactly
+from tests.query.worlds import open_world
+
+import discreet as dp
+from discreet.engines.duckdb.engine import DuckDB
+from discreet.errors import QueryError
+from discreet.query.check.formula import Constant, Operation, evaluate
+from discreet.query.check.identity import identity
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+
+
+@pytest.fixture(scope="module")
+def engine() -> DuckDB:
+    return open_world(dense(), [{"person": "p0", "version": 0, "born": 1950}], CATALOG)
+
+
+BY = "FROM visits GROUP BY ward, flag"
+T = f"(SELECT ward, flag, COUNT(*) AS n, SUM(CLAMPED(age)) AS s {BY}) AS t"
+QUESTIONS = [
+    f"SELECT ward, flag, RANK() OVER (ORDER BY COUNT(*) DESC) {BY}",
+    f"SELECT ward, flag, RANK() OVER (ORDER BY ward), DENSE_RANK() OVER (ORDER BY ward) {BY}",
+    f"SELECT ward, flag, ROW_NUMBER() OVER (PARTITION BY flag ORDER BY COUNT(*)) {BY}",
+    f"SELECT ward, flag, PERCENT_RANK() OVER (ORDER BY ward), CUME_DIST() OVER (ORDER BY ward DESC) {BY}",
+    f"SELECT ward, flag, COUNT(*) / SUM(COUNT(*)) OVER () {BY}",
+    f"SELECT ward, flag, SUM(COUNT(*)) OVER (ORDER BY COUNT(*)), SUM(COUNT(*)) OVER (ORDER BY ward) {BY}",
+    f"SELECT ward, flag, COUNT(*) OVER (PARTITION BY ward), MIN(COUNT(*)) OVER (PARTITION BY ward) {BY}",
+    f"SELECT ward, flag, MAX(COUNT(*)) OVER (ORDER BY ward, flag ROWS BETWEEN 1 PRECEDING AND 1 "
+    f"FOLLOWING) {BY}",
+    f"SELECT ward, flag, AVG(COUNT(*)) OVER (ORDER BY COUNT(*) ROWS BETWEEN 2 PRECEDING AND 1 "
+    f"PRECEDING) {BY}",
+    f"SELECT ward, flag, SUM(COUNT(*)) OVER (ORDER BY COUNT(*) ROWS BETWEEN 1 FOLLOWING AND "
+    f"UNBOUNDED FOLLOWING) "
+    f"{BY}",
+    f"SELECT ward, flag, FIRST_VALUE(ward) OVER (ORDER BY COUNT(*)), LAST_VALUE(ward) OVER (ORDER BY flag, "
+    f"COUNT(*)) {BY}",
+    f"SELECT ward, flag, LAG(COUNT(*)) OVER (ORDER BY COUNT(*)), LEAD(COUNT(*), 2, -1) OVER (ORDER "
+    f"BY COUNT(*)) {BY}",
+    f"SELECT ward, flag, n, n - LAG(n) OVER (PARTITION BY flag ORDER BY ward DESC) FROM {T}",
+    f"SELECT ward, flag, SUM(n) OVER (ORDER BY ward DESC, flag), s / n FROM {T} WHERE n > 35",
+    f"SELECT * FROM (SELECT ward, flag, RANK() OVER (ORDER BY COUNT(*)) AS r {BY}) AS t WHERE r <= "
+    f"3 AND ward <> 'A'",
+    f"SELECT ward, flag {BY} QUALIFY ROW_NUMBER() OVER (PARTITION BY flag ORDER BY COUNT(*) DESC) = 1",
+    f"SELECT ward, flag, COUNT(*) {BY} HAVING COUNT(*) > 40 QUALIFY RANK() OVER (ORDER BY ward) < 3",
+    f"SELECT ward, COUNT(*) {BY} ORDER BY RANK() OVER (ORDER BY COUNT(*) DESC) LIMIT 2 OFFSET 1",
+    f"SELECT LOWER(ward) || '!', LENGTH(ward), LEFT(ward, 1), RIGHT(ward, 1), SUBSTRING(ward, 1, 1) {BY}",
+    f"SELECT NULLIF(COUNT(*), 37), COUNT(*) % 7, COUNT(*) // 4, POWER(COUNT(*), 3), SIGN(COUNT(*) - 40) {BY}",
+    f"SELECT LN(COUNT(*)), EXP(COUNT(*) / 40), SQRT(COUNT(*)), CAST(COUNT(*) AS DOUBLE) / 2 {BY}",
+    f"SELECT CASE WHEN ward = 'A' THEN 'first' ELSE 'other' END, COUNT(*) {BY}",
+    f"SELECT COALESCE(NULLIF(ward, 'A'), '?'), ward IS DISTINCT FROM 'B' {BY}",
+]
+
+
+@pytest.mark.parametrize("text", QUESTIONS)
+def test_windows_and_functions_of_released_values_mean_what_sql_means(text: str, engine: DuckDB) -> None:
+    mine = exactly(engine, text.replace("CLAMPED(age)", "CLAMP(age, 0, 120)"))
+    theirs = engine.connection.execute(text.replace("CLAMPED", "")).fetchall()
+    assert comparable(mine, " LIMIT" in text) == comparable(theirs, " LIMIT" in text)
+
+
+def test_what_is_computed_afterwards_is_free() -> None:
+    plain = identity(check(read("SELECT ward, COUNT(*) FROM visits GROUP BY ward"), clinic()))
+    for text in (
+        "SELECT ward, COUNT(*), RANK() OVER (ORDER BY COUNT(*)) FROM visits GROUP BY ward",
+        "SELECT UPPER(ward), POWER(COUNT(*), 2) FROM visits GROUP BY ward",
+        "SELECT ward, COUNT(*) / SUM(COUNT(*)) OVER () FROM visits GROUP BY ward QUALIFY COUNT(*) > 3",
+    ):
+        assert identity(check(read(text), clinic())) == plain
+
+
+@pytest.mark.parametrize(
+    "rest",
+    [
+        "HAVING ward > 3",
+        "HAVING COUNT(*) > 'a'",
+        "HAVING COUNT(*)",
+        "HAVING ward",
+        "HAVING NOT COUNT(*)",
+        "ORDER BY COUNT(*) + ward",
+        "ORDER BY CASE WHEN COUNT(*) > 3 THEN ward ELSE 0 END",
+        "HAVING COALESCE(ward, 1) = 'A'",
+        "HAVING ward IN (1, 'A')",
+        "QUALIFY SUM(ward) OVER () > 3",
+        "QUALIFY LAG(COUNT(*), 1, 'x') OVER (ORDER BY ward) > 3",
+        "ORDER BY ROUND(COUNT(*), 1000000000)",
+        "ORDER BY ROUND(COUNT(*), COUNT(*))",
+        "QUALIFY RANK() OVER (ORDER BY RANK() OVER (ORDER BY ward)) > 1",
+        "HAVING RANK() OVER (ORDER BY ward) > 1",
+        "ORDER BY SUM(age) OVER (ORDER BY ward)",
+    ],
+)
+def test_what_would_fail_after_it_was_paid_is_refused_before(rest: str) -> None:
+    with pytest.raises(QueryError):
+        check(read(f"SELECT ward, COUNT(*) FROM visits GROUP BY ward {rest}"), clinic())
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "SELECT SUM(age) OVER () FROM visits",
+        "SELECT COUNT(*) FROM visits WHERE RANK() OVER (ORDER BY age) < 3",
+        "SELECT COUNT(*) FROM (SELECT person, RANK() OVER (ORDER BY age) AS r FROM visits) AS t WHERE r = 1",
+        "SELECT AVG(CLAMP(r, 0, 9)) FROM (SELECT person, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*)) AS r "
+        "FROM visits GROUP BY person) AS t",
+        "SELECT COUNT(*) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person QUALIFY RANK() OVER "
+        "(ORDER BY COUNT(*)) < 3) AS t",
+        "SELECT ward, COUNT(*) FROM visits GROUP BY ward, RANK() OVER (ORDER BY age)",
+        "SELECT ward, COUNT(RANK() OVER (ORDER BY age)) FROM visits GROUP BY ward",
+        "SELECT ward, COUNT(*) FILTER (WHERE RANK() OVER (ORDER BY age) < 3) FROM visits GROUP BY ward",
+        "SELECT person, COUNT(*) FROM visits GROUP BY person QUALIFY RANK() OVER (ORDER BY COUNT(*)) = 1",
+        "SELECT COUNT(*) FROM visits v JOIN wards w ON v.ward = w.ward AND RANK() OVER (ORDER BY age) = 1",
+        "SELECT COUNT(*) FROM visits WHERE person IN (SELECT person FROM visits QUALIFY RANK() OVER "
+        "(ORDER BY "
+        "age) = 1)",
+    ],
+)
+def test_no_window_sees_rows_of_people(question: str) -> None:
+    with pytest.raises(QueryError):
+        check(read(question), clinic())
+
+
+def test_no_power_takes_for_ever() -> None:
+    huge = Operation("power", (Constant(10**9), Constant(10**9)))
+    assert evaluate(huge, (), {}) is None
+    assert evaluate(Operation("power", (Constant(0), Constant(-1))), (), {}) is None
+    assert evaluate(Operation("power", (Constant(2), Constant(-2))), (), {}) == Fraction(1, 4)
+    assert evaluate(Operation("exp", (Constant(10**9),)), (), {}) is None
+
+
+def test_an_answer_with_windows_is_shown_without_intervals_it_could_not_keep() -> None:
+    rows = {"person": [f"p{n}" for n in range(200)], "ward": ["A", "B"] * 100}
+    with dp.open(
+        visits=rows_of(rows),
+        unit="person",
+        rows_per_unit=1,
+        epsilon=10,
+        columns={"ward": {"type": "text", "values": ["A", "B"]}},
+    ) as data:
+        answer = data.query(
+            "SELECT ward, COUNT(*) AS n, SUM(COUNT(*)) OVER (ORDER BY ward) AS running, "
+            "RANK() OVER (ORDER BY COUNT(*)) AS place FROM visits GROUP BY ward",
+            epsilon=5,
+        )
+        found = answer.to_arrow().to_pylist()
+        assert [row["ward"] for row in found] == ["A", "B"]
+        assert abs(found[1]["running"] - found[0]["n"] - found[1]["n"]) < 1e-6
+        assert {row["place"] for row in found} <= {1, 2}
+        assert "running" in str(answer)
+
+
+def rows_of(columns: dict[str, list[str]]) -> object:
+    import pyarrow
+
+    return pyarrow.table(columns)
