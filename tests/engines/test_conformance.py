@@ -63,6 +63,13 @@ SCALARS = (
     *("t ILIKE '%\u00e9%'", "t LIKE ''", "t ILIKE 'x_%' ESCAPE 'y'", "t < 'a'", "t > '\u00e9'"),
     "LOWER(t) = LOWER(u)",
     *(f"CAST(t AS {word})" for word in ("INTEGER", "DOUBLE", "DATE", "TIMESTAMP", "BOOLEAN", "TEXT")),
+    *(
+        "CAST('a' || 'b' AS DATE)",
+        "CAST('9999999999999999999' || '' AS INTEGER)",
+        "1 / (3 - 3)",
+        "LN(0 - 2.5)",
+    ),
+    *("CAST('2023-02-' || '30' AS DATE)", "SQRT(0 - 2.5)", "EXP(1000.5)", "CAST('1e' || '999' AS DOUBLE)"),
     *("CAST(t AS DOUBLE) * r", "CAST(w AS DOUBLE)", "CAST(r AS INTEGER)", "CAST(w AS TEXT)"),
     "CAST(b AS TEXT)",
     *("CAST(d AS TEXT)", "CAST(b AS INTEGER)", "CAST(d AS TIMESTAMP)", "CAST(m AS DATE)"),

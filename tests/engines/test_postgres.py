@@ -11,6 +11,7 @@ from typing import Any
 import psycopg
 import pyarrow
 import pytest
+from tests.attacks.test_sql_refused import CORPUS
 from tests.engines.test_conformance import clinic
 from tests.engines.world import loaded, server
 from tests.ledger.world import Server
@@ -130,7 +131,7 @@ def test_what_is_refused_opens_no_connection(session: dp.Session, monkeypatch: p
         "COPY visits TO PROGRAM 'id'",
     )
     before = spent(session)
-    for question in hostile:
+    for question in (*hostile, *(question for question, _ in CORPUS)):
         with pytest.raises(DiscreetError) as refused:
             session.query(question, epsilon=1)
         assert not isinstance(refused.value, EngineError)
@@ -365,6 +366,7 @@ def test_every_type_of_a_server_is_the_declared_type_or_refused(fragile: Any) ->
     assert read("n", "decimal") == [None, None, 0.0, 2.5]
     assert read("n", "integer") == [None, None, 0, 3]
     assert read("n", "text")[3] == "2.5"
+    assert read("n", "identifier")[0] is None
     assert read("f", "decimal") == [None, None, small, 0.5]
     assert read("f", "integer") == [None, None, 0, 0]
     assert read("s", "integer") == [3, -3, None, 7]

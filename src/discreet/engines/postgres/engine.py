@@ -74,6 +74,7 @@ class Postgres:
         self._tables, self._places, self._public = dict(tables), dict(places), dict(public)
         self._timeout = timeout
         self._turn = threading.Lock()
+        self._stopped = threading.Event()
         self._connection: Any = None
 
     def __repr__(self) -> str:
@@ -115,6 +116,9 @@ class Postgres:
                 origin, columns = self._public[name]
                 text.append(_travelling(name, origin, len(values)))
                 values += columns.values()
+        # A request to stop that came between two statements found nothing to stop.
+        if self._stopped.is_set():
+            raise EngineError(FAILED)
         found = connection.execute(render(statement, self._columns, text), values or None).fetchall()
         return [tuple(map(_whole, row)) for row in found]
 
@@ -162,6 +166,7 @@ class Postgres:
 
     @contextlib.contextmanager
     def _deadline(self) -> Iterator[None]:
+        self._stopped.clear()
         if self._timeout is None:
             yield
             return
@@ -175,6 +180,7 @@ class Postgres:
 
     def interrupt(self) -> None:
         """Make whatever is running now end early, as a failure."""
+        self._stopped.set()
         connection = self._connection
         if connection is not None and not connection.closed:
             with contextlib.suppress(Exception):

@@ -48,7 +48,8 @@ TEMPLATES = {
     "multiply_wide": "(CAST({0} AS numeric) * {1})",
     "divide": "({0} / nullif({1}, 0))",
     "modulo": "({0} % {1})",
-    "quotient": "({0} / {1})",
+    # Totals are decimals here, whose quotients would not be whole.
+    "quotient": "div(CAST({0} AS numeric), CAST({1} AS numeric))",
     "absolute": "abs({0})",
     "sign": "CAST(sign({0}) AS bigint)",
     "floor": "floor({0})",

@@ -26,7 +26,7 @@ _ALLOWED = (
 
 _WHOLES = ("smallint", "integer", "bigint")
 _FLOATS = ("real", "double precision")
-_TEXTS = ("text", "character varying", "character", "name", "enum", "citext")
+_TEXTS = ("text", "character varying", "character", "name", "enum")
 _MOMENTS = ("timestamp without time zone", "timestamp with time zone")
 
 COLUMNS = """
@@ -150,7 +150,9 @@ def _typed(column: str, physical: str, kind: str) -> str | None:
             parse |= {"date": "parse_day", "timestamp": "parse_moment"}
             return TEMPLATES[parse[kind]].format(text)
         case "text" | "identifier", "numeric":
-            return f'(CAST(trim_scale({column}) AS text) COLLATE "C")'
+            # NaN and infinity are nobody, and 7.0 is 7.
+            inside = f"abs({column}) < numeric 'Infinity'"
+            return f'CASE WHEN {inside} THEN CAST(trim_scale({column}) AS text) COLLATE "C" END'
         case "text" | "identifier", physical if physical in (*_TEXTS, *_WHOLES, "uuid", "boolean"):
             return text
         case _:
