@@ -23,7 +23,11 @@ from discreet.engines.opening import describe, open_engine
 from discreet.engines.postgres import engine as module
 from discreet.engines.protocol import FAILED, Origin
 from discreet.errors import CatalogError, DiscreetError, EngineError, QueryError
+from discreet.query.catalog.manifest import declare
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
 from discreet.query.plan import Call, Column, Literal
+from discreet.query.rewrite.statements import statements
 from discreet.query.statement import Query, Statement, Stored
 from discreet.release.session import proved
 
@@ -498,3 +502,28 @@ def test_duckdb_is_still_what_files_are_opened_with(tables: Any) -> None:
     assert isinstance(engine, duckdb.DuckDB)
     engine.close()
     assert server().address.startswith("postgresql://")
+
+
+def test_the_servers_own_choice_is_of_the_right_size_and_favours_nobody(fragile: Any) -> None:
+    """Each of six groups of a person is kept in about a third of the questions, and two are kept in each."""
+    own, _ = fragile
+    with psycopg.connect(own.url(), autocommit=True) as database:
+        database.execute("CREATE TABLE towns (person integer, town text)")
+        database.execute(
+            "INSERT INTO towns SELECT p, 't' || t FROM generate_series(1, 40) p, generate_series(1, 6) t"
+        )
+    catalog = declare(
+        {"tables": {"towns": {"unit": "person", "groups_per_unit": 2, "columns": {"town": "text"}}}}
+    )
+    (asked,) = statements(
+        check(read("SELECT town, COUNT(DISTINCT person) FROM towns GROUP BY town"), catalog)
+    )[-1:]
+    engine = postgres.open_tables({"towns": Origin(f"{own.address}#public.towns", catalog.tables[0].offered)})
+    rounds = 60
+    kept = [engine._exact([asked], choice * 7919 + 1)._totals[asked.outputs[0]] for choice in range(rounds)]
+    engine.close()
+    assert all(sum(found.values()) == 2 * 40 for found in kept)
+    assert len({tuple(sorted(found.items())) for found in kept}) > rounds // 2
+    # 2,400 draws of chance 1/3 for each town: six standard deviations are 139.
+    for town in ("t1", "t2", "t3", "t4", "t5", "t6"):
+        assert abs(sum(found.get((town,), 0) for found in kept) - 800) < 139

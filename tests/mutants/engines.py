@@ -15,8 +15,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "engines/duckdb/render.py",
-        "return f\"(date_diff('day', {first}, {second}) // 7)\"",
-        "return f\"date_diff('week', {first}, {second})\"",
+        "(f\"date_trunc('week', {scalar_text(moment)})\" for moment in arguments[1:])",
+        "(scalar_text(moment) for moment in arguments[1:])",
         _CELLS,
         "weeks are sevens of days",
     ),

@@ -120,8 +120,9 @@ def render(statement: Statement, tables: Mapping[str, Mapping[str, str]], offere
     `offered` are definitions of the tables themselves, which come before the statement's own parts.
     """
     writer = _Writer(tables, dict(statement.parts))
+    # A part that is used once belongs into the query that uses it, where it can run in parallel.
     parts = [
-        f"{name_text(name)} AS {'NOT ' if name == ROWS else ''}MATERIALIZED (\n{writer.query(query)}\n)"
+        f"{name_text(name)} AS {'NOT MATERIALIZED ' if name == ROWS else ''}(\n{writer.query(query)}\n)"
         for name, query in statement.parts
     ]
     body = writer.query(statement.body)
@@ -215,8 +216,14 @@ class _Scalars:
             case "hash" if isinstance(arguments[0], Call) and arguments[0].function == "hash":
                 # The inner one is mixed well enough; the outer one is for engines whose own is not.
                 return self.text(arguments[0])
-            case "hash" | "digest" | "slot":
-                return self.digest(name, arguments)
+            case "hash" if arguments[0] == Call("choice", ()):
+                return self.hashed(arguments[1:], f"CAST({TEMPLATES['choice']} AS bigint)")
+            case "hash":
+                return self.hashed(arguments, "0")
+            case "slot":
+                return f"(CAST(1 AS bigint) << CAST(({self.hashed(arguments, '0')} & 1023) % 60 AS integer))"
+            case "digest":
+                return self.digest(arguments)
             case "rank":
                 person, *order = map(self.text, arguments)
                 return f"row_number() OVER (PARTITION BY {person} ORDER BY {', '.join(order)})"
@@ -275,19 +282,20 @@ class _Scalars:
         inside = f"least(greatest({units}, {double(bottom)}), {double(top)})"
         return f"CASE WHEN {text} IS NOT NULL THEN CAST({inside} AS bigint) END"
 
-    def digest(self, name: str, arguments: tuple[Scalar, ...]) -> str:
-        if name == "hash" and arguments[0] == Call("choice", ()):
-            # The key is the seed, so it need not be in the text.
-            arguments = arguments[1:]
+    def digest(self, arguments: tuple[Scalar, ...]) -> str:
         texts = [f"CAST({self.typed(argument)} AS text)" for argument in arguments]
         cells = " || ".join(f"coalesce('|' || length({text}) || ':' || {text}, '|n')" for text in texts)
-        match name:
-            case "digest":
-                return f'md5({cells}) COLLATE "C"'
-            case "hash":
-                return f"hashtextextended({cells}, CAST({TEMPLATES['choice']} AS bigint))"
-            case _:
-                return f"(CAST(1 AS bigint) << CAST((hashtextextended({cells}, 0) & 1023) % 60 AS integer))"
+        return f'md5({cells}) COLLATE "C"'
+
+    def hashed(self, arguments: tuple[Scalar, ...], seed: str) -> str:
+        """Return the server's own hash of cells, the hash of each the seed of the next."""
+        for argument in arguments:
+            text = self.typed(argument)
+            if self.known(argument).kind == "integer":
+                seed = f"hashint8extended(coalesce(CAST({text} AS bigint), 0), {seed})"
+            else:
+                seed = f"hashtextextended(coalesce(CAST({text} AS text), ''), {seed})"
+        return seed
 
     def like(self, name: str, arguments: tuple[Scalar, ...]) -> str:
         text, pattern, *escape = map(self.typed, arguments)
