@@ -168,6 +168,7 @@ def test_one_person_changes_nothing_where_no_type_is_declared(kind: str, tmp_pat
 
 
 @pytest.mark.fuzz
+@pytest.mark.timeout(0)
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_person_changes_nothing_that_is_free_to_see_in_many_pairs(

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow
 import pytest
 from tests.engines.world import COLUMNS, ENGINES, cells, frame, open_reference, run_reference
-from tests.query.proof.wider import Wider, hospital
+from tests.query.questions import Wider, hospital
 from tests.query.worlds import PEOPLE, SCHEMA, extreme, row
 
 from discreet.engines.exact import Exact

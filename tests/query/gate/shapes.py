@@ -1,6 +1,6 @@
 """Random questions by shape: relations made of relations, with names that collide on purpose.
 
-Where `tests.query.proof.wider` draws from a list of subqueries, here a relation is a table, a filter, a
+Where `tests.query.questions.Wider` draws from a list of subqueries, here a relation is a table, a filter, a
 projection, a grouping by the person or a join of smaller relations, to any depth, in FROM or in WITH.
 """
 

@@ -16,7 +16,7 @@ from tests.query.gate.oracle import violation
 from tests.query.gate.people import Family, Person, family, others, single, worst
 from tests.query.gate.shapes import Shapes
 from tests.query.gate.walk import Asked
-from tests.query.proof.wider import Wider, hospital
+from tests.query.questions import Wider, hospital
 from tests.query.worlds import extreme, row
 
 from discreet.errors import QueryError

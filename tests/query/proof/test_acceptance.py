@@ -7,8 +7,7 @@ from random import Random
 import pytest
 from tests.flow.test_flow import CASES as FLOW
 from tests.flow.test_flow import clinic as flow_clinic
-from tests.query.proof.wider import Wider, hospital
-from tests.query.questions import clinic
+from tests.query.questions import Wider, clinic, hospital
 
 from discreet.errors import QueryError
 from discreet.query.check.question import check

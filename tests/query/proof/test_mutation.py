@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 from tests.query.proof.test_acceptance import legitimate
-from tests.query.proof.wider import Catalog
 from tests.query.proof.world import Case, _violated
+from tests.query.questions import Catalog
 from tests.query.worlds import extreme, open_world, row
 
 from discreet.engines.duckdb.engine import DuckDB

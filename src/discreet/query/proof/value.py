@@ -200,7 +200,9 @@ def restrict(value: Value, allowed: Domain | None = None) -> Value:
     if isinstance(members, range) and isinstance(allowed, range):
         both = range(max(members.start, allowed.start), min(members.stop, allowed.stop))
         return replace(value, null=False, domain=both)
-    return replace(value, null=False, domain=frozenset(m for m in allowed if m in members))
+    # A range may hold more numbers than there is time for, so what is listed is looked up in it.
+    listed, other = (allowed, members) if isinstance(members, range) else (members, allowed)
+    return replace(value, null=False, domain=frozenset(m for m in listed if m in other))
 
 
 def above(value: Value, low: int) -> Value:
