@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 _HOME = {
     "discreet.audit": ("audit",),
     "discreet.errors": (
+        "AccessError",
         "AuditError",
         "BudgetError",
         "CatalogError",
@@ -29,6 +30,7 @@ _HOME = {
         "ProgramError",
         "ProofError",
         "QueryError",
+        "ServiceError",
     ),
     "discreet.ledger": ("EVERYBODY", "Receipt", "Scope", "open_ledger", "verify_ledger"),
     "discreet.mechanisms.candidates": ("fitness", "optimum"),
@@ -64,6 +66,7 @@ _HOME = {
     "discreet.release.opening": ("open",),
     "discreet.release.session": ("Session",),
     "discreet.release.stream": ("NamedStream",),
+    "discreet.service.client": ("Remote", "connect"),
     "discreet.utility": ("Gain", "Graph", "Loss", "Prior", "advise", "bayes", "optimal"),
     "discreet.verify": ("check_certificate", "couple", "verify"),
     "discreet.verify.noise": (

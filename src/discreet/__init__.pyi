@@ -1,6 +1,7 @@
 """The public names with their types, for type checkers; the names themselves are loaded when used."""
 
 from discreet.audit.batch import audit as audit
+from discreet.errors import AccessError as AccessError
 from discreet.errors import AuditError as AuditError
 from discreet.errors import BudgetError as BudgetError
 from discreet.errors import CatalogError as CatalogError
@@ -14,6 +15,7 @@ from discreet.errors import ParameterError as ParameterError
 from discreet.errors import ProgramError as ProgramError
 from discreet.errors import ProofError as ProofError
 from discreet.errors import QueryError as QueryError
+from discreet.errors import ServiceError as ServiceError
 from discreet.ledger import EVERYBODY as EVERYBODY
 from discreet.ledger import Receipt as Receipt
 from discreet.ledger import Scope as Scope
@@ -66,6 +68,8 @@ from discreet.release.answer import Release as Release
 from discreet.release.opening import open as open  # noqa: A004 - reads as dp.open
 from discreet.release.session import Session as Session
 from discreet.release.stream import NamedStream as NamedStream
+from discreet.service.client import Remote as Remote
+from discreet.service.client import connect as connect
 from discreet.utility import Gain as Gain
 from discreet.utility import Graph as Graph
 from discreet.utility import Loss as Loss

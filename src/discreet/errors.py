@@ -76,6 +76,14 @@ class EngineError(DiscreetError, RuntimeError):
     """The engine failed after data was touched; the message is the same whatever the data."""
 
 
+class AccessError(DiscreetError, PermissionError):
+    """A token is not good, or there is nothing of that name for whoever holds it; which one is not said."""
+
+
+class ServiceError(DiscreetError, ConnectionError):
+    """A service cannot be reached, or says something that does not hold."""
+
+
 class ProgramError(DiscreetError, ValueError):
     """A program of the verifier's language is ill-formed; it carries the position."""
 

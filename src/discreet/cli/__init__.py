@@ -33,11 +33,12 @@ def _options(
 
 
 def _register() -> None:
-    from discreet.cli import commands, ledger
+    from discreet.cli import commands
 
     for name, function in commands.COMMANDS.items():
         app.command(name)(function)
-    app.add_typer(ledger.app, name="ledger")
+    for name, group in commands.GROUPS.items():
+        app.add_typer(group, name=name)
 
 
 _register()

@@ -5,7 +5,6 @@ nothing else; what only a person wants to know (a sentence, progress, where a pi
 error whenever a program reads the rest.
 """
 
-import csv
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,6 +15,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
+
+from discreet.release.sheet import sheet
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -164,14 +165,7 @@ def print_body(body: Mapping[str, Any], output: Format) -> None:
 
 def print_csv(names: Sequence[str], records: Sequence[Mapping[str, object]]) -> None:
     """Print records as CSV that no spreadsheet will run."""
-    writer = csv.DictWriter(sys.stdout, names)
-    writer.writeheader()
-    writer.writerows({name: safe_cell(value) for name, value in row.items()} for row in records)
-
-
-def safe_cell(value: object) -> object:
-    """Return a cell that no spreadsheet will take for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r") else value
+    sys.stdout.write(sheet(names, records))
 
 
 def _key(name: str) -> str:

@@ -20,7 +20,8 @@ from discreet.ledger.signing import Name
 from discreet.privacy.filter import Budget
 from discreet.query.catalog.manifest import Catalog, load
 from discreet.release.pinning import pin
-from discreet.release.session import Session, declared_budget
+from discreet.release.pricing import declared_budget
+from discreet.release.session import Session
 from discreet.release.sources import declared, origins
 
 KEYWORDS = (
@@ -75,9 +76,7 @@ def open(  # noqa: A001 - reads as dp.open
             raise CatalogError("a manifest already declares tables and budget; leave the other arguments out")
         catalog = load(data)
         frames: dict[str, Any] = {}
-        home: str | Path | None = ledger or catalog.ledger or f"{Path(data).stem}.ledger"
-        if isinstance(home, str) and not home.startswith(("postgresql://", "postgres://")):
-            home = catalog.folder / home
+        home: str | Path | None = _home(Path(data), catalog, ledger)
     else:
         if epsilon is None:
             raise CatalogError("give a budget: epsilon=..., the most that all answers together may cost")
@@ -92,6 +91,26 @@ def open(  # noqa: A001 - reads as dp.open
 
 def _is_manifest(data: object) -> bool:
     return isinstance(data, str | Path) and Path(data).suffix == ".toml"
+
+
+def open_books(manifest: str | Path) -> tuple[Catalog, Ledger]:
+    """Return what a manifest declares and its ledger with the dataset's account; no data is opened."""
+    catalog = load(manifest)
+    book = open_ledger(_home(Path(manifest), catalog))
+    try:
+        _agree(book, catalog, declared_budget(catalog), Path(manifest))
+    except BaseException:
+        book.close()
+        raise
+    return catalog, book
+
+
+def _home(manifest: Path, catalog: Catalog, ledger: str | Path | None = None) -> str | Path:
+    """Return where the ledger of a manifest is: a file beside it, unless it says otherwise."""
+    home = ledger or catalog.ledger or f"{manifest.stem}.ledger"
+    if isinstance(home, str) and not home.startswith(("postgresql://", "postgres://")):
+        return catalog.folder / home
+    return home
 
 
 def _refuse_misspelt(tables: Mapping[str, Any]) -> None:

@@ -19,45 +19,42 @@ from weakref import finalize
 
 from discreet.engines.protocol import FAILED, Engine
 from discreet.engines.shelter import quietly
-from discreet.errors import CatalogError, EngineError, ParameterError, ProofError, QueryError
+from discreet.errors import CatalogError, EngineError, ProofError
 from discreet.exact.coins import source
 from discreet.exact.number import Real as Number
-from discreet.exact.number import rational
 from discreet.ledger import BudgetView, Granted, Ledger, Request, Stored
 from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.mechanisms.codec import encode as encode_mechanism
-from discreet.privacy.adjacency import Unit
-from discreet.privacy.filter import ApproximateBudget, Budget, Cost, Filter, PureBudget
+from discreet.privacy.filter import Budget, Cost, Filter
 from discreet.query.catalog.kind import Real, Whole
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check import bounds
-from discreet.query.check.batch import Batch, combine
 from discreet.query.check.identity import identity
-from discreet.query.check.measurement import Checked, Private
-from discreet.query.check.question import Limits, check
+from discreet.query.check.measurement import Checked
+from discreet.query.check.question import Limits
 from discreet.query.language.frame import Frame, table
-from discreet.query.language.parameter import parameters as values_of
-from discreet.query.language.refusal import located
-from discreet.query.language.sql import read
 from discreet.query.plan import Aggregate, Block, Call, Column, Item, Literal, Nested, Scan
-from discreet.query.price.batch import parts
 from discreet.query.price.expected import Quote
 from discreet.query.price.mechanism import Share
-from discreet.query.price.proving import proof_of
-from discreet.query.price.quote import quote
 from discreet.query.price.together import Together
 from discreet.query.proof import Proved
 from discreet.release.answer import Release
-from discreet.release.noisy import Noisy, decode, draw, encode
+from discreet.release.noisy import decode, draw, encode
+from discreet.release.pricing import (
+    check_batch,
+    check_question,
+    declared_budget,
+    price_question,
+    protected,
+    split,
+    told,
+)
 
 if TYPE_CHECKING:
     from discreet.release.stream import NamedStream
 
 BOUNDS_SHARE = Fraction(1, 20)
 """What finding the bounds of one column costs, as a share of the whole budget, unless told otherwise."""
-
-KEY_QUESTIONS = 100
-"""A question that finds its own group keys may use this part of the budget's slack unless told otherwise."""
 
 
 class _Interrupted(Exception):  # noqa: N818
@@ -95,9 +92,9 @@ class Session:
         it on the analyst's own `loss`, beside the best one possible.
         """
         checked = (
-            self._check(question, limits, parameters)
+            check_question(self.catalog, question, limits, parameters)
             if isinstance(question, str | Block)
-            else self._batch(question, limits).whole
+            else check_batch(self.catalog, question, limits).whole
         )
         priced = self._quote(checked, epsilon, within, confidence, delta)
         priced = replace(priced, copies=self._copies(priced.cost))
@@ -115,19 +112,7 @@ class Session:
         confidence: Number = "0.95",
         delta: Number | None = None,
     ) -> Quote:
-        budget = self._budget()
-        own = Fraction(0)
-        if isinstance(checked.keys, Private):
-            own = _own_delta(budget) if delta is None else rational(delta, "delta")
-        priced = quote(
-            checked,
-            epsilon=epsilon,
-            within=within,
-            confidence=confidence,
-            conversion=budget.delta - budget.slack if isinstance(budget, ApproximateBudget) else None,
-            delta=own,
-        )
-        priced = replace(priced, proof=proof_of(priced, self.catalog))
+        priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
         # Written before anything is paid: what an engine cannot write is refused while that is free.
         return replace(priced, sql=tuple(self.engine.written(one.statement) for one in proved(priced)))
 
@@ -147,8 +132,9 @@ class Session:
 
         `parameters` are the values of `?` in the order of the text, or of `:name` by name.
         """
-        priced = self._quote(self._check(question, limits, parameters), epsilon, within, confidence, delta)
-        text = _told(question, parameters) if isinstance(question, str) else identity(priced.checked)
+        checked = check_question(self.catalog, question, limits, parameters)
+        priced = self._quote(checked, epsilon, within, confidence, delta)
+        text = told(question, parameters) if isinstance(question, str) else identity(priced.checked)
         return self._answer(text, priced, request_id)
 
     def batch(
@@ -166,30 +152,14 @@ class Session:
         They are measured in the way that serves all of them best, and their answers agree with each other.
         Each release states the price of the whole batch, which was paid once.
         """
-        batch = self._batch(questions, limits)
+        batch = check_batch(self.catalog, questions, limits)
         priced = self._quote(batch.whole, epsilon, within, confidence)
         texts = [
             question if isinstance(question, str) else identity(checked)
             for question, checked in zip(questions, batch.questions, strict=True)
         ]
         whole = self._answer("; ".join(texts), priced, request_id)
-        return tuple(
-            replace(
-                whole,
-                question=text,
-                quote=own,
-                noisy=Noisy(
-                    own.checked.keys.product(),  # type: ignore[union-attr]
-                    tuple(whole.noisy.values[0][start:stop] for start, stop in spans),
-                ),
-            )
-            for text, (own, spans) in zip(texts, parts(batch, priced), strict=True)
-        )
-
-    def _batch(self, questions: Sequence[str | Block], limits: Limits | None) -> Batch:
-        if isinstance(questions, str):
-            raise ParameterError("a batch is a list of questions; ask a single one with query")
-        return combine([self._check(question, limits) for question in questions], self.catalog)
+        return split(texts, batch, whole)
 
     def table(self, name: str) -> Frame:
         """Return a declared table to ask about in Python: data.table("visits").group("ward").count()."""
@@ -320,34 +290,10 @@ class Session:
             self.catalog.name,
             priced,
             decode(stored.payload),
-            self._unit(priced.checked),
+            protected(self.catalog, priced.checked),
             stored.receipt,
             free,
         )
-
-    def _check(
-        self,
-        question: str | Block,
-        limits: Limits | None,
-        values: Mapping[str, Any] | Sequence[Any] | None = None,
-    ) -> Checked:
-        if isinstance(question, str):
-            block = read(question, values_of(values), self.catalog.views)
-        elif values is not None:
-            raise ParameterError(
-                "parameters=... are for questions in SQL; a frame takes its values in Python"
-            )
-        else:
-            block = question
-        try:
-            return check(block, self.catalog, limits)
-        except QueryError as refused:
-            raise (located(refused, question) if isinstance(question, str) else refused) from None
-
-    def _unit(self, checked: Checked) -> Unit:
-        tables = [self.catalog.table(name) for name in checked.tables]
-        column = next((table.unit for table in tables if table is not None and table.unit is not None), None)
-        return Unit(column, checked.rows.adjacency)
 
     def _budget(self) -> Budget:
         return declared_budget(self.catalog)
@@ -377,15 +323,6 @@ class Session:
         self.close()
 
 
-def declared_budget(catalog: Catalog) -> Budget:
-    """Return the cap that a catalog declares."""
-    if catalog.budget is None:
-        raise CatalogError("the manifest declares no budget; add [budget] with epsilon = ...")
-    if catalog.budget.delta:
-        return ApproximateBudget(catalog.budget.epsilon, catalog.budget.delta)
-    return PureBudget(catalog.budget.epsilon)
-
-
 def declared_bounds(catalog: Catalog, table: str, column: str) -> tuple[Fraction, Fraction]:
     """Return the bounds of a numeric column."""
     found = catalog.table(table)
@@ -394,22 +331,6 @@ def declared_bounds(catalog: Catalog, table: str, column: str) -> tuple[Fraction
         case Whole(int() as low, int() as high) | Real(Fraction() as low, Fraction() as high):
             return Fraction(low), Fraction(high)
     raise CatalogError(f"tables.{table}.columns.{column} has no bounds")
-
-
-def _told(question: str, values: Mapping[str, Any] | Sequence[Any] | None) -> str:
-    """Return a question as history shows it, with the values of its parameters."""
-    if not values:
-        return question
-    named = values.items() if isinstance(values, Mapping) else enumerate(values, 1)
-    return f"{question} [{', '.join(f'{name}: {value!r}' for name, value in named)}]"
-
-
-def _own_delta(budget: Budget) -> Fraction:
-    match budget:
-        case ApproximateBudget(_, _, slack):
-            return slack / KEY_QUESTIONS
-        case PureBudget():
-            return Fraction(0)
 
 
 def _stored(share: Share) -> str:

@@ -1,0 +1,131 @@
+"""`discreet analyst`: who may ask through the service, with which token, and up to which limit."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, TypeAlias
+
+import typer
+
+from discreet.cli.paper import Format, Output, Paper
+from discreet.service.people import DAYS, FILE, People
+from discreet.service.role import Role
+
+if TYPE_CHECKING:
+    from discreet.ledger import Ledger
+    from discreet.query.catalog.manifest import Catalog
+
+app = typer.Typer(help="People and their tokens.", no_args_is_help=True)
+
+Manifest: TypeAlias = Annotated[Path, typer.Argument(help="The manifest of the dataset.")]
+Name: TypeAlias = Annotated[str, typer.Argument(help="Who: lower-case letters, digits, dots and hyphens.")]
+Days: TypeAlias = Annotated[int, typer.Option(help="For how many days the token is good.")]
+Register: TypeAlias = Annotated[
+    Path | None, typer.Option("--people", help="The register of people; by default beside the manifest.")
+]
+Most: TypeAlias = Annotated[str | None, typer.Option(help="The most that they may spend on this dataset.")]
+
+
+@app.command()
+def add(
+    manifest: Manifest,
+    name: Name,
+    role: Annotated[Role, typer.Option(help="What they may do.")] = Role.ANALYST,
+    epsilon: Most = None,
+    days: Days = DAYS,
+    people: Register = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Enter somebody, with a limit of their own if one is given, and print their token, once."""
+    with Paper(output) as paper:
+        catalog, ledger = _books(manifest)
+        with ledger:
+            # Limited before they exist: nobody asks without the limit they were meant to have.
+            _limit(ledger, catalog, name, epsilon)
+        token = _register(manifest, people).add(name, role, catalog.name, days=days)
+        paper.fact("name", name)
+        paper.fact("role", role.value)
+        paper.fact("limit", None if epsilon is None else epsilon, epsilon or "that of the whole dataset")
+        paper.fact("token", token)
+        paper.say(
+            "This token is shown once and kept only as a hash; send it over a channel you trust.", "dim"
+        )
+
+
+@app.command("list")
+def listed(manifest: Manifest, people: Register = None, output: Output = Format.TABLE) -> None:
+    """Show everybody who was entered."""
+    register = _register(manifest, people)
+    rows = [
+        (
+            person.name,
+            person.role.value,
+            person.standing(register.clock()),
+            person.expires.date().isoformat(),
+            " ".join(sorted(person.datasets)),
+        )
+        for person in register.all()
+    ]
+    with Paper(output) as paper:
+        paper.table("", ("name", "role", "token", "expires", "datasets"), rows, name="people")
+
+
+@app.command()
+def limit(
+    manifest: Manifest,
+    name: Name,
+    epsilon: Most = None,
+    people: Register = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Let somebody ask about this dataset, up to this limit; what they spent before counts."""
+    with Paper(output) as paper:
+        catalog, ledger = _books(manifest)
+        with ledger:
+            _limit(ledger, catalog, name, epsilon)
+        _register(manifest, people).allow(name, catalog.name)
+        paper.fact("limit", epsilon, f"on {name}: {epsilon or 'that of the whole dataset'}")
+
+
+@app.command()
+def revoke(manifest: Manifest, name: Name, people: Register = None, output: Output = Format.TABLE) -> None:
+    """Make somebody's token worth nothing, at once; what they spent stays spent."""
+    with Paper(output) as paper:
+        _register(manifest, people).revoke(name)
+        paper.fact("revoked", name)
+
+
+@app.command()
+def rotate(
+    manifest: Manifest, name: Name, days: Days = DAYS, people: Register = None, output: Output = Format.TABLE
+) -> None:
+    """Print a new token for somebody, once; the old one is worth nothing from now on."""
+    with Paper(output) as paper:
+        paper.fact("token", _register(manifest, people).rotate(name, days=days))
+
+
+def _register(manifest: Path, people: Path | None) -> People:
+    return People(people or manifest.parent / FILE)
+
+
+def _books(manifest: Path) -> "tuple[Catalog, Ledger]":
+    from discreet.release.opening import open_books
+
+    return open_books(manifest)
+
+
+def _limit(ledger: "Ledger", catalog: "Catalog", name: str, epsilon: str | None) -> None:
+    """Let the ledger admit somebody, and keep them within a limit of the same kind as the dataset's."""
+    from discreet.exact.number import positive
+    from discreet.ledger import Scope
+    from discreet.privacy.filter import ApproximateBudget, PureBudget
+    from discreet.service.people import person_name
+
+    person_name(name)
+    admitted = ledger.budget(catalog.name).analysts
+    if admitted is not None and name not in admitted:
+        ledger.add_analyst(catalog.name, name, reason="entered for the service")
+    if epsilon is None:
+        return
+    most = positive(epsilon, "epsilon")
+    delta = None if catalog.budget is None else catalog.budget.delta
+    budget = ApproximateBudget(most, delta) if delta else PureBudget(most)
+    ledger.set_limit(catalog.name, Scope(analyst=name), budget, reason="limited for the service")

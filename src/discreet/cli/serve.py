@@ -1,0 +1,59 @@
+"""`discreet serve`: answer questions over the network, with the data and the ledger out of reach."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def serve(
+    manifests: Annotated[list[Path], typer.Argument(help="One manifest or several.")],
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="The port to listen on; 0 takes a free one.")] = 8443,
+    certificate: Annotated[
+        Path | None, typer.Option(help="The TLS certificate with its chain, as PEM.")
+    ] = None,
+    key: Annotated[Path | None, typer.Option(help="The key of the certificate, as PEM.")] = None,
+    plain_text: Annotated[
+        bool, typer.Option("--plain-text", help="Listen beyond this machine without TLS, behind a proxy.")
+    ] = False,
+    people: Annotated[
+        Path | None,
+        typer.Option(help="The register of people; by default beside the first manifest."),
+    ] = None,
+    workers: Annotated[int, typer.Option(help="How many processes answer questions.")] = 2,
+    memory: Annotated[int, typer.Option(help="By how many megabytes each of them may grow.")] = 2048,
+    seconds: Annotated[float, typer.Option(help="For how long a question may run.")] = 30,
+    slot: Annotated[
+        float, typer.Option(help="Answers leave at multiples of this many seconds; 0 for at once.")
+    ] = 0.25,
+    queue: Annotated[int, typer.Option(help="How many requests may wait.")] = 64,
+    rate: Annotated[float, typer.Option(help="How many requests a second each person may send.")] = 20,
+) -> None:
+    """Answer questions over HTTP; enter people first, with `discreet analyst add`."""
+    try:
+        from discreet.service.serving import serve as run
+    except ModuleNotFoundError:
+        from discreet.errors import ServiceError
+
+        raise ServiceError("the service needs more packages; install discreet[service]") from None
+    from discreet.service.people import FILE
+    from discreet.service.settings import Settings
+
+    settings = Settings(
+        tuple(manifests),
+        people or manifests[0].parent / FILE,
+        host=host,
+        port=port,
+        certificate=certificate,
+        key=key,
+        plain_text=plain_text,
+        workers=workers,
+        memory=memory,
+        seconds=seconds,
+        slot=slot,
+        queue=queue,
+        rate=rate,
+        burst=2 * rate,
+    )
+    run(settings, lambda address: typer.echo(f"serving {address}"))

@@ -1,0 +1,132 @@
+"""What a question means and costs, from the declarations alone: no data, no ledger, no engine.
+
+Whoever holds the public declarations can work this out: a session does before it pays, and an analyst's side
+of a connection does again, so that it need not believe what the other side says about price and error.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from discreet.errors import CatalogError, ParameterError, QueryError
+from discreet.exact.number import Real as Number
+from discreet.exact.number import rational
+from discreet.privacy.adjacency import Unit
+from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
+from discreet.query.catalog.manifest import Catalog
+from discreet.query.check.batch import Batch, combine
+from discreet.query.check.measurement import Checked, Private
+from discreet.query.check.question import Limits, check
+from discreet.query.language.parameter import parameters as values_of
+from discreet.query.language.refusal import located
+from discreet.query.language.sql import read
+from discreet.query.plan import Block
+from discreet.query.price.batch import parts
+from discreet.query.price.expected import Quote
+from discreet.query.price.proving import proof_of
+from discreet.query.price.quote import quote
+from discreet.release.answer import Release
+from discreet.release.noisy import Noisy
+
+KEY_QUESTIONS = 100
+"""A question that finds its own group keys may use this part of the budget's slack unless told otherwise."""
+
+
+Parameters: TypeAlias = Mapping[str, Any] | Sequence[Any] | None
+"""The values of `?` in the order of the text, or of `:name` by name."""
+
+
+def check_question(
+    catalog: Catalog, question: str | Block, limits: Limits | None, parameters: Parameters = None
+) -> Checked:
+    """Return a question in SQL or as a plan, checked against the declarations."""
+    if isinstance(question, str):
+        block = read(question, values_of(parameters), catalog.views)
+    elif parameters is not None:
+        raise ParameterError("parameters=... are for questions in SQL; a frame takes its values in Python")
+    else:
+        block = question
+    try:
+        return check(block, catalog, limits)
+    except QueryError as refused:
+        raise (located(refused, question) if isinstance(question, str) else refused) from None
+
+
+def told(question: str, parameters: Parameters) -> str:
+    """Return a question as history shows it, with the values of its parameters."""
+    if not parameters:
+        return question
+    named = parameters.items() if isinstance(parameters, Mapping) else enumerate(parameters, 1)
+    return f"{question} [{', '.join(f'{name}: {value!r}' for name, value in named)}]"
+
+
+def check_batch(catalog: Catalog, questions: Sequence[str | Block], limits: Limits | None) -> Batch:
+    """Return several questions, checked and combined into one."""
+    if isinstance(questions, str):
+        raise ParameterError("a batch is a list of questions; ask a single one with query")
+    return combine([check_question(catalog, question, limits) for question in questions], catalog)
+
+
+def price_question(
+    catalog: Catalog,
+    checked: Checked,
+    epsilon: Number | None,
+    within: Number | None = None,
+    confidence: Number = "0.95",
+    delta: Number | None = None,
+) -> Quote:
+    """Return the quote of a checked question, with the derivation of what its statements claim."""
+    budget = declared_budget(catalog)
+    own = Fraction(0)
+    if isinstance(checked.keys, Private):
+        own = _own_delta(budget) if delta is None else rational(delta, "delta")
+    priced = quote(
+        checked,
+        epsilon=epsilon,
+        within=within,
+        confidence=confidence,
+        conversion=budget.delta - budget.slack if isinstance(budget, ApproximateBudget) else None,
+        delta=own,
+    )
+    return replace(priced, proof=proof_of(priced, catalog))
+
+
+def split(texts: Sequence[str], batch: Batch, whole: Release) -> tuple[Release, ...]:
+    """Return the answer of each question of a batch out of the answer of all."""
+    return tuple(
+        replace(
+            whole,
+            question=text,
+            quote=own,
+            noisy=Noisy(
+                own.checked.keys.product(),  # type: ignore[union-attr]
+                tuple(whole.noisy.values[0][start:stop] for start, stop in spans),
+            ),
+        )
+        for text, (own, spans) in zip(texts, parts(batch, whole.quote), strict=True)
+    )
+
+
+def protected(catalog: Catalog, checked: Checked) -> Unit:
+    """Return whom an answer to this question protects."""
+    tables = [catalog.table(name) for name in checked.tables]
+    column = next((table.unit for table in tables if table is not None and table.unit is not None), None)
+    return Unit(column, checked.rows.adjacency)
+
+
+def declared_budget(catalog: Catalog) -> Budget:
+    """Return the cap that a catalog declares."""
+    if catalog.budget is None:
+        raise CatalogError("the manifest declares no budget; add [budget] with epsilon = ...")
+    if catalog.budget.delta:
+        return ApproximateBudget(catalog.budget.epsilon, catalog.budget.delta)
+    return PureBudget(catalog.budget.epsilon)
+
+
+def _own_delta(budget: Budget) -> Fraction:
+    match budget:
+        case ApproximateBudget(_, _, slack):
+            return slack / KEY_QUESTIONS
+        case PureBudget():
+            return Fraction(0)

@@ -1,0 +1,249 @@
+"""From an identity and a request to the bytes that may leave: what a worker does, without its pipes.
+
+Every reply is whole here: the process at the network passes it on and reads nothing in it.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import quote as escaped
+
+from discreet.errors import AccessError, DiscreetError, LedgerError
+from discreet.ledger import Entry, Receipt
+from discreet.ledger.codec import write_cost
+from discreet.ledger.entry import Answered, Failed, Reserved
+from discreet.query.check.formula import Public
+from discreet.query.check.question import Limits
+from discreet.query.price.expected import Quote
+from discreet.query.price.words import afford, caps, lines
+from discreet.release.answer import Release
+from discreet.release.noisy import encode
+from discreet.release.session import Session
+from discreet.release.sheet import sheet
+from discreet.service import budget as views
+from discreet.service import problem
+from discreet.service.catalogue import published
+from discreet.service.role import Role, Verb, may, sees_all
+
+JSON = "application/json"
+CSV = "text/csv"
+ARROW = "application/vnd.apache.arrow.stream"
+CARD = "text/markdown"
+
+RECENT = 1000
+"""Of a dataset's newest entries so many are searched for somebody's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What leaves: a status, a content type, the bytes, and headers besides."""
+
+    status: int
+    kind: str
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One request: who asks, about what, and what they sent."""
+
+    verb: Verb
+    dataset: str
+    name: str
+    role: Role
+    body: Mapping[str, Any]
+    kind: str = JSON
+    key: str | None = None
+
+    @property
+    def request_id(self) -> str | None:
+        """Return the ledger's id of a request with a key: nobody can meet somebody else's."""
+        return None if self.key is None else f"{self.name}/{self.key}"
+
+
+def answer(sessions: Mapping[str, Session], asked: Asked) -> Reply:
+    """Return the reply to a request; whatever is not a deliberate refusal is one constant failure."""
+    try:
+        opened = sessions.get(asked.dataset)
+        if opened is None or not may(asked.role, asked.verb):
+            raise AccessError("nothing of that name")
+        return _answered(_for(opened, asked.name), asked)
+    except AccessError:
+        return refused(problem.NOTHING)
+    except DiscreetError as error:
+        return refused(problem.of(error))
+    except Exception:
+        # Whatever it says may hold a cell, and nobody reads it.
+        return refused(problem.FAILED)
+
+
+def refused(stated: problem.Problem) -> Reply:
+    """Return a problem as a reply."""
+    return Reply(stated.status, problem.MEDIA_TYPE, stated.body(), stated.headers)
+
+
+def _for(opened: Session, name: str) -> Session:
+    """Return the open data as somebody's own session."""
+    return Session(opened.catalog, opened.engine, opened.ledger, name, opened.project)
+
+
+def _answered(session: Session, asked: Asked) -> Reply:
+    match asked.verb:
+        case Verb.CATALOGUE:
+            return _json(published(session.catalog))
+        case Verb.QUOTE:
+            question = asked.body["sql"]
+            return _json(quoted(session.quote(question, **_price(asked.body))))
+        case Verb.QUERY:
+            release = session.query(asked.body["sql"], **_price(asked.body), request_id=asked.request_id)
+            return _released(release, asked.kind)
+        case Verb.BATCH:
+            price = _price(asked.body)
+            price.pop("delta")
+            releases = session.batch(asked.body["sql"], **price, request_id=asked.request_id)
+            return _json({"answers": [released(release) for release in releases]})
+        case Verb.BUDGET:
+            view = session.budget
+            return _json((view if sees_all(asked.role) else views.own(view, asked.name)).to_json())
+        case Verb.HISTORY:
+            entries = session.ledger.history(session.catalog.name, last=RECENT)
+            whose = None if sees_all(asked.role) else asked.name
+            return _json({"entries": history(entries, whose)[-int(asked.body["last"]) :]})
+        case Verb.RECEIPT:
+            return _json(_proved(session, asked.body["receipt"]))
+        case _:
+            raise AccessError("nothing of that name")
+
+
+def _price(body: Mapping[str, Any]) -> dict[str, Any]:
+    limits = body.get("limits")
+    return {
+        "epsilon": body.get("epsilon"),
+        "within": body.get("within"),
+        "confidence": body.get("confidence", "0.95"),
+        "delta": body.get("delta"),
+        "limits": None if limits is None else Limits(**limits),
+    }
+
+
+def quoted(priced: Quote) -> dict[str, Any]:
+    """Return a quote as JSON values; numbers that matter are exact text."""
+    return {
+        "columns": [
+            {
+                "name": name,
+                "error": error,
+                "mechanism": mechanism,
+                "radius": None if expected.radius is None else str(expected.radius),
+            }
+            for (name, error, mechanism), expected in zip(lines(priced), priced.expected, strict=True)
+        ],
+        **_paid(priced),
+        "questions_left": priced.copies,
+        "words": [word for word in (afford(priced), *caps(priced.checked)) if word is not None],
+        "statements": list(priced.sql),
+    }
+
+
+def _paid(priced: Quote) -> dict[str, Any]:
+    return {
+        "cost": write_cost(priced.cost),
+        "epsilon": str(priced.epsilon),
+        "delta": str(priced.delta),
+        "confidence": str(priced.confidence),
+    }
+
+
+def released(release: Release) -> dict[str, Any]:
+    """Return an answer as JSON values: rows to read, the same cells exactly, and what was drawn."""
+    return {
+        "question": release.question,
+        "dataset": release.dataset,
+        "columns": list(release.columns),
+        "rows": [_readable(record) for record in release.intervals(release.quote.confidence)],
+        "exact": [[_exact(cell) for cell in row.cells] for row in release.rows],
+        **_paid(release.quote),
+        "receipt": str(release.receipt),
+        "free": release.free,
+        "drawn": json.loads(encode(release.noisy)),
+        "card": release.card(),
+    }
+
+
+def _readable(record: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: value if isinstance(value, str | int | float | None) else str(value)
+        for name, value in record.items()
+    }
+
+
+def _exact(cell: Public) -> str | bool | None:
+    return cell if cell is None or isinstance(cell, bool | str) else str(cell)
+
+
+def _released(release: Release, kind: str) -> Reply:
+    headers = {"Discreet-Receipt": escaped(str(release.receipt)), "Discreet-Free": str(release.free).lower()}
+    if kind == CSV:
+        records = release.intervals(release.quote.confidence)
+        text = sheet(list(records[0]) if records else list(release.columns), records)
+        return Reply(200, f"{CSV}; charset=utf-8", text.encode(), headers)
+    if kind == ARROW:
+        return Reply(200, ARROW, _arrow(release), headers)
+    if kind == CARD:
+        return Reply(200, f"{CARD}; charset=utf-8", release.card().encode(), headers)
+    return Reply(200, JSON, json.dumps(released(release)).encode(), headers)
+
+
+def _arrow(release: Release) -> bytes:
+    import pyarrow
+
+    table = release.to_arrow(intervals=True)
+    sink = pyarrow.BufferOutputStream()
+    with pyarrow.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table)
+    whole: bytes = sink.getvalue().to_pybytes()
+    return whole
+
+
+def history(entries: tuple[Entry, ...], whose: str | None) -> list[dict[str, Any]]:
+    """Return what happened to the requests of one analyst, or of everybody, oldest first."""
+    known: set[int] = set()
+    told = []
+    for entry in entries:
+        line: dict[str, Any] = {
+            "number": entry.number,
+            "time": entry.time,
+            "event": type(entry.event).__name__.lower(),
+        }
+        match entry.event:
+            case Reserved(request):
+                mine = request.analyst == whose
+                line |= {"analyst": request.analyst, "project": request.project}
+                line |= {"question": request.question, "cost": write_cost(request.cost)}
+                known |= {entry.number} if mine else set()
+            case Answered(reservation) | Failed(reservation):
+                mine = reservation in known
+                line["reservation"] = reservation
+            case _:
+                mine = False
+        if whose is None or mine:
+            told.append(line)
+    return told
+
+
+def _proved(session: Session, text: str) -> dict[str, Any]:
+    """Return what a receipt proves; whoever holds its seal has seen the answer."""
+    receipt = Receipt.parse(text)
+    if receipt.dataset != session.catalog.name:
+        raise AccessError("nothing of that name")
+    try:
+        entry = session.ledger.verify_receipt(receipt)
+    except LedgerError:
+        raise AccessError("nothing of that name") from None
+    return {"number": entry.number, "time": entry.time, "event": type(entry.event).__name__.lower()}
+
+
+def _json(value: object) -> Reply:
+    return Reply(200, JSON, json.dumps(value).encode())

@@ -1,0 +1,37 @@
+"""Time as arithmetic: when an answer may leave, and how often somebody may ask.  A clock is an argument."""
+
+import math
+from collections import OrderedDict
+from dataclasses import dataclass, field
+
+REMEMBERED = 10_000
+
+
+def until_slot(elapsed: float, slot: float) -> float:
+    """Return how long to wait until the next multiple of `slot` after the request came, 0 without slots.
+
+    What takes longer than its slot leaves at the end of a later one: an observer learns the number of slots
+    and nothing finer.
+    """
+    if slot <= 0:
+        return 0.0
+    return max(math.ceil(elapsed / slot), 1) * slot - elapsed
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """So many requests a second for each name, and `burst` at once after a pause."""
+
+    rate: float
+    burst: float
+    _levels: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
+
+    def wait(self, name: str, at: float) -> float:
+        """Return 0 and count a request, or return after how many seconds to come again."""
+        level, before = self._levels.pop(name, (self.burst, at))
+        level = min(self.burst, level + max(at - before, 0.0) * self.rate)
+        admitted = level >= 1
+        self._levels[name] = (level - 1 if admitted else level, at)
+        if len(self._levels) > REMEMBERED:
+            self._levels.popitem(last=False)
+        return 0.0 if admitted else (1 - level) / self.rate

@@ -1,0 +1,194 @@
+"""Who may come through the wall: names, roles, datasets, and tokens that are kept only as hashes.
+
+A token is 256 secret bits and the public number under which its hash is found.  It is shown once, when it is
+made.  Its hash is a plain SHA-256: there is nothing to guess, so there is nothing to slow down.  Whoever is
+revoked, expired or unknown is told the same, after the same work.
+"""
+
+import hashlib
+import hmac
+import os
+import re
+import secrets
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from discreet.errors import ConflictError, LedgerError, ParameterError
+from discreet.service.role import Role
+
+DAYS = 90
+"""How long a token is good for unless told otherwise."""
+
+LONGEST_LIFE = 3660
+FILE = "discreet.people"
+"""The name of the register, in the folder of the manifest."""
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9._-]{0,62}")
+_TOKEN = re.compile(r"dsc_([0-9a-f]{16})_([0-9a-f]{64})")
+_NOBODY = hashlib.sha256(b"nobody").digest()
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS person (
+    name TEXT PRIMARY KEY, role TEXT NOT NULL, number TEXT NOT NULL UNIQUE, hash BLOB NOT NULL,
+    expires TEXT NOT NULL, revoked INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE IF NOT EXISTS reach (
+    name TEXT NOT NULL REFERENCES person(name), dataset TEXT NOT NULL, PRIMARY KEY (name, dataset)
+) STRICT;
+"""
+
+
+def now() -> datetime:
+    """Return the time by which tokens expire."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody with a token: what they are, until when, and which datasets they know of."""
+
+    name: str
+    role: Role
+    expires: datetime
+    datasets: frozenset[str]
+    revoked: bool = False
+
+    def standing(self, at: datetime) -> str:
+        """Return in one word whether the token is good."""
+        return "revoked" if self.revoked else "expired" if at >= self.expires else "active"
+
+
+def person_name(text: str) -> str:
+    """Return a name, refusing what could be taken for another one."""
+    if not _NAME.fullmatch(text):
+        raise ParameterError(
+            "a name is up to 63 lower-case letters, digits, dots, hyphens and underscores, and begins with a "
+            f"letter or digit; got {text[:63]!r}"
+        )
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """The register, a file that only its owner may read."""
+
+    path: Path
+    clock: Callable[[], datetime] = now
+
+    def add(self, name: str, role: Role, dataset: str, *, days: int = DAYS) -> str:
+        """Enter somebody and return their token, which cannot be had again."""
+        token, number, digest = _issued()
+        with self._writing() as book:
+            if _row(book, person_name(name)) is not None:
+                raise ConflictError(
+                    f"{name} is entered already; let them ask about another dataset with `discreet analyst "
+                    "limit`, or make a new token with `discreet analyst rotate`"
+                )
+            book.execute(
+                "INSERT INTO person VALUES (?, ?, ?, ?, ?, 0)",
+                (name, role.value, number, digest, self._expiry(days)),
+            )
+            book.execute("INSERT INTO reach VALUES (?, ?)", (name, dataset))
+        return token
+
+    def allow(self, name: str, dataset: str) -> None:
+        """Let somebody know of one more dataset."""
+        with self._writing() as book:
+            _known(book, name)
+            book.execute("INSERT OR IGNORE INTO reach VALUES (?, ?)", (name, dataset))
+
+    def rotate(self, name: str, *, days: int = DAYS) -> str:
+        """Return a new token for somebody; the old one is worth nothing from now on."""
+        token, number, digest = _issued()
+        with self._writing() as book:
+            _known(book, name)
+            book.execute(
+                "UPDATE person SET number = ?, hash = ?, expires = ?, revoked = 0 WHERE name = ?",
+                (number, digest, self._expiry(days), name),
+            )
+        return token
+
+    def revoke(self, name: str) -> None:
+        """Make somebody's token worth nothing from now on."""
+        with self._writing() as book:
+            _known(book, name)
+            book.execute("UPDATE person SET revoked = 1 WHERE name = ?", (name,))
+
+    def all(self) -> tuple[Person, ...]:
+        """Return everybody, by name."""
+        with self._reading() as book:
+            names = book.execute("SELECT name FROM person ORDER BY name").fetchall()
+            return tuple(_person(book, _known(book, name)) for (name,) in names)
+
+    def holder(self, token: str) -> Person | None:
+        """Return whose token this is, or None if it is nobody's, revoked or expired."""
+        match = _TOKEN.fullmatch(token)
+        number, secret = match.groups() if match else ("", "")
+        with self._reading() as book:
+            row = book.execute(
+                "SELECT name, role, number, hash, expires, revoked FROM person WHERE number = ?", (number,)
+            ).fetchone()
+            # Compared also where there is nothing to compare with: a wrong secret takes as long as no person.
+            same = hmac.compare_digest(_NOBODY if row is None else row[3], _hash(secret))
+            if row is None or not same:
+                return None
+            person = _person(book, row)
+        return person if person.standing(self.clock()) == "active" else None
+
+    def _expiry(self, days: int) -> str:
+        if not 1 <= days <= LONGEST_LIFE:
+            raise ParameterError(f"a token is good for 1 to {LONGEST_LIFE} days, got {days}")
+        return (self.clock() + timedelta(days=days)).isoformat()
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
+        # Made with its mode, not changed afterwards: nobody else reads it in between.
+        os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
+        with closing(sqlite3.connect(self.path, isolation_level=None)) as book:
+            book.executescript(_SCHEMA)
+            book.execute("BEGIN IMMEDIATE")
+            yield book
+            book.execute("COMMIT")
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        if not self.path.exists():
+            raise LedgerError(
+                f"there is no register of people at {self.path}; enter somebody with `discreet analyst add`"
+            )
+        with closing(sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True)) as book:
+            yield book
+
+
+def _issued() -> tuple[str, str, bytes]:
+    """Return a fresh token, the number it is found by, and what is kept of it."""
+    number, secret = secrets.token_hex(8), secrets.token_hex(32)
+    return f"dsc_{number}_{secret}", number, _hash(secret)
+
+
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode()).digest()
+
+
+def _row(book: sqlite3.Connection, name: str) -> tuple[str, str, str, bytes, str, int] | None:
+    found: tuple[str, str, str, bytes, str, int] | None = book.execute(
+        "SELECT name, role, number, hash, expires, revoked FROM person WHERE name = ?", (name,)
+    ).fetchone()
+    return found
+
+
+def _known(book: sqlite3.Connection, name: str) -> tuple[str, str, str, bytes, str, int]:
+    row = _row(book, name)
+    if row is None:
+        raise ParameterError(f"nobody is entered as {name[:63]!r}; see `discreet analyst list`")
+    return row
+
+
+def _person(book: sqlite3.Connection, row: tuple[str, str, str, bytes, str, int]) -> Person:
+    name, role, _, _, expires, revoked = row
+    reach = book.execute("SELECT dataset FROM reach WHERE name = ?", (name,)).fetchall()
+    datasets = frozenset(dataset for (dataset,) in reach)
+    return Person(name, Role(role), datetime.fromisoformat(expires), datasets, bool(revoked))

@@ -1,0 +1,209 @@
+"""Worker processes: each answers one request at a time, and is killed and replaced past its limits.
+
+A request whose worker dies has one outcome, whatever the reason: None.  What the ledger took for it stays
+spent.  A worker is never given up half way: it finishes its request although nobody may wait any more, or it
+is killed.
+"""
+
+import asyncio
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from types import TracebackType
+from typing import Any
+
+from discreet.errors import BusyError, ServiceError
+from discreet.service import pipe
+from discreet.service.settings import Settings
+
+STARTING = 120.0
+"""For so many seconds a worker may open data."""
+
+BETWEEN = 1.0
+LONGEST_PAUSE = 30.0
+
+
+class Worker:
+    """One process and the pipes to it."""
+
+    def __init__(self, process: asyncio.subprocess.Process, datasets: frozenset[str]) -> None:
+        self._process = process
+        self.datasets = datasets
+
+    @classmethod
+    async def start(cls, settings: Settings) -> "Worker":
+        """Start a worker and wait until its data is open; raise ServiceError with its own words if not."""
+        # A program of its own, not a fork: nothing of this process, and no lock of it, is inherited.
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "discreet.service.worker"),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        worker = cls(process, frozenset())
+        manifests = [str(path.resolve()) for path in settings.manifests]
+        try:
+            async with asyncio.timeout(STARTING):
+                head, _ = await worker.exchange({"manifests": manifests, "memory": settings.memory})
+        except (EOFError, OSError, TimeoutError):
+            await worker.kill()
+            raise ServiceError("a worker could not be started") from None
+        except BaseException:
+            await worker.kill()
+            raise
+        if "refused" in head:
+            await worker.kill()
+            raise ServiceError(head["refused"])
+        worker.datasets = frozenset(head["datasets"])
+        return worker
+
+    @property
+    def number(self) -> int:
+        """Return the process id."""
+        return self._process.pid
+
+    @property
+    def gone(self) -> bool:
+        """Return whether the process has ended by itself."""
+        return self._process.returncode is not None
+
+    async def exchange(self, head: Mapping[str, Any]) -> tuple[dict[str, Any], bytes]:
+        """Send a message and return the one that comes back; raise EOFError if the process is gone."""
+        incoming, outgoing = self._process.stdout, self._process.stdin
+        if incoming is None or outgoing is None:
+            raise EOFError("the worker has no pipes")
+        outgoing.write(pipe.write(head))
+        await outgoing.drain()
+        sizes = pipe.lengths(await incoming.readexactly(pipe.LENGTHS.size))
+        whole = await incoming.readexactly(sum(sizes))
+        return pipe.head_of(whole[: sizes[0]]), whole[sizes[0] :]
+
+    async def kill(self) -> None:
+        """End the process now, whatever it does."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
+        await self._process.wait()
+
+    async def close(self, grace: float) -> None:
+        """Let the process end by itself, or end it."""
+        if self._process.stdin is not None:
+            self._process.stdin.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(grace):
+                await self._process.wait()
+                return
+        await self.kill()
+
+
+class Pool:
+    """All workers; `async with` starts and ends them."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._idle: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
+        self._all: set[Worker] = set()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._ending = False
+        self.waiting = 0
+        self.replaced = 0
+        self.datasets: frozenset[str] = frozenset()
+
+    async def __aenter__(self) -> "Pool":
+        try:
+            # The first one alone: it may have to create the ledger, and says what is wrong with a manifest.
+            self._admit(await Worker.start(self._settings))
+            others = (Worker.start(self._settings) for _ in range(self._settings.workers - 1))
+            for worker in await asyncio.gather(*others):
+                self._admit(worker)
+        except BaseException:
+            await self._end()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._end()
+
+    @property
+    def numbers(self) -> list[int]:
+        """Return the process ids of the workers."""
+        return sorted(worker.number for worker in self._all)
+
+    @property
+    def idle(self) -> int:
+        """Return how many workers have nothing to do."""
+        return self._idle.qsize()
+
+    async def ask(self, head: Mapping[str, Any]) -> tuple[dict[str, Any], bytes] | None:
+        """Return a worker's reply, or None if it died or was killed over this request.
+
+        Raises BusyError, before anything was asked, where too many wait already.
+        """
+        if self.waiting >= self._settings.queue:
+            raise BusyError("too many requests wait for an answer; nothing was charged")
+        self.waiting += 1
+        try:
+            async with asyncio.timeout(self._settings.seconds):
+                worker = await self._free()
+        except TimeoutError:
+            raise BusyError("no worker became free in time; nothing was charged") from None
+        finally:
+            self.waiting -= 1
+        # Whoever asked may go away; the worker must not be handed on before it has finished.
+        return await asyncio.shield(self._keep(self._run(worker, head)))
+
+    async def _free(self) -> Worker:
+        """Return a worker that has nothing to do; one that died in the meantime cost nobody anything."""
+        while True:
+            worker = await self._idle.get()
+            if not worker.gone:
+                return worker
+            self._keep(self._replace(worker))
+
+    async def _run(self, worker: Worker, head: Mapping[str, Any]) -> tuple[dict[str, Any], bytes] | None:
+        try:
+            async with asyncio.timeout(self._settings.seconds):
+                reply = await worker.exchange(head)
+        except (EOFError, OSError, TimeoutError):
+            self._keep(self._replace(worker))
+            return None
+        except BaseException:
+            self._keep(self._replace(worker))
+            raise
+        self._idle.put_nowait(worker)
+        return reply
+
+    async def _replace(self, worker: Worker) -> None:
+        self._all.discard(worker)
+        self.replaced += 1
+        await worker.kill()
+        pause = BETWEEN
+        while not self._ending:
+            try:
+                self._admit(await Worker.start(self._settings))
+                return
+            except ServiceError:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+
+    def _admit(self, worker: Worker) -> None:
+        self.datasets = worker.datasets
+        self._all.add(worker)
+        self._idle.put_nowait(worker)
+
+    def _keep(self, work: Any) -> "asyncio.Task[Any]":
+        """Run something to its end; the loop itself holds tasks only weakly."""
+        task: asyncio.Task[Any] = asyncio.ensure_future(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _end(self) -> None:
+        self._ending = True
+        while self._tasks:
+            for task in tuple(self._tasks):
+                task.cancel()
+            await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*(worker.close(self._settings.patience) for worker in self._all))

@@ -1,0 +1,48 @@
+"""Who may do what: one table, read by the gate before a request gets anywhere."""
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What somebody is to a dataset."""
+
+    CURATOR = "curator"
+    ANALYST = "analyst"
+    AUDITOR = "auditor"
+
+
+class Verb(StrEnum):
+    """What can be done through the wall."""
+
+    SELF = "self"
+    DATASETS = "datasets"
+    CATALOGUE = "catalogue"
+    QUOTE = "quote"
+    QUERY = "query"
+    BATCH = "batch"
+    BUDGET = "budget"
+    HISTORY = "history"
+    RECEIPT = "receipt"
+    METRICS = "metrics"
+
+
+ASKING = frozenset({Verb.QUOTE, Verb.QUERY, Verb.BATCH})
+SLOTTED = frozenset({Verb.QUERY, Verb.BATCH})
+"""What touches data, and so answers in slots of time."""
+
+_READING = frozenset({Verb.SELF, Verb.DATASETS, Verb.CATALOGUE, Verb.BUDGET, Verb.HISTORY, Verb.RECEIPT})
+_ALLOWED = {
+    Role.ANALYST: _READING | ASKING,
+    Role.AUDITOR: _READING | {Verb.METRICS},
+    Role.CURATOR: _READING | ASKING | {Verb.METRICS},
+}
+
+
+def may(role: Role, verb: Verb) -> bool:
+    """Return whether somebody in this role may do this."""
+    return verb in _ALLOWED[role]
+
+
+def sees_all(role: Role) -> bool:
+    """Return whether somebody sees what others spent and asked, and not only their own."""
+    return role is not Role.ANALYST

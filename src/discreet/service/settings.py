@@ -1,0 +1,72 @@
+"""How a service is run: what it opens, where it listens, and how much anybody may ask of it."""
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+from pathlib import Path
+
+from discreet.errors import ParameterError
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """Everything that can be set; the defaults are safe."""
+
+    manifests: tuple[Path, ...]
+    people: Path
+    host: str = "127.0.0.1"
+    port: int = 8443
+    certificate: Path | None = None
+    key: Path | None = None
+    plain_text: bool = False
+    """Whether to listen beyond this machine without TLS, as behind a proxy that ends it."""
+    workers: int = 2
+    memory: int = 2048
+    """By how many megabytes a worker may grow."""
+    seconds: float = 30.0
+    """For how long a question may run before its worker is killed."""
+    slot: float = 0.25
+    """Answers leave at multiples of this many seconds after the question came; 0 lets them leave at once."""
+    queue: int = 64
+    """So many requests may wait for a worker; more are sent away."""
+    rate: float = 20.0
+    burst: float = 40.0
+    body: int = 64 * 1024
+    patience: float = 10.0
+    """For how long a request may take to arrive."""
+
+    def __post_init__(self) -> None:
+        if (self.certificate is None) != (self.key is None):
+            raise ParameterError("TLS needs both a certificate and its key; give both files or neither")
+        for file in (self.certificate, self.key):
+            if file is not None and not file.is_file():
+                raise ParameterError(
+                    f"there is no file {file}; give the certificate and its key as PEM files"
+                )
+        if self.certificate is None and not self.plain_text and not loopback(self.host):
+            raise ParameterError(
+                f"host {self.host} can be reached from other machines, and tokens and answers would cross "
+                "the network readable; give --certificate and --key, or --plain-text if a proxy ends TLS"
+            )
+        positive = {"workers": self.workers, "memory": self.memory, "seconds": self.seconds}
+        positive |= {"rate": self.rate, "burst": self.burst, "queue": self.queue}
+        for name, value in positive.items():
+            if not value > 0:
+                raise ParameterError(f"{name} must be greater than 0, got {value}")
+        if not self.slot >= 0:
+            raise ParameterError(f"slot must be 0 or more seconds, got {self.slot}")
+
+    @property
+    def address(self) -> str:
+        """Return how the service is reached."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{'http' if self.certificate is None else 'https'}://{host}:{self.port}"
+
+
+def loopback(host: str) -> bool:
+    """Return whether nobody but this machine reaches an address."""
+    if host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

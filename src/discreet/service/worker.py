@@ -1,0 +1,105 @@
+"""A worker: the only process that opens data and ledger.  It reads requests from a pipe and answers them.
+
+    python -m discreet.service.worker
+
+The first message says which manifests to open and how much memory a question may take.  Nothing is printed by
+anybody: standard output and error lead nowhere, a crash leaves no core, and no other process of the same user
+may look into this one's memory.  When the pipe closes, the worker ends.
+"""
+
+import ctypes
+import os
+import resource
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, BinaryIO
+
+from discreet.errors import DiscreetError
+from discreet.release.opening import open as open_session
+from discreet.release.session import Session
+from discreet.service import pipe
+from discreet.service.answering import Asked, Reply, answer
+from discreet.service.role import Role, Verb
+
+_NOT_DUMPABLE = (4, 0)
+_NO_NEW_PRIVILEGES = (38, 1)
+
+
+def main() -> None:
+    """Open what the first message names, then answer until the pipe closes."""
+    incoming, outgoing = _pipes()
+    _close_up()
+    with suppress(EOFError, BrokenPipeError):
+        told, _ = pipe.read(incoming)
+        try:
+            sessions = opened(told["manifests"])
+        except DiscreetError as error:
+            outgoing.write(pipe.write({"refused": str(error)}))
+            return
+        _bound_memory(told["memory"])
+        outgoing.write(pipe.write({"datasets": sorted(sessions)}))
+        while True:
+            head, _ = pipe.read(incoming)
+            outgoing.write(_reply(answer(sessions, asked(head))))
+
+
+def opened(manifests: list[str]) -> dict[str, Session]:
+    """Return the open data by the name of the dataset."""
+    found: dict[str, Session] = {}
+    for manifest in manifests:
+        session = open_session(manifest)
+        if session.catalog.name in found:
+            raise DiscreetError(
+                f"two manifests declare a dataset {session.catalog.name!r}; give each dataset.name of its own"
+            )
+        found[session.catalog.name] = session
+    return found
+
+
+def asked(head: Mapping[str, Any]) -> Asked:
+    """Return the request of a message."""
+    return Asked(
+        Verb(head["verb"]),
+        head["dataset"],
+        head["name"],
+        Role(head["role"]),
+        head["body"],
+        head["kind"],
+        head["key"],
+    )
+
+
+def _reply(reply: Reply) -> bytes:
+    head = {"status": reply.status, "kind": reply.kind, "headers": dict(reply.headers)}
+    return pipe.write(head, reply.body)
+
+
+def _pipes() -> tuple[BinaryIO, BinaryIO]:
+    """Return the two ends that messages go through; whatever else reads or prints meets nothing."""
+    ends = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=0)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for standard in (0, 1, 2):
+        os.dup2(nothing, standard)
+    return ends
+
+
+def _close_up() -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    if sys.platform == "linux":
+        system = ctypes.CDLL(None)
+        for option, value in (_NOT_DUMPABLE, _NO_NEW_PRIVILEGES):
+            system.prctl(option, value, 0, 0, 0)
+
+
+def _bound_memory(megabytes: int) -> None:
+    """Let this process grow by so much from here on; what needs more fails as everything else does."""
+    taken = 0
+    with suppress(OSError), open("/proc/self/statm", encoding="ascii") as said:
+        taken = int(said.read().split()[0]) * resource.getpagesize()
+    limit = taken + megabytes * 2**20
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+
+
+if __name__ == "__main__":
+    main()
