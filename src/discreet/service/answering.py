@@ -143,7 +143,6 @@ def quoted(priced: Quote) -> dict[str, Any]:
         **_paid(priced),
         "questions_left": priced.copies,
         "words": [word for word in (afford(priced), *caps(priced.checked)) if word is not None],
-        "statements": list(priced.sql),
     }
 
 
@@ -153,6 +152,7 @@ def _paid(priced: Quote) -> dict[str, Any]:
         "epsilon": str(priced.epsilon),
         "delta": str(priced.delta),
         "confidence": str(priced.confidence),
+        "statements": list(priced.sql),
     }
 
 

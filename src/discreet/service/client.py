@@ -9,17 +9,14 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import AccessError, CatalogError, ParameterError, ServiceError
 from discreet.exact.number import Real as Number
-from discreet.exact.number import rational
 from discreet.ledger import BudgetView, Receipt
 from discreet.ledger.codec import write_cost
 from discreet.query.catalog.manifest import Catalog
-from discreet.query.check.measurement import Checked
 from discreet.query.check.question import Limits
 from discreet.query.price.batch import parts
 from discreet.query.price.expected import Quote
@@ -45,9 +42,13 @@ def connect(
     those of the system, for a service with a certificate of its own.
     """
     line = Line(url, token, certificate=certificate, timeout=timeout)
-    me = line.get("v1", "me")
-    chosen = _chosen(me["datasets"], dataset)
-    return Remote(catalogue.known(line.get("v1", "datasets", chosen)), me["name"], line)
+    try:
+        me = line.get("v1", "me")
+        chosen = _chosen(me["datasets"], dataset)
+        return Remote(catalogue.known(line.get("v1", "datasets", chosen)), me["name"], line)
+    except BaseException:
+        line.close()
+        raise
 
 
 def _chosen(known: Sequence[str], dataset: str | None) -> str:
@@ -88,11 +89,10 @@ class Remote:
             if isinstance(question, str)
             else check_batch(self.catalog, _texts(question), limits).whole
         )
-        asked = _price(epsilon, within, confidence, limits)
+        priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
         sql = question if isinstance(question, str) else list(question)
-        body = self._post("quote", {"sql": sql, **asked, "delta": _text(delta, "delta")})
-        priced = self._agreed(checked, body)
-        priced = replace(priced, sql=tuple(body["statements"]), copies=body["questions_left"])
+        body = self._post("quote", {"sql": sql, **_price(priced, limits)})
+        priced = replace(self._agreed(priced, body), copies=body["questions_left"])
         if prior is None:
             return priced
         from discreet.release.belief import advice
@@ -113,10 +113,10 @@ class Remote:
         """Answer a question privately, at the price of its quote; asked before, it is free."""
         (text,) = _texts([question])
         checked = check_question(self.catalog, text, limits)
-        asked = _price(epsilon, within, confidence, limits)
-        sent = {"sql": text, **asked, "delta": _text(delta, "delta")}
+        priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
+        sent = {"sql": text, **_price(priced, limits)}
         body = self._post("query", sent, request_id or secrets.token_hex(16))
-        return self._release(body, checked, text)
+        return self._release(body, priced, text)
 
     def batch(
         self,
@@ -130,13 +130,13 @@ class Remote:
     ) -> tuple[Release, ...]:
         """Answer several counting questions about one table together, at one price."""
         batch = check_batch(self.catalog, _texts(questions), limits)
-        sent = {"sql": list(questions), **_price(epsilon, within, confidence, limits)}
-        body = self._post("batch", sent, request_id or secrets.token_hex(16))
-        answers = body["answers"]
-        priced = self._agreed(batch.whole, answers[0])
+        priced = price_question(self.catalog, batch.whole, epsilon, within, confidence)
+        sent = {"sql": list(questions), **_price(priced, limits)}
+        answers = self._post("batch", sent, request_id or secrets.token_hex(16))["answers"]
+        releases = [self._release(said, priced, text) for text, said in zip(questions, answers, strict=True)]
         return tuple(
-            replace(self._release(said, batch.whole, text), quote=own)
-            for text, said, (own, _) in zip(questions, answers, parts(batch, priced), strict=True)
+            replace(release, quote=own)
+            for release, (own, _) in zip(releases, parts(batch, releases[0].quote), strict=True)
         )
 
     @property
@@ -168,29 +168,22 @@ class Remote:
     def _post(self, verb: str, body: Mapping[str, Any], key: str | None = None) -> Any:
         return self.line.post("v1", "datasets", self.catalog.name, verb, body=body, key=key)
 
-    def _agreed(self, checked: Checked, body: Mapping[str, Any]) -> Quote:
-        """Return the quote as it is worked out here, or refuse if the service charges by another one."""
-        priced = price_question(
-            self.catalog,
-            checked,
-            Fraction(body["epsilon"]),
-            confidence=Fraction(body["confidence"]),
-            delta=Fraction(body["delta"]),
-        )
+    def _agreed(self, priced: Quote, body: Mapping[str, Any]) -> Quote:
+        """Return the quote as it was worked out here, or refuse if the service charges by another one."""
         if write_cost(priced.cost) != body["cost"]:
             raise ServiceError(
                 "the service charges another price than follows from its declarations; its version of "
                 "discreet may differ from yours, or its manifest was changed: connect again"
             )
-        return priced
+        return replace(priced, sql=tuple(body["statements"]))
 
-    def _release(self, body: Mapping[str, Any], checked: Checked, text: str) -> Release:
+    def _release(self, body: Mapping[str, Any], priced: Quote, text: str) -> Release:
         return Release(
             text,
             self.catalog.name,
-            self._agreed(checked, body),
+            self._agreed(priced, body),
             decode(json.dumps(body["drawn"]).encode()),
-            protected(self.catalog, checked),
+            protected(self.catalog, priced.checked),
             Receipt.parse(body["receipt"]),
             body["free"],
         )
@@ -202,18 +195,11 @@ def _texts(questions: Sequence[str]) -> Sequence[str]:
     return questions
 
 
-def _price(
-    epsilon: Number | None, within: Number | None, confidence: Number, limits: Limits | None
-) -> dict[str, Any]:
-    if (epsilon is None) == (within is None):
-        raise ParameterError(
-            "give either epsilon=..., or within=... for the smallest epsilon that gets there"
-        )
-    sent: dict[str, Any] = {
-        "epsilon": _text(epsilon, "epsilon"),
-        "within": _text(within, "within"),
-        "confidence": _text(confidence, "confidence"),
-    }
+def _price(priced: Quote, limits: Limits | None) -> dict[str, Any]:
+    """Return a price as it is sent: worked out, and exact."""
+    sent: dict[str, Any] = {"epsilon": str(priced.epsilon), "confidence": str(priced.confidence)}
+    if priced.delta:
+        sent["delta"] = str(priced.delta)
     if limits is not None:
         sent["limits"] = {
             "rows_per_unit": limits.rows_per_unit,
@@ -221,7 +207,3 @@ def _price(
             "rows_per_group": limits.rows_per_group,
         }
     return sent
-
-
-def _text(value: Number | None, name: str) -> str | None:
-    return None if value is None else str(rational(value, name))

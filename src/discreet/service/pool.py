@@ -26,37 +26,34 @@ LONGEST_PAUSE = 30.0
 class Worker:
     """One process and the pipes to it."""
 
-    def __init__(self, process: asyncio.subprocess.Process, datasets: frozenset[str]) -> None:
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
         self._process = process
-        self.datasets = datasets
 
     @classmethod
-    async def start(cls, settings: Settings) -> "Worker":
-        """Start a worker and wait until its data is open; raise ServiceError with its own words if not."""
-        # A program of its own, not a fork: nothing of this process, and no lock of it, is inherited.
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-P", "-m", "discreet.service.worker"),
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True,
+    async def spawn(cls) -> "Worker":
+        """Start a process: a program of its own, not a fork, so that it inherits nothing, and no lock."""
+        return cls(
+            await asyncio.create_subprocess_exec(
+                *(sys.executable, "-P", "-m", "discreet.service.worker"),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.DEVNULL,
+                start_new_session=True,
+            )
         )
-        worker = cls(process, frozenset())
-        manifests = [str(path.resolve()) for path in settings.manifests]
+
+    async def open(self, settings: Settings) -> frozenset[str]:
+        """Wait until data is open and return the datasets, or end the process and say why it could not."""
+        told = {"manifests": [str(path.resolve()) for path in settings.manifests], "memory": settings.memory}
         try:
             async with asyncio.timeout(STARTING):
-                head, _ = await worker.exchange({"manifests": manifests, "memory": settings.memory})
+                head, _ = await self.exchange(told)
         except (EOFError, OSError, TimeoutError):
-            await worker.kill()
-            raise ServiceError("a worker could not be started") from None
-        except BaseException:
-            await worker.kill()
-            raise
+            head = {"refused": "a worker could not be started"}
         if "refused" in head:
-            await worker.kill()
+            await self.kill()
             raise ServiceError(head["refused"])
-        worker.datasets = frozenset(head["datasets"])
-        return worker
+        return frozenset(head["datasets"])
 
     @property
     def number(self) -> int:
@@ -104,7 +101,7 @@ class Pool:
         self._idle: asyncio.LifoQueue[Worker] = asyncio.LifoQueue()
         self._all: set[Worker] = set()
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._ending = False
+        self._ending = asyncio.Event()
         self.waiting = 0
         self.replaced = 0
         self.datasets: frozenset[str] = frozenset()
@@ -112,10 +109,8 @@ class Pool:
     async def __aenter__(self) -> "Pool":
         try:
             # The first one alone: it may have to create the ledger, and says what is wrong with a manifest.
-            self._admit(await Worker.start(self._settings))
-            others = (Worker.start(self._settings) for _ in range(self._settings.workers - 1))
-            for worker in await asyncio.gather(*others):
-                self._admit(worker)
+            await self._start()
+            await asyncio.gather(*(self._start() for _ in range(self._settings.workers - 1)))
         except BaseException:
             await self._end()
             raise
@@ -180,17 +175,24 @@ class Pool:
         self.replaced += 1
         await worker.kill()
         pause = BETWEEN
-        while not self._ending:
+        while not self._ending.is_set():
             try:
-                self._admit(await Worker.start(self._settings))
+                await self._start()
                 return
             except ServiceError:
-                await asyncio.sleep(pause)
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(self._ending.wait(), pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
 
-    def _admit(self, worker: Worker) -> None:
-        self.datasets = worker.datasets
+    async def _start(self) -> None:
+        worker = await Worker.spawn()
+        # Known from its first moment on, so that it ends with the others whatever it is doing.
         self._all.add(worker)
+        try:
+            self.datasets = await worker.open(self._settings)
+        except ServiceError:
+            self._all.discard(worker)
+            raise
         self._idle.put_nowait(worker)
 
     def _keep(self, work: Any) -> "asyncio.Task[Any]":
@@ -201,9 +203,10 @@ class Pool:
         return task
 
     async def _end(self) -> None:
-        self._ending = True
-        while self._tasks:
-            for task in tuple(self._tasks):
-                task.cancel()
+        """Let every worker finish what it has begun, end those that do not, and wait for whoever waits."""
+        self._ending.set()
+        while self._all or self._tasks:
+            workers = tuple(self._all)
+            await asyncio.gather(*(worker.close(self._settings.patience) for worker in workers))
+            self._all.difference_update(workers)
             await asyncio.gather(*self._tasks, return_exceptions=True)
-        await asyncio.gather(*(worker.close(self._settings.patience) for worker in self._all))

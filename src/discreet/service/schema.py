@@ -130,6 +130,7 @@ class Cost(Shown):
     epsilon: str = Field(examples=["1/10"])
     delta: str = Field(examples=["0"])
     confidence: str = Field(examples=["19/20"])
+    statements: list[str] = Field(description="What an engine runs for it.")
 
 
 class Quoted(Cost):
@@ -140,7 +141,6 @@ class Quoted(Cost):
     )
     questions_left: int | None
     words: list[str]
-    statements: list[str]
 
 
 class Answer(Cost):

@@ -1,0 +1,138 @@
+"""Tokens are shown once, kept as hashes, and worth nothing once they are wrong, old, replaced or revoked."""
+
+import json
+import stat
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from tests.service.world import ROWS, declare
+from typer.testing import CliRunner
+
+import discreet as dp
+from discreet.cli import app
+from discreet.errors import ConflictError, LedgerError, ParameterError
+from discreet.ledger import open_ledger
+from discreet.service.people import FILE, People
+from discreet.service.role import Role, Verb, may, sees_all
+
+START = datetime(2030, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def people(tmp_path: Path) -> People:
+    return People(tmp_path / FILE, lambda: START)
+
+
+def test_a_token_has_256_secret_bits_and_is_kept_only_as_a_hash(people: People):
+    token = people.add("ada", Role.ANALYST, "clinic")
+    _, number, secret = token.split("_")
+    assert len(bytes.fromhex(secret)) == 32
+    kept = people.path.read_bytes()
+    assert number.encode() in kept
+    assert secret.encode() not in kept
+    assert bytes.fromhex(secret) not in kept
+    assert stat.S_IMODE(people.path.stat().st_mode) == 0o600
+
+
+def test_a_token_is_its_holders_and_nothing_near_it_is(people: People):
+    ada, ben = (people.add(name, Role.ANALYST, "clinic") for name in ("ada", "ben"))
+    found = people.holder(ada)
+    assert found is not None
+    assert (found.name, found.role, found.datasets) == ("ada", Role.ANALYST, frozenset({"clinic"}))
+    crossed = f"dsc_{ada.split('_')[1]}_{ben.split('_')[2]}"
+    for near in (ada[:-1], ada + "0", ada.upper(), f" {ada}", ada + "\n", crossed, "", "dsc__", ada[4:]):
+        assert people.holder(near) is None
+
+
+def test_a_token_ends_at_its_hour_and_not_before(people: People):
+    token = people.add("ada", Role.ANALYST, "clinic", days=2)
+    just, over = (People(people.path, lambda at=at: at) for at in _around(START + timedelta(days=2)))
+    assert just.holder(token) is not None
+    assert over.holder(token) is None
+    assert over.all()[0].standing(over.clock()) == "expired"
+
+
+def _around(moment: datetime) -> tuple[datetime, datetime]:
+    return moment - timedelta(seconds=1), moment
+
+
+def test_rotating_and_revoking_end_the_old_token(people: People):
+    first = people.add("ada", Role.ANALYST, "clinic")
+    second = people.rotate("ada")
+    assert people.holder(first) is None
+    assert people.holder(second) is not None
+    people.revoke("ada")
+    assert people.holder(second) is None
+    assert people.all()[0].standing(START) == "revoked"
+
+
+@pytest.mark.parametrize("name", ["", "Ada", "ada ", "a/b", "-a", "ä", "a" * 64, "a\n", "stream x"])
+def test_names_that_could_be_taken_for_others_are_refused(people: People, name: str):
+    with pytest.raises(ParameterError):
+        people.add(name, Role.ANALYST, "clinic")
+    assert people.all() == ()
+
+
+def test_nobody_is_entered_twice_or_changed_who_is_not_there(people: People):
+    people.add("ada", Role.ANALYST, "clinic")
+    with pytest.raises(ConflictError):
+        people.add("ada", Role.CURATOR, "clinic")
+    for act in (people.revoke, people.rotate, lambda name: people.allow(name, "clinic")):
+        with pytest.raises(ParameterError):
+            act("ben")
+    assert [(person.name, person.role) for person in people.all()] == [("ada", Role.ANALYST)]
+    with pytest.raises(LedgerError):
+        People(people.path.with_name("none")).all()
+
+
+@pytest.mark.parametrize("days", [0, -1, 10**6])
+def test_a_token_is_good_for_a_while_and_not_for_ever(people: People, days: int):
+    with pytest.raises(ParameterError):
+        people.add("ada", Role.ANALYST, "clinic", days=days)
+
+
+def test_roles_are_what_they_say():
+    assert not [verb for verb in (Verb.QUOTE, Verb.QUERY, Verb.BATCH) if may(Role.AUDITOR, verb)]
+    assert not may(Role.ANALYST, Verb.METRICS)
+    assert all(may(Role.CURATOR, verb) for verb in Verb)
+    assert [role for role in Role if sees_all(role)] == [Role.CURATOR, Role.AUDITOR]
+
+
+def test_the_command_enters_limits_lists_and_revokes(tmp_path: Path):
+    manifest = declare(tmp_path, "clinic", ROWS)
+
+    def run(*words: str) -> dict[str, object]:
+        done = CliRunner().invoke(app, ["analyst", words[0], str(manifest), *words[1:], "--format", "json"])
+        assert done.exit_code == 0, done.output
+        found: dict[str, object] = json.loads(done.stdout)
+        return found
+
+    token = run("add", "ada", "--epsilon", "1", "--days", "3")["token"]
+    assert run("add", "carl", "--role", "curator")["limit"] is None
+    people = People(tmp_path / FILE)
+    assert isinstance(token, str)
+    assert people.holder(token) is not None
+    with dp.open(manifest, analyst="ada") as data, pytest.raises(dp.BudgetError, match="ada"):
+        data.query("SELECT COUNT(*) FROM visits", epsilon=2)
+    run("limit", "ada", "--epsilon", "5")
+    with open_ledger(tmp_path / "clinic.ledger") as ledger:
+        assert str(ledger.budget("clinic").limits[1].budget.epsilon) == "5"
+    assert run("rotate", "ada")["token"] != token
+    run("revoke", "ada")
+    listed = run("list")["people"]
+    assert [(one["name"], one["role"], one["token"]) for one in listed] == [
+        ("ada", "analyst", "revoked"),
+        ("carl", "curator", "active"),
+    ]
+
+
+def test_the_ledger_admits_whoever_is_entered_where_it_lists_who_may_ask(tmp_path: Path):
+    manifest = declare(tmp_path, "clinic", ROWS)
+    with open_ledger(tmp_path / "clinic.ledger") as ledger:
+        ledger.create_dataset("clinic", dp.PureBudget(100000), analysts=["ben"], reason="test")
+    assert CliRunner().invoke(app, ["analyst", "add", str(manifest), "ada"]).exit_code == 0
+    with dp.open(manifest, analyst="ada") as data:
+        assert data.query("SELECT COUNT(*) FROM visits", epsilon=1).receipt.number > 1
+    with dp.open(manifest, analyst="eve") as data, pytest.raises(dp.BudgetError):
+        data.query("SELECT COUNT(*) FROM visits WHERE stay > 1", epsilon=1)

@@ -1,0 +1,166 @@
+"""One suite of analyst's code against `dp.open` and `dp.connect`: the same verbs, values and refusals."""
+
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from tests.service.world import BY_WARD, COUNT, Service
+
+import discreet as dp
+
+STAYS = "SELECT stay, COUNT(*) AS n FROM visits WHERE ward <> 'C' GROUP BY stay ORDER BY n DESC LIMIT 5"
+MEDIAN = "SELECT ward, MEDIAN(stay) AS typical FROM visits GROUP BY ward"
+TOTALS = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward)"
+QUESTIONS = (COUNT, BY_WARD, STAYS, MEDIAN, TOTALS)
+BATCH = [COUNT, "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"]
+
+
+@pytest.fixture(scope="module")
+def here(service: Service) -> Iterator[dp.Session]:
+    with dp.open(service.folder / "clinic.toml", analyst="analyst") as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def there(service: Service) -> Iterator[dp.Remote]:
+    token, own = service.tokens["analyst"], service.certificate
+    with dp.connect(service.url, token=token, dataset="clinic", certificate=own) as connected:
+        yield connected
+
+
+@pytest.fixture(params=["here", "there"])
+def data(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(request.param)
+
+
+def test_a_quote_is_free_and_says_what_the_question_then_costs(data: Any):
+    before = data.budget.limits[0].spent
+    priced = data.quote(BY_WARD, epsilon="0.25")
+    assert data.budget.limits[0].spent == before
+    answer = data.query(BY_WARD, epsilon="0.25")
+    assert answer.quote.cost == priced.cost
+    assert data.query(BY_WARD, epsilon=Fraction(1, 4)).free
+
+
+def test_accuracy_is_asked_for_in_the_same_words(data: Any):
+    priced = data.quote(COUNT, within=20, confidence="0.9")
+    assert priced.expected[0].radius <= 20
+    answer = data.query(COUNT, within=20, confidence="0.9")
+    assert answer.quote.cost == priced.cost
+    low, high = (answer.intervals("0.9")[0][end] for end in ("n_low", "n_high"))
+    assert low <= answer.value <= high
+
+
+def test_a_batch_agrees_with_itself(data: Any):
+    whole, wards, again = data.batch([*BATCH, BATCH[0]], epsilon=1)
+    assert whole.receipt == wards.receipt
+    assert whole.noisy == again.noisy
+    assert (len(whole), len(wards)) == (1, 3)
+
+
+def test_the_limits_of_a_question_tighten_the_tables(data: Any):
+    tight = data.quote(COUNT, epsilon=1, limits=dp.Limits(rows_per_unit=1))
+    assert tight.expected[0].radius < data.quote(COUNT, epsilon=1).expected[0].radius
+
+
+def test_an_id_is_paid_once_and_stands_for_one_question(data: Any, request: pytest.FixtureRequest):
+    name = request.node.callspec.id
+    asked = f"{COUNT} WHERE stay > {3 if name == 'here' else 4}"
+    first = data.query(asked, epsilon="0.1", request_id=f"monday-{name}")
+    entries = data.budget.entries
+    again = data.query(asked, epsilon="0.1", request_id=f"monday-{name}")
+    assert (again.noisy, again.receipt, again.free) == (first.noisy, first.receipt, True)
+    assert data.budget.entries == entries
+    with pytest.raises(dp.ConflictError):
+        data.query(f"{COUNT} WHERE stay > 17", epsilon="0.1", request_id=f"monday-{name}")
+
+
+REFUSALS: dict[str, tuple[type[Exception], Callable[[Any], Any]]] = {
+    "rows": (dp.QueryError, lambda data: data.query("SELECT * FROM visits", epsilon=1)),
+    "no table": (dp.QueryError, lambda data: data.quote("SELECT COUNT(*) FROM nothing", epsilon=1)),
+    "not SQL": (dp.QueryError, lambda data: data.query("how many?", epsilon=1)),
+    "no price": (dp.ParameterError, lambda data: data.query(COUNT)),
+    "two prices": (dp.ParameterError, lambda data: data.query(COUNT, epsilon=1, within=1)),
+    "negative": (dp.ParameterError, lambda data: data.query(COUNT, epsilon=-1)),
+    "not a number": (dp.ParameterError, lambda data: data.quote(COUNT, epsilon=float("nan"))),
+    "too sure": (dp.ParameterError, lambda data: data.quote(COUNT, epsilon=1, confidence=1)),
+    "too dear": (dp.BudgetError, lambda data: data.query(COUNT, epsilon=10**7)),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+def test_refusals_are_the_same_errors_with_the_same_words(here: Any, there: Any, case: str):
+    kind, act = REFUSALS[case]
+    said = []
+    for data in (here, there):
+        entries = data.budget.entries
+        with pytest.raises(kind) as refusal:
+            act(data)
+        said.append(str(refusal.value))
+        assert data.budget.entries == entries
+    assert said[0] == said[1]
+
+
+def priced(release: dp.Release) -> tuple[Any, ...]:
+    found = release.quote
+    return found.cost, found.epsilon, found.delta, found.expected, found.sql, repr(found)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_one_answer_reads_the_same_on_both_sides(here: Any, there: Any, question: str):
+    # The ledger is one, so the second to ask gets the very answer of the first.
+    remote, local = there.query(question, epsilon="0.7"), here.query(question, epsilon="0.7")
+    assert local.free
+    assert (remote.noisy, remote.rows, remote.receipt) == (local.noisy, local.rows, local.receipt)
+    assert (priced(remote), remote.unit, remote.card()) == (priced(local), local.unit, local.card())
+    assert (str(remote), remote.intervals("0.8")) == (str(local), local.intervals("0.8"))
+    assert remote.to_arrow(intervals=True).equals(local.to_arrow(intervals=True))
+    assert remote.plot().to_dict() == local.plot().to_dict()
+
+
+def test_the_answers_of_a_batch_read_the_same_on_both_sides(here: Any, there: Any):
+    remote, local = there.batch(BATCH, epsilon="0.8"), here.batch(BATCH, epsilon="0.8")
+    for one, other in zip(remote, local, strict=True):
+        assert (one.noisy, one.rows, one.card()) == (other.noisy, other.rows, other.card())
+        assert priced(one) == priced(other)
+
+
+def test_quotes_and_budgets_print_the_same_on_both_sides(here: Any, there: Any):
+    quotes = [data.quote(BY_WARD, epsilon="0.3") for data in (here, there)]
+    assert repr(quotes[0]) == repr(quotes[1])
+    assert quotes[0].sql == quotes[1].sql
+    own = [limit for limit in here.budget.limits if limit.scope.analyst in (None, "analyst")]
+    assert list(there.budget.limits) == own
+
+
+def test_what_was_asked_is_found_again_and_its_receipt_holds(there: dp.Remote):
+    answer = there.query(COUNT, epsilon="0.9")
+    assert there.verify_receipt(answer.receipt)["number"] == answer.receipt.number
+    assert answer.receipt.number in {entry["number"] for entry in there.history()}
+
+
+def test_a_connection_asks_for_what_it_needs(service: Service):
+    token, own = service.tokens["analyst"], service.certificate
+    with pytest.raises(dp.ParameterError, match="which dataset"):
+        dp.connect(service.url, token=token, certificate=own)
+    with pytest.raises(dp.AccessError):
+        dp.connect(service.url, token=token, dataset="other", certificate=own)
+    with pytest.raises(dp.AccessError):
+        dp.connect(service.url, token=token[:-1], certificate=own)
+    with pytest.raises(dp.ServiceError, match="certificate"):
+        dp.connect(service.url, token=token, dataset="clinic")
+    with pytest.raises(dp.ParameterError, match="https"):
+        dp.connect("http://192.0.2.1", token=token)
+
+
+def test_a_price_that_does_not_follow_from_the_declarations_is_refused(there: dp.Remote, monkeypatch):
+    post = there.line.post
+
+    def dearer(*path: str, **options: Any) -> Any:
+        body = post(*path, **options)
+        return {**body, "cost": ["2", *body["cost"][1:]]}
+
+    monkeypatch.setattr(there.line, "post", dearer)
+    with pytest.raises(dp.ServiceError, match="another price"):
+        there.query(COUNT, epsilon="0.7")
