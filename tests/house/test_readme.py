@@ -40,7 +40,8 @@ def test_every_file_and_heading_a_page_links_to_exists(page):
 def shown_commands(text: str) -> list[tuple[str, list[str]]]:
     """The commands that a page shows, in a console or between backticks, each with its options."""
     text = text.replace("\\\n", " ")
-    found = re.findall(r"^\$ discreet ([a-z]+)(.*)$|`discreet ([a-z]+)([^`]*)`", text, flags=re.M)
+    name = r"((?:analyst )?[a-z]+)"
+    found = re.findall(rf"^\$ discreet {name}(.*)$|`discreet {name}([^`]*)`", text, flags=re.M)
     return [(a or b, re.findall(r"(?<=\s)--?[a-z][a-z0-9-]*", c or d)) for a, c, b, d in found]
 
 
@@ -50,7 +51,9 @@ def test_every_command_a_page_shows_exists_with_its_options(page):
 
     from discreet.cli import app
 
-    commands = typer.main.get_command(app).commands
+    commands = dict(typer.main.get_command(app).commands)
+    for group in [name for name, command in commands.items() if hasattr(command, "commands")]:
+        commands |= {f"{group} {name}": command for name, command in commands[group].commands.items()}
     for name, options in shown_commands(page.read_text()):
         assert name in commands, name
         known = {option for parameter in commands[name].params for option in parameter.opts}

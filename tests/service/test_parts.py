@@ -100,6 +100,7 @@ def test_a_message_that_breaks_off_is_the_end():
 
 ERRORS = (
     QueryError("WHERE", "it says too much", "say less"),
+    QueryError("WHERE", "it says too much", "say less", (3, 7)),
     ParameterError("epsilon must be greater than 0"),
     BudgetError("the limit does not suffice"),
     BusyError("later"),
@@ -108,7 +109,7 @@ ERRORS = (
 )
 
 
-@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+@pytest.mark.parametrize("error", ERRORS, ids=str)
 def test_an_error_comes_out_of_the_network_as_it_went_in(error: DiscreetError):
     back = problem.raised(json.loads(problem.of(error).body()))
     assert (type(back), str(back)) == (type(error), str(error))
@@ -161,6 +162,8 @@ source = "wards.csv"
 public = true
 [tables.wards.columns]
 ward = { type = "text", unique = true }
+[views]
+grown = "SELECT * FROM people WHERE age >= 18"
 """
 
 
@@ -179,7 +182,7 @@ def public(catalog: Catalog) -> Catalog:
     from dataclasses import replace
 
     tables = tuple(replace(table, source="", csv=()) for table in catalog.tables)
-    return replace(catalog, tables=tables, ledger=None, folder=Path())
+    return replace(catalog, tables=tables, ledger=None, account=None, folder=Path())
 
 
 def test_nothing_is_served_readable_beyond_this_machine_unless_said(tmp_path: Path):

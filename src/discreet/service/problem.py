@@ -69,7 +69,7 @@ class Problem:
 
     kind: str
     detail: str
-    parts: Mapping[str, str] = field(default_factory=dict)
+    parts: Mapping[str, str | int] = field(default_factory=dict)
     retry: int | None = None
 
     @property
@@ -105,8 +105,10 @@ FORBIDDEN = Problem("role", "this is not for your role")
 def of(error: DiscreetError) -> Problem:
     """Return how a deliberate error is told over the network; addresses on this machine are not."""
     match error:
-        case QueryError(clause=clause, reason=reason, instead=instead):
-            return Problem("question", str(error), {"clause": clause, "reason": reason, "instead": instead})
+        case QueryError(clause=clause, reason=reason, instead=instead, place=place):
+            where = {} if place is None else {"line": place[0], "column": place[1]}
+            parts = {"clause": clause, "reason": reason, "instead": instead, **where}
+            return Problem("question", str(error), parts)
         case BudgetError():
             return Problem("budget", str(error))
         case BusyError():
@@ -129,7 +131,9 @@ def raised(body: Mapping[str, Any]) -> DiscreetError:
     detail = str(body.get("detail", "the service gave no reason"))
     match kind:
         case "question":
-            return QueryError(*(str(body.get(part, "")) for part in ("clause", "reason", "instead")))
+            clause, reason, instead = (str(body.get(part, "")) for part in ("clause", "reason", "instead"))
+            place = (int(body["line"]), int(body["column"])) if "line" in body and "column" in body else None
+            return QueryError(clause, reason, instead, place)
         case "budget":
             return BudgetError(detail)
         case "busy" | "rate":
