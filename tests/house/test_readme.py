@@ -40,7 +40,7 @@ def test_every_file_and_heading_a_page_links_to_exists(page):
 def shown_commands(text: str) -> list[tuple[str, list[str]]]:
     """The commands that a page shows, in a console or between backticks, each with its options."""
     text = text.replace("\\\n", " ")
-    name = r"((?:analyst )?[a-z]+)"
+    name = r"((?:(?:analyst|ledger) )?[a-z]+)"
     found = re.findall(rf"^\$ discreet {name}(.*)$|`discreet {name}([^`]*)`", text, flags=re.M)
     return [(a or b, re.findall(r"(?<=\s)--?[a-z][a-z0-9-]*", c or d)) for a, c, b, d in found]
 

@@ -129,7 +129,7 @@ def begin(
     from discreet.ledger import open_ledger
     from discreet.query.catalog.manifest import load
     from discreet.release.pinning import pin
-    from discreet.release.session import declared_budget
+    from discreet.release.pricing import declared_budget
 
     catalog, (location, _) = load(manifest), locate(str(manifest))
     with open_ledger(location, key=key, anchor=anchor) as ledger:
