@@ -106,8 +106,8 @@ def of(error: DiscreetError) -> Problem:
     """Return how a deliberate error is told over the network; addresses on this machine are not."""
     match error:
         case QueryError(clause=clause, reason=reason, instead=instead, place=place):
-            where = {} if place is None else {"line": place[0], "column": place[1]}
-            parts = {"clause": clause, "reason": reason, "instead": instead, **where}
+            parts: dict[str, str | int] = {"clause": clause, "reason": reason, "instead": instead}
+            parts |= {} if place is None else {"line": place[0], "column": place[1]}
             return Problem("question", str(error), parts)
         case BudgetError():
             return Problem("budget", str(error))
