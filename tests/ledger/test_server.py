@@ -146,6 +146,26 @@ def test_a_role_that_changes_its_duty_keeps_nothing_of_the_old_one(remote: Place
     grant_ledger(remote.location, role, "analyst")
     with as_role(remote, role).open() as ledger, pytest.raises(LedgerError, match="only a curator"):
         ledger.set_limit("clinic", Scope(), PureBudget(100), reason="mine")
+    with psycopg.connect(as_role(remote, role).location, autocommit=True) as database:
+        for statement in (
+            "UPDATE discreet_ledger SET key = 'x'",
+            "INSERT INTO discreet_former VALUES ('clinic', 9, 'x')",
+        ):
+            with pytest.raises(psycopg.errors.InsufficientPrivilege):
+                database.execute(statement)
+
+
+@pytest.mark.parametrize(
+    "kind", ["limited", "adopted", "restored", "rotated", "closed", "created", "migrated"]
+)
+def test_the_database_itself_takes_no_decision_from_an_analyst(remote: Place, role: str, kind: str):
+    grant_ledger(remote.location, role, "analyst")
+    statement = (
+        f"INSERT INTO discreet_entry VALUES ('clinic', 9, '{kind}', NULL, NULL, NULL, '', '', '', NULL)"
+    )
+    with psycopg.connect(as_role(remote, role).location, autocommit=True) as database:
+        with pytest.raises(psycopg.errors.RaiseException, match="only a curator"):
+            database.execute(statement)
 
 
 def forbidden(place: Place) -> None:

@@ -311,6 +311,17 @@ def test_the_crowd_catches_a_ledger_that_draws_before_its_turn(file: Place, monk
     assert len(values_in_a_crowd(file, 4, 4, 1)) > 1
 
 
+def test_the_steps_of_a_stream_are_taken_by_who_began_it_and_read_by_everybody(opened: Place):
+    with opened.open() as ledger:
+        stream = stream_of(ledger)
+        first = stream.add(1, step=1)
+        foreign = replace(stream.right, analyst="ben")
+        assert json.loads(ledger.recorded(foreign, 1, 1)[0].payload)[0][1] == first.value
+        with pytest.raises(ConflictError, match="who alone can take its steps"):
+            ledger.advance(foreign, 2, lambda state: pytest.fail("a state was shown to somebody else"))
+        assert stream.steps == 1
+
+
 def begun(place: Place, steps: int = 5) -> Witness:
     witness = Witness()
     with place.open() as ledger:

@@ -114,6 +114,20 @@ def sealed_mark(key: bytes, marks: Marks, dataset: str, mark: Mark) -> Mark:
     return replace(mark, seal=hmac.digest(key, framed(*parts), "sha256").hex())
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A file as it was read last: what tells its versions apart, its whole lines, and what they say."""
+
+    version: tuple[int, ...]
+    text: bytes
+    count: int
+    marks: Marks
+
+
+def _version(status: os.stat_result) -> tuple[int, ...]:
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
 class FileAnchor:
     """An anchor in one small file, best on another volume than the store.
 
@@ -127,7 +141,7 @@ class FileAnchor:
         # a rewritten one must take the place of what it leads to.
         self.path = Path(os.path.realpath(path))
         self._locks = Path(f"{self.path}.lock")
-        self._seen: tuple[tuple[int, int], int, int, Marks] | None = None
+        self._seen: _Seen | None = None
 
     def __str__(self) -> str:
         return str(self.path)
@@ -135,12 +149,10 @@ class FileAnchor:
     def read(self) -> Marks | None:
         """Return what is anchored, or None if there is no file."""
         try:
-            status = os.stat(self.path)
-            if self._seen is not None and self._seen[:2] == ((status.st_dev, status.st_ino), status.st_size):
-                return self._seen[3]
+            if self._seen is not None and self._seen.version == _version(os.stat(self.path)):
+                return self._seen.marks
             with open(self.path, "rb") as file:
-                status = os.fstat(file.fileno())
-                return self._marks(file, (status.st_dev, status.st_ino), status.st_size)
+                return self._marks(file.read(), _version(os.fstat(file.fileno())))
         except FileNotFoundError:
             self._seen = None
             return None
@@ -188,24 +200,25 @@ class FileAnchor:
             self._rewrite(marks)
             return marks
 
-    def _marks(self, file: Any, place: tuple[int, int], size: int) -> Marks:
-        """Return what stands in the file, reading only what was added since the last time."""
-        known = self._seen if self._seen is not None and self._seen[0] == place else None
-        start = known[1] if known is not None and known[1] <= size else 0
-        marks = known[3] if known is not None and start else None
-        file.seek(start)
-        data = file.read()
+    def _marks(self, data: bytes, version: tuple[int, ...]) -> Marks:
+        """Return what stands in the file, understanding only what was added since the last time.
+
+        What was there before is compared byte by byte: the number of a file that is gone may come again.
+        """
+        known = self._seen if self._seen is not None and data.startswith(self._seen.text) else None
+        start = 0 if known is None else len(known.text)
         end = data.rfind(b"\n") + 1
-        lines, rest = data[:end].splitlines(), data[end:]
-        marks = _added(marks, lines, self.path)
-        count = len(lines) + (known[2] if known is not None and start else 0)
-        self._seen = place, start + end, count, marks
+        lines, rest = data[start:end].splitlines(), data[end:]
+        marks = _added(None if known is None else known.marks, lines, self.path)
+        count = len(lines) + (0 if known is None else known.count)
+        # With a line that lacks its end the file is looked at again, whatever its version.
+        self._seen = _Seen(() if rest else version, data[:end], count, marks)
         if not _whole(rest):
             return marks
         return replace(_added(marks, [rest], self.path), pending=True)
 
     def _count(self) -> int:
-        return 0 if self._seen is None else self._seen[2]
+        return 0 if self._seen is None else self._seen.count
 
     def _turn(self) -> AbstractContextManager[None]:
         if not os.path.isdir(self.path.parent):
@@ -214,7 +227,7 @@ class FileAnchor:
 
     def _append(self, line: bytes) -> None:
         """Add a line, ending or cutting off the one that another process did not live to end."""
-        end = 0 if self._seen is None else self._seen[1]
+        end = 0 if self._seen is None else len(self._seen.text)
         try:
             descriptor = os.open(self.path, os.O_RDWR)
             try:

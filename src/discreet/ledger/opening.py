@@ -163,7 +163,8 @@ def _agree(store: Store, key: bytes | Path | None, anchor: Anchor, *, create: bo
         if marks is not None and marks.heads:
             raise LedgerError(
                 f"the ledger {store.name} is empty, but its anchor {anchor} knows {len(marks.heads)} "
-                "dataset(s): the ledger was lost or emptied; restore it"
+                "dataset(s): the ledger was lost or emptied.  Restore it with `discreet ledger restore`; or "
+                "move that anchor and the key aside and run `discreet ledger begin` with a reason"
             )
         if not create:
             raise missing(store.name)
