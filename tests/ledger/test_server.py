@@ -163,9 +163,11 @@ def test_the_database_itself_takes_no_decision_from_an_analyst(remote: Place, ro
     statement = (
         f"INSERT INTO discreet_entry VALUES ('clinic', 9, '{kind}', NULL, NULL, NULL, '', '', '', NULL)"
     )
-    with psycopg.connect(as_role(remote, role).location, autocommit=True) as database:
-        with pytest.raises(psycopg.errors.RaiseException, match="only a curator"):
-            database.execute(statement)
+    with (
+        psycopg.connect(as_role(remote, role).location, autocommit=True) as database,
+        pytest.raises(psycopg.errors.RaiseException, match="only a curator"),
+    ):
+        database.execute(f"INSERT INTO discreet_entry VALUES ({values})")
 
 
 def forbidden(place: Place) -> None:

@@ -34,7 +34,10 @@ BACKUP = ("tests/ledger/test_backup.py",)
 ROTATION = ("tests/ledger/test_rotation.py",)
 SERVER = ("tests/ledger/test_server.py",)
 PINNING = ("tests/ledger/test_pinning.py",)
-TOGETHER = ("tests/ledger/test_together.py",)
+TOGETHER = (
+    "tests/ledger/test_concurrency.py::test_a_request_in_flight_is_waited_for_not_run_twice",
+    "tests/ledger/test_together.py::test_waiting_for_the_same_question_is_bounded_and_free",
+)
 STREAMING = ("tests/ledger/test_streaming.py", *MACHINE)
 LOCK = ("tests/ledger/test_lock.py",)
 
