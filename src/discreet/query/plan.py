@@ -193,6 +193,7 @@ class Block:
     """One SELECT; `items` is empty for SELECT * of a relation.
 
     `qualify` filters released rows once their windows are computed.
+    `privacy` are the options of a vendor's privacy clause, as they were written.
     `sets` are the grouping sets, as positions in `group`; None stands for the one set of all terms.
     """
 
@@ -207,6 +208,7 @@ class Block:
     distinct: bool = False
     qualify: Scalar | None = None
     sets: tuple[tuple[int, ...], ...] | None = None
+    privacy: tuple[tuple[str, str], ...] = ()
 
 
 def given(value: Any) -> Any:

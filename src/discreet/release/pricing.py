@@ -65,7 +65,20 @@ def check_batch(catalog: Catalog, questions: Sequence[str | Block], limits: Limi
     """Return several questions, checked and combined into one."""
     if isinstance(questions, str):
         raise ParameterError("a batch is a list of questions; ask a single one with query")
-    return combine([check_question(catalog, question, limits) for question in questions], catalog)
+    checked = [check_question(catalog, question, limits) for question in questions]
+    if any(one.asks for one in checked):
+        raise QueryError("OPTIONS", "a batch has one price", "leave epsilon and delta out of its questions")
+    return combine(checked, catalog)
+
+
+def _agreed(checked: Checked, name: str, given: Number | None, other: Number | None = None) -> Number | None:
+    """Return what a text and a call agree to pay; each may say it alone."""
+    said = dict(checked.asks).get(name)
+    if said is None:
+        return given
+    if other is not None or (given is not None and rational(given, name) != said):
+        raise QueryError(f"OPTIONS, {name}", "is another price than the one asked for", "say it in one place")
+    return said
 
 
 def price_question(
@@ -78,6 +91,7 @@ def price_question(
 ) -> Quote:
     """Return the quote of a checked question, with the derivation of what its statements claim."""
     budget = declared_budget(catalog)
+    epsilon, delta = _agreed(checked, "epsilon", epsilon, within), _agreed(checked, "delta", delta)
     own = Fraction(0)
     if isinstance(checked.keys, Private):
         own = _own_delta(budget) if delta is None else rational(delta, "delta")

@@ -12,8 +12,8 @@ from fractions import Fraction
 from functools import partial
 from typing import Any
 
-from discreet.query.check.formula import Formula, Public, Span, evaluate, measured, span
-from discreet.query.check.measurement import Checked, Ordering, Running
+from discreet.query.check.formula import Formula, Public, Span, evaluate, exactly, measured, span
+from discreet.query.check.measurement import Checked, Ordering, Output, Running
 from discreet.query.price.expected import Quote, interval
 from discreet.release.noisy import Key, Noisy
 from discreet.release.quantile import quantiles
@@ -52,19 +52,30 @@ def rows(
     skipped = 0
     seen: set[tuple[Public, ...]] = set()
     for place in places:
-        cells = tuple(evaluate(output.formula, place.key, place.values) for output in checked.columns)
+        cells = tuple(_cell(output, place) for output in checked.columns)
         if checked.distinct and cells in seen:
             continue
         seen.add(cells)
         if skipped < checked.offset:
             skipped += 1
             continue
-        spans = tuple(place.span(output.formula) for output in checked.columns)
+        spans = tuple(
+            place.span(output.formula) if output.end is None else exactly(cell)
+            for output, cell in zip(checked.columns, cells, strict=True)
+        )
         shown = cells if as_drawn else tuple(map(_within, cells, spans))
         found.append(Row(place.key, shown, spans))
         if checked.limit is not None and len(found) == checked.limit:
             break
     return tuple(found) if checked.limit != 0 else ()
+
+
+def _cell(output: Output, place: "_Place") -> Public:
+    """Return a released value, or an end of its interval."""
+    if output.end is None:
+        return evaluate(output.formula, place.key, place.values)
+    low, high = place.span(output.formula)
+    return low if output.end == "low" else high
 
 
 def _windowed(checked: Checked, places: list["_Place"]) -> tuple[Checked, list["_Place"]]:

@@ -276,10 +276,14 @@ Keys: TypeAlias = Declared | Private | Joint
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """One output column: its name and how it follows from the released measurements."""
+    """One output column: its name and how it follows from the released measurements.
+
+    With `end` (low or high) it is not the value but that end of its interval.
+    """
 
     name: str
     formula: Formula
+    end: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,3 +331,5 @@ class Checked:
     notes: tuple[str, ...] = ()
     offset: int = 0
     qualify: Formula | None = None
+    asks: tuple[tuple[str, Fraction], ...] = ()
+    """The price that the text itself names, if any: epsilon and delta."""

@@ -32,6 +32,7 @@ from discreet.query.check.measurement import (
     Sets,
     Sort,
 )
+from discreet.query.check.option import options
 from discreet.query.check.reading import Reading
 from discreet.query.check.released import NUMBER, Kinds, kind_of, kind_word
 from discreet.query.check.scope import Lineage, condition, names, resolve
@@ -42,6 +43,7 @@ from discreet.query.name import folded, same
 from discreet.query.plan import (
     Aggregate,
     Block,
+    Call,
     Column,
     Item,
     Nested,
@@ -71,14 +73,16 @@ class Limits:
 def check(block: Block, catalog: declared.Catalog, limits: Limits | None = None) -> Checked:
     """Return the checked question, or refuse with the clause, the reason and a way out."""
     require_wellformed(block, catalog)
+    own = options(block.privacy)
     block, limits = _keyed(_lift(settled(block, catalog))), limits or Limits()
     scope = trace(block.source, catalog, names())
+    own.require_unit(scope)
     if not scope.private:
         raise QueryError("FROM", "only public tables are named, which need no privacy", "query them directly")
     scope = replace(
         scope,
-        rows=_tighter(scope.rows, limits.rows_per_unit),
-        groups=_tighter(scope.groups, limits.groups_per_unit),
+        rows=_tighter(_tighter(scope.rows, limits.rows_per_unit), own.rows),
+        groups=_tighter(_tighter(scope.groups, limits.groups_per_unit), own.groups),
         per_group=_tighter(scope.per_group, limits.rows_per_group),
     )
     if not block.items:
@@ -93,7 +97,7 @@ def check(block: Block, catalog: declared.Catalog, limits: Limits | None = None)
         raise QueryError(
             "SELECT", "asks for rows of people", "ask for aggregates, such as COUNT(*) or AVG(x)"
         )
-    return _question(scope, block)
+    return replace(_question(scope, block), asks=own.price)
 
 
 def _keyed(block: Block) -> Block:
@@ -328,8 +332,17 @@ def _outputs(block: Block, reading: Reading, spread: Aggregate | None) -> tuple[
     for item in block.items:
         if spread is not None and item.scalar == spread:
             found += [Output(name, label) for name, label in reading.labels.items()]
-        found.append(Output(item.name, reading.formula(item.scalar, "SELECT")))
+        found.append(_output(item, reading))
     return tuple(found)
+
+
+def _output(item: Item, reading: Reading) -> Output:
+    """Return an output column: a value, or an end of its interval."""
+    match item.scalar:
+        case Call("interval_low" | "interval_high" as end, (argument,)):
+            return Output(item.name, reading.formula(argument, "SELECT"), end.removeprefix("interval_"))
+        case scalar:
+            return Output(item.name, reading.formula(scalar, "SELECT"))
 
 
 def _groups(

@@ -72,6 +72,10 @@ class Reading:
                 return Operation(name, (Constant(unit), self.formula(argument, clause)))
             case Call(name, arguments) if name in OPERATIONS:
                 return Operation(name, tuple(self.formula(argument, clause) for argument in arguments))
+            case Call("interval_low" | "interval_high" as end):
+                raise QueryError(
+                    f"DP_{end.upper()}", "stands alone in its column", "select it without arithmetic"
+                )
             case Call():
                 raise QueryError(
                     clause, "this function cannot be applied to released values", "apply it to the answer"

@@ -189,6 +189,12 @@ def folded_number(scalar: Scalar) -> Scalar:
             return scalar
 
 
+def _interval(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """DP_INTERVAL_LOW(COUNT(*)): an end of the interval of a released value."""
+    (argument,) = _plain(name, arguments, 1)
+    return Call("interval_low" if name.endswith("low") else "interval_high", (argument,))
+
+
 def _refused(reason: str, instead: str) -> Builder:
     def build(name: str, arguments: Sequence[Argument]) -> Scalar:
         raise QueryError(name.upper(), reason, instead)
@@ -215,6 +221,7 @@ _BUILDERS: dict[str, Builder] = {
     **dict.fromkeys(("log", "log10", "log2"), _logarithm),
     **dict.fromkeys(("contains", "ends_with", "endswith"), _pattern),
     "width_bucket": _bucket,
+    **dict.fromkeys(("dp_interval_low", "dp_interval_high"), _interval),
     **dict.fromkeys(("strftime", "to_char", "format_date", "date_format"), _FORMATS),
     "any_value": _refused(
         "takes an arbitrary row", "group by the column, or take MAX(x) in a subquery grouped by the person"
@@ -241,6 +248,7 @@ _EXAMPLES = {
     "contains": "write CONTAINS(x, 'abc')",
     "ends_with": "write ENDS_WITH(x, 'abc')",
     "endswith": "write ENDSWITH(x, 'abc')",
+    **dict.fromkeys(("dp_interval_low", "dp_interval_high"), "write DP_INTERVAL_LOW(COUNT(*))"),
     "width_bucket": "write WIDTH_BUCKET(x, 0, 100, 10)",
     **dict.fromkeys(("var", "varp", "stdevp", "std", "approx_median"), "give one column"),
 }

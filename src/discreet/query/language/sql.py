@@ -8,6 +8,7 @@ further than this module.
 
 import unicodedata
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 
 from sqlglot import exp
@@ -18,7 +19,7 @@ from discreet.query.language.expression import expression
 from discreet.query.language.inside import Inside
 from discreet.query.language.parameter import Parameters, bind
 from discreet.query.language.refusal import fields, refusal
-from discreet.query.language.text import Door, parsed
+from discreet.query.language.text import Door, Written, parsed
 from discreet.query.name import HIDDEN, folded, same
 from discreet.query.plan import (
     COMMA,
@@ -58,15 +59,17 @@ def read(text: str, parameters: Parameters = (), views: tuple[tuple[str, str], .
     `parameters` are the values of `?` by position, or of `:name` and `$name` by name; `views` are the texts
     of subqueries that the curator has given names, each of which may use those before it.
     """
-    tree = bind(_tree(text), parameters)
-    return _select(_only_select(tree), _declared(views, tree), 0)
+    written = _tree(text)
+    tree = bind(written.tree, parameters)
+    block = _select(_only_select(tree), _declared(views, tree), 0)
+    return replace(block, privacy=written.privacy or ())
 
 
-def _tree(text: str) -> exp.Expr:
-    tree = parsed(text).tree
-    _small(tree)
-    _prefixed(tree)
-    return tree
+def _tree(text: str) -> Written:
+    written = parsed(text)
+    _small(written.tree)
+    _prefixed(written.tree)
+    return written
 
 
 def _only_select(tree: exp.Expr) -> exp.Select:
@@ -85,7 +88,7 @@ def _declared(views: tuple[tuple[str, str], ...], tree: exp.Expr) -> Views:
     needed: list[tuple[str, exp.Expr]] = []
     for name, text in reversed(views):
         if folded(name) in used:
-            inner = _tree(text)
+            inner = _unpriced(_tree(text))
             used |= {folded(table.name) for table in inner.find_all(exp.Table)}
             needed.insert(0, (name, inner))
     known: dict[str, Block] = {}
@@ -97,11 +100,17 @@ def _declared(views: tuple[tuple[str, str], ...], tree: exp.Expr) -> Views:
     return known
 
 
+def _unpriced(written: Written) -> exp.Expr:
+    if written.privacy is not None:
+        raise QueryError(
+            "WITH DIFFERENTIAL_PRIVACY", "belongs to a whole question", "say it in the outermost SELECT"
+        )
+    return written.tree
+
+
 def fragment(text: str) -> Scalar:
     """Return the scalar that one SQL expression means."""
-    tree = parsed(text).tree
-    _small(tree)
-    return expression(tree)
+    return expression(_unpriced(_tree(text)))
 
 
 def _small(tree: exp.Expr) -> None:

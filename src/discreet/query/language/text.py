@@ -70,6 +70,12 @@ def parsed(text: str) -> Written:
     if any(token.token_type is TokenType.SEMICOLON for token in tokens):
         raise QueryError(";", "one question is one statement", "ask the questions one at a time")
     tokens, privacy = _without_privacy(_translated(tokens))
+    for token in tokens:
+        if _word(token).startswith("CONTRIBUTION_BOUNDS_PER_"):
+            place = (token.line, token.col - len(token.text) + 1)
+            raise QueryError(
+                token.text, "is not supported as an argument", "write SUM(CLAMP(x, 0, 100))", place
+            )
     try:
         trees = Door().parser().parse(tokens, plain)
     except UNREADABLE as problem:
@@ -191,9 +197,15 @@ def _is_top(before: Token | None, token: Token, after: list[Token]) -> bool:
     return kinds[:1] == [TokenType.NUMBER] or kinds == [TokenType.L_PAREN, TokenType.NUMBER]
 
 
+def _word(token: Token) -> str:
+    """Return a token as a word of the language; texts and quoted names are none."""
+    quoted = token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
+    return "" if quoted else token.text.upper()
+
+
 def _without_privacy(tokens: list[Token]) -> tuple[list[Token], tuple[tuple[str, str], ...] | None]:
     """Return the tokens without the clause WITH DIFFERENTIAL_PRIVACY OPTIONS (...), and what it says."""
-    words = [token.text.upper() for token in tokens]
+    words = [_word(token) for token in tokens]
     at = next((n for n in range(len(words)) if words[n : n + 2] == ["WITH", "DIFFERENTIAL_PRIVACY"]), None)
     if at is None or at == 0 or words[at - 1] != "SELECT":
         return tokens, None

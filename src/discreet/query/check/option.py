@@ -1,0 +1,73 @@
+"""A vendor's privacy clause: SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, ...).
+
+What it says is done where it agrees with the manifest and refused where it does not: limits can be lowered,
+the person is the one that is declared, and the price is the one that is asked for, said once.
+"""
+
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from fractions import Fraction
+
+from discreet.errors import QueryError
+from discreet.query.check.scope import Lineage
+from discreet.query.name import same
+
+KNOWN = ("epsilon", "delta", "max_groups_contributed", "max_rows_contributed", "privacy_unit_column")
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the clause says."""
+
+    price: tuple[tuple[str, Fraction], ...] = ()
+    rows: int | None = None
+    groups: int | None = None
+    unit: str | None = None
+
+    def require_unit(self, scope: Lineage) -> None:
+        """Refuse a person that is not the declared one."""
+        if self.unit is None:
+            return
+        people = [column.name for column in scope.columns if column.typed.scalar in scope.units]
+        if not any(same(self.unit, name) for name in people):
+            told = f"the person is {people[0]}" if people else "every row is its own person here"
+            raise QueryError(
+                f"privacy_unit_column = {self.unit}",
+                "is not the person that is declared",
+                f"{told}; leave it out",
+            )
+
+
+def options(said: tuple[tuple[str, str], ...]) -> Options:
+    """Return what a clause says, each option checked."""
+    values = dict(said)
+    for name in values:
+        if name not in KNOWN:
+            raise QueryError(
+                f"OPTIONS, {name}", "is not an option that is known", f"known: {', '.join(KNOWN)}"
+            )
+    return Options(
+        tuple((name, _positive(name, values[name])) for name in ("epsilon", "delta") if name in values),
+        _whole(values, "max_rows_contributed"),
+        _whole(values, "max_groups_contributed"),
+        None if "privacy_unit_column" not in values else values["privacy_unit_column"].rpartition(".")[2],
+    )
+
+
+def _positive(name: str, text: str) -> Fraction:
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        number = Decimal(0)
+    if not number.is_finite() or not 0 < number <= 1000 or number.adjusted() < -100 or len(text) > 40:
+        raise QueryError(f"OPTIONS, {name}", "must be a number greater than 0", f"write {name} = 0.5")
+    return Fraction(number)
+
+
+def _whole(values: dict[str, str], name: str) -> int | None:
+    text = values.get(name)
+    if text is None or text.upper() == "NULL":
+        return None
+    if not (text.isdecimal() and text.isascii() and 1 <= len(text) <= 7):
+        raise QueryError(f"OPTIONS, {name}", "must be a whole number", f"write {name} = 2")
+    return int(text)
