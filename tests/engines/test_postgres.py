@@ -378,6 +378,7 @@ def test_every_type_of_a_server_is_the_declared_type_or_refused(fragile: Any) ->
     assert read("e", "text") == ["glad", "sad", None, None]
     assert read("u", "identifier")[2] == "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11"
     assert [str(day) for day in read("d", "date")] == ["None", "None", "9999-12-31", "None"]
+    assert read("z", "text")[2] == "9999-12-31 23:59:59"
     for column in ("m", "z"):
         assert [day is None for day in read(column, "timestamp")] == [True, True, False, True]
     assert read("t", "integer") == [12, None, None, 9]
@@ -404,6 +405,7 @@ def test_a_password_in_a_source_is_refused_and_not_repeated(tmp_path: Path) -> N
             with pytest.raises(CatalogError) as refused:
                 problem()
             assert "s3cret" not in str(refused.value)
+            assert "reached" not in str(refused.value)
             assert refused.value.__cause__ is None
 
 

@@ -71,10 +71,10 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "engines/postgres/engine.py",
-        '    "timezone": "UTC",\n',
+        '    "datestyle": "ISO, YMD",\n',
         "",
         (f"{_SERVER}::test_no_setting_of_a_server_changes_an_answer",),
-        "the day of a moment depends on who asks",
+        "the text of a date depends on who asks",
     ),
     Fault(
         "engines/postgres/engine.py",

@@ -164,6 +164,7 @@ def _graded(real: str) -> str:
 
 
 def _moment(column: str, physical: str, kind: str) -> str | None:
+    own = column
     if physical == "date":
         inside = f"{column} BETWEEN date '0001-01-01' AND date '9999-12-31'"
         cast = {"date": column, "timestamp": f"CAST({column} AS timestamp)"}
@@ -174,7 +175,7 @@ def _moment(column: str, physical: str, kind: str) -> str | None:
         cast = {"date": f"CAST({own} AS date)", "timestamp": own}
     else:
         return None
-    cast |= dict.fromkeys(("text", "identifier"), f'(CAST({column} AS text) COLLATE "C")')
+    cast |= dict.fromkeys(("text", "identifier"), f'(CAST({own} AS text) COLLATE "C")')
     return f"CASE WHEN {inside} THEN {cast[kind]} END" if kind in cast else None
 
 
