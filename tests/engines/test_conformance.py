@@ -19,6 +19,7 @@ from discreet.query.check.question import check
 from discreet.query.check.scope import names, resolve
 from discreet.query.language.sql import fragment, read
 from discreet.query.plan import Call, Column, Literal, Scalar, Scan, walk
+from discreet.query.proof.function import FUNCTIONS
 from discreet.query.rewrite.statements import statements
 from discreet.query.statement import Query, Statement, Stored
 
@@ -137,6 +138,10 @@ def engine(request: pytest.FixtureRequest) -> Iterator[Any]:
 def test_every_function_is_among_the_scalars() -> None:
     used = {part.function for _, scalar in scalars() for part in walk(scalar) if isinstance(part, Call)}
     assert used >= set(STRICT) | set(LENIENT) - {"hash"}
+
+
+def test_whatever_the_checker_knows_has_a_meaning() -> None:
+    assert set(FUNCTIONS) <= set(STRICT) | set(LENIENT)
 
 
 def test_every_function_means_the_same_at_every_cell(engine: Any, meant: dict[str, Exact]) -> None:
