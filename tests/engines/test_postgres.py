@@ -90,7 +90,7 @@ def spent(session: dp.Session) -> Any:
 
 
 def integers(session: dp.Session, question: str) -> Any:
-    priced = session._quote(session._check(question, None), 1)
+    priced = session.quote(question, epsilon=1)
     exact = session.engine.run(proved(priced), 7)
     return exact._totals, exact._cells
 
