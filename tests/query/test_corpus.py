@@ -74,3 +74,10 @@ def test_every_question_has_its_outcome(case: Case) -> None:
     assert case.words in str(refused.value)
     assert not parser_words(str(refused.value), case.question)
     answered(case.instead)
+
+
+def test_the_corpus_is_large_and_mostly_answered() -> None:
+    """Refused questions stand here to show their messages; beside them the answered ones are many."""
+    found = [case for path in FOLDER.glob("*.sql") for case in cases(path)]
+    assert len({case.question for case in found}) >= 400
+    assert sum(not case.words for case in found) >= 280

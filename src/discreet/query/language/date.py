@@ -87,7 +87,8 @@ _FORMATS = {
 }
 
 
-def _truncated_to_format(name: str, arguments: Sequence[Argument]) -> Scalar:
+def truncated_to_format(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """TRUNC(d, 'MM'): the unit is said by the format of its date."""
     day, form = scalars(name, arguments)
     unit = (
         _FORMATS.get(form.value.upper())
@@ -197,7 +198,6 @@ def _ambiguous(reason: str, instead: str) -> Callable[[str, Sequence[Argument]],
 
 BUILDERS: dict[str, Callable[[str, Sequence[Argument]], Scalar]] = {
     **dict.fromkeys(("date_trunc", "datetrunc", "timestamp_trunc", "datetime_trunc"), _truncated),
-    "trunc_format": _truncated_to_format,
     **dict.fromkeys(("date_diff", "datediff", "datetime_diff", "timestamp_diff"), _difference),
     **dict.fromkeys(("date_add", "dateadd", "datetime_add", "timestamp_add", "timestampadd"), _shifted(1)),
     **dict.fromkeys(("date_sub", "datetime_sub", "timestamp_sub"), _shifted(-1)),

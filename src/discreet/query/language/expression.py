@@ -11,8 +11,10 @@ from discreet.errors import QueryError
 from discreet.query.language.date import Argument, Span, iso_weekday
 from discreet.query.language.distribution import DISTRIBUTIONS, distribution
 from discreet.query.language.leaf import column_of, leaf_of, literal_of, read_constant, truth_of, unit_of
+from discreet.query.language.pair import KINDS as PAIRS
+from discreet.query.language.pair import pair
 from discreet.query.language.refusal import fields, place_of, refusal
-from discreet.query.language.spelling import folded_number, quantile_level, spelled
+from discreet.query.language.spelling import folded_number, quantile_level, spelled, understood
 from discreet.query.language.vocabulary import AGGREGATES, BINARY, PARTS, TYPES, UNARY
 from discreet.query.language.window import window
 from discreet.query.plan import Aggregate, Among, Call, Case, Literal, Scalar, aggregates, constant
@@ -40,6 +42,8 @@ def _meaning(node: exp.Expr) -> Scalar:
         return Call("part", (Literal(PARTS[kind]), expression(fields(node, "this")["this"])))
     if kind in AGGREGATES:
         return _aggregate(node, AGGREGATES[kind])
+    if kind in PAIRS:
+        return pair(node, _plain)
     builder = _OTHERS.get(kind)
     if builder is None:
         raise refusal(node)
@@ -334,6 +338,8 @@ def _anonymous(node: exp.Expr) -> Scalar:
     name, nodes = str(parts.get("this", "")).lower(), parts.get("expressions", [])
     if name in DISTRIBUTIONS:
         return distribution(name, nodes, expression, _plain)
+    if not understood(name) and name != "clamp":
+        raise refusal(node)
     given: tuple[Argument, ...] = tuple(map(_argument, nodes))
     found = spelled(name, given)
     if found is not None:

@@ -9,12 +9,17 @@ from fractions import Fraction
 
 from discreet.errors import QueryError
 from discreet.query.language.date import BUILDERS as DATES
-from discreet.query.language.date import Argument, scalars
+from discreet.query.language.date import Argument, scalars, truncated_to_format
 from discreet.query.plan import Aggregate, Call, Case, Literal, Scalar, aggregates, constant
 
 Builder = Callable[[str, Sequence[Argument]], Scalar]
 
 BUCKET_LIMIT = 1_000
+
+
+def understood(name: str) -> bool:
+    """Whether something is called so."""
+    return name in DATES or name in _BUILDERS
 
 
 def spelled(name: str, arguments: Sequence[Argument]) -> Scalar | None:
@@ -127,7 +132,7 @@ def _whole_part(name: str, arguments: Sequence[Argument]) -> Scalar:
     """TRUNC(x): towards zero."""
     found = _plain(name, arguments, 1, 2)
     if len(found) == 2 and isinstance(found[1], Literal) and isinstance(found[1].value, str):
-        return DATES["trunc_format"](name, arguments)
+        return truncated_to_format(name, arguments)
     if len(found) == 2 and found[1] != Literal(0):
         raise QueryError(name.upper(), "to some digits is not supported", "write ROUND(x, 2), or TRUNC(x)")
     (number, *_) = found
