@@ -73,7 +73,7 @@ FAULTS = (
     ),
     Fault(
         "engines/scratch.py",
-        "self.path = Path(tempfile.mkdtemp(prefix=PREFIX))",
+        "made = Path(tempfile.mkdtemp(prefix=_UNNAMED))",
         "self.path = Path(tempfile.mkdtemp(prefix=PREFIX))\n        self.path.chmod(0o755)",
         _SHELTER,
         "others can enter the directory of rows that did not fit into memory",

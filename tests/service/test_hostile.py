@@ -57,6 +57,10 @@ BODIES: dict[str, Any] = {
     "a number for SQL": json.dumps({"sql": 5, "epsilon": 1}).encode(),
     "long SQL": json.dumps({"sql": COUNT + " " * 9000, "epsilon": 1}).encode(),
     "wide limits": json.dumps({"sql": COUNT, "epsilon": 1, "limits": {"rows_per_unit": 0}}).encode(),
+    "truth for a price": json.dumps({"sql": COUNT, "epsilon": True}).encode(),
+    "beyond every number": b'{"sql": "SELECT COUNT(*) FROM visits", "epsilon": 1, "within": 1e999}',
+    "endlessly sure": b'{"sql": "SELECT COUNT(*) FROM visits", "epsilon": 1, "confidence": 1e999}',
+    "truth for a limit": json.dumps({"sql": COUNT, "epsilon": 1, "limits": {"rows_per_unit": True}}).encode(),
     "a negative price": json.dumps({"sql": COUNT, "epsilon": "-1"}).encode(),
     "words for a price": json.dumps({"sql": COUNT, "epsilon": "__import__('os')"}).encode(),
 }

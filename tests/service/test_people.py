@@ -127,6 +127,16 @@ def test_the_command_enters_limits_lists_and_revokes(tmp_path: Path):
     ]
 
 
+def test_a_command_that_is_refused_changes_no_limit(tmp_path: Path):
+    manifest = str(declare(tmp_path, "clinic", ROWS))
+    assert CliRunner().invoke(app, ["analyst", "add", manifest, "ada", "--epsilon", "1"]).exit_code == 0
+    before = (tmp_path / "clinic.ledger").read_bytes()
+    for words in (["add", manifest, "ada"], ["limit", manifest, "ben"], ["add", manifest, "Ada"]):
+        refused = CliRunner().invoke(app, ["analyst", *words, "--epsilon", "9"])
+        assert isinstance(refused.exception, dp.DiscreetError)
+    assert (tmp_path / "clinic.ledger").read_bytes() == before
+
+
 def test_the_ledger_admits_whoever_is_entered_where_it_lists_who_may_ask(tmp_path: Path):
     manifest = declare(tmp_path, "clinic", ROWS)
     with open_ledger(tmp_path / "clinic.ledger") as ledger:

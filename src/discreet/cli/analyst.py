@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from discreet.cli.paper import Format, Output, Paper
-from discreet.service.people import DAYS, FILE, People
+from discreet.service.people import DAYS, FILE, People, person_name, taken, unknown
 from discreet.service.role import Role
 
 if TYPE_CHECKING:
@@ -35,12 +35,15 @@ def add(
     output: Output = Format.TABLE,
 ) -> None:
     """Enter somebody, with a limit of their own if one is given, and print their token, once."""
+    register = _register(manifest, people)
+    if register.knows(person_name(name)):
+        raise taken(name)
     with Paper(output) as paper:
         catalog, ledger = _books(manifest)
         with ledger:
             # Limited before they exist: nobody asks without the limit they were meant to have.
             _limit(ledger, catalog, name, epsilon)
-        token = _register(manifest, people).add(name, role, catalog.name, days=days)
+        token = register.add(name, role, catalog.name, days=days)
         paper.fact("name", name)
         paper.fact("role", role.value)
         paper.fact("limit", None if epsilon is None else epsilon, epsilon or "that of the whole dataset")
@@ -77,11 +80,14 @@ def limit(
     output: Output = Format.TABLE,
 ) -> None:
     """Let somebody ask about this dataset, up to this limit; what they spent before counts."""
+    register = _register(manifest, people)
+    if not register.knows(name):
+        raise unknown(name)
     with Paper(output) as paper:
         catalog, ledger = _books(manifest)
         with ledger:
             _limit(ledger, catalog, name, epsilon)
-        _register(manifest, people).allow(name, catalog.name)
+        register.allow(name, catalog.name)
         paper.fact("limit", epsilon, f"on {name}: {epsilon or 'that of the whole dataset'}")
 
 
@@ -117,9 +123,7 @@ def _limit(ledger: "Ledger", catalog: "Catalog", name: str, epsilon: str | None)
     from discreet.exact.number import positive
     from discreet.ledger import Scope
     from discreet.privacy.filter import ApproximateBudget, PureBudget
-    from discreet.service.people import person_name
 
-    person_name(name)
     admitted = ledger.budget(catalog.name).analysts
     if admitted is not None and name not in admitted:
         ledger.add_analyst(catalog.name, name, reason="entered for the service")

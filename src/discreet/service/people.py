@@ -71,6 +71,19 @@ def person_name(text: str) -> str:
     return text
 
 
+def taken(name: str) -> ConflictError:
+    """Return the refusal of a name that somebody has."""
+    return ConflictError(
+        f"{name} is entered already; let them ask about another dataset with `discreet analyst limit`, or "
+        "make a new token with `discreet analyst rotate`"
+    )
+
+
+def unknown(name: str) -> ParameterError:
+    """Return the refusal of a name that nobody has."""
+    return ParameterError(f"nobody is entered as {name[:63]!r}; see `discreet analyst list`")
+
+
 @dataclass(frozen=True, slots=True)
 class People:
     """The register, a file that only its owner may read."""
@@ -83,16 +96,20 @@ class People:
         token, number, digest = _issued()
         with self._writing() as book:
             if _row(book, person_name(name)) is not None:
-                raise ConflictError(
-                    f"{name} is entered already; let them ask about another dataset with `discreet analyst "
-                    "limit`, or make a new token with `discreet analyst rotate`"
-                )
+                raise taken(name)
             book.execute(
                 "INSERT INTO person VALUES (?, ?, ?, ?, ?, 0)",
                 (name, role.value, number, digest, self._expiry(days)),
             )
             book.execute("INSERT INTO reach VALUES (?, ?)", (name, dataset))
         return token
+
+    def knows(self, name: str) -> bool:
+        """Return whether somebody of this name is entered."""
+        if not self.path.exists():
+            return False
+        with self._reading() as book:
+            return _row(book, name) is not None
 
     def allow(self, name: str, dataset: str) -> None:
         """Let somebody know of one more dataset."""
@@ -183,7 +200,7 @@ def _row(book: sqlite3.Connection, name: str) -> tuple[str, str, str, bytes, str
 def _known(book: sqlite3.Connection, name: str) -> tuple[str, str, str, bytes, str, int]:
     row = _row(book, name)
     if row is None:
-        raise ParameterError(f"nobody is entered as {name[:63]!r}; see `discreet analyst list`")
+        raise unknown(name)
     return row
 
 

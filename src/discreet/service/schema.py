@@ -21,8 +21,11 @@ def _spelt(text: str) -> str:
 
 
 Spelt = Annotated[str, AfterValidator(_spelt)]
+Whole = Annotated[int, Field(strict=True)]
 Number = Annotated[
-    int | float | Annotated[Spelt, Field(max_length=256)],
+    Whole
+    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+    | Annotated[Spelt, Field(max_length=256)],
     Field(description='A number; as text it is exact: "0.1" and "1/10" are the same.'),
 ]
 Sql = Annotated[Spelt, Field(min_length=1, max_length=LONGEST_SQL)]
@@ -39,9 +42,9 @@ class _Sent(BaseModel):
 class Limits(_Sent):
     """Contribution limits of this question; each can only tighten what the table declares."""
 
-    rows_per_unit: int | None = Field(default=None, ge=1, le=2**20)
-    groups_per_unit: int | None = Field(default=None, ge=1, le=2**20)
-    rows_per_group: int | None = Field(default=None, ge=1, le=2**20)
+    rows_per_unit: Whole | None = Field(default=None, ge=1, le=2**20)
+    groups_per_unit: Whole | None = Field(default=None, ge=1, le=2**20)
+    rows_per_group: Whole | None = Field(default=None, ge=1, le=2**20)
 
 
 class _Priced(_Sent):
