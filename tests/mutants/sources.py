@@ -74,7 +74,7 @@ FAULTS = (
     Fault(
         "engines/scratch.py",
         "made = Path(tempfile.mkdtemp(prefix=_UNNAMED))",
-        "self.path = Path(tempfile.mkdtemp(prefix=PREFIX))\n        self.path.chmod(0o755)",
+        "made = Path(tempfile.mkdtemp(prefix=_UNNAMED))\n        made.chmod(0o755)",
         _SHELTER,
         "others can enter the directory of rows that did not fit into memory",
     ),

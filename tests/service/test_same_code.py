@@ -64,6 +64,23 @@ def test_the_limits_of_a_question_tighten_the_tables(data: Any):
     assert tight.expected[0].radius < data.quote(COUNT, epsilon=1).expected[0].radius
 
 
+@pytest.mark.parametrize("given", [[3, "A"], {"stay": 3, "ward": "A"}], ids=["by place", "by name"])
+def test_parameters_are_constants(data: Any, given: Any):
+    marks = ("?", "?") if isinstance(given, list) else (":stay", ":ward")
+    asked = f"{COUNT} WHERE stay > {marks[0]} AND ward = {marks[1]}"
+    first = data.query(asked, epsilon="0.6", parameters=given)
+    assert data.query(f"{COUNT} WHERE stay > 3 AND ward = 'A'", epsilon="0.6").noisy == first.noisy
+    assert data.quote(asked, epsilon="0.6", parameters=given).cost == first.quote.cost
+    assert "3" in first.question
+    with pytest.raises(dp.QueryError):
+        data.query(asked, epsilon="0.6", parameters=[3])
+
+
+def test_a_parameter_that_would_arrive_as_something_else_is_refused(there: dp.Remote):
+    with pytest.raises(dp.ParameterError, match="DATE"):
+        there.quote(f"{COUNT} WHERE cost > ?", epsilon=1, parameters=[Fraction(1, 3)])
+
+
 def test_an_id_is_paid_once_and_stands_for_one_question(data: Any, request: pytest.FixtureRequest):
     name = request.node.callspec.id
     asked = f"{COUNT} WHERE stay > {3 if name == 'here' else 4}"

@@ -95,9 +95,15 @@ def _answered(session: Session, asked: Asked) -> Reply:
             return _json(published(session.catalog))
         case Verb.QUOTE:
             question = asked.body["sql"]
-            return _json(quoted(session.quote(question, **_price(asked.body))))
+            given = asked.body["parameters"]
+            return _json(quoted(session.quote(question, **_price(asked.body), parameters=given)))
         case Verb.QUERY:
-            release = session.query(asked.body["sql"], **_price(asked.body), request_id=asked.request_id)
+            release = session.query(
+                asked.body["sql"],
+                **_price(asked.body),
+                parameters=asked.body["parameters"],
+                request_id=asked.request_id,
+            )
             return _released(release, asked.kind)
         case Verb.BATCH:
             price = _price(asked.body)

@@ -22,7 +22,14 @@ from discreet.query.price.batch import parts
 from discreet.query.price.expected import Quote
 from discreet.release.answer import Release
 from discreet.release.noisy import decode
-from discreet.release.pricing import check_batch, check_question, price_question, protected
+from discreet.release.pricing import (
+    Parameters,
+    check_batch,
+    check_question,
+    price_question,
+    protected,
+    told,
+)
 from discreet.service import budget as views
 from discreet.service import catalogue
 from discreet.service.line import Line
@@ -80,18 +87,19 @@ class Remote:
         confidence: Number = "0.95",
         delta: Number | None = None,
         limits: Limits | None = None,
+        parameters: Parameters = None,
         prior: Any = None,
         loss: Any = "absolute",
     ) -> Quote:
         """Return, free of charge, what a question or a batch would cost and how wrong its answer may be."""
         checked = (
-            check_question(self.catalog, question, limits)
+            check_question(self.catalog, question, limits, _sendable(parameters))
             if isinstance(question, str)
             else check_batch(self.catalog, _texts(question), limits).whole
         )
         priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
         sql = question if isinstance(question, str) else list(question)
-        body = self._post("quote", {"sql": sql, **_price(priced, limits)})
+        body = self._post("quote", {"sql": sql, "parameters": parameters, **_price(priced, limits)})
         priced = replace(self._agreed(priced, body), copies=body["questions_left"])
         if prior is None:
             return priced
@@ -108,15 +116,16 @@ class Remote:
         confidence: Number = "0.95",
         delta: Number | None = None,
         limits: Limits | None = None,
+        parameters: Parameters = None,
         request_id: str | None = None,
     ) -> Release:
         """Answer a question privately, at the price of its quote; asked before, it is free."""
         (text,) = _texts([question])
-        checked = check_question(self.catalog, text, limits)
+        checked = check_question(self.catalog, text, limits, _sendable(parameters))
         priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
-        sent = {"sql": text, **_price(priced, limits)}
+        sent = {"sql": text, "parameters": parameters, **_price(priced, limits)}
         body = self._post("query", sent, request_id or secrets.token_hex(16))
-        return self._release(body, priced, text)
+        return self._release(body, priced, told(text, parameters))
 
     def batch(
         self,
@@ -193,6 +202,17 @@ def _texts(questions: Sequence[str]) -> Sequence[str]:
     if isinstance(questions, str) or not all(isinstance(question, str) for question in questions):
         raise CatalogError("over a connection questions are asked in SQL text, and a batch is a list of them")
     return questions
+
+
+def _sendable(parameters: Parameters) -> Parameters:
+    """Return parameters, refusing what would arrive as something else."""
+    values = parameters.values() if isinstance(parameters, Mapping) else parameters or ()
+    if any(type(value) not in (bool, int, float, str, type(None)) for value in values):
+        raise ParameterError(
+            "over a connection a parameter is a whole number, a float, a text, a truth value or None; write "
+            "other constants into the text, as in DATE '2025-01-31'"
+        )
+    return parameters
 
 
 def _price(priced: Quote, limits: Limits | None) -> dict[str, Any]:

@@ -28,6 +28,19 @@ Number = Annotated[
     | Annotated[Spelt, Field(max_length=256)],
     Field(description='A number; as text it is exact: "0.1" and "1/10" are the same.'),
 ]
+Value = (
+    Annotated[bool, Field(strict=True)]
+    | Whole
+    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
+    | Annotated[Spelt, Field(max_length=4096)]
+    | None
+)
+Values = Annotated[
+    Annotated[list[Value], Field(max_length=LARGEST_BATCH)]
+    | Annotated[dict[Spelt, Value], Field(max_length=LARGEST_BATCH)]
+    | None,
+    Field(description="The values of `?` in the order of the text, or of `:name` by name."),
+]
 Sql = Annotated[Spelt, Field(min_length=1, max_length=LONGEST_SQL)]
 
 QUESTION = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
@@ -63,6 +76,7 @@ class Question(_Priced):
         extra="forbid", json_schema_extra={"examples": [{"sql": QUESTION, "epsilon": "0.1"}]}
     )
     sql: Sql
+    parameters: Values = None
     delta: Number | None = Field(
         default=None, description="What the question may use to find its group keys."
     )
@@ -87,6 +101,7 @@ class ToQuote(_Priced):
         extra="forbid", json_schema_extra={"examples": [{"sql": QUESTION, "within": 50}]}
     )
     sql: Sql | Annotated[list[Sql], Field(min_length=1, max_length=LARGEST_BATCH)]
+    parameters: Values = None
     delta: Number | None = None
 
 
