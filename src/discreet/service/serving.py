@@ -66,6 +66,9 @@ def _stop(server: uvicorn.Server) -> None:
 def _listen(settings: Settings) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        return socket.create_server((settings.host, settings.port), family=family, backlog=256)
+        listening = socket.create_server((settings.host, settings.port), family=family, backlog=256)
     except OSError as error:
         raise ParameterError(f"cannot listen on {settings.address}: {error.strerror}") from None
+    # Head and body of an answer leave as two pieces; the second must not wait for word of the first.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
