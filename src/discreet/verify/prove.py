@@ -228,9 +228,10 @@ def _instances(checked: Checked) -> Iterator[Instance]:
     ]
     lists = [p.name for p in checked.program.parameters if isinstance(p.type, Array)]
     # Long lists with a small cut-off last: they rule out moves that pay a little in every turn.
-    for sizes, turn in (((3, 2, 1), (1, 2, 0, 3)), ((3, 2), (2, 3)), ((5, 4), (1, 2))):
-        for size, value in cartesian(sizes if lists else (0,), turn):
-            numbers = {name: Fraction(value) for name in integers}
+    # Integers far apart in between: as limits of an interval they would otherwise leave nothing inside.
+    for sizes, turn, apart in (((3, 2, 1), (1, 2, 0, 3), 0), ((3, 2), (2, 3), 3), ((5, 4), (1, 2), 0)):
+        for size, value, step in cartesian(sizes if lists else (0,), turn, dict.fromkeys((apart, 0))):
+            numbers = {name: Fraction(value + step * place) for place, name in enumerate(integers)}
             instance = Instance(dict.fromkeys(lists, size), {**_priced(checked), **numbers})
             if _possible(checked, instance):
                 yield instance
