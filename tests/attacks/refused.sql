@@ -99,7 +99,6 @@ SELECT BIT_XOR(age) FROM visits ->
 SELECT PRODUCT(age) FROM visits -> 
 SELECT ENTROPY(age) FROM visits -> 
 SELECT KURTOSIS(age) FROM visits -> 
-SELECT CORR(age, cost) FROM visits -> 
 SELECT BOOL_OR(flag) FROM visits -> 
 SELECT SUM(DISTINCT age) FROM visits -> DISTINCT
 SELECT COUNT(DISTINCT age, city) FROM visits -> 
@@ -295,3 +294,121 @@ SELECT COUNT(*) FROM visits WHERE huge % 0 = 1 -> at least 1
 SELECT COUNT(*) FROM visits WHERE huge % -1 = 1 -> at least 1
 SELECT COUNT(*) FROM visits WHERE huge % age = 1 -> at least 1
 SELECT SUM(POWER(city, 1)) FROM visits -> number
+
+-- joins without their condition, and conditions that only look like one
+SELECT COUNT(*) FROM visits a, visits b -> person
+SELECT COUNT(*) FROM visits a, visits b, people p WHERE a.person = p.person -> person
+SELECT COUNT(*) FROM visits a, visits b WHERE a.person = b.person OR TRUE -> person
+SELECT COUNT(*) FROM visits a, visits b WHERE NOT (a.person <> b.person) -> person
+SELECT COUNT(*) FROM visits a, visits b WHERE a.person = b.ward -> person
+SELECT COUNT(*) FROM visits a, visits b WHERE a.person = a.person -> person
+SELECT COUNT(*) FROM visits a, visits b WHERE a.person >= b.person -> 
+SELECT COUNT(*) FROM visits a, visits b WHERE COALESCE(a.person, b.person) = b.person -> person
+SELECT COUNT(*) FROM visits a, visits b WHERE CASE WHEN a.person = b.person THEN TRUE ELSE TRUE END -> person
+SELECT COUNT(*) FROM visits a, LATERAL (SELECT * FROM visits) b -> 
+SELECT COUNT(*) FROM visits a CROSS JOIN people -> person
+SELECT COUNT(*) FROM visits JOIN people USING (version) -> person
+SELECT COUNT(*) FROM visits JOIN people USING (nobody) -> both sides
+SELECT COUNT(*) FROM visits a JOIN visits b USING (ward) -> person
+SELECT COUNT(*) FROM wards LEFT JOIN visits USING (ward) -> left
+SELECT COUNT(*) FROM visits RIGHT JOIN wards USING (ward) -> left
+SELECT COUNT(*) FROM visits NATURAL FULL JOIN people -> 
+SELECT COUNT(*) FROM visits NATURAL JOIN (SELECT 1 AS one FROM people) AS p -> 
+SELECT COUNT(*) FROM visits a ASOF JOIN visits b ON a.person = b.person -> 
+SELECT COUNT(*) FROM visits a SEMI JOIN visits b ON a.person = b.person -> 
+SELECT COUNT(*) FROM visits a ANTI JOIN visits b ON a.person = b.person -> 
+SELECT COUNT(*) FROM visits a POSITIONAL JOIN visits b -> 
+
+-- subqueries in conditions that would mix people
+SELECT COUNT(*) FROM visits WHERE age IN (SELECT MAX(age) FROM visits) -> person
+SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM visits) -> person
+SELECT COUNT(*) FROM visits WHERE ward NOT IN (SELECT ward FROM visits WHERE person = 'eve') -> 
+SELECT COUNT(*) FROM visits WHERE city IN (SELECT city FROM visits GROUP BY city HAVING COUNT(*) = 1) -> person
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.ward = v.ward) -> person
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.person <> v.person) -> equal
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.person = v.person OR TRUE) -> equal
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits) -> outer
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT COUNT(*) FROM visits w WHERE w.person = v.person) -> rows
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.person = v.person GROUP BY ward) -> rows
+SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM people p, visits w WHERE w.person = v.person) -> person
+SELECT COUNT(*) FROM visits v WHERE NOT EXISTS (SELECT 1 FROM visits w WHERE w.day > v.day) -> equal
+SELECT COUNT(*) FROM visits WHERE person IN (SELECT person FROM visits ORDER BY age LIMIT 1) -> subquery
+SELECT COUNT(*) FROM visits WHERE person IN (SELECT person FROM visits LIMIT 1) -> subquery
+SELECT COUNT(*) FROM visits WHERE person IN (SELECT * FROM visits) -> one column
+SELECT COUNT(*) FROM visits WHERE (person, ward) IN (SELECT person, ward FROM visits) -> 
+SELECT COUNT(*) FROM visits WHERE person = ANY (SELECT person FROM visits) -> 
+SELECT COUNT(*) FROM visits WHERE age > ALL (SELECT age FROM visits) -> 
+SELECT COUNT(*) FROM visits WHERE age > SOME (SELECT age FROM visits) -> 
+SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits) -> subquery
+SELECT COUNT(*) FROM visits GROUP BY ward IN (SELECT ward FROM wards) -> 
+SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING ward IN (SELECT ward FROM wards) -> 
+SELECT COUNT(*) FROM visits JOIN people ON visits.person = people.person AND visits.ward IN (SELECT ward FROM wards) -> 
+SELECT COUNT(*) FROM visits WHERE person IN (SELECT person FROM visits UNION SELECT person FROM people) -> 
+SELECT COUNT(*) FROM visits WHERE "__in0".k0 IS NULL -> reserved
+SELECT COUNT(*) FROM visits AS __in0 WHERE ward IN (SELECT ward FROM wards) -> reserved
+SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward AS __k FROM wards) -> reserved
+
+-- names with prefixes
+SELECT COUNT(*) FROM sys.visits -> engine's own
+SELECT COUNT(*) FROM temp.visits -> engine's own
+SELECT COUNT(*) FROM pg_catalog.visits -> engine's own
+SELECT COUNT(*) FROM main.information_schema.visits -> engine's own
+WITH t AS (SELECT * FROM visits) SELECT COUNT(*) FROM main.t -> no such table
+SELECT COUNT(*) FROM main.visits AS a, other.visits AS b WHERE a.person = b.person -> two schemas
+SELECT COUNT(*) FROM visits WHERE main.people.born > 3 -> FROM does not name
+SELECT COUNT(*) FROM "a.b.c.d" -> no such table
+SELECT COUNT(*) FROM `visits"; DROP TABLE visits` -> back quotes
+SELECT COUNT(*) FROM `visits -> back quotes
+SELECT COUNT(*) FROM __visits -> reserved
+
+-- windows over people
+SELECT RANK() OVER (ORDER BY age) FROM visits -> window
+SELECT MAX(RANK() OVER (ORDER BY age)) FROM visits -> 
+SELECT COUNT(*) FROM visits QUALIFY RANK() OVER (ORDER BY age) = 1 -> 
+SELECT ward, COUNT(*) FROM visits GROUP BY ward QUALIFY MAX(age) OVER () > 3 -> 
+SELECT ward, FIRST_VALUE(age) OVER (ORDER BY ward) FROM visits GROUP BY ward -> 
+SELECT ward, LAG(city) OVER (ORDER BY ward) FROM visits GROUP BY ward -> 
+SELECT ward, COUNT(*) OVER (PARTITION BY person) FROM visits GROUP BY ward -> 
+SELECT ward, SUM(COUNT(*)) OVER (ORDER BY person) FROM visits GROUP BY ward -> 
+SELECT ward, SUM(COUNT(*)) OVER w FROM visits GROUP BY ward WINDOW w AS (ORDER BY ward) -> WINDOW
+SELECT ward, SUM(SUM(COUNT(*)) OVER ()) OVER () FROM visits GROUP BY ward -> window
+SELECT AVG(r) FROM (SELECT person, RANK() OVER (ORDER BY COUNT(*)) AS r FROM visits GROUP BY person) AS t -> window
+SELECT person FROM visits GROUP BY person QUALIFY ROW_NUMBER() OVER (ORDER BY COUNT(*)) = 1 -> people
+
+-- keys that are people
+SELECT DISTINCT person FROM visits -> people
+SELECT DISTINCT ward, person FROM visits -> people
+SELECT person AS ward, COUNT(*) FROM visits GROUP BY ALL -> people
+SELECT person AS p FROM visits GROUP BY p -> people
+SELECT person AS x, COUNT(*) FROM visits GROUP BY x -> people
+SELECT DISTINCT * FROM visits -> released
+SELECT DISTINCT cost FROM visits -> too fine
+
+-- values and clauses that are not what they seem
+SELECT COUNT(*) FROM visits WHERE age > ? -> no value
+SELECT COUNT(*) FROM visits WHERE age > @low -> 
+SELECT COUNT(*) FROM :table -> 
+SELECT :column FROM visits -> 
+SELECT COUNT(*) FROM visits LIMIT :n -> no value
+SELECT TOP 5 PERCENT ward, COUNT(*) FROM visits GROUP BY ward -> 
+SELECT TOP (SELECT 1) ward, COUNT(*) FROM visits GROUP BY ward -> 
+SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT 2 OFFSET -1 -> OFFSET
+SELECT COUNT(*) FROM visits WHERE day = '2024-01-01'' OR ''1''=''1' -> date
+SELECT COUNT(*) FROM visits WHERE day > '9999-99-99' -> date
+SELECT COUNT(*) FROM visits WHERE moment > '2024-01-01T00:00:00+02:00' -> date
+SELECT SUM(age // 0) FROM visits -> at least 1
+SELECT SUM(age // -1) FROM visits -> at least 1
+SELECT SUM(MOD(huge, 0)) FROM visits -> at least 1
+SELECT WIDTH_BUCKET(age, 0, 100, 1000000), COUNT(*) FROM visits GROUP BY 1 -> buckets
+SELECT COUNT(*) FROM visits WHERE DATEADD(day, age, day) > '2024-01-01' -> constant
+SELECT COUNT(*) FROM visits WHERE DATEADD(day, 99999999, day) > '2024-01-01' -> 
+SELECT COUNT(*) FROM visits WHERE CONTAINS(city, ward) -> constant
+SELECT SUM(POWER(POWER(POWER(POWER(POWER(POWER(POWER(cost, 4), 4), 4), 4), 4), 4), 4)) FROM visits -> too many parts
+SELECT SUM(TRUNC(TRUNC(TRUNC(TRUNC(TRUNC(TRUNC(TRUNC(TRUNC(TRUNC(TRUNC(cost))))))))))) FROM visits -> too many parts
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1e999) COUNT(*) FROM visits -> greater than 0
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_rows_contributed = 99) COUNT(*) FROM visits -> lowered
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (privacy_unit_column = "x") COUNT(*) FROM visits -> declared
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (noise_kind = laplace) COUNT(*) FROM visits -> not an option
+SELECT DP_INTERVAL_LOW(age) FROM visits -> 
+SELECT COUNT(*) FROM visits /* a /* b */ -> two ways
+SELECT COUNT(*) FROM visits */ -> 

@@ -67,3 +67,9 @@ def test_private_keys_without_delta_are_refused_when_priced() -> None:
     checked = check(read("SELECT city, COUNT(*) FROM visits GROUP BY city"), clinic())
     with pytest.raises(QueryError, match="declare values for city"):
         quote(checked, epsilon=1)
+
+
+def test_output_names_that_double_with_each_other_are_refused() -> None:
+    doubled = ", ".join(f"a{n} * a{n} AS a{n + 1}" for n in range(24))
+    with pytest.raises(QueryError, match="too many parts"):
+        check(read(f"SELECT COUNT(*) AS a0, {doubled} FROM visits"), clinic())

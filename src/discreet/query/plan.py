@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
+from itertools import islice
 from typing import Any, TypeAlias, assert_never
 
 Value: TypeAlias = int | Fraction | str | bool | date | datetime | None
@@ -273,6 +274,15 @@ def walk(scalar: Scalar) -> Iterator[Scalar]:
     yield scalar
     for part in children(scalar):
         yield from walk(part)
+
+
+SCALAR_LIMIT = 5_000
+"""The most parts that an expression may have; what is written once and used often counts each time."""
+
+
+def too_large(scalar: Scalar) -> bool:
+    """Whether a scalar has more parts than any statement should; it is not walked further than that."""
+    return next(islice(walk(scalar), SCALAR_LIMIT, None), None) is not None
 
 
 def aggregates(scalar: Scalar) -> bool:

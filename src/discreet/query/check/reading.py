@@ -1,7 +1,8 @@
 """The clauses around the aggregates, read as formulas over released values."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
 
 from discreet.errors import QueryError
 from discreet.query.check import function
@@ -26,6 +27,8 @@ from discreet.query.plan import (
     window_of,
 )
 
+FORMULA_LIMIT = 20_000
+
 OPERATIONS = frozenset(
     (
         *("add", "subtract", "multiply", "divide", "absolute", "least", "greatest", "clamp", "sqrt", "round"),
@@ -46,9 +49,13 @@ class Reading:
     columns: tuple[KeyColumn, ...]
     measuring: Measuring
     labels: Mapping[str, Formula]
+    steps: Iterator[int] = field(default_factory=count)
 
     def formula(self, scalar: Scalar, clause: str) -> Formula:
         """Return a clause as a formula over released values."""
+        if next(self.steps) > FORMULA_LIMIT:
+            # Output names that use each other can double with every one.
+            raise QueryError(clause, "has too many parts", "compute it from the answer")
         if isinstance(scalar, Column) and scalar.relation is None:
             label = next((label for name, label in self.labels.items() if same(name, scalar.name)), None)
             if label is not None:

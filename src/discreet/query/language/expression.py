@@ -17,7 +17,7 @@ from discreet.query.language.refusal import fields, place_of, refusal
 from discreet.query.language.spelling import folded_number, quantile_level, spelled, understood
 from discreet.query.language.vocabulary import AGGREGATES, BINARY, PARTS, TYPES, UNARY
 from discreet.query.language.window import window
-from discreet.query.plan import Aggregate, Among, Call, Case, Literal, Scalar, aggregates, constant
+from discreet.query.plan import Aggregate, Among, Call, Case, Literal, Scalar, aggregates, constant, too_large
 
 
 def expression(node: object) -> Scalar:
@@ -25,9 +25,12 @@ def expression(node: object) -> Scalar:
     if not isinstance(node, exp.Expr):
         raise QueryError("the question", "has a part that cannot be read", "write it more plainly")
     try:
-        return _meaning(node)
+        found = _meaning(node)
     except QueryError as refused:
         raise refused.at(place_of(node)) from None
+    if too_large(found):
+        raise QueryError("an expression", "has too many parts", "compute it in steps, or more simply")
+    return found
 
 
 def _meaning(node: exp.Expr) -> Scalar:

@@ -15,6 +15,7 @@ from discreet.errors import QueryError
 from discreet.query.catalog.kind import Typed
 from discreet.query.check.function import cast, day, logic, number, text
 from discreet.query.check.function.agreement import Rule, agree, graded, settle, to_real
+from discreet.query.plan import too_large
 
 __all__ = ["FUNCTIONS", "agree", "apply", "graded", "settle", "to_real"]
 
@@ -35,4 +36,7 @@ def apply(function: str, arguments: Sequence[Typed]) -> Typed:
             "over rows of people lets one row see other people's rows",
             "use it over aggregates, or use GROUP BY, or a subquery grouped by the person",
         )
-    return rule(function, arguments)
+    found = rule(function, arguments)
+    if too_large(found.scalar):
+        raise QueryError("an expression", "has too many parts", "compute it in steps, or more simply")
+    return found
