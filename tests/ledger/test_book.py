@@ -357,3 +357,13 @@ def test_a_ledger_named_by_a_relative_path_survives_a_change_of_directory(tmp_pa
         ledger.answer(ledger.reserve(ask("a")), b"1")
         assert spent(ledger) == Fraction(1, 10)
     assert not list((tmp_path / "elsewhere").iterdir())
+
+
+def test_the_id_of_a_question_cannot_take_the_place_of_a_stream(place: Place):
+    with place.open() as ledger:
+        ledger.create_dataset("clinic", PureBudget(1), reason="opened")
+        with pytest.raises(ParameterError, match="as the ids of streams do"):
+            ledger.reserve(ask("stream visits"))
+        assert ledger.find_stream("clinic", "stream visits", "ann") is None
+        stream = ledger.open_stream(ask("stream visits"), b"state")
+        assert ledger.steps(stream) == 0

@@ -1,6 +1,7 @@
 """The manifest names its account: no ledger that is lost, renamed or exchanged gives a new budget."""
 
 import json
+import multiprocessing
 import os
 import shutil
 import tomllib
@@ -71,6 +72,28 @@ def test_the_first_opening_pins_the_account_and_leaves_the_rest_of_the_manifest_
         assert str(ledger.account_name("clinic")) == account
     spend(manifest)
     assert manifest.read_text() == text
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_several_processes_that_open_for_the_first_time_at_once_share_one_account(manifest: Path):
+    context = multiprocessing.get_context("fork")
+    start, told = context.Barrier(5), context.SimpleQueue()
+
+    def client() -> None:
+        start.wait(60)
+        try:
+            with opened(manifest) as session:
+                told.put(str(session.ledger.account_name("clinic")))
+        except BaseException as problem:
+            told.put(f"{type(problem).__name__}: {problem}")
+
+    children = [context.Process(target=client) for _ in range(5)]
+    for child in children:
+        child.start()
+    found = {told.get() for _ in children}
+    for child in children:
+        child.join(60)
+    assert found == {tomllib.loads(manifest.read_text())["dataset"]["account"]}
 
 
 def lose(manifest: Path) -> None:
