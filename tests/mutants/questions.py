@@ -50,8 +50,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "query/check/function/number.py",
-        "    if divisor is None or divisor < 1 or not",
-        "    if not divisor or not",
+        "an engine raises, for that cell alone.\n    if divisor is None or divisor < 1 or not",
+        "an engine raises, for that cell alone.\n    if not divisor or not",
         ("tests/query/test_error_freeness.py::test_no_remainder_can_fail_at_a_cell",),
         "a remainder by -1 fails at one cell",
     ),
@@ -78,8 +78,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "query/check/question.py",
-        "for part in (_unaliased(inner),",
-        "for part in (inner.having,",
+        "having=_both(_unaliased(inner),",
+        "having=_both(inner.having,",
         ("tests/query/test_clauses.py::test_a_name_in_having_means_what_it_meant_where_it_was_written",),
         "HAVING of a subquery reads the names above it",
     ),

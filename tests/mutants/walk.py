@@ -338,7 +338,7 @@ LIMITS = (
     ),
     walked(
         "check/lineage",
-        "    bound = None if matched is None else person.bound\n",
+        "    bound = person.bound if once else None\n",
         "    bound = person.bound\n",
         "a join that fans out keeps its bound",
     ),

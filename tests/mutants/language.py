@@ -1,0 +1,109 @@
+"""Faults in how other dialects are read and in what is computed from released values."""
+
+from tests.mutants.fault import Fault
+
+SPELLING = ("tests/query/test_spelling.py",)
+AFTER = ("tests/query/test_afterwards.py",)
+VENDOR = ("tests/query/test_vendor.py",)
+CORPUS = ("tests/query/test_corpus.py",)
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "query/language/expression.py",
+        'return Call("not", (found,)) if parts.get("negate") else found',
+        "return found",
+        SPELLING,
+        "NOT LIKE is read as LIKE",
+    ),
+    Fault(
+        "query/language/expression.py",
+        'both = condition if inner.where is None else Call("and", (inner.where, condition))',
+        "both = condition",
+        SPELLING,
+        "FILTER replaces the condition of COUNT_IF",
+    ),
+    Fault(
+        "query/language/date.py",
+        "(Literal(unit), other, one) if last else",
+        "(Literal(unit), one, other) if last else",
+        CORPUS,
+        "a difference whose unit stands last has the wrong sign",
+    ),
+    Fault(
+        "query/language/inside.py",
+        "exp.Case(ifs=[exp.If(this=missing, true=exp.Null())], default=met)",
+        "exp.Paren(this=met)",
+        SPELLING,
+        "NULL is outside of every list",
+    ),
+    Fault(
+        "query/language/inside.py",
+        "items=(Item(KEY, item.scalar),), group=(item.scalar,), distinct=False)",
+        "items=(Item(KEY, item.scalar),), distinct=False)",
+        SPELLING,
+        "a row is counted once for each time it is in a list",
+    ),
+    Fault(
+        "query/check/joins.py",
+        "if touched is not None and len(touched) > 1:",
+        "if touched is not None and len(touched) > 2:",
+        CORPUS,
+        "FROM a, b finds none of its conditions",
+    ),
+    Fault(
+        "query/check/function/number.py",
+        "    if left.kind.low >= 0:\n        return down\n",
+        "    return down\n",
+        SPELLING,
+        "a quotient of negative numbers is rounded down",
+    ),
+    Fault(
+        "query/language/parameter.py",
+        "if unused is not None:",
+        "if False:",
+        SPELLING,
+        "a value that is not used is ignored",
+    ),
+    Fault(
+        "query/check/option.py",
+        "if not any(same(self.unit, name) for name in people):",
+        "if not people:",
+        VENDOR,
+        "any column may be called the person",
+    ),
+    Fault(
+        "query/check/question.py",
+        "rows=_tighter(_tighter(scope.rows, limits.rows_per_unit), own.rows),",
+        "rows=_tighter(scope.rows, limits.rows_per_unit),",
+        VENDOR,
+        "a limit in the text is ignored",
+    ),
+    Fault(
+        "release/pricing.py",
+        "if other is not None or (given is not None and rational(given, name) != said):",
+        "if other is not None:",
+        VENDOR,
+        "the price in the text overrides the one that was given",
+    ),
+    Fault(
+        "query/check/question.py",
+        "before, after = ((), (where,)) if ranked else ((where,), ())",
+        "before, after = (where,), ()",
+        AFTER,
+        "a filter above windows is applied before them",
+    ),
+    Fault(
+        "query/check/released.py",
+        "    if len(known) > 1:\n",
+        "    if len(known) > 9:\n",
+        AFTER,
+        "a text is compared with a number after the price is paid",
+    ),
+    Fault(
+        "release/window.py",
+        'last + 1 if kind == "range" else',
+        'place + 1 if kind == "range" else',
+        AFTER,
+        "rows that tie are left out of a running total",
+    ),
+)
