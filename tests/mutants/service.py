@@ -4,6 +4,7 @@ from tests.mutants.fault import Fault
 
 PEOPLE = "tests/service/test_people.py"
 PARTS = "tests/service/test_parts.py"
+GATE = "tests/service/test_gate.py"
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -82,5 +83,26 @@ FAULTS: tuple[Fault, ...] = (
         "if False:",
         (f"{PEOPLE}::test_a_command_that_is_refused_changes_no_limit",),
         "a refused command raises somebody's limit",
+    ),
+    Fault(
+        "service/api.py",
+        "if verb in SLOTTED:",
+        "if verb is Verb.QUERY:",
+        (f"{GATE}::test_whatever_comes_of_a_question_leaves_at_the_end_of_a_slot",),
+        "a batch leaves when it is ready",
+    ),
+    Fault(
+        "service/gate.py",
+        "if len(body) > limit:",
+        'if len(body) > limit and not message.get("more_body", False):',
+        (f"{GATE}::test_a_body_is_read_up_to_its_limit_in_whatever_pieces_it_comes",),
+        "a body without an end is read for ever",
+    ),
+    Fault(
+        "service/gate.py",
+        "if wait > 0:",
+        "if wait < 0:",
+        (f"{GATE}::test_whoever_asks_too_often_is_told_when_to_come_again",),
+        "nobody is sent away for asking too often",
     ),
 )
