@@ -281,6 +281,7 @@ SETTINGS = {
     "standard_conforming_strings": "off",
     "search_path": "evil, pg_catalog",
     "transform_null_equals": "on",
+    "array_nulls": "off",
     "intervalstyle": "sql_standard",
     "work_mem": "'64kB'",
 }
@@ -324,8 +325,12 @@ def test_no_setting_of_a_server_changes_an_answer(fragile: Any) -> None:
     found = []
     for user in ("discreet", "reader"):
         address = f"postgresql://{user}@/postgres?host={own.socket}#public.odd"
-        engine = postgres.open_tables({"odd": Origin(address, columns)})
+        wards = {"wards": (Origin(pyarrow.table({}), (("ward", "text"),)), {"ward": ["A", None]})}
+        engine = postgres.open_tables({"odd": Origin(address, columns)}, wards)
         found.append(engine._exact([asked], 1)._totals)
+        known = Call("count_values", (Column("t0", "ward"),))
+        travelled = Statement((), Query((("m0", known),), Stored("wards", "t0")), 0, ("m0",))
+        assert engine._exact([travelled], 1)._totals["m0"] == {(): 1}
         engine.close()
     assert found[0] == found[1]
     ((row, count),) = found[0]["m0"].items()

@@ -39,6 +39,7 @@ SETTINGS = {
     "extra_float_digits": "1",
     "standard_conforming_strings": "on",
     "transform_null_equals": "off",
+    "array_nulls": "on",
     # How it runs: parts look small to the planner, and are not, so that nested loops would never end.
     "enable_nestloop": "off",
     "enable_mergejoin": "off",
