@@ -40,6 +40,16 @@ def test_the_process_at_the_network_holds_neither_data_nor_ledger_nor_an_engine(
     assert [link for link in Path(f"/proc/{worker}/fd").iterdir() if ".ledger" in os.readlink(link)]
 
 
+def test_a_worker_leaves_no_core_and_may_not_grow_without_end(service: Service):
+    (worker,) = living(service)
+    lines = Path(f"/proc/{worker}/limits").read_text().splitlines()
+    limits = {line[:26].strip(): line[26:].split()[:2] for line in lines}
+    assert limits["Max core file size"] == ["0", "0"]
+    space, taken = limits["Max address space"], Path(f"/proc/{worker}/statm").read_text().split()[0]
+    assert space[0] == space[1]
+    assert int(space[0]) <= int(taken) * os.sysconf("SC_PAGE_SIZE") + 2048 * 2**20
+
+
 def masked(answer: Answer, dataset: str) -> tuple[int, dict[str, str], str]:
     """Return everything of an answer but its numbers and the name of the dataset."""
     headers = {name: value for name, value in answer.headers.items() if name not in UNEQUAL}
