@@ -363,8 +363,10 @@ FAULTS = (
     ),
     Fault(
         "query/plan.py",
-        "type(self.value) is type(other.value) and self.value == other.value",
-        "self.value == other.value",
+        "type(self.value) is type(other.value) and self.value == other.value\n\n"
+        "    def __hash__(self) -> int:\n"
+        "        return hash((type(self.value), self.value))",
+        "self.value == other.value\n\n    def __hash__(self) -> int:\n        return hash(self.value)",
         HOSTILE,
         "a double and an integer are one constant",
     ),

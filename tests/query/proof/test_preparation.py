@@ -12,7 +12,7 @@ from discreet.engines.exact import Request
 from discreet.errors import ProofError
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.plan import Column, Literal, Scalar
-from discreet.query.proof import Noised, Proved, Table, prove, prove_preparation, sealed
+from discreet.query.proof import Declarations, Noised, Proved, Table, prove, prove_preparation, sealed
 from discreet.query.proof.declared import Claim
 from discreet.query.proof.derivation import Step
 from discreet.query.statement import Query, Statement, Stored
@@ -62,6 +62,28 @@ def test_a_preparation_that_keeps_few_rows_is_proved() -> None:
 def test_a_preparation_that_breaks_its_promise_is_refused(broken: Statement) -> None:
     with pytest.raises(ProofError):
         prove_preparation(broken, TABLES, READY)
+
+
+FRIENDS = Table("friends", (("person", "identifier"), ("friend", "identifier")), "person")
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_a_preparation_keeps_the_person_in_the_column_of_the_unit(swapped: bool) -> None:
+    own = (c("t", "person"), c("t", "friend"))
+    ranked = Query(
+        (("person", own[0]), ("friend", own[1]), ("j", f("rank", own[0], *own))),
+        Stored("friends", "t"),
+        there(own[0]),
+    )
+    names = ("friend", "person") if swapped else ("person", "friend")
+    items = tuple((name, c("r", source)) for name, source in zip(("person", "friend"), names, strict=True))
+    chosen = Statement((), Query(items, inner(ranked), f("le", c("r", "j"), 2)), 0, ())
+    tables = Declarations((FRIENDS,))
+    if not swapped:
+        assert prove_preparation(chosen, tables, replace(FRIENDS, kept=2))
+        return
+    with pytest.raises(ProofError, match="column of its unit"):
+        prove_preparation(chosen, tables, replace(FRIENDS, kept=2))
 
 
 def test_a_preparation_has_the_neighbours_of_its_table() -> None:
@@ -117,6 +139,7 @@ def test_claims_and_outputs_must_be_the_same() -> None:
     plain, claim = statement(total(COUNT, VOTES)), noised(1)
     one = claim.releases[0]
     assert isinstance(one, Noised)
-    for claims in ([], [claim, claim], [Claim((), (one, one))], [Claim((), (replace(one, output="m1"),))]):
+    other = Claim((), (replace(one, output="m1"),))
+    for claims in ([], [claim, claim], [Claim((), (one, one))], [other], [Claim((), ())]):
         with pytest.raises(ProofError):
             prove([plain], TABLES, claims)
