@@ -11,7 +11,7 @@ import discreet  # noqa: E402
 project = "discreet"
 author = "the founders of discreet"
 version = release = discreet.__version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "docstring", "formula", "live"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "docstring", "formula", "live", "highlight"]
 exclude_patterns = ["_build", "_ext"]
 # Two hyphens are an option of a command, and quotes belong to code more often than not.
 smartquotes = False

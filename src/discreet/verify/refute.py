@@ -228,11 +228,18 @@ def attempt(checked: Checked, pair: Pair) -> Witness | None:
     # A claim may mention sizes; the weaker of the two is the one that must be broken.
     other = claimed(checked, pair.second) or claim
     epsilon, delta = max(claim[0], other[0]), max(claim[1], other[1])
-    for first, second, swapped in ((laws[0], laws[1], False), (laws[1], laws[0], True)):
-        for event in events(first, second):
+    known: dict[tuple[int, Event], Quotient] = {}
+
+    def weighed(side: int, event: Event) -> Quotient:
+        if (side, event) not in known:
+            known[side, event] = mass(laws[side], event)
+        return known[side, event]
+
+    for first, second, swapped in ((0, 1, False), (1, 0, True)):
+        for event in events(laws[first], laws[second]):
             tick()
             try:
-                above, below = mass(first, event), mass(second, event)
+                above, below = weighed(first, event), weighed(second, event)
             except TooHardError:
                 continue
             if breaks(above, below, epsilon, delta):
