@@ -37,9 +37,9 @@ FAULTS: tuple[Fault, ...] = (
         "NULL is outside of every list",
     ),
     Fault(
-        "query/language/inside.py",
-        "items=(Item(KEY, item.scalar),), group=(item.scalar,), distinct=False)",
-        "items=(Item(KEY, item.scalar),), distinct=False)",
+        "query/check/joins.py",
+        "items=items, group=group, where=",
+        "items=items, where=",
         SPELLING,
         "a row is counted once for each time it is in a list",
     ),

@@ -104,13 +104,13 @@ def _rows(block: Block) -> Block:
 
 
 def _one_column(block: Block) -> Block:
-    """Return a subquery of IN with one row for each value."""
+    """Return a subquery of IN; checking groups it, so that it has one row for each value."""
     if len(block.items) != 1:
         raise QueryError("IN", "needs a subquery with one column", "write x IN (SELECT x FROM ...)")
     (item,) = block.items
     plain = not (block.group or block.sets or block.having is not None or aggregates(item.scalar))
     if plain and not block.order and block.limit is None:
-        return replace(block, items=(Item(KEY, item.scalar),), group=(item.scalar,), distinct=False)
+        return replace(block, items=(Item(KEY, item.scalar),), distinct=False)
     # Under its own name, so that ORDER BY and LIMIT are seen, and refused, as those of a subquery.
     column = Column(f"{HIDDEN}list", item.name)
     return Block(Nested(block, f"{HIDDEN}list"), (Item(KEY, column),), group=(column,))
