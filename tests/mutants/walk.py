@@ -417,8 +417,8 @@ FACTS = (
     ),
     walked(
         "catalog/kind",
-        "return Typed(Call(name, (typed.scalar, Literal(low), Literal(high))), kind, held=True)",
-        "return Typed(typed.scalar, kind, held=True)",
+        'return Typed(Call("clamp", (typed.scalar, *ends)), Whole(low, high), held=True)',
+        "return Typed(typed.scalar, Whole(low, high), held=True)",
         "the clamp of declared bounds is forgotten",
     ),
     walked(

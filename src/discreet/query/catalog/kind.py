@@ -138,10 +138,14 @@ def word(kind: Kind) -> str:
 def hold(typed: Typed) -> Typed:
     """Return the scalar clamped to its declared interval, so that the interval is a fact."""
     match typed.kind:
-        case Whole(int(low), int(high)) | Real(Fraction() as low, Fraction() as high) if not typed.held:
-            kind = typed.kind if isinstance(typed.kind, Whole) else replace(typed.kind, finite=True)
-            name = "clamp" if isinstance(kind, Whole) else "clamp_real"
-            return Typed(Call(name, (typed.scalar, Literal(low), Literal(high))), kind, held=True)
+        case Whole(int(low), int(high)) if not typed.held:
+            # Whole numbers have 64 bits, however far the ends of their interval were reckoned.
+            low, high = (min(max(end, -(2**63)), 2**63 - 1) for end in (low, high))
+            ends = (Literal(low), Literal(high))
+            return Typed(Call("clamp", (typed.scalar, *ends)), Whole(low, high), held=True)
+        case Real(Fraction() as low, Fraction() as high) as kind if not typed.held:
+            ends = (Literal(low), Literal(high))
+            return Typed(Call("clamp_real", (typed.scalar, *ends)), replace(kind, finite=True), held=True)
         case Whole() | Real() if not typed.held:
             # Nothing is said any more, which is true.
             free = Whole() if isinstance(typed.kind, Whole) else Real(finite=typed.kind.finite)
