@@ -163,3 +163,19 @@ def test_laplace_draws_have_the_right_spread():
     draws = [run(checked, Exact(grid=Fraction(1, 16)), x=0, eps=1) for _ in range(2000)]
     # E|Z| = 2 with standard deviation 2: six standard errors are 0.27, a false alarm once in 10**8.
     assert abs(float(sum(abs(d) for d in draws)) / 2000 - 2) < 0.3
+
+
+def test_a_called_procedure_cannot_overwrite_its_parameter():
+    text = """
+Next (z : public real) : public real
+  z := z + 1
+  return z
+
+P (x : private real) : public real
+  neighbours x one by 1
+  ensures epsilon eps
+  y := Next(x + 1)
+  return y
+"""
+    with pytest.raises(ProgramError, match="z is a parameter and cannot be assigned"):
+        parse(text)

@@ -179,6 +179,49 @@ P (d : private data) (f : data -> real) : public real
   ensures epsilon eps
   return f(d)
 """,
+    "a query that is kept in a variable": """
+P (d : private data) (f : data -> real) : public real
+  neighbours d one by 1
+  ensures epsilon eps
+  y := f(d)
+  return y
+""",
+    "an interval is empty where the program leaks": """
+P (x : private real) (k : public real) : public real
+  neighbours x one by 1
+  ensures epsilon eps
+  y := 0.0
+  if k < 0 then
+    y := x
+  u := $ Uniform(0, k)
+  return y
+""",
+    "a choice among none where the program leaks": """
+P (q : private real list) (x : private real) : public real
+  neighbours q all by 1
+  neighbours x one by 1
+  ensures epsilon eps
+  y := 0.0
+  if size(q) = 0 then
+    y := x
+  j := $ ExpMech(eps/2, q)
+  return y
+""",
+    "a probability of three is never used": """
+P (x : private real) : public int
+  neighbours x one by 1
+  ensures epsilon eps
+  b := $ Bernoulli(3)
+  return 0
+""",
+    "one draw moves up and another down": """
+P (x : private real) : public real
+  neighbours x one by 1
+  ensures epsilon eps
+  y := $ Laplace(1/eps, x)
+  z := $ Laplace(1/eps, -x)
+  return (y, z)
+""",
     "a query with too little noise": """
 P (d : private data) (f : data -> real) : public real
   neighbours d one by 1
