@@ -337,9 +337,9 @@ FAULTS = (
     ),
     Fault(
         "verify/draw.py",
-        'state = walk.later(state, "integer move", at, z3.IsInt(real(distance)))',
-        "pass",
-        _old_trap("integer noise for real data"),
+        'if law == "Geometric" and not z3.is_int(distance):',
+        "if False:",
+        _trap("integer noise hides no real number"),
         "integer noise may move by a fraction",
     ),
     Fault(

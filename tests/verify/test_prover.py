@@ -222,6 +222,13 @@ P (x : private real) : public real
   z := $ Laplace(1/eps, -x)
   return (y, z)
 """,
+    "integer noise hides no real number": """
+P (x : private real) : public real
+  neighbours x one by 1
+  ensures epsilon eps
+  z := $ Geometric(1/eps)
+  return x + z
+""",
     "a query with too little noise": """
 P (d : private data) (f : data -> real) : public real
   neighbours d one by 1
