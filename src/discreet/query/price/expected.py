@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
@@ -78,11 +79,16 @@ class Quote:
         share = self.shares[position]
         match share.measured, share.mechanism:
             case Measurement() as measurement, (Geometric() | Staircase() | Gaussian()) as noise:
-                return Fraction(noise.radius(beta), measurement.scale)
+                return Fraction(_reach(noise, beta), measurement.scale)
             case Measurement() as measurement, Together() as joint:
                 return joint.radius(beta, key) / measurement.scale
             case _:
                 return None
+
+
+@lru_cache(maxsize=256)
+def _reach(noise: Geometric | Staircase | Gaussian, beta: Fraction) -> int:
+    return noise.radius(beta)
 
 
 def expect(priced: Quote, name: str, formula: Formula) -> Expected:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil, log
 from typing import TypeAlias, assert_never
 
@@ -128,8 +129,12 @@ def noise_for(measurement: Measurement, price: Price) -> Noise:
     than one unit and its mean error is smaller than the geometric's.
     """
     sensitivity = measurement.sensitivity
-    if sensitivity.l1 == 0:
-        sensitivity = Sensitivity.of(1)
+    return _least(Sensitivity.of(1) if sensitivity.l1 == 0 else sensitivity, price)
+
+
+# One session asks at a few prices only.
+@lru_cache(maxsize=256)
+def _least(sensitivity: Sensitivity, price: Price) -> Noise:
     match price:
         case RhoPrice(rho):
             return Gaussian.calibrate(rho=rho, sensitivity=sensitivity)
