@@ -45,14 +45,14 @@ def test_responses_are_the_same_with_and_without_a_person() -> None:
     without, with_eve = worlds(4)
     with open_world(without, [], catalog) as one, open_world(with_eve, [], catalog) as other:
         answered = 0
-        for seed in range(150):
+        for seed in range(90):
             question = Questions(Random(seed)).draw().sql()
             response = masked(question, one, catalog)
             assert response == masked(question, other, catalog)
             assert CANARY not in str(response)
             answered += len(response) > 2
-        assert answered > 100
-        for question, _ in CORPUS[::4]:
+        assert answered > 60
+        for question, _ in CORPUS[::8]:
             assert masked(question, one, catalog) == masked(question, other, catalog)
 
 

@@ -117,7 +117,7 @@ def test_the_shares_of_the_error_add_up_to_no_more_than_all():
 
 def test_a_memory_is_found_behind_a_search_for_pairs_and_by_sequential_audits():
     assert isinstance(search(remembering(), 2, epsilon=1, runs=400), Dependent)
-    assert isinstance(audit_until(remembering(), 0, 1, epsilon=1), Dependent)
+    assert isinstance(audit_until(remembering(), 0, 1, epsilon=1, at_most=20_000), Dependent)
 
 
 def test_batches_that_share_or_repeat_their_noise_get_a_warning():

@@ -209,3 +209,14 @@ def test_keys_that_look_like_markup_are_shown_as_they_are(folder):
     done = run(folder / "clinic.toml", BY_WARD, "--epsilon", "1")
     assert done.exit_code == 0, done.exception
     assert "[/x]" in done.stdout
+
+
+def test_a_refusal_for_a_program_says_where(folder, monkeypatch, capsys):
+    question = "SELECT COUNT(*)\nFROM visits WHERE nobody = 1"
+    monkeypatch.setattr(
+        sys, "argv", ["discreet", "query", str(folder / "clinic.toml"), question, "--format=json"]
+    )
+    with pytest.raises(SystemExit):
+        main()
+    body = json.loads(capsys.readouterr().err)
+    assert (body["line"], body["column"]) == (2, 19)

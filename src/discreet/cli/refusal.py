@@ -33,6 +33,7 @@ def as_json(error: DiscreetError) -> str:
     body: dict[str, object] = {"error": type(error).__name__, "message": str(error), "status": status(error)}
     if isinstance(error, QueryError):
         body |= {"clause": error.clause, "reason": error.reason, "instead": error.instead}
+        body |= dict(zip(("line", "column"), error.place or (), strict=False))
     return json.dumps(body)
 
 

@@ -287,15 +287,15 @@ class _Scalars:
         cells = " || ".join(f"coalesce('|' || length({text}) || ':' || {text}, '|n')" for text in texts)
         return f'md5({cells}) COLLATE "C"'
 
-    def hashed(self, arguments: tuple[Scalar, ...], seed: str) -> str:
-        """Return the server's own hash of cells, the hash of each the seed of the next."""
+    def hashed(self, arguments: tuple[Scalar, ...], start: str) -> str:
+        """Return the server's own hash of cells, the hash of each the start of the next."""
         for argument in arguments:
             text = self.typed(argument)
             if self.known(argument).kind == "integer":
-                seed = f"hashint8extended(coalesce(CAST({text} AS bigint), 0), {seed})"
+                start = f"hashint8extended(coalesce(CAST({text} AS bigint), 0), {start})"
             else:
-                seed = f"hashtextextended(coalesce(CAST({text} AS text), ''), {seed})"
-        return seed
+                start = f"hashtextextended(coalesce(CAST({text} AS text), ''), {start})"
+        return start
 
     def like(self, name: str, arguments: tuple[Scalar, ...]) -> str:
         text, pattern, *escape = map(self.typed, arguments)
