@@ -12,3 +12,8 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile("house")
+
+
+def pytest_collection_modifyitems(items):
+    """Begin with the whole site, the longest test, so that nobody waits for it at the end."""
+    items.sort(key=lambda item: "the_site_builds" not in item.name)
