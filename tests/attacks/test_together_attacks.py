@@ -81,7 +81,7 @@ def younger(many):
     return [f"SELECT COUNT(*) AS n FROM visits WHERE age < {k + 1}" for k in range(many)]
 
 
-@pytest.mark.parametrize("many", [30, 53, 54, 63, 64, 100])
+@pytest.mark.parametrize("many", [30, 53, 54, 64, pytest.param(100, marks=pytest.mark.fuzz)])
 def test_no_row_can_make_the_number_of_its_cell_overflow(many):
     """An error that only some rows cause would tell whether they are there."""
     catalog = clinic(rows=1)

@@ -31,6 +31,7 @@ def trap(q, count):
     return np.asarray(q) + laplace_noise(10.0 if q[0] < 4 else 0.5, count, len(q))
 
 
+@pytest.mark.fuzz
 def test_climbing_finds_a_violation_that_no_pattern_meets():
     with seeded(400):
         still = search(trap, 2, epsilon=1, runs=2_000, search_runs=2_000, one=True, batched=True)

@@ -31,7 +31,7 @@ ROWS = {case.name: case for case in CASES}
 @pytest.mark.parametrize(
     ("name", "runs"),
     [
-        ("Laplace", 7_000_000),
+        pytest.param("Laplace", 7_000_000, marks=pytest.mark.fuzz),
         ("TruncatedGeometric", 8_000_000),
         ("NoisyHist2", 100_000),
         ("RNM4", 400_000),

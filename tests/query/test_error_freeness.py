@@ -44,7 +44,7 @@ def engines() -> dict[bool, DuckDB]:
     return {unit: open_world(rows, people, clinic(unit=unit)) for unit in (True, False)}
 
 
-@pytest.mark.parametrize("part", range(2))
+@pytest.mark.parametrize("part", [0, pytest.param(1, marks=pytest.mark.fuzz)])
 def test_allowed_questions_never_fail_on_adversarial_tables(part: int, engines: dict[bool, DuckDB]) -> None:
     never_fail(range(part * 10**6, (part + 1) * 10**6), 250, engines)
 
