@@ -102,7 +102,7 @@ def private(path: Path, storage: str, name: str) -> dict[str, float]:
     """Time the exact integers, the noise and the post-processing of one question."""
     from discreet.engines.duckdb.engine import open_tables, prepare
     from discreet.engines.duckdb.render import render
-    from discreet.engines.exact import Request
+    from discreet.engines.exact import EngineRequest
     from discreet.engines.protocol import Origin
     from discreet.query.catalog.manifest import declare
     from discreet.query.check.question import check
@@ -127,7 +127,7 @@ def private(path: Path, storage: str, name: str) -> dict[str, float]:
         def run() -> object:
             checked = check(read(question), catalog)
             priced = quote(checked, epsilon=1, delta="1e-6")
-            requests = [Request(render(s), s.keys, s.outputs, s.cells) for s in statements(checked)]
+            requests = [EngineRequest(render(s), s.keys, s.outputs, s.cells) for s in statements(checked)]
             return draw(priced, engine._exact(requests, 11))
 
         seconds = timed(run, 3 if kind == "person" else 5)

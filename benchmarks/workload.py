@@ -28,7 +28,7 @@ from discreet.workload.pidentity import error_and_gradient
 from discreet.workload.plan import plan
 from discreet.workload.root import (
     BLOCKS_PER_SIZE,
-    Block,
+    DyadicBlock,
     coefficients,
     column_weights,
     line,
@@ -268,7 +268,7 @@ def _root_exactly(length: int) -> tuple[float, float]:
     from scipy.linalg import solve_triangular
 
     matrix = np.zeros((length, length))
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[DyadicBlock, ...] = ()
     for step in range(1, length + 1):
         blocks = merged(blocks, step)
         for block in blocks:
@@ -276,7 +276,7 @@ def _root_exactly(length: int) -> tuple[float, float]:
             inside = np.arange(block.first, block.last + 1)
             matrix[step - 1, block.first - 1 : block.last] = value + slope * (inside - block.last)
         matrix[step - 1, step - 1] = line(length, 0, 0)[0]
-        blocks = (*blocks, Block(0, step, 0, 0, 0.0, 0.0))
+        blocks = (*blocks, DyadicBlock(0, step, 0, 0, 0.0, 0.0))
     matrix = matrix * column_weights(length)
     back = solve_triangular(matrix.T, np.tril(np.ones((length, length))).T, lower=False).T
     each = np.square(back).sum(axis=1) * longest_column(length)

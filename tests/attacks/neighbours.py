@@ -6,7 +6,7 @@ from typing import Any
 from tests.query.questions import clinic
 from tests.query.worlds import Row, open_world, requests
 
-from discreet.engines.exact import Request
+from discreet.engines.exact import EngineRequest
 from discreet.query.check.measurement import Checked, Measurement
 from discreet.query.check.question import check
 from discreet.query.language.sql import read
@@ -23,7 +23,7 @@ class Neighbours:
         self.engines = [open_world(rows, born, clinic(unit=unit)) for rows in (others + person, others)]
 
     def moved(
-        self, question: str, sql: Callable[[Checked], list[Request]] = requests, **limits: Any
+        self, question: str, sql: Callable[[Checked], list[EngineRequest]] = requests, **limits: Any
     ) -> Moved:
         """Return, per measurement, the l1 and the largest difference that the person makes."""
         checked = check(read(question), clinic(unit=self.unit, **limits))

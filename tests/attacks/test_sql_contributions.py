@@ -9,7 +9,7 @@ from tests.query.worlds import Row, open_world, requests
 
 from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.duckdb.render import render
-from discreet.engines.exact import Request
+from discreet.engines.exact import EngineRequest
 from discreet.query.check.measurement import Checked, Measurement
 from discreet.query.check.question import check
 from discreet.query.language.sql import read
@@ -74,11 +74,13 @@ def honest(question: str, person: list[Row], **limits: Any) -> bool:
 def textual(old: str, new: str) -> Any:
     """Return a way to break the generated statements by replacing a piece of their text."""
 
-    def sql(checked: Checked) -> list[Request]:
+    def sql(checked: Checked) -> list[EngineRequest]:
         broken = []
         for statement in statements(checked):
             text = render(statement)
-            broken.append(Request(text.replace(old, new), statement.keys, statement.outputs, statement.cells))
+            broken.append(
+                EngineRequest(text.replace(old, new), statement.keys, statement.outputs, statement.cells)
+            )
         assert any(old in render(statement) for statement in statements(checked))
         return broken
 
@@ -174,7 +176,7 @@ def test_bounding_before_the_join_would_be_caught() -> None:
     source = "visits JOIN visits AS other ON visits.person = other.person"
     question = f"SELECT COUNT(*) FROM {source}"
 
-    def before(checked: Checked) -> list[Request]:
+    def before(checked: Checked) -> list[EngineRequest]:
         stored = '(SELECT count(*) FROM visits WHERE person = "r"."u")))'
         early = [replace(r, sql=r.sql.replace("count(*)))", stored)) for r in requests(checked)]
         assert early != requests(checked)

@@ -9,7 +9,7 @@ from tests.query.questions import Questions, clinic
 from tests.query.worlds import Row, extreme, open_world, requests, row
 
 from discreet.engines.duckdb.engine import DuckDB
-from discreet.engines.exact import Request
+from discreet.engines.exact import EngineRequest
 from discreet.errors import DiscreetError, QueryError
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.identity import identity
@@ -78,7 +78,7 @@ def test_no_error_holds_a_cell() -> None:
             "SELECT error(city) AS m0 FROM visits",
         ):
             with pytest.raises(DiscreetError) as failure:
-                engine._exact([Request(sql, 0, ("m0",))], 1)
+                engine._exact([EngineRequest(sql, 0, ("m0",))], 1)
             seen: BaseException | None = failure.value
             while seen is not None:
                 assert CANARY not in str(seen)

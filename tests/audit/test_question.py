@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from discreet.audit import audit, replay
 from discreet.cli.audit import audit as audit_command
 from discreet.cli.audit import load
-from discreet.cli.worst_case import Path, neighbours
+from discreet.cli.worst_case import Rehearsal, neighbours
 from discreet.errors import ParameterError
 from discreet.mechanisms.geometric import Geometric
 from discreet.query.catalog.manifest import declare
@@ -40,7 +40,7 @@ def catalog():
 
 @pytest.fixture
 def way(catalog):
-    opened = Path.of(catalog, "SELECT COUNT(DISTINCT patient) FROM visits", epsilon=1)
+    opened = Rehearsal.of(catalog, "SELECT COUNT(DISTINCT patient) FROM visits", epsilon=1)
     yield opened
     opened.close()
 
@@ -54,7 +54,7 @@ def test_neighbours_differ_in_one_person_only(catalog):
 
 def test_the_path_moves_by_no_more_than_its_declared_sensitivity(catalog):
     for sql in ("SELECT SUM(age) FROM visits", "SELECT ward, COUNT(*) FROM visits GROUP BY ward"):
-        way = Path.of(catalog, sql, epsilon=1)
+        way = Rehearsal.of(catalog, sql, epsilon=1)
         for pair in neighbours(catalog):
             for position, share in enumerate(way.priced.shares):
                 moves = share.measured.sensitivity
@@ -67,7 +67,7 @@ def test_the_path_moves_by_no_more_than_its_declared_sensitivity(catalog):
 
 def test_some_neighbour_reaches_the_declared_sensitivity(catalog):
     """Otherwise the invented data would be too tame to find anything."""
-    way = Path.of(catalog, "SELECT SUM(age) FROM visits", epsilon=1)
+    way = Rehearsal.of(catalog, "SELECT SUM(age) FROM visits", epsilon=1)
     moves = way.priced.shares[0].measured.sensitivity
     reached = max(replay(way.measured(0), pair.left, pair.right, runs=1).l1 for pair in neighbours(catalog))
     assert reached == moves.l1
@@ -80,7 +80,7 @@ def test_an_honest_question_is_not_accused_and_its_twin_with_too_little_noise_is
     loud = replace(way.priced, shares=(replace(share, mechanism=Geometric(Fraction(1, 100))),))
     with seeded(200):
         assert not audit(way, pair.left, pair.right, epsilon=1, runs=300).violated
-        twin = Path(way.catalog, loud)
+        twin = Rehearsal(way.catalog, loud)
         assert audit(twin, pair.left, pair.right, epsilon=1, runs=200).violated
         twin.close()
 

@@ -14,10 +14,10 @@ import pytest
 
 from discreet.engines.duckdb.engine import SLOTS, DuckDB, open_tables, prepare
 from discreet.engines.duckdb.schema import describe
-from discreet.engines.exact import Request
+from discreet.engines.exact import EngineRequest
 from discreet.engines.protocol import FAILED, Origin
 from discreet.errors import CatalogError, EngineError
-from discreet.query.catalog.manifest import Table, declare
+from discreet.query.catalog.manifest import DeclaredTable, declare
 from discreet.query.price.proving import preparation
 
 COLUMNS = (
@@ -38,7 +38,7 @@ FRAME = pyarrow.table(
         "ok": [True, False, None, True],
     }
 )
-QUESTION = Request(
+QUESTION = EngineRequest(
     'SELECT "ward" AS "k0", count(*) AS "m0", sum("age") AS "m1", count("cost") AS "m2" '
     'FROM "people" GROUP BY "ward"',
     1,
@@ -79,7 +79,7 @@ def test_every_source_gives_the_same_integers(kind: str, tmp_path: Path) -> None
 
 def test_columns_that_are_not_declared_do_not_exist(tmp_path: Path) -> None:
     with open_tables({"people": Origin(FRAME, (("age", "integer"),))}) as engine, pytest.raises(EngineError):
-        engine._exact([Request("SELECT count(ward) FROM people", 0, ("m0",))], 1)
+        engine._exact([EngineRequest("SELECT count(ward) FROM people", 0, ("m0",))], 1)
 
 
 def test_every_failure_is_the_same_words_and_carries_no_cause() -> None:
@@ -92,7 +92,7 @@ def test_every_failure_is_the_same_words_and_carries_no_cause() -> None:
             "SELECT 'text' AS m0",
         ):
             with pytest.raises(EngineError) as failure:
-                engine._exact([Request(sql, 0, ("m0",))], 1)
+                engine._exact([EngineRequest(sql, 0, ("m0",))], 1)
             assert str(failure.value) == FAILED
             assert failure.value.__cause__ is None
             assert failure.value.__context__ is None
@@ -118,7 +118,7 @@ def test_every_failure_is_the_same_words_and_carries_no_cause() -> None:
 def test_a_locked_connection_does_nothing_but_read_its_tables(sql: str) -> None:
     with open_tables({"people": Origin(FRAME, COLUMNS)}) as engine:
         with pytest.raises(EngineError):
-            engine._exact([Request(sql, 0, ("m0",))], 1)
+            engine._exact([EngineRequest(sql, 0, ("m0",))], 1)
         assert engine._exact([QUESTION], 1)._totals == EXPECTED
 
 
@@ -128,7 +128,9 @@ def test_files_beside_the_declared_ones_are_out_of_reach(tmp_path: Path) -> None
         open_tables({"people": Origin("people.parquet", COLUMNS)}, folder=tmp_path) as engine,
         pytest.raises(EngineError),
     ):
-        engine._exact([Request(f"SELECT count(*) FROM read_csv('{tmp_path}/people.csv')", 0, ("m0",))], 1)
+        engine._exact(
+            [EngineRequest(f"SELECT count(*) FROM read_csv('{tmp_path}/people.csv')", 0, ("m0",))], 1
+        )
 
 
 def test_exact_integers_do_not_print_copy_or_compare() -> None:
@@ -157,7 +159,7 @@ def test_malformed_cells_become_null_and_never_stop_the_reader(tmp_path: Path) -
         encoding="utf-8",
     )
     with open_tables({"people": Origin("people.csv", COLUMNS)}, folder=tmp_path) as engine:
-        request = Request(
+        request = EngineRequest(
             "SELECT count(age) AS m0, count(cost) AS m1, count(day) AS m2 FROM people", 0, ("m0", "m1", "m2")
         )
         totals = engine._exact([request], 1)._totals
@@ -187,11 +189,11 @@ def test_a_question_that_takes_too_long_is_stopped() -> None:
     with open_tables({"people": Origin(FRAME, COLUMNS)}, timeout=0.3) as engine:
         slow = "SELECT count(*) AS m0 FROM range(100000000) a, range(100000000) b WHERE a.range + b.range = 7"
         with pytest.raises(EngineError):
-            engine._exact([Request(slow, 0, ("m0",))], 1)
+            engine._exact([EngineRequest(slow, 0, ("m0",))], 1)
         assert engine._exact([QUESTION], 1)._totals == EXPECTED
 
 
-def prepared_table() -> Table:
+def prepared_table() -> DeclaredTable:
     table = {
         "unit": "id",
         "rows_per_unit": 2,
@@ -211,7 +213,7 @@ def test_a_prepared_table_keeps_few_rows_of_each_person(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["people.prepared.duckdb"]
     with open_tables({"people": Origin(str(target), table.offered)}) as engine:
         counted = engine._exact(
-            [Request('SELECT "id" AS k0, count(*) AS m0 FROM people GROUP BY "id"', 1, ("m0",))], 1
+            [EngineRequest('SELECT "id" AS k0, count(*) AS m0 FROM people GROUP BY "id"', 1, ("m0",))], 1
         )
     assert dict(counted._totals["m0"]) == {(1,): 2, (2,): 1, (3,): 2}
 
@@ -223,7 +225,9 @@ def test_which_rows_are_kept_depends_on_the_key(tmp_path: Path) -> None:
         prepare("people", Origin(rows, table.offered), preparation(table), choice, tmp_path / "p.duckdb")
         with open_tables({"people": Origin("p.duckdb", table.offered)}, folder=tmp_path) as engine:
             seen.add(
-                engine._exact([Request("SELECT sum(age) AS m0 FROM people", 0, ("m0",))], 1)._totals["m0"][()]
+                engine._exact([EngineRequest("SELECT sum(age) AS m0 FROM people", 0, ("m0",))], 1)._totals[
+                    "m0"
+                ][()]
             )
     assert len(seen) > 1
 
@@ -267,5 +271,5 @@ def test_people_numbered_densely_are_counted_like_any_others(tmp_path: Path) -> 
         with open_tables({"v": Origin(f"{file}#v", (("u", "identifier"),))}, threads=2) as engine:
             plan = engine.connection.execute(f"EXPLAIN {sql}").fetchone()[1]
             assert ("Perfect Hash" in plan) == (stride == 1)
-            answers.append(dict(engine._exact([Request(sql, 1, ("m0",))], 1)._totals["m0"]))
+            answers.append(dict(engine._exact([EngineRequest(sql, 1, ("m0",))], 1)._totals["m0"]))
     assert answers[0] == answers[1]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from discreet.engines.duckdb.engine import open_tables
-from discreet.engines.exact import Request
+from discreet.engines.exact import EngineRequest
 from discreet.engines.protocol import Origin
 
 ENDS = (2**62, 2**63 - 1, -(2**63) + 5, -(2**62), 9_223_372_036_854_775, 253_402_300_800, -62_135_596_801)
@@ -44,7 +44,10 @@ def test_no_moment_fails_a_question_or_moves_another_row(unit: str, zone: str | 
         for kind in KINDS:
             origin = Origin(rows, (("person", "identifier"), ("d", kind)))
             with open_tables({"v": origin}, folder=tmp_path) as engine:
-                asked = [Request(COUNT, 0, ("m0",)), Request(SEEN.replace("m0", "m1"), 1, ("m1",))]
+                asked = [
+                    EngineRequest(COUNT, 0, ("m0",)),
+                    EngineRequest(SEEN.replace("m0", "m1"), 1, ("m1",)),
+                ]
                 exact = engine._exact(asked, 1)
             assert exact._totals["m0"][()] == len(table), (name, kind)
             if kind in ("timestamp", "date", "text"):

@@ -11,7 +11,7 @@ import pytest
 
 from discreet.engines import records
 from discreet.engines.duckdb.engine import open_tables
-from discreet.engines.exact import Request
+from discreet.engines.exact import EngineRequest
 from discreet.engines.protocol import Origin
 from discreet.engines.records import RFC_4180, Dialect
 
@@ -177,7 +177,7 @@ def counted(folder: Path, file: str, dialect: Dialect = RFC_4180) -> dict[tuple[
     columns = (("person", "identifier"), ("note", "text"))
     with open_tables({"t": Origin(file, columns, dialect)}, folder=folder) as engine:
         sql = 'SELECT person AS "k0", note AS "k1", count(*) AS "m0" FROM t GROUP BY ALL'
-        return dict(engine._exact([Request(sql, 2, ("m0",))], 1)._totals["m0"])  # type: ignore[arg-type]
+        return dict(engine._exact([EngineRequest(sql, 2, ("m0",))], 1)._totals["m0"])  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

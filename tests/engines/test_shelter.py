@@ -19,7 +19,7 @@ import discreet as dp
 from discreet.engines import scratch
 from discreet.engines.duckdb import engine as engine_room
 from discreet.engines.duckdb.engine import open_tables, prepare
-from discreet.engines.exact import Request
+from discreet.engines.exact import EngineRequest
 from discreet.engines.protocol import Origin
 from discreet.engines.shelter import Sheltered, quietly
 from discreet.errors import CatalogError, DiscreetError, EngineError
@@ -168,7 +168,7 @@ class Interrupted(BaseException):
 
 def run(engine: engine_room.DuckDB) -> Any:
     return engine._exact(
-        [Request('SELECT note AS "k0", sum(age) AS "m0" FROM people GROUP BY note', 1, ("m0",))], 1
+        [EngineRequest('SELECT note AS "k0", sum(age) AS "m0" FROM people GROUP BY note', 1, ("m0",))], 1
     )
 
 
@@ -281,7 +281,7 @@ def test_memory_that_runs_out_does_not_tell(tmp_path: Path, monkeypatch: pytest.
             "CREATE TABLE v AS SELECT 'x' AS person, range || repeat('y', 30) AS note FROM range(300)"
         )
     origin = Origin(str(tmp_path / "v.duckdb"), (("person", "identifier"), ("note", "text")))
-    request = Request(HEAVY, 0, ("m0",))
+    request = EngineRequest(HEAVY, 0, ("m0",))
     with open_tables({"v": origin}, memory="60MB", threads=2) as engine:
         (place,) = tmp_path.glob(f"{scratch.PREFIX}*")
         assert stat.S_IMODE(place.stat().st_mode) == 0o700

@@ -12,7 +12,7 @@ from tests.exact.coin_tree import SHRUNK, ReplayedCoins, disagreements, enumerat
 from discreet.exact import choice, sample
 from discreet.exact.coins import source
 from discreet.exact.digits import Digit, DigitDifference, OneSided, TwoSided, digit_tables
-from discreet.exact.inversion import STANDARD, Table
+from discreet.exact.inversion import STANDARD, LawTable
 from discreet.exact.number import exp_bounds, exp_up
 
 SCALES = [Fraction(s) for s in ("1/2", "1", "3", "5", "10", "7/3", "1000000/3")]
@@ -36,7 +36,7 @@ def digit_difference(alpha: Fraction, base: int, k: int) -> Fraction:
     return sum((digit(alpha, base, i) * digit(alpha, base, i + abs(k)) for i in range(base)), Fraction(0))
 
 
-def draw_one(table: Table, coins: object) -> int:
+def draw_one(table: LawTable, coins: object) -> int:
     return int(table.draw(1, coins)[0])
 
 
@@ -266,6 +266,6 @@ def test_a_wrong_rational_division_is_caught():
             return [c * factor if k < 0 else 1 - (1 - c) * factor for k, c in enumerate(right, start=low)]
 
     alpha = ratio(Fraction(3))
-    table = Table.build(WrongDivision(alpha, 1, 4), -3, 3, SHRUNK)
+    table = LawTable.build(WrongDivision(alpha, 1, 4), -3, 3, SHRUNK)
     masses, left_open = enumerate_coins(partial(draw_one, table), DEPTH)
     assert disagreements(masses, left_open, partial(digit_difference, alpha, 4)) != []

@@ -276,8 +276,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "exact/digits.py",
-        "case TwoSided():\n            tables.append(Table.build(TwoSided(alpha, power)",
-        "case TwoSided():\n            tables.append(Table.build(TwoSided(alpha, 1)",
+        "case TwoSided():\n            tables.append(LawTable.build(TwoSided(alpha, power)",
+        "case TwoSided():\n            tables.append(LawTable.build(TwoSided(alpha, 1)",
         DIGITS,
         "the last digit has the first one's law",
     ),

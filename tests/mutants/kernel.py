@@ -143,8 +143,8 @@ FAULTS = (
     weaker("pair", 'zero if way == "up" else -bound', "zero", "changes only grow"),
     weaker(
         "pair",
-        "bound = real(self.scalar(self.parameter(query, tree.Query)[1].sensitivity, 1))",
-        "bound = real(self.scalar(self.parameter(query, tree.Query)[1].sensitivity, 1)) / 2",
+        "bound = real(self.scalar(self.parameter(query, tree.SensitiveQuery)[1].sensitivity, 1))",
+        "bound = real(self.scalar(self.parameter(query, tree.SensitiveQuery)[1].sensitivity, 1)) / 2",
         "queries move by half",
     ),
     weaker(

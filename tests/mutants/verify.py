@@ -52,7 +52,7 @@ FAULTS = (
     ),
     Fault(
         "verify/resolve.py",
-        "if isinstance(parameter.type, Query) and parameter.type.sensitivity in own | local:",
+        "if isinstance(parameter.type, SensitiveQuery) and parameter.type.sensitivity in own | local:",
         "if False:",
         _NAMES,
         "an argument called GSg is overwritten by a sensitivity",
@@ -66,7 +66,7 @@ FAULTS = (
     ),
     Fault(
         "verify/resolve.py",
-        "mapping[parameter.type.sensitivity] = Name(given.type.sensitivity, at=call.at)",
+        "mapping[parameter.type.sensitivity] = Variable(given.type.sensitivity, at=call.at)",
         "pass",
         _NAMES,
         "the sensitivity does not follow the query that is passed",

@@ -10,7 +10,7 @@ import pytest
 from tests.query.worlds import requests
 
 from discreet.engines.duckdb.engine import open_tables
-from discreet.engines.exact import Exact, Request
+from discreet.engines.exact import EngineRequest, Exact
 from discreet.engines.protocol import Origin
 from discreet.query.catalog.manifest import Catalog, declare
 from discreet.query.check.measurement import WEIGHT, Checked
@@ -108,7 +108,7 @@ def picks(rows: list[Row], sql: Any = None) -> Counter[frozenset[str]]:
     asked = f'SELECT "j"."u", string_agg("j"."k0", \' \' ORDER BY "j"."k0"), count(*)\n{inner} GROUP BY 1'
     held = pyarrow.table({name: [row[place] for row in rows] for place, name in enumerate(("u", "k", "x"))})
     with open_tables({"v": Origin(held, catalog.tables[0].offered)}, threads=1) as engine:
-        answers = engine._tables([Request(asked, 1, ("a", "b"))], 77)[0]
+        answers = engine._tables([EngineRequest(asked, 1, ("a", "b"))], 77)[0]
     assert all(row[2] == 2 for row in answers)
     return Counter(frozenset(str(row[1]).split()) for row in answers)
 

@@ -11,7 +11,7 @@ from discreet.cli.init import candidates, draft
 from discreet.errors import CatalogError
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.catalog.kind import Day, Real, Text, Whole
-from discreet.query.catalog.manifest import Budget, declare, load
+from discreet.query.catalog.manifest import DeclaredBudget, declare, load
 
 MANIFEST = """
 [dataset]
@@ -42,7 +42,7 @@ def test_a_manifest_is_read_exactly(tmp_path: Path) -> None:
     path = tmp_path / "clinic.toml"
     path.write_text(MANIFEST, encoding="utf-8")
     catalog = load(path)
-    assert catalog.budget == Budget(Fraction(3), Fraction(1, 10**9))
+    assert catalog.budget == DeclaredBudget(Fraction(3), Fraction(1, 10**9))
     assert catalog.folder == tmp_path
     visits = catalog.table("VISITS")
     assert visits is not None

@@ -6,12 +6,23 @@ from random import Random
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.query.check.formula import Constant, Formula, Key, Noisy, Operation, evaluate, measured, span
+from discreet.query.check.formula import (
+    Constant,
+    Formula,
+    Key,
+    NoisyTerm,
+    Operation,
+    evaluate,
+    measured,
+    span,
+)
 
 
 def formulas(random: Random, depth: int) -> Formula:
     if depth == 0:
-        return random.choice((Noisy(0), Noisy(1), Constant(Fraction(random.randint(-9, 9), 4)), Key(0)))
+        return random.choice(
+            (NoisyTerm(0), NoisyTerm(1), Constant(Fraction(random.randint(-9, 9), 4)), Key(0))
+        )
     one, other = formulas(random, depth - 1), formulas(random, depth - 1)
     names = (
         "add",
@@ -70,4 +81,4 @@ def test_null_follows_sql() -> None:
 
 
 def test_a_formula_names_its_measurements() -> None:
-    assert measured(Operation("add", (Noisy(3), Operation("ratio", (Noisy(1), Key(0)))))) == {1, 3}
+    assert measured(Operation("add", (NoisyTerm(3), Operation("ratio", (NoisyTerm(1), Key(0)))))) == {1, 3}

@@ -14,7 +14,7 @@ from tests.query.worlds import extreme, open_world, requests, row
 
 from discreet.errors import EngineError, ParameterError, QueryError
 from discreet.query.check.batch import combine
-from discreet.query.check.measurement import Classes, Declared, Running, Sets
+from discreet.query.check.measurement import Classes, Declared, RunningGroups, Sets
 from discreet.query.check.question import check
 from discreet.query.check.tables import cells, output, tables
 from discreet.query.language import frame
@@ -381,7 +381,7 @@ def test_distributions_never_fail_on_adversarial_tables(part):
             except EngineError:
                 pytest.fail(text)
             answered += 1
-            if isinstance(checked.keys, Running):
+            if isinstance(checked.keys, RunningGroups):
                 counted = vector(checked, found, 0)[0]
                 assert sum(counted) <= sum(found._totals["m0"].values())
 
@@ -389,7 +389,7 @@ def test_distributions_never_fail_on_adversarial_tables(part):
 def test_the_shapes_of_overlapping_groups():
     catalog = clinic()
     assert isinstance(asked("cube", catalog).keys, Sets)
-    assert isinstance(asked("cdf", catalog).keys, Running)
+    assert isinstance(asked("cdf", catalog).keys, RunningGroups)
     assert isinstance(asked("batch", catalog).keys, Classes)
     assert isinstance(check(read("SELECT HISTOGRAM(age, 5) FROM visits"), catalog).keys, Declared)
 

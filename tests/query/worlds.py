@@ -8,7 +8,7 @@ import pyarrow
 
 from discreet.engines.duckdb.engine import DuckDB, open_tables
 from discreet.engines.duckdb.render import render
-from discreet.engines.exact import Exact, Request
+from discreet.engines.exact import EngineRequest, Exact
 from discreet.engines.protocol import Origin
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.measurement import Checked
@@ -152,9 +152,9 @@ def open_world(visits: list[Row], people: list[Row], catalog: Catalog, *, thread
     return open_tables(origins, threads=threads, memory="1GB")
 
 
-def requests(checked: Checked) -> list[Request]:
+def requests(checked: Checked) -> list[EngineRequest]:
     """Return what the engine is asked for a checked question."""
-    return [Request(render(s), s.keys, s.outputs, s.cells) for s in statements(checked)]
+    return [EngineRequest(render(s), s.keys, s.outputs, s.cells) for s in statements(checked)]
 
 
 def exact(engine: DuckDB, text: str, catalog: Catalog, choice: int = 7) -> tuple[Checked, Exact]:

@@ -62,9 +62,9 @@ def value(expression, env):
     match expression:
         case tree.Number(number):
             return number
-        case tree.Truth(truth):
+        case tree.TruthValue(truth):
             return truth
-        case tree.Name(name):
+        case tree.Variable(name):
             if name not in env:
                 raise MeaninglessError(name)
             return env[name]
@@ -81,7 +81,7 @@ def value(expression, env):
             return -value(operand, env)
         case tree.Conditional(condition, positive, negative):
             return value(positive if value(condition, env) else negative, env)
-        case tree.Apply("size", (tree.Name(array),)):
+        case tree.Apply("size", (tree.Variable(array),)):
             return Fraction(len(env[array]))
         case tree.Apply(function, arguments):
             return applied(function, [value(a, env) for a in arguments])
@@ -303,7 +303,7 @@ class Machine:
                 return [({**env, target: ()}, (ONE, ONE))]
             case tree.Assign(target, tree.Apply(name, arguments)) if self.is_call(name, env):
                 return self.called(target, name, arguments, env, found, weight)
-            case tree.Call(target, name, arguments):
+            case tree.ProcedureCall(target, name, arguments):
                 return self.called(target, name, arguments, env, found, weight)
             case tree.Assign(target, expression):
                 return [({**env, target: value(expression, env)}, (ONE, ONE))]
@@ -485,7 +485,7 @@ def constants(program):
 
 def inputs(program, epsilons, sizes=(1, 2), numbers=(0, 2), most=400):
     """Return small inputs that the header allows."""
-    if any(isinstance(p.type, tree.Query) for p in program.parameters):
+    if any(isinstance(p.type, tree.SensitiveQuery) for p in program.parameters):
         raise BeyondError("a query")
     options = [
         (name, list(epsilons) if name == "eps" else [Fraction(1)]) for name in sorted(constants(program))
@@ -531,7 +531,7 @@ def attack(procedures, pick, pairs=12, spread=10, epsilons=(Fraction(1), Fractio
 def claimed(program, one, two):
     """Return the smallest claim that either input allows."""
     match program.claim:
-        case tree.Epsilon(epsilon, delta):
+        case tree.EpsilonClaim(epsilon, delta):
             slack = Fraction(0) if delta is None else min(value(delta, e) for e in (one, two))
             return min(value(epsilon, e) for e in (one, two)), slack
         case tree.Secret():

@@ -18,7 +18,7 @@ from discreet.verify.positive import negative_between
 from discreet.verify.relate import are_neighbours, violated
 from discreet.verify.run import decide
 from discreet.verify.space import Space
-from discreet.verify.syntax import Array, Query, Scalar
+from discreet.verify.syntax import Array, Scalar, SensitiveQuery
 
 HALF = Fraction(1, 2)
 
@@ -200,7 +200,9 @@ def test_the_formula_names_its_witness_only_where_one_element_changes():
     for clause, names in (("one by 1", {"q"}), ("all by 1", set()), ("replace", {"q"}), ("any", set())):
         checked = program(REAL, f"neighbours q {clause}")
         assert set(domain(checked.program, "both").positions) == names
-    assert not any(isinstance(p.type, Query) for p in program(REAL, "neighbours q any").program.parameters)
+    assert not any(
+        isinstance(p.type, SensitiveQuery) for p in program(REAL, "neighbours q any").program.parameters
+    )
 
 
 POSITIVE = Interval(Fraction(0))

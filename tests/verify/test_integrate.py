@@ -14,7 +14,7 @@ from scipy.integrate import quad
 from discreet.verify.integrate import (
     UNIT,
     Inequality,
-    Lattice,
+    LatticeLaw,
     TooHardError,
     add,
     enclosure,
@@ -153,7 +153,7 @@ def test_signs_are_certified_even_when_floats_cancel():
 
 @given(st.integers(-6, 6), st.integers(-6, 6), st.sampled_from([Fraction(1), Fraction(2), Fraction(1, 2)]))
 def test_integer_masses_agree_with_the_definition(low, high, scale):
-    law = Lattice(scale)
+    law = LatticeLaw(scale)
     alpha = exp(-1 / scale)
     exact = value(law.between(low, high)) / (1 + alpha)
     direct = sum((1 - alpha) / (1 + alpha) * alpha ** abs(k) for k in range(low, high + 1))

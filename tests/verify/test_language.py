@@ -8,7 +8,7 @@ import pytest
 from discreet.errors import ProgramError
 from discreet.verify import parse, run
 from discreet.verify.parse import parse_formula
-from discreet.verify.run import Exact
+from discreet.verify.run import ExactDraws
 from discreet.verify.syntax import Number, Sample, show, statements
 
 PROGRAMS = sorted((Path(__file__).parents[2] / "examples" / "programs").glob("*.dp"))
@@ -35,7 +35,7 @@ class Silent:
         return 0
 
     def compare(self, operator, left, right):
-        return Exact().compare(operator, left, right)
+        return ExactDraws().compare(operator, left, right)
 
 
 def test_there_are_at_least_thirty_example_programs_and_all_are_well_formed():
@@ -160,7 +160,7 @@ def test_a_minus_sign_binds_to_a_literal():
 def test_laplace_draws_have_the_right_spread():
     text = "P (x : public real) : real\n  z := $ Laplace(2, x)\n  return z\n"
     checked = parse(text)
-    draws = [run(checked, Exact(grid=Fraction(1, 16)), x=0, eps=1) for _ in range(2000)]
+    draws = [run(checked, ExactDraws(grid=Fraction(1, 16)), x=0, eps=1) for _ in range(2000)]
     # E|Z| = 2 with standard deviation 2: six standard errors are 0.27, a false alarm once in 10**8.
     assert abs(float(sum(abs(d) for d in draws)) / 2000 - 2) < 0.3
 

@@ -4,7 +4,7 @@ import pytest
 
 from discreet.errors import ProgramError
 from discreet.verify import Proved, Refuted, parse, run, verify
-from discreet.verify.syntax import Ask, Name, Query, assigned, names
+from discreet.verify.syntax import Ask, SensitiveQuery, Variable, assigned, names
 
 
 @pytest.mark.parametrize("word", ["size", "abs", "min", "Laplace", "exp"])
@@ -82,7 +82,7 @@ P (d : private data) (f : data -> real) (h : data -> real) : public real
   return a
 """
     program = parse(text).program
-    assert program.parameter("h").type == Query("GSh")
+    assert program.parameter("h").type == SensitiveQuery("GSh")
     draw = program.body[0]
     assert names(draw.arguments[0]) == {"GSh", "eps"}
 
@@ -150,7 +150,7 @@ def test_a_declared_eps_means_what_is_declared():
     """Only the predeclared constant is known to be positive."""
     text = "P (x : private real) (eps : public real) : real\n  neighbours x one by 1\n  return x\n"
     assert not parse(text).program.requires
-    assert parse(text.replace(" (eps : public real)", "")).program.requires[0].left == Name("eps")
+    assert parse(text.replace(" (eps : public real)", "")).program.requires[0].left == Variable("eps")
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ import discreet as dp
 from discreet.errors import ProgramError
 from discreet.verify import Proved, Refuted, Unknown, check_certificate
 from discreet.verify.explain import proof_in_words
-from discreet.verify.python import Program, translate
+from discreet.verify.python import PythonProgram, translate
 
 
 def first_hit(q: dp.Private[list[float]], bar: float, eps: float) -> int:
@@ -105,7 +105,7 @@ def test_a_function_with_too_little_noise_is_refuted():
 
 
 def test_a_program_runs_as_it_was_verified():
-    assert isinstance(total, Program)
+    assert isinstance(total, PythonProgram)
     assert isinstance(total([0, 1, 1], eps=1), int)
     assert total([0, 1, 1], eps=10**6) == 2
     released = histogram([1.5, 2.25], 10**9)

@@ -9,7 +9,7 @@ from discreet.errors import ProgramError
 from discreet.verify import Proved, Refuted, Unknown, parse, verify
 from discreet.verify.explore import paths
 from discreet.verify.prove import NoProof, prove
-from discreet.verify.refute import Event, Predicate, bounds, mass
+from discreet.verify.refute import OutputEvent, Predicate, bounds, mass
 
 UNPROVABLE = {
     "a private branch that decides whether to draw": """
@@ -186,7 +186,7 @@ def test_an_integer_noise_can_hit_a_point():
     """Pr[z = 0] = (1 - a) / (1 + a), a = exp(-1): treating z as continuous would make it zero."""
     checked = parse("P (x : private {0,1}) : public int\n  z := $ Geometric(1/eps, x)\n  return z\n")
     law = list(paths(checked, {"x": 0, "eps": Fraction(1)}))
-    low, high = bounds(mass(law, Event((None,), (Predicate("=", 0),))))
+    low, high = bounds(mass(law, OutputEvent((None,), (Predicate("=", 0),))))
     assert low <= high
     assert float(low) == pytest.approx((1 - exp(-1)) / (1 + exp(-1)))
 

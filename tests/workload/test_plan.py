@@ -17,7 +17,7 @@ from discreet.workload import (
     Identity,
     Kronecker,
     Matrix,
-    Measurement,
+    MeasuredStrategy,
     Prefix,
     Product,
     Total,
@@ -152,7 +152,7 @@ def test_two_measurements_of_one_histogram_are_pooled_by_their_precision():
     noises = Gaussian(Fraction(1)), Gaussian(Fraction(4))
     strategies = identity(3), Hierarchy(3, 2)
     measured = [
-        Measurement(s, n, n.sample(measure_exactly(s, np.array([4, 5, 6]))))
+        MeasuredStrategy(s, n, n.sample(measure_exactly(s, np.array([4, 5, 6]))))
         for s, n in zip(strategies, noises, strict=True)
     ]
     both = reconcile(measured)
@@ -229,11 +229,11 @@ def test_strategies_that_cannot_answer_are_refused():
 
 def test_questions_about_what_was_not_measured_are_refused_afterwards_too():
     noise = Gaussian(Fraction(1))
-    flat = reconcile([Measurement(PAIRS, noise, np.array([5, 7]))])
+    flat = reconcile([MeasuredStrategy(PAIRS, noise, np.array([5, 7]))])
     assert flat.answer(Total(4)).values[0] == pytest.approx(12)
     with pytest.raises(ParameterError, match="do not determine"):
         flat.answer(Identity(4))
-    product = reconcile([Measurement(Kronecker((PAIRS, identity(2))), noise, np.array([5, 7, 1, 2]))])
+    product = reconcile([MeasuredStrategy(Kronecker((PAIRS, identity(2))), noise, np.array([5, 7, 1, 2]))])
     assert product.answer(Product((Total(4), Identity(2)))).values.tolist() == pytest.approx([6, 9])
     with pytest.raises(ParameterError, match="do not determine"):
         product.answer(Identity(8))

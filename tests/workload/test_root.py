@@ -12,7 +12,7 @@ from discreet.privacy.guarantee import Concentrated
 from discreet.workload import Prefix, certified_optimum
 from discreet.workload.root import (
     LONGEST_STREAM,
-    Block,
+    DyadicBlock,
     RootCounter,
     coefficient_bits,
     coefficients,
@@ -29,7 +29,7 @@ UNIT = Concentrated(Fraction(1, 2))
 def matrix(length: int) -> np.ndarray:
     """Every coefficient of every step at every time, by running the blocks, in Python integers."""
     out = np.zeros((length, length), dtype=object)
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[DyadicBlock, ...] = ()
     for step in range(1, length + 1):
         blocks = merged(blocks, step)
         for block in blocks:
@@ -38,7 +38,7 @@ def matrix(length: int) -> np.ndarray:
                 value + slope * (s - block.last) for s in range(block.first, block.last + 1)
             ]
         out[step - 1, step - 1] = line(length, 0, 0)[0]
-        blocks = (*blocks, Block(0, step, 0, 0, 0.0, 0.0))
+        blocks = (*blocks, DyadicBlock(0, step, 0, 0, 0.0, 0.0))
     return out
 
 
@@ -71,10 +71,10 @@ def test_within_a_block_the_coefficients_follow_the_series():
 
 
 def test_blocks_partition_the_past_and_stay_few():
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[DyadicBlock, ...] = ()
     most = 0
     for step in range(1, 3000):
-        blocks = (*merged(blocks, step), Block(0, step, 1, 0, 1.0, 0.0))
+        blocks = (*merged(blocks, step), DyadicBlock(0, step, 1, 0, 1.0, 0.0))
         assert [b.first for b in blocks] == [1, *[b.last + 1 for b in blocks[:-1]]]
         assert sum(b.exact for b in blocks) == step
         assert all(b.exact_moment == -(4**b.level - 2**b.level) // 2 for b in blocks)

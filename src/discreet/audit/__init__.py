@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 
-class _Room(ModuleType):
+class _AuditRoom(ModuleType):
     """A module that answers a call as the function of the same name."""
 
     def __call__(self, *arguments: Any, **options: Any) -> Verdict:
@@ -44,4 +44,4 @@ class _Room(ModuleType):
         return audit(*arguments, **options)
 
 
-sys.modules[__name__].__class__ = _Room
+sys.modules[__name__].__class__ = _AuditRoom

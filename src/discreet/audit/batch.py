@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.audit.blind import GLANCE, Blind
-from discreet.audit.conclude import Claim, Finding, Seen, conclude
+from discreet.audit.conclude import LargestBound, PairClaim, Seen, conclude
 from discreet.audit.evidence import Tally, epsilon_lower
 from discreet.audit.fresh import Pristine, pristine
 from discreet.audit.learn import study
@@ -59,7 +59,7 @@ def audit(
     fair coins.  A sound mechanism is accused with probability 1 - confidence at most: by default once in a
     million audits, as a test suite needs; ask for 0.95 where one audit in twenty may be wrong.
     """
-    claim = Claim.of(left, right, epsilon, delta, confidence)
+    claim = PairClaim.of(left, right, epsilon, delta, confidence)
     enough(runs)
     box = Box.of(subject, batched=batched)
     with pristine(box, [(left, right)]) as copy, running(box, workers, progress) as run:
@@ -79,13 +79,13 @@ def enough(runs: int) -> None:
         raise ParameterError(f"runs must be at least {FEWEST}, got {runs}")
 
 
-def trials(run: Runner, claim: Claim, count: int) -> tuple[Any, Any]:
+def trials(run: Runner, claim: PairClaim, count: int) -> tuple[Any, Any]:
     """Return the outputs of this many trials, left and right, a fair coin for each."""
     lefts, rights = fair_split(count)
     return run(claim.left, lefts), run(claim.right, rights)
 
 
-def settle(run: Runner, claim: Claim, runs: int, copy: Pristine | None = None) -> Verdict:
+def settle(run: Runner, claim: PairClaim, runs: int, copy: Pristine | None = None) -> Verdict:
     """Train, play and judge."""
     training = min(runs // 4, SCHOOL)
     count = 2 * (runs - training)
@@ -100,7 +100,7 @@ def settle(run: Runner, claim: Claim, runs: int, copy: Pristine | None = None) -
     except BatchError as error:
         return claim.raised(error)
     bound, event, tally = game.strongest(claim)
-    finding = Finding(event, bound, tally, violated=Fraction(bound) > claim.epsilon)
+    finding = LargestBound(event, bound, tally, violated=Fraction(bound) > claim.epsilon)
     return conclude(claim, seen, event.layout, finding, copy)
 
 
@@ -133,7 +133,7 @@ class Game:
         blind = self.blind if alone else self.blind.after(*rows)
         return Game(self.events, tallies + self.tallies[len(more) :], blind)
 
-    def strongest(self, claim: Claim) -> tuple[float, Event, Tally]:
+    def strongest(self, claim: PairClaim) -> tuple[float, Event, Tally]:
         """Return the largest bound at the claim's confidence, with its event and how that fared."""
         shares = [BEST, *(RARE / 2**place for place in range(1, len(self.events)))]
         found = [

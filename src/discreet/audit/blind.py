@@ -34,7 +34,7 @@ from discreet.audit.evidence import Tally, free_guesses, guess_bound
 from discreet.audit.features import Column, Feature, families
 from discreet.audit.grid import Grid, bin_of, most_frequent, repeated
 from discreet.audit.outputs import Layout, Matrix
-from discreet.audit.score import Binned, Event, Whole
+from discreet.audit.score import Binned, CellScore, Event
 
 Counts = NDArray[np.int64]
 
@@ -87,10 +87,10 @@ class Repeats:
         """Return the event of guessing one side on one output."""
         alone = slice(cell, cell + 1)
         ratios = np.array([float(side)])
-        return _on(layout, Whole(self.grid, self.seen[alone], ratios, self.examples[alone]), side)
+        return _on(layout, CellScore(self.grid, self.seen[alone], ratios, self.examples[alone]), side)
 
 
-def _on(layout: Layout, score: Binned | Whole, side: int) -> Event:
+def _on(layout: Layout, score: Binned | CellScore, side: int) -> Event:
     return Event(layout, score, -np.inf, 1.0) if side > 0 else Event(layout, score, -1.0, np.inf)
 
 

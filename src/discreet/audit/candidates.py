@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from discreet.audit.features import Families, families, smallest_beside
 from discreet.audit.grid import GLIMPSE, Grid, blocks, frequent
 from discreet.audit.outputs import Layout, Matrix
-from discreet.audit.score import Binned, Score, Value, Weighted, Whole
+from discreet.audit.score import Binned, CellScore, FeatureScore, Score, Weighted
 
 CROWD = 1_000_000
 """Rows per input that are counted in tables of cells."""
@@ -28,7 +28,7 @@ FEW = 5_000
 def candidates(layout: Layout, left: Matrix, right: Matrix) -> Iterator[Score]:
     """Yield the scores learned from the first part of the training runs."""
     if layout.columns > 1:
-        tables = Whole.fit(Grid(tuple(range(layout.columns))), left, right, (1.0, 8.0, 64.0))
+        tables = CellScore.fit(Grid(tuple(range(layout.columns))), left, right, (1.0, 8.0, 64.0))
         yield from tables
         # Where few outputs occur, and often, their table says all there is to say.
         if tables and FEW * len(tables[0].seen) <= len(left) + len(right):
@@ -39,8 +39,8 @@ def candidates(layout: Layout, left: Matrix, right: Matrix) -> Iterator[Score]:
     for feature in known.all:
         # Tags name things and have no order.
         if feature.words is None:
-            yield Value(feature, 1)
-            yield Value(feature, -1)
+            yield FeatureScore(feature, 1)
+            yield FeatureScore(feature, -1)
     single = tuple(Binned.fit(feature, left, right) for feature in known.all)
     yield from single
     for feature in known.positions:
@@ -56,15 +56,15 @@ def _grids(left: Matrix, right: Matrix) -> Iterator[Score]:
     both = np.concatenate([left[:GLIMPSE], right[:GLIMPSE]])
     everything = tuple(range(both.shape[1]))
     for bins in (1, 2, 4, 8):
-        yield from Whole.fit(Grid.cut(both, everything, bins), left, right, (8.0, 64.0))
+        yield from CellScore.fit(Grid.cut(both, everything, bins), left, right, (8.0, 64.0))
     apart = blocks(left)
     if len(apart) == len(everything):
         return
-    known: dict[object, list[Whole]] = {}
+    known: dict[object, list[CellScore]] = {}
     for grids in _partitions(both, apart):
         for grid in grids:
             if grid.alike not in known:
-                known[grid.alike] = Whole.fit(grid, left, right, (64.0, 256.0))
+                known[grid.alike] = CellScore.fit(grid, left, right, (64.0, 256.0))
         for parts in zip(*(known[grid.alike] for grid in grids if known[grid.alike]), strict=True):
             yield Weighted(parts, np.ones(len(parts)), "the sum of log ratios of independent parts")
 

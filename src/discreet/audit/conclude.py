@@ -25,7 +25,7 @@ REMEMBERED = "every run gave the same output, and a copy started afresh another:
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class PairClaim:
     """What is claimed of one pair of inputs, and how sure an accusation must be."""
 
     left: Any
@@ -35,7 +35,7 @@ class Claim:
     alpha: float
 
     @classmethod
-    def of(cls, left: Any, right: Any, epsilon: Real, delta: Real, confidence: Real) -> "Claim":
+    def of(cls, left: Any, right: Any, epsilon: Real, delta: Real, confidence: Real) -> "PairClaim":
         """Return a claim with its numbers checked."""
         alpha = float(1 - probability(confidence, "confidence"))
         return cls(left, right, non_negative(epsilon, "epsilon"), non_negative(delta, "delta"), alpha)
@@ -47,12 +47,12 @@ class Claim:
 
     def raised(self, error: BatchError) -> Raised:
         """Return the verdict on a function whose runs were all lost at once."""
-        nothing = Finding(None, 0.0, Tally(0, 0, 0), violated=False)
+        nothing = LargestBound(None, 0.0, Tally(0, 0, 0), violated=False)
         return _raised(self, nothing, error.failure, (0, 0), (0, 0))
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class LargestBound:
     """The largest bound, the event that gave it and how that fared."""
 
     event: Event | None
@@ -91,7 +91,7 @@ def _failures(sample: Any) -> list[Failure]:
 
 
 def conclude(
-    claim: Claim, seen: tuple[Seen, Seen], layout: Layout, finding: Finding, copy: Pristine | None
+    claim: PairClaim, seen: tuple[Seen, Seen], layout: Layout, finding: LargestBound, copy: Pristine | None
 ) -> Verdict:
     """Return the verdict on a claim."""
     calls = [[layout.rows(part) for part in side.first] for side in seen]
@@ -114,7 +114,7 @@ def conclude(
 
 
 def _raised(
-    claim: Claim, finding: Finding, failure: Failure, left: tuple[int, int], right: tuple[int, int]
+    claim: PairClaim, finding: LargestBound, failure: Failure, left: tuple[int, int], right: tuple[int, int]
 ) -> Raised:
     return Raised(
         failure,
@@ -133,7 +133,7 @@ def _raised(
 
 
 def _same(
-    claim: Claim, seen: tuple[Seen, Seen], same: Sequence[bool], copy: Pristine | None
+    claim: PairClaim, seen: tuple[Seen, Seen], same: Sequence[bool], copy: Pristine | None
 ) -> tuple[str | None, str]:
     """Return why a constant answer is known to be remembered, or what could not be told about it."""
     answers = copy.answers(claim.left, claim.right) if copy is not None else None

@@ -22,7 +22,7 @@ from discreet.audit.candidates import candidates
 from discreet.audit.evidence import Tally, free_guesses, guess_bound
 from discreet.audit.features import Column
 from discreet.audit.outputs import Layout
-from discreet.audit.score import Event, Score, Value
+from discreet.audit.score import Event, FeatureScore, Score
 
 THRESHOLDS = 250
 """Thresholds tried on each side of a score."""
@@ -93,7 +93,9 @@ def study(
         (thresholds(score.of(second[0]), score.of(second[1]), delta, steps, level), score) for score in scores
     ]
     cut, score = max(tried, key=_merit)
-    plain = max((pair for pair in tried if isinstance(pair[1], Value)), key=_merit, default=(cut, score))
+    plain = max(
+        (pair for pair in tried if isinstance(pair[1], FeatureScore)), key=_merit, default=(cut, score)
+    )
     # Bins fitted to luck win narrowly here and lose on fresh runs; one number against thresholds does not.
     if plain[0].bound >= PLAIN * cut.bound > 0:
         cut, score = plain
@@ -109,7 +111,7 @@ def study(
 def _shortlist(scores: "list[Score]", cuts: "list[Cut]") -> "list[Score]":
     by_promise = np.argsort([-cut.promise for cut in cuts], kind="stable")
     by_hope = np.argsort([-cut.hope for cut in cuts], kind="stable")
-    plain = [place for place in by_promise[SHORTLIST:] if isinstance(scores[place], Value)][:1]
+    plain = [place for place in by_promise[SHORTLIST:] if isinstance(scores[place], FeatureScore)][:1]
     chosen = dict.fromkeys([*by_promise[:SHORTLIST], *plain, *by_hope[: SHORTLIST // 2]])
     return [scores[place] for place in chosen]
 

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.audit.batch import FEWEST, enough, settle
-from discreet.audit.conclude import Claim
+from discreet.audit.conclude import PairClaim
 from discreet.audit.fresh import pristine
 from discreet.audit.learn import learn, promise_of
 from discreet.audit.runs import BatchError, Box, Progress, Runner, running
@@ -126,7 +126,7 @@ def audit_pairs(
     """Test the claim on the most promising of several pairs, chosen with `search_runs` runs of their own."""
     if not pairs:
         raise ParameterError("there must be at least one pair of neighbours to audit")
-    first = Claim.of(*pairs[0], epsilon, delta, confidence)
+    first = PairClaim.of(*pairs[0], epsilon, delta, confidence)
     enough(runs)
     box = Box.of(subject, batched=batched)
     with pristine(box, pairs) as copy, running(box, workers, progress) as run:
@@ -159,7 +159,7 @@ def search(
     unless told otherwise.
     """
     shapes = patterns(length, reach=reach, one=one)
-    first = Claim.of(*shapes[0], epsilon, delta, confidence)
+    first = PairClaim.of(*shapes[0], epsilon, delta, confidence)
     enough(runs)
     box = Box.of(subject, batched=batched)
     share = runs if search_runs is None else search_runs

@@ -75,7 +75,7 @@ class Player:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedRun:
     """A run that ended in a deliberate error, which is an output like any other."""
 
     kind: str
@@ -155,7 +155,7 @@ def _outcome(function: Callable[[Any], Any], value: Any) -> Any:
     try:
         return function(value)
     except DiscreetError as error:
-        return Failed(type(error).__name__, str(error))
+        return FailedRun(type(error).__name__, str(error))
 
 
 def _flow(first: list[Asked], second: list[Asked]) -> str:

@@ -81,7 +81,7 @@ class Binned:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Value:
+class FeatureScore:
     """A feature taken as the score itself, upwards or downwards."""
 
     feature: Feature
@@ -104,7 +104,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Whole:
+class CellScore:
     """The log ratio of each cell of a grid that occurred; unseen ones score 0."""
 
     grid: Grid
@@ -113,7 +113,7 @@ class Whole:
     examples: Matrix
 
     @classmethod
-    def fit(cls, grid: Grid, left: Matrix, right: Matrix, priors: tuple[float, ...]) -> "list[Whole]":
+    def fit(cls, grid: Grid, left: Matrix, right: Matrix, priors: tuple[float, ...]) -> "list[CellScore]":
         """Learn the ratios from training rows, once for each prior; none if cells hardly repeat."""
         glimpse = grid.keys(left[:GLIMPSE])
         if 10 * len(np.unique(glimpse)) > 9 * len(glimpse) > 0 and len(left) > GLIMPSE:
@@ -156,7 +156,7 @@ class Whole:
 class Weighted:
     """A weighted sum of log ratios."""
 
-    parts: tuple[Binned | Whole, ...]
+    parts: tuple[Binned | CellScore, ...]
     weights: Column
     name: str
 
@@ -176,7 +176,7 @@ class Weighted:
         return f"{self.name} (mostly of {names}): {'; '.join(parts)}"
 
 
-Score = Binned | Value | Whole | Weighted
+Score = Binned | FeatureScore | CellScore | Weighted
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,7 +217,7 @@ class Event:
 
     def __str__(self) -> str:
         match self.score:
-            case Binned() | Value() | Whole() | Weighted():
+            case Binned() | FeatureScore() | CellScore() | Weighted():
                 return f"guess {self.score.text(self.low, self.high, self.layout) or 'nothing'}"
             case never:
                 assert_never(never)

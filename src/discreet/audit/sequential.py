@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.batch import BEST, FEWEST, trials
-from discreet.audit.conclude import Claim, Finding, Seen, conclude
+from discreet.audit.conclude import LargestBound, PairClaim, Seen, conclude
 from discreet.audit.evidence import BETS, WORN, Tally, log_capital
 from discreet.audit.fresh import Pristine, pristine
 from discreet.audit.learn import RUNNERS_UP, study
@@ -111,7 +111,7 @@ def audit_until(
 
     The rules are learned from `first` runs per input and relearned each time the number of runs has doubled.
     """
-    claim = Claim.of(left, right, epsilon, delta, confidence)
+    claim = PairClaim.of(left, right, epsilon, delta, confidence)
     if first < FEWEST // 2 or at_most <= first:
         raise ParameterError(
             f"first must be at least {FEWEST // 2} and below at_most, got {first} and {at_most}"
@@ -124,7 +124,7 @@ def audit_until(
             return claim.raised(error)
 
 
-def _watch(run: Runner, claim: Claim, first: int, at_most: int, copy: Pristine | None) -> Verdict:
+def _watch(run: Runner, claim: PairClaim, first: int, at_most: int, copy: Pristine | None) -> Verdict:
     limit = float_up(claim.epsilon)
     capital = Capital.start(limit, float_up(claim.delta))
     past = [run(claim.left, first)], [run(claim.right, first)]
@@ -144,5 +144,5 @@ def _watch(run: Runner, claim: Claim, first: int, at_most: int, copy: Pristine |
             memory.append(output)
     lowest, richest = capital.epsilon_lower, capital.richest(limit, len(events))
     event, tally = events[richest], totals[richest]
-    finding = Finding(event, max(0.0, lowest), tally, violated=lowest >= limit)
+    finding = LargestBound(event, max(0.0, lowest), tally, violated=lowest >= limit)
     return conclude(claim, seen, event.layout, finding, copy)

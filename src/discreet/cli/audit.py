@@ -96,7 +96,7 @@ def _function(
 
 def _question(paper: Paper, manifest: Path, sql: str, runs: int, options: dict[str, Any]) -> int:
     from discreet.audit import audit_pairs, replay
-    from discreet.cli.worst_case import Path as Way
+    from discreet.cli.worst_case import Rehearsal as Way
     from discreet.cli.worst_case import neighbours
     from discreet.query.catalog.manifest import load as load_manifest
     from discreet.query.check.measurement import Measurement

@@ -19,7 +19,7 @@ LEVELS = ("0.5", "0.1", "0.05", "0.01", "0.001")
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class MechanismOptions:
     """What the command line said."""
 
     epsilon: str
@@ -72,7 +72,7 @@ def mechanism(
         return
     if name not in BUILDERS:
         raise ParameterError(f"there is no mechanism {name!r}; choose one of {', '.join(BUILDERS)}")
-    options = Options(
+    options = MechanismOptions(
         epsilon, sensitivity, delta, low, high, step, _scores(scores), monotone,
         categories, answers, groups, dimension, ball, loss,
     )  # fmt: skip
@@ -106,7 +106,7 @@ BUILDERS = {
 """Where each mechanism lives and which options calibrate it; those with a question mark may be left out."""
 
 
-def _build(name: str, options: Options) -> Any:
+def _build(name: str, options: MechanismOptions) -> Any:
     module, kind, wanted = BUILDERS[name]
     given = {}
     for each in wanted.split():
@@ -117,7 +117,7 @@ def _build(name: str, options: Options) -> Any:
     return getattr(import_module(f"discreet.mechanisms.{module}"), kind).calibrate(**given)
 
 
-def _show_noise(paper: Paper, noise: Any, options: Options) -> Callable[[], Any]:
+def _show_noise(paper: Paper, noise: Any, options: MechanismOptions) -> Callable[[], Any]:
     from discreet.exact.number import rational
     from discreet.mechanisms.laplace import Laplace
 
@@ -138,7 +138,7 @@ def _show_noise(paper: Paper, noise: Any, options: Options) -> Callable[[], Any]
     return lambda: _portrait(noise, (Fraction(0), move), options)
 
 
-def _show_truncated(paper: Paper, noise: Any, options: Options) -> Callable[[], Any]:
+def _show_truncated(paper: Paper, noise: Any, options: MechanismOptions) -> Callable[[], Any]:
     from discreet.exact.number import rational
 
     move = rational(options.sensitivity, "sensitivity")
@@ -164,7 +164,7 @@ def _show_truncated(paper: Paper, noise: Any, options: Options) -> Callable[[], 
     return lambda: _portrait(noise, (near, min(near + move, high)), options)
 
 
-def _show_choice(paper: Paper, choice: Any, options: Options) -> Callable[[], Any]:
+def _show_choice(paper: Paper, choice: Any, options: MechanismOptions) -> Callable[[], Any]:
     from discreet.exact.number import whole
 
     scores = options.scores
@@ -200,7 +200,7 @@ def _show_choice(paper: Paper, choice: Any, options: Options) -> Callable[[], An
     return picture
 
 
-def _show_response(paper: Paper, response: Any, options: Options) -> Callable[[], Any]:
+def _show_response(paper: Paper, response: Any, options: MechanismOptions) -> Callable[[], Any]:
     _promise(paper, response.guarantee(), options)
     paper.table( "law of a report", ("report", "probability"),
            [("the truth", _chance(response.truth)), ("each other value", _chance(response.lie))])  # fmt: skip
@@ -223,7 +223,7 @@ def _show_response(paper: Paper, response: Any, options: Options) -> Callable[[]
     return picture
 
 
-def _show_sparse_vector(paper: Paper, technique: Any, options: Options) -> Callable[[], Any]:
+def _show_sparse_vector(paper: Paper, technique: Any, options: MechanismOptions) -> Callable[[], Any]:
     _promise(paper, technique.guarantee(options.sensitivity, monotone=options.monotone), options)
     margins = (-40, -20, -10, -5, 0, 5, 10, 20, 40)
     paper.table( "accuracy", ("value minus threshold", "probability of being found above"),
@@ -237,7 +237,7 @@ def _show_sparse_vector(paper: Paper, technique: Any, options: Options) -> Calla
     return picture
 
 
-def _show_threshold(paper: Paper, selection: Any, options: Options) -> Callable[[], Any]:
+def _show_threshold(paper: Paper, selection: Any, options: MechanismOptions) -> Callable[[], Any]:
     from discreet.exact.number import least_integer
 
     _promise(paper, selection.guarantee(options.groups), options)
@@ -259,7 +259,7 @@ def _reaches(selection: Any, chance: Fraction, people: int) -> bool:
     return bool(selection.keep(people) >= chance)
 
 
-def _show_knorm(paper: Paper, noise: Any, options: Options) -> Callable[[], Any]:
+def _show_knorm(paper: Paper, noise: Any, options: MechanismOptions) -> Callable[[], Any]:
     _promise(paper, noise.guarantee(options.sensitivity), options)
     origin = [0] * noise.dimension
     points = [origin, [1, *origin[1:]], [1] * noise.dimension, [2, *origin[1:]]]
@@ -287,7 +287,7 @@ def _show_knorm(paper: Paper, noise: Any, options: Options) -> Callable[[], Any]
     return picture
 
 
-SHOWN: dict[tuple[str, ...], Callable[[Paper, Any, Options], Callable[[], Any]]] = {
+SHOWN: dict[tuple[str, ...], Callable[[Paper, Any, MechanismOptions], Callable[[], Any]]] = {
     ("Geometric", "Laplace", "Gaussian", "Staircase"): _show_noise,
     ("TruncatedGeometric", "TruncatedLaplace"): _show_truncated,
     ("Exponential", "PermuteAndFlip", "NoisyMax"): _show_choice,
@@ -306,7 +306,7 @@ def _heading(paper: Paper, chosen: Any) -> None:
     paper.fact("theorem", theorem)
 
 
-def _promise(paper: Paper, guarantee: Any, options: Options) -> None:
+def _promise(paper: Paper, guarantee: Any, options: MechanismOptions) -> None:
     from discreet.privacy.guarantee import Approximate, Concentrated, Pure
 
     match guarantee:
@@ -335,7 +335,7 @@ def _mean(paper: Paper, error: Any, variance: Any) -> None:
         paper.fact("standard deviation", deviation)
 
 
-def _portrait(mechanism: Any, answers: Sequence[Fraction], options: Options) -> Any:
+def _portrait(mechanism: Any, answers: Sequence[Fraction], options: MechanismOptions) -> Any:
     from discreet.mechanisms.gaussian import Gaussian
     from discreet.show.law import portrait
 
@@ -345,7 +345,7 @@ def _portrait(mechanism: Any, answers: Sequence[Fraction], options: Options) -> 
     return portrait(mechanism, (first, second), epsilon=epsilon, title=_title(mechanism, options))
 
 
-def _title(mechanism: Any, options: Options) -> str:
+def _title(mechanism: Any, options: MechanismOptions) -> str:
     slack = "" if options.delta is None else f", δ = {options.delta}"
     return f"{type(mechanism).__name__}, ε = {options.epsilon}{slack}"
 

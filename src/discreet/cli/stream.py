@@ -11,7 +11,7 @@ from discreet.cli.paper import Format, Output, print_csv
 
 if TYPE_CHECKING:
     from discreet.release.stream import NamedStream
-    from discreet.workload.stream import Count
+    from discreet.workload.stream import RunningCount
 
 
 def stream(
@@ -43,7 +43,7 @@ def stream(
     with open_session(manifest, analyst=analyst, project=project) as session:
         found = session.stream(name, length=length, epsilon=epsilon, rho=rho, contribution=contribution)
         if step is not None and add is not None:
-            counts: Sequence[Count] = [found.add(add, step=step)]
+            counts: Sequence[RunningCount] = [found.add(add, step=step)]
         else:
             counts = found.released(max(1, found.steps - last + 1))
         _print(found, counts, output)
@@ -54,7 +54,7 @@ def stream(
             typer.echo(f"chart: {plot}", err=True)
 
 
-def _print(stream: "NamedStream", counts: "Sequence[Count]", output: Format) -> None:
+def _print(stream: "NamedStream", counts: "Sequence[RunningCount]", output: Format) -> None:
     records = [{"step": c.step, "count": c.value, "deviation": c.deviation} for c in counts]
     match output:
         case Format.TABLE:
@@ -66,7 +66,7 @@ def _print(stream: "NamedStream", counts: "Sequence[Count]", output: Format) -> 
             print_csv(("step", "count", "deviation"), records)
 
 
-def _show(stream: "NamedStream", counts: "Sequence[Count]") -> None:
+def _show(stream: "NamedStream", counts: "Sequence[RunningCount]") -> None:
     from rich.console import Console
     from rich.table import Table
 

@@ -15,7 +15,7 @@ from typing import Any
 from discreet.exact.coins import source
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.catalog.kind import Day, Kind, Moment, Real, Text, Truth, Whole
-from discreet.query.catalog.manifest import Catalog, Column, Table
+from discreet.query.catalog.manifest import Catalog, DeclaredColumn, DeclaredTable
 from discreet.query.check.measurement import Measurement, Private
 from discreet.query.price.expected import Quote
 from discreet.release.noisy import Noisy, draw
@@ -36,7 +36,7 @@ Cells = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Neighbours:
+class DatasetPair:
     """Two datasets that differ in one person, and how."""
 
     name: str
@@ -44,10 +44,10 @@ class Neighbours:
     right: Frames = field(repr=False)
 
 
-def neighbours(catalog: Catalog) -> tuple[Neighbours, ...]:
+def neighbours(catalog: Catalog) -> tuple[DatasetPair, ...]:
     """Return pairs of datasets, one for each way in which a person may stand out."""
     return tuple(
-        Neighbours(name, *_pair(catalog, name)) for name in ("high", "low", "spread", "beyond", "missing")
+        DatasetPair(name, *_pair(catalog, name)) for name in ("high", "low", "spread", "beyond", "missing")
     )
 
 
@@ -65,14 +65,14 @@ def _pair(catalog: Catalog, way: str) -> tuple[Frames, Frames]:
     return left, right
 
 
-def _appearances(table: Table, way: str) -> int:
+def _appearances(table: DeclaredTable, way: str) -> int:
     if table.unit is None:
         return 1
     limit = table.rows_per_unit or 3
     return 3 * limit + 2 if way == "beyond" else limit
 
 
-def _rows(table: Table, person: int, way: str, count: int) -> Iterator[Cells]:
+def _rows(table: DeclaredTable, person: int, way: str, count: int) -> Iterator[Cells]:
     for place in range(count):
         cells = {
             column.name: _value(column, way, person + place)
@@ -85,7 +85,7 @@ def _rows(table: Table, person: int, way: str, count: int) -> Iterator[Cells]:
         yield cells
 
 
-def _public(table: Table) -> Iterator[Cells]:
+def _public(table: DeclaredTable) -> Iterator[Cells]:
     """Yield rows of a public table such that a unique column has every declared value once."""
     unique = next((column for column in table.columns if column.unique), None)
     count = len(_choices(unique.kind)) if unique is not None else 6
@@ -95,7 +95,7 @@ def _public(table: Table) -> Iterator[Cells]:
         }
 
 
-def _value(column: Column, way: str, place: int) -> Any:
+def _value(column: DeclaredColumn, way: str, place: int) -> Any:
     choices = _choices(column.kind)
     match way:
         case "low":
@@ -136,7 +136,7 @@ def _choices(kind: Kind) -> list[Any]:
             return [0, 1]
 
 
-def _frame(table: Table, rows: list[Cells]) -> Any:
+def _frame(table: DeclaredTable, rows: list[Cells]) -> Any:
     import pyarrow as pa
 
     types = {
@@ -156,7 +156,7 @@ def _frame(table: Table, rows: list[Cells]) -> Any:
 
 
 @dataclass
-class Path:
+class Rehearsal:
     """The way from a question to released values on invented data, without a ledger."""
 
     catalog: Catalog
@@ -164,7 +164,7 @@ class Path:
     _open: dict[tuple[int, int], Session] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, catalog: Catalog, sql: str, **price: Any) -> "Path":
+    def of(cls, catalog: Catalog, sql: str, **price: Any) -> "Rehearsal":
         """Check and price a question; nothing is run."""
         plain = replace(catalog, tables=tuple(replace(table, prepared=False) for table in catalog.tables))
         with _session(plain, neighbours(plain)[0].left) as session:
@@ -200,7 +200,7 @@ class Path:
 class Measured:
     """One additive measurement of a path."""
 
-    path: Path
+    path: Rehearsal
     position: int
 
     def __call__(self, frames: Frames) -> list[Any]:

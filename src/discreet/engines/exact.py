@@ -16,7 +16,7 @@ GroupKey = tuple[Cell, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class EngineRequest:
     """One generated statement: `keys` columns of group keys, then integers named by `outputs`.
 
     With `cells`, the last key column is a candidate of a selection and the integer its weight.
@@ -59,7 +59,7 @@ def _order(key: GroupKey) -> tuple[tuple[str, Cell], ...]:
     return tuple((type(part).__name__, part) for part in key)
 
 
-def collect(requests: Sequence[Request], tables: Sequence[Sequence[tuple[object, ...]]]) -> Exact:
+def collect(requests: Sequence[EngineRequest], tables: Sequence[Sequence[tuple[object, ...]]]) -> Exact:
     """Return the integers of all requests by output and group."""
     totals: dict[str, dict[GroupKey, int]] = {}
     cells: dict[str, dict[GroupKey, dict[Cell, int]]] = {}

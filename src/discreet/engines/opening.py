@@ -15,7 +15,7 @@ from discreet.engines import duckdb, postgres
 from discreet.engines.protocol import PRIVATE, Engine, Origin
 from discreet.engines.records import RFC_4180, Dialect
 from discreet.errors import CatalogError
-from discreet.query.proof import Proved, sealed
+from discreet.query.proof import ProvedStatement, sealed
 
 
 def open_engine(
@@ -82,7 +82,9 @@ def describe(rows: Any, *, dialect: Dialect = RFC_4180) -> tuple[tuple[str, str 
     return postgres.describe(rows) if postgres.is_server(rows) else duckdb.describe(rows, dialect=dialect)
 
 
-def prepare(stem: str, name: str, origin: Origin, proved: Proved, choice: int, folder: Path) -> Origin:
+def prepare(
+    stem: str, name: str, origin: Origin, proved: ProvedStatement, choice: int, folder: Path
+) -> Origin:
     """Return the bounded copy of a table on disk, made when this version of the data is first opened.
 
     The name tells copies apart that were bounded by other limits, for another unit or from another source.

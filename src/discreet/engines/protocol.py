@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from discreet.engines.exact import Exact
 from discreet.engines.records import RFC_4180, Dialect
 from discreet.engines.shelter import shelter
-from discreet.query.proof import Proved
+from discreet.query.proof import ProvedStatement
 from discreet.query.statement import Statement
 
 FAILED = "the engine could not finish the question; what was reserved for it stays spent"
@@ -49,7 +49,7 @@ class Engine(Protocol):
         """Return how this engine would write a statement; no data is touched."""
         ...
 
-    def run(self, statements: Sequence[Proved], choice: int) -> Exact:
+    def run(self, statements: Sequence[ProvedStatement], choice: int) -> Exact:
         """Return the exact integers of proved statements, all on one snapshot.
 
         `choice` is the fresh 64-bit key of the random choice of groups.

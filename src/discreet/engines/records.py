@@ -66,7 +66,7 @@ class Dialect:
 RFC_4180 = Dialect()
 
 
-class Text:
+class Utf8Stream:
     """A stream of bytes as UTF-8, whatever its encoding, without a byte order mark."""
 
     def __init__(self, stream: IO[bytes], encoding: str) -> None:
@@ -94,7 +94,7 @@ class Records:
 
     dialect: Dialect
     names: tuple[str, ...]
-    _text: Text
+    _text: Utf8Stream
     _size: int
     _held: bytes
 
@@ -114,7 +114,7 @@ class Records:
 
 def read(stream: IO[bytes], dialect: Dialect, size: int = BLOCK) -> Records:
     """Begin to read a file: its column names first."""
-    text = Text(stream, dialect.encoding)
+    text = Utf8Stream(stream, dialect.encoding)
     if isinstance(dialect.header, tuple):
         return Records(dialect, dialect.header, text, size, b"")
     held, more = b"", b"first"

@@ -17,7 +17,7 @@ from operator import mul
 from flint import arb, ctx
 
 from discreet.errors import ParameterError
-from discreet.exact.inversion import Shape, Table
+from discreet.exact.inversion import LawTable, Shape
 from discreet.exact.number import Real, probability, shown
 from discreet.exact.number import log_ball as accurate_log
 
@@ -140,22 +140,24 @@ def _mirrored(k: int, tail: Callable[[int], arb]) -> arb:
 
 
 @lru_cache(maxsize=64)
-def digit_tables(law: TwoSided | OneSided, shape: Shape) -> tuple[Table, ...]:
+def digit_tables(law: TwoSided | OneSided, shape: Shape) -> tuple[LawTable, ...]:
     """Return one table per base-m digit; the last digit is unbounded, but passes m only in a tie."""
     base = 1 << shape.digit
     alpha, power, tables = law.alpha, 1, []
     while not _light_tail(alpha, power, base, shape.word):
         match law:
             case TwoSided():
-                tables.append(Table.build(DigitDifference(alpha, power, base), -(base - 1), base - 1, shape))
+                tables.append(
+                    LawTable.build(DigitDifference(alpha, power, base), -(base - 1), base - 1, shape)
+                )
             case OneSided():
-                tables.append(Table.build(Digit(alpha, power, base), 0, base - 1, shape))
+                tables.append(LawTable.build(Digit(alpha, power, base), 0, base - 1, shape))
         power *= base
     match law:
         case TwoSided():
-            tables.append(Table.build(TwoSided(alpha, power), -(base - 1), base - 1, shape))
+            tables.append(LawTable.build(TwoSided(alpha, power), -(base - 1), base - 1, shape))
         case OneSided():
-            tables.append(Table.build(OneSided(alpha, power), 0, base - 1, shape))
+            tables.append(LawTable.build(OneSided(alpha, power), 0, base - 1, shape))
     return tuple(tables)
 
 

@@ -6,7 +6,7 @@ a ball of Arb, that is another interval.  When the two are disjoint the comparis
 certainty; when they overlap, more bits and more precision are taken.  So every comparison is exact,
 and the sample has the law of X exactly, not approximately.
 
-Two forms share this rule.  `resolve` inverts one draw starting from a guess.  `Table` inverts
+Two forms share this rule.  `resolve` inverts one draw starting from a guess.  `LawTable` inverts
 millions: thresholds floor(C(k) * 2**64) are certified once, a guide indexed by the first 16 bits
 decides more than 99 in 100 draws with one look-up, the others read 48 more bits, and a draw that ties
 with a threshold (probability below 2**-54) goes to `resolve`.
@@ -122,7 +122,7 @@ AMBIGUOUS = np.iinfo(np.int16).min
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class LawTable:
     """A law tabulated on the integers above `below`: certified thresholds and their guide."""
 
     law: TabulatedLaw
@@ -132,7 +132,7 @@ class Table:
     shape: Shape
 
     @classmethod
-    def build(cls, law: TabulatedLaw, low: int, high: int, shape: Shape = STANDARD) -> "Table":
+    def build(cls, law: TabulatedLaw, low: int, high: int, shape: Shape = STANDARD) -> "LawTable":
         """Tabulate a law of which each tail, below `low` and above `high`, is rarer than 2**-word.
 
         The thresholds of low - 1 and of high are then the two extreme words, so a draw outside the table

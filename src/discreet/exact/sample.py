@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.exact.coins import Coins, source
 from discreet.exact.digits import OneSided, TwoSided, digit_tables, float_log, log_ball, proper_ratio
-from discreet.exact.inversion import STANDARD, Shape, Table, Uniform
+from discreet.exact.inversion import STANDARD, LawTable, Shape, Uniform
 from discreet.exact.number import Real, ball, positive, shown
 
 Integers = NDArray[Any]
@@ -62,7 +62,7 @@ def _draw(law: TwoSided | OneSided, count: int | None, coins: Coins, shape: Shap
     return _assemble(tables, count, coins, shape)
 
 
-def _assemble(tables: Sequence[Table], count: int, coins: Coins, shape: Shape) -> Integers:
+def _assemble(tables: Sequence[LawTable], count: int, coins: Coins, shape: Shape) -> Integers:
     # |X| stays below base**digits except after a tie in the last digit: two bits of head-room and more.
     exact_type: Any = np.int64 if shape.digit * (len(tables) + 1) < 62 else object
     out = np.empty(count, dtype=exact_type)

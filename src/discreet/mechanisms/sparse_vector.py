@@ -128,9 +128,9 @@ class SparseVector:
             cost += self.answers * log_up(1 / self.value_alpha)
         return Pure(cost * change)
 
-    def start(self, threshold: int) -> "Session":
+    def start(self, threshold: int) -> "SparseVectorRun":
         """Open a session: the noise on the threshold is drawn now, once."""
-        return Session(self, whole(threshold, "threshold"))
+        return SparseVectorRun(self, whole(threshold, "threshold"))
 
     def chance_above(self, margin: int) -> Fraction:
         """Return the probability that a value `margin` above the threshold is not answered "below"."""
@@ -180,7 +180,7 @@ class SparseVector:
         )
 
 
-class Session:
+class SparseVectorRun:
     """One run of the technique: it remembers its noisy threshold and how many answers are left.
 
     It has one life: threads take turns, and it can neither be copied nor go on in a forked process.

@@ -15,7 +15,7 @@ from discreet.query.price.expected import Quote
 from discreet.query.price.words import caps, price
 from discreet.release.card import card
 from discreet.release.noisy import Noisy
-from discreet.release.table import Row, rows
+from discreet.release.table import ReleasedRow, rows
 from discreet.show.number import format_number
 
 
@@ -46,7 +46,7 @@ class Release:
         return tuple(output.name for output in self.quote.checked.columns)
 
     @property
-    def rows(self) -> tuple[Row, ...]:
+    def rows(self) -> tuple[ReleasedRow, ...]:
         """Return the released rows, each cell with its interval at the confidence of the quote."""
         return rows(self.quote, self.noisy, as_drawn=self.drawn)
 
@@ -76,7 +76,7 @@ class Release:
         """Return one plain record per row."""
         return [self._record(row, ends=False) for row in self.rows]
 
-    def _record(self, row: Row, *, ends: bool) -> dict[str, Any]:
+    def _record(self, row: ReleasedRow, *, ends: bool) -> dict[str, Any]:
         record: dict[str, Any] = {}
         for output, cell, (low, high) in zip(self.quote.checked.columns, row.cells, row.spans, strict=True):
             record[output.name] = plain(cell)

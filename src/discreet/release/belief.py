@@ -12,7 +12,7 @@ from discreet.errors import ParameterError
 from discreet.exact.number import Real
 from discreet.query.check.measurement import Measurement
 from discreet.query.price.expected import Quote
-from discreet.query.price.mechanism import Share
+from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.together import Together
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def advice(priced: Quote, prior: "Prior | Sequence[Real]", loss: "Loss | str") -
 def _only_count(priced: Quote) -> int:
     """Return the place of a question's only measurement, refusing what is not an integer count or sum."""
     match priced.shares:
-        case (Share(Measurement(scale=1), mechanism),) if not isinstance(mechanism, Together):
+        case (MeasurementShare(Measurement(scale=1), mechanism),) if not isinstance(mechanism, Together):
             return 0
     raise ParameterError(
         "prior and loss are for a question that measures one whole number, such as COUNT(DISTINCT person); "

@@ -10,7 +10,7 @@ from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.adjacency import Adjacency
-from discreet.query.price.mechanism import Share
+from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.together import Together
 from discreet.query.price.words import price
 from discreet.show.number import format_number
@@ -48,7 +48,7 @@ def card(release: "Release") -> str:
     return "\n".join(lines)
 
 
-def _noise(share: Share) -> str:
+def _noise(share: MeasurementShare) -> str:
     name = share.measured.name
     match share.mechanism:
         case Together() as joint:

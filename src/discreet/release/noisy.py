@@ -32,7 +32,7 @@ from discreet.query.check.measurement import (
     ModeChoice,
     Private,
     QuantileChoice,
-    Running,
+    RunningGroups,
     Sets,
 )
 from discreet.query.check.tables import cells as cells_of
@@ -70,7 +70,7 @@ def draw(priced: Quote, exact: Exact) -> Noisy:
 
 def _keys(priced: Quote, exact: Exact) -> tuple[Key, ...]:
     match priced.checked.keys:
-        case Declared() | Sets() | Running() | Classes() as declared:
+        case Declared() | Sets() | RunningGroups() | Classes() as declared:
             return declared.product()
         case Private(_, people):
             mechanism = priced.shares[people].mechanism

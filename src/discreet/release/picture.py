@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
 from discreet.query.check.formula import evaluate, measured
-from discreet.query.check.measurement import KeyColumn, Running, Sets
+from discreet.query.check.measurement import KeyColumn, RunningGroups, Sets
 from discreet.query.price.words import price
 from discreet.release.answer import plain
 from discreet.show.number import format_number
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release
-    from discreet.release.table import Row
+    from discreet.release.table import ReleasedRow
 
 LONG_LABEL = 7
 """Labels longer than this do not fit side by side under bars."""
@@ -41,7 +41,7 @@ def picture(release: "Release") -> Any:
         ]
         words["subtitle"] = price(release.quote.cost)
         return heatmap(table, x="across", y="down", value=name, x_title=names[0], y_title=names[1], **words)
-    if isinstance(checked.keys, Running):
+    if isinstance(checked.keys, RunningGroups):
         # The column before the measured one says which value, or which level, a row is about.
         data = [{**_cell(row, place, name), "key": _number(row.cells[place - 1])} for row in release.rows]
         for record, row in zip(data, release.rows, strict=True):
@@ -81,7 +81,7 @@ def _single(release: "Release", words: dict[str, Any]) -> Any:
     return dots(data, x="value", y="column", low="low", high="high", x_title="", **words)
 
 
-def _cell(row: "Row", place: int, name: str) -> dict[str, Any]:
+def _cell(row: "ReleasedRow", place: int, name: str) -> dict[str, Any]:
     low, high = row.spans[place]
     return {name: plain(row.cells[place]), "low": plain(low), "high": plain(high)}
 

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.query.check.formula import Formula, Public, evaluate
-from discreet.query.check.measurement import Measurement, Running
+from discreet.query.check.measurement import Measurement, RunningGroups
 from discreet.query.plan import given
 from discreet.query.price.expected import Quote
 from discreet.query.price.together import Together, foreseen
@@ -30,7 +30,7 @@ class Read:
     high: Fraction
 
 
-def quantiles(priced: Quote, keys: Running, noisy: Noisy, confidence: Fraction) -> Iterator[Read]:
+def quantiles(priced: Quote, keys: RunningGroups, noisy: Noisy, confidence: Fraction) -> Iterator[Read]:
     """Yield the quantiles of every group, level by level."""
     match priced.shares:
         case [share] if isinstance(share.mechanism, Together) and isinstance(share.mechanism.plan, Plan):

@@ -35,9 +35,9 @@ from discreet.query.check.question import Limits
 from discreet.query.language.frame import Frame, table
 from discreet.query.plan import Aggregate, Block, Call, Column, Item, Literal, Nested, Scan
 from discreet.query.price.expected import Quote
-from discreet.query.price.mechanism import Share
+from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.together import Together
-from discreet.query.proof import Proved
+from discreet.query.proof import ProvedStatement
 from discreet.release.answer import Release
 from discreet.release.noisy import decode, draw, encode
 from discreet.release.pricing import (
@@ -333,7 +333,7 @@ def declared_bounds(catalog: Catalog, table: str, column: str) -> tuple[Fraction
     raise CatalogError(f"tables.{table}.columns.{column} has no bounds")
 
 
-def _stored(share: Share) -> str:
+def _stored(share: MeasurementShare) -> str:
     match share.mechanism:
         case Together() as joint:
             return joint.stored()
@@ -341,7 +341,7 @@ def _stored(share: Share) -> str:
             return encode_mechanism(mechanism)
 
 
-def proved(priced: Quote) -> tuple[Proved, ...]:
+def proved(priced: Quote) -> tuple[ProvedStatement, ...]:
     """Return what the engine is asked for a priced question: statements that were proved, or nothing runs."""
     if priced.proof is None:
         raise ProofError("the question", "was priced without a derivation")

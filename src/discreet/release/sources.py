@@ -17,7 +17,7 @@ from discreet.engines.records import Dialect
 from discreet.errors import CatalogError
 from discreet.exact.coins import source
 from discreet.query.catalog.dialect import dialect
-from discreet.query.catalog.manifest import Catalog, Table, declare
+from discreet.query.catalog.manifest import Catalog, DeclaredTable, declare
 from discreet.query.price.proving import preparation
 
 _KINDS = (
@@ -127,7 +127,7 @@ def origins(catalog: Catalog, frames: Mapping[str, Any]) -> dict[str, Origin]:
     return found
 
 
-def _prepared(catalog: Catalog, table: Table, origin: Origin) -> Origin:
+def _prepared(catalog: Catalog, table: DeclaredTable, origin: Origin) -> Origin:
     """Return the bounded copy of a table, made when this version of the data is first opened."""
     if not isinstance(origin.rows, str | Path):
         raise CatalogError(

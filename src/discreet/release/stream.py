@@ -38,11 +38,11 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget, below_grid
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.zcdp import largest_rho
-from discreet.query.catalog.manifest import Table
+from discreet.query.catalog.manifest import DeclaredTable
 from discreet.workload.codec import Counter, decode_counter, decode_state, encode_counter, encode_state
 from discreet.workload.noise import Promise, towards_one
 from discreet.workload.root import LONGEST_STREAM
-from discreet.workload.stream import Count, advance, counter_for
+from discreet.workload.stream import RunningCount, advance, counter_for
 
 SNAPSHOT = "continual"
 """What stands for the version of the data: a stream goes on while versions come and go."""
@@ -72,11 +72,11 @@ class NamedStream:
     ledger: Ledger = field(repr=False)
     right: Streaming = field(repr=False)
 
-    def add(self, increment: int, *, step: int) -> Count:
+    def add(self, increment: int, *, step: int) -> RunningCount:
         """Take a step and release the running count; a step taken before returns what it released then."""
         return self.extend([increment], first=step)[0]
 
-    def extend(self, increments: Iterable[int], *, first: int) -> tuple[Count, ...]:
+    def extend(self, increments: Iterable[int], *, first: int) -> tuple[RunningCount, ...]:
         """Take the steps first, first + 1, ... and release their running counts, many in one write."""
         pending, first = [_increment(value) for value in increments], _integer(first, "step")
         if first < 1 or first + len(pending) - 1 > self.counter.length:
@@ -84,7 +84,7 @@ class NamedStream:
                 f"stream {self.name!r} has the steps 1 to {self.counter.length}, got {first} to "
                 f"{first + len(pending) - 1}"
             )
-        counts: list[Count] = []
+        counts: list[RunningCount] = []
         while pending:
             stored = self.ledger.advance(self.right, first, partial(self._take, pending[:BATCH]))
             found = _within(stored.payload, first, first + len(pending) - 1)
@@ -94,10 +94,10 @@ class NamedStream:
             pending, first = pending[len(found) :], first + len(found)
         return tuple(counts)
 
-    def released(self, first: int = 1, last: int | None = None) -> tuple[Count, ...]:
+    def released(self, first: int = 1, last: int | None = None) -> tuple[RunningCount, ...]:
         """Return the running counts that were released at the steps first .. last, by default all of them."""
         end = self.steps if last is None else last
-        counts: list[Count] = []
+        counts: list[RunningCount] = []
         while first <= end:
             for stored in self.ledger.recorded(self.right, first, min(end, first + BATCH - 1)):
                 found = _within(stored.payload, first, end)
@@ -228,7 +228,7 @@ def open_stream(
     return _continued(ledger, name, ledger.open_stream(request, _write_state(counter.start())))
 
 
-def strictest(tables: Iterable[Table]) -> Adjacency:
+def strictest(tables: Iterable[DeclaredTable]) -> Adjacency:
     """Return the relation under which a guarantee holds for the people of all these tables."""
     replaced = any(table.adjacency is Adjacency.REPLACE for table in tables if not table.public)
     return Adjacency.REPLACE if replaced else Adjacency.ADD_REMOVE
@@ -319,8 +319,8 @@ def _read_state(stored: bytes) -> Any:
     return decode_state(json.loads(stored))
 
 
-def _within(payload: bytes, first: int, last: int) -> list[Count]:
-    counts = [Count(*entry) for entry in json.loads(payload)]
+def _within(payload: bytes, first: int, last: int) -> list[RunningCount]:
+    counts = [RunningCount(*entry) for entry in json.loads(payload)]
     return [count for count in counts if first <= count.step <= last]
 
 

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from discreet.query.check.formula import Formula, Public, Span, evaluate, exactly, measured, span
-from discreet.query.check.measurement import Checked, Ordering, Output, Running
+from discreet.query.check.measurement import Checked, Ordering, Output, RunningGroups
 from discreet.query.price.expected import Quote, interval
 from discreet.release.noisy import Key, Noisy
 from discreet.release.quantile import quantiles
@@ -21,7 +21,7 @@ from discreet.release.window import compute, settled, windows
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class ReleasedRow:
     """One released row: its group key, its cells, and an interval for each cell."""
 
     key: Key
@@ -31,7 +31,7 @@ class Row:
 
 def rows(
     priced: Quote, noisy: Noisy, confidence: Fraction | None = None, *, as_drawn: bool = False
-) -> tuple[Row, ...]:
+) -> tuple[ReleasedRow, ...]:
     """Return the released table of a question.
 
     A cell is the point of its interval that is nearest to what was drawn: a count drawn as -3 is shown as 0.
@@ -48,7 +48,7 @@ def rows(
     # Keys are already sorted; sorting is stable, so ties in ORDER BY keep that order.
     for ordering in reversed(checked.order):
         places.sort(key=partial(_rank, ordering), reverse=ordering.descending)
-    found: list[Row] = []
+    found: list[ReleasedRow] = []
     skipped = 0
     seen: set[tuple[Public, ...]] = set()
     for place in places:
@@ -64,7 +64,7 @@ def rows(
             for output, cell in zip(checked.columns, cells, strict=True)
         )
         shown = cells if as_drawn else tuple(map(_within, cells, spans))
-        found.append(Row(place.key, shown, spans))
+        found.append(ReleasedRow(place.key, shown, spans))
         if checked.limit is not None and len(found) == checked.limit:
             break
     return tuple(found) if checked.limit != 0 else ()
@@ -126,7 +126,7 @@ class _Place:
 
 def _places(priced: Quote, noisy: Noisy, confidence: Fraction) -> list[_Place]:
     keys = priced.checked.keys
-    if isinstance(keys, Running) and keys.levels:
+    if isinstance(keys, RunningGroups) and keys.levels:
         return [
             _Place(read.key, {0: read.value}, partial(span, key=read.key, spans={0: (read.low, read.high)}))
             for read in quantiles(priced, keys, noisy, confidence)

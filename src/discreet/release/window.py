@@ -10,7 +10,7 @@ from discreet.query.check.formula import (
     Constant,
     Formula,
     Key,
-    Noisy,
+    NoisyTerm,
     Operation,
     Public,
     Windowed,
@@ -18,7 +18,7 @@ from discreet.query.check.formula import (
 )
 
 
-class Place(Protocol):
+class WindowGroup(Protocol):
     """One group of an answer: its key and its released values."""
 
     @property
@@ -39,7 +39,7 @@ def windows(formulas: Sequence[Formula]) -> tuple[Windowed, ...]:
                 found[formula] = None
             case Operation(_, arguments):
                 found.update(dict.fromkeys(windows(arguments)))
-            case Constant() | Key() | Noisy():
+            case Constant() | Key() | NoisyTerm():
                 pass
     return tuple(found)
 
@@ -48,14 +48,16 @@ def settled(formula: Formula, known: Sequence[Windowed]) -> Formula:
     """Return a formula in which a window is a released value like others: number n is in place -1 - n."""
     match formula:
         case Windowed():
-            return Noisy(-1 - known.index(formula))
+            return NoisyTerm(-1 - known.index(formula))
         case Operation(name, arguments):
             return Operation(name, tuple(settled(argument, known) for argument in arguments))
         case _:
             return formula
 
 
-def compute(window: Windowed, places: Sequence[Place], sortable: Callable[[Public], Any]) -> list[Public]:
+def compute(
+    window: Windowed, places: Sequence[WindowGroup], sortable: Callable[[Public], Any]
+) -> list[Public]:
     """Return the value of a window function for each place."""
     parts: dict[tuple[Public, ...], list[int]] = {}
     for number, place in enumerate(places):
@@ -71,7 +73,7 @@ def compute(window: Windowed, places: Sequence[Place], sortable: Callable[[Publi
     return found
 
 
-def _fill(window: Windowed, rows: Sequence[Place], numbers: Sequence[int], found: list[Public]) -> None:
+def _fill(window: Windowed, rows: Sequence[WindowGroup], numbers: Sequence[int], found: list[Public]) -> None:
     """Compute one part of the rows, in order; every row is evaluated once."""
     ties = [tuple(_at(term, row) for term, _, _ in window.order) for row in rows]
     firsts, lasts, ranks = _ties(ties)
@@ -134,7 +136,7 @@ def _number(value: Public) -> Fraction:
     return Fraction(value) if isinstance(value, int | Fraction) else Fraction(0)
 
 
-def _step(window: Windowed, rows: Sequence[Place], values: Sequence[Public], place: int) -> Public:
+def _step(window: Windowed, rows: Sequence[WindowGroup], values: Sequence[Public], place: int) -> Public:
     _, distance, missing = window.arguments
     steps = _at(distance, rows[place])
     if not isinstance(steps, int):
@@ -150,13 +152,13 @@ def _frame(window: Windowed, place: int, last: int, size: int) -> tuple[int, int
     return low, high
 
 
-def _at(formula: Formula, place: Place) -> Public:
+def _at(formula: Formula, place: WindowGroup) -> Public:
     return evaluate(formula, place.key, place.values)
 
 
 def _rank(
     term: Formula,
-    places: Sequence[Place],
+    places: Sequence[WindowGroup],
     sortable: Callable[[Public], Any],
     descending: bool,
     nulls_first: bool,

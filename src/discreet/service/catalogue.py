@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.query.catalog.kind import Day, Real, Text, Whole, word
-from discreet.query.catalog.manifest import ROW, Catalog, Column, Table, declare
+from discreet.query.catalog.manifest import ROW, Catalog, DeclaredColumn, DeclaredTable, declare
 
 
 def published(catalog: Catalog) -> dict[str, Any]:
@@ -24,7 +24,7 @@ def known(document: Mapping[str, Any]) -> Catalog:
     return declare(document)
 
 
-def _table(table: Table) -> dict[str, Any]:
+def _table(table: DeclaredTable) -> dict[str, Any]:
     columns = {column.name: _column(column) for column in table.columns}
     if table.public:
         return {"public": True, "columns": columns}
@@ -42,7 +42,7 @@ def _table(table: Table) -> dict[str, Any]:
     }
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: DeclaredColumn) -> dict[str, Any]:
     body: dict[str, Any] = {"type": word(column.kind)}
     match column.kind:
         case Text(values) if values is not None:

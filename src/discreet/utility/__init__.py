@@ -2,7 +2,7 @@
 
 from discreet.utility.advise import Advice, Candidate, advise, candidate_loss, curve, smallest_epsilon
 from discreet.utility.bayes import Belief, bayes
-from discreet.utility.certificate import Aim, ChannelCertificate, CountCertificate, Verdict
+from discreet.utility.certificate import Aim, ChannelCertificate, CountCertificate, LossBounds
 from discreet.utility.check import check
 from discreet.utility.count import evidence, truncated_geometric
 from discreet.utility.enclosure import Enclosure, enclosed, exponential_enclosure, geometric_enclosure
@@ -37,12 +37,12 @@ __all__ = [
     "Gain",
     "Graph",
     "Loss",
+    "LossBounds",
     "Optimal",
     "Prior",
     "Problem",
     "Ratio",
     "Universality",
-    "Verdict",
     "advise",
     "band",
     "bayes",

@@ -56,7 +56,7 @@ Certificate = ChannelCertificate | CountCertificate
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LossBounds:
     """What a certificate proves: the mechanism costs at most `loss`, and none costs less than `bound`."""
 
     loss: Fraction

@@ -30,7 +30,14 @@ from typing import assert_never
 
 from discreet.errors import CertificateError
 from discreet.mechanisms.table import Table, exact_sum
-from discreet.utility.certificate import Aim, Certificate, ChannelCertificate, CountCertificate, Flow, Verdict
+from discreet.utility.certificate import (
+    Aim,
+    Certificate,
+    ChannelCertificate,
+    CountCertificate,
+    Flow,
+    LossBounds,
+)
 from discreet.utility.graph import Graph
 from discreet.utility.problem import Problem, ratio_bounds
 
@@ -41,7 +48,7 @@ EXACT_BITS = 1 << 13
 """Powers of alpha up to this size are kept exact; beyond, they are rounded outwards."""
 
 
-def check(certificate: Certificate) -> Verdict:
+def check(certificate: Certificate) -> LossBounds:
     """Return what a certificate proves, or raise CertificateError with the first thing that is wrong."""
     match certificate:
         case ChannelCertificate():
@@ -52,7 +59,7 @@ def check(certificate: Certificate) -> Verdict:
             assert_never(certificate)
 
 
-def _check_channel(certificate: ChannelCertificate) -> Verdict:
+def _check_channel(certificate: ChannelCertificate) -> LossBounds:
     problem, channel = certificate.problem, certificate.channel
     smallest, largest = ratio_bounds(certificate.level)
     _check_private(problem.graph, channel, smallest, certificate.delta)
@@ -64,11 +71,11 @@ def _check_channel(certificate: ChannelCertificate) -> Verdict:
         _check_forest(problem.graph, *problem.costs(), certificate.dual, largest)
     else:
         price = _check_flows(problem, certificate.dual, certificate.flows, largest) * certificate.delta
-    verdict = Verdict(_channel_loss(certificate), exact_sum(certificate.dual) - price)
+    verdict = LossBounds(_channel_loss(certificate), exact_sum(certificate.dual) - price)
     return _consistent(verdict)
 
 
-def _check_count(certificate: CountCertificate) -> Verdict:
+def _check_count(certificate: CountCertificate) -> LossBounds:
     problem, alpha = certificate.problem, certificate.alpha
     if not problem.graph.is_path:
         raise CertificateError(
@@ -87,10 +94,10 @@ def _check_count(certificate: CountCertificate) -> Verdict:
     _check_dual(problem, certificate.dual)
     costs, unit = problem.costs()
     _check_forest(problem.graph, costs, unit, certificate.dual, largest)
-    return _consistent(Verdict(_count_loss(certificate, costs, unit), exact_sum(certificate.dual)))
+    return _consistent(LossBounds(_count_loss(certificate, costs, unit), exact_sum(certificate.dual)))
 
 
-def _consistent(verdict: Verdict) -> Verdict:
+def _consistent(verdict: LossBounds) -> LossBounds:
     if verdict.gap < 0:
         raise CertificateError(
             "the bound exceeds the loss of a private mechanism, so the two cannot both be right"

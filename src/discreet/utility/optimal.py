@@ -27,7 +27,14 @@ from discreet.errors import CertificateError, ParameterError
 from discreet.exact.number import Real, log_bounds, non_negative
 from discreet.mechanisms.table import Label, Table
 from discreet.utility.approximate import approximate_certificate
-from discreet.utility.certificate import Aim, Certificate, ChannelCertificate, CountCertificate, Flow, Verdict
+from discreet.utility.certificate import (
+    Aim,
+    Certificate,
+    ChannelCertificate,
+    CountCertificate,
+    Flow,
+    LossBounds,
+)
 from discreet.utility.check import check
 from discreet.utility.count import count_certificate, remapped_table
 from discreet.utility.graph import Graph
@@ -48,7 +55,7 @@ class Optimal:
     """A certified mechanism: what it costs at most, what every private mechanism costs at least."""
 
     certificate: Certificate
-    verdict: Verdict
+    verdict: LossBounds
     method: str
 
     @property

@@ -8,7 +8,7 @@ from types import ModuleType
 from discreet.verify.acceptance import Accepted, check_certificate
 from discreet.verify.call import run
 from discreet.verify.certificate import Certificate
-from discreet.verify.check import Checked, parse
+from discreet.verify.check import CheckedProgram, parse
 from discreet.verify.coupling import Coupling, NoCoupling, couple, lifted_delta
 from discreet.verify.equal import Different, Equal, Undecided, same_law
 from discreet.verify.judgement import Invalid, Valid, slack, valid
@@ -25,7 +25,7 @@ from discreet.verify.noise import (
     response,
     uniform,
 )
-from discreet.verify.python import Program, program
+from discreet.verify.python import PythonProgram, program
 from discreet.verify.table import epsilon_distance, is_private, worst_ratio
 from discreet.verify.verdict import Proved, Refuted, Unknown, Verdict, verify
 from discreet.verify.witness import Witness
@@ -33,15 +33,15 @@ from discreet.verify.witness import Witness
 __all__ = [
     "Accepted",
     "Certificate",
-    "Checked",
+    "CheckedProgram",
     "Coupling",
     "Different",
     "Equal",
     "Invalid",
     "NoCoupling",
     "Private",
-    "Program",
     "Proved",
+    "PythonProgram",
     "Refuted",
     "Undecided",
     "Unknown",
@@ -73,7 +73,7 @@ __all__ = [
 ]
 
 
-class _Room(ModuleType):
+class _VerifyRoom(ModuleType):
     """The room answers to its own name: `discreet.verify` may mean this module or its main function."""
 
     def __call__(
@@ -87,4 +87,4 @@ class _Room(ModuleType):
         return verify(program, seconds=seconds, samples=samples, megabytes=megabytes)
 
 
-sys.modules[__name__].__class__ = _Room
+sys.modules[__name__].__class__ = _VerifyRoom

@@ -11,7 +11,7 @@ import z3
 from discreet.errors import CertificateError
 from discreet.verify import kernel
 from discreet.verify.certificate import Certificate, claim_text, neighbours_text, terms
-from discreet.verify.check import Checked, parse
+from discreet.verify.check import CheckedProgram, parse
 from discreet.verify.grammar import read
 
 PATIENCE = 60.0
@@ -51,7 +51,7 @@ def scripts(program: str, certificate: Certificate | str) -> list[str]:
     return found
 
 
-def _made_out(program: str, certificate: Certificate | str) -> tuple[Checked, Certificate]:
+def _made_out(program: str, certificate: Certificate | str) -> tuple[CheckedProgram, Certificate]:
     given = Certificate.from_json(certificate) if isinstance(certificate, str) else certificate
     checked = parse(program)
     if given.program != checked.digest:

@@ -3,16 +3,19 @@
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.domain import relation
-from discreet.verify.run import Exact, Run, Value
-from discreet.verify.syntax import Array, Neighbours, Parameter, Query, Scalar
+from discreet.verify.run import ExactDraws, Run, Value
+from discreet.verify.syntax import Array, Neighbours, Parameter, Scalar, SensitiveQuery
 
 Two = tuple[Value, Value]
 
 
 def arrangements(
-    checked: Checked, parameter: Parameter, constants: Mapping[str, Value], sizes: tuple[int, int] | None
+    checked: CheckedProgram,
+    parameter: Parameter,
+    constants: Mapping[str, Value],
+    sizes: tuple[int, int] | None,
 ) -> Iterator[Two]:
     """Yield values of one private input in the two runs."""
     found = relation(checked.program, parameter.name)
@@ -21,13 +24,13 @@ def arrangements(
     values = dict(constants)
     if sizes is not None:
         values[parameter.name] = [0] * max(sizes)
-    run = Run(checked, Exact(), values)
+    run = Run(checked, ExactDraws(), values)
     match parameter.type:
         case Scalar():
             yield from _scalars(parameter.type, found, run)
         case Array(element):
             yield from _lists(element, found, sizes or (0, 0), run)
-        case Query():
+        case SensitiveQuery():
             return
 
 

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 
 from discreet.errors import ParameterError
 from discreet.exact.number import rational
-from discreet.verify.check import Checked, parse
+from discreet.verify.check import CheckedProgram, parse
 from discreet.verify.relate import require_valid
-from discreet.verify.run import Exact, Machine, Value, execute
-from discreet.verify.syntax import Array, Query, Scalar
+from discreet.verify.run import ExactDraws, Machine, Value, execute
+from discreet.verify.syntax import Array, Scalar, SensitiveQuery
 
 
-def inputs(checked: Checked, given: Mapping[str, Value]) -> dict[str, Value]:
+def inputs(checked: CheckedProgram, given: Mapping[str, Value]) -> dict[str, Value]:
     """Check that every parameter is given, and turn numbers into rationals."""
     values: dict[str, Value] = {}
     for parameter in checked.program.parameters:
@@ -22,7 +22,7 @@ def inputs(checked: Checked, given: Mapping[str, Value]) -> dict[str, Value]:
                 values[parameter.name] = [_number(v, element, parameter.name) for v in value]
             case Scalar():
                 values[parameter.name] = _number(value, parameter.type, parameter.name)
-            case Query():
+            case SensitiveQuery():
                 if not callable(value):
                     raise ParameterError(f"{parameter.name} must be a function of the data")
                 values[parameter.name] = value
@@ -45,10 +45,10 @@ def _number(value: Value, kind: Scalar, name: str) -> Value:
     return number
 
 
-def run(program: Checked | str, machine: Machine | None = None, **given: Value) -> Value:
+def run(program: CheckedProgram | str, machine: Machine | None = None, **given: Value) -> Value:
     """Execute a program once with exact secure noise; a single returned value comes back bare."""
     checked = parse(program) if isinstance(program, str) else program
     values = inputs(checked, given)
     require_valid(checked, values)
-    result = execute(checked, values, machine or Exact())
+    result = execute(checked, values, machine or ExactDraws())
     return result[0] if len(result) == 1 else result

@@ -14,7 +14,7 @@ from typing import TypeVar
 import z3
 
 from discreet.verify.arrange import arrangements
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.discharge import solver
 from discreet.verify.domain import cases, relation, same_length, senses
 from discreet.verify.limit import milliseconds, tick
@@ -22,8 +22,8 @@ from discreet.verify.neighbours import Inputs
 from discreet.verify.relate import are_neighbours
 from discreet.verify.resolve import claim_expressions
 from discreet.verify.run import Value
-from discreet.verify.space import Answers, Pair, Space, Wish
-from discreet.verify.syntax import Array, Query, Scalar, names
+from discreet.verify.space import NeighbourPair, Space, TabledQuery, Wish
+from discreet.verify.syntax import Array, Scalar, SensitiveQuery, names
 from discreet.verify.term import UnsupportedError
 
 SIZES = (1, 2, 3, 5)
@@ -44,18 +44,18 @@ def nearest(options: list[list[T]]) -> list[tuple[T, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class InputShape:
     """Lists of given sizes and public constants that the header allows."""
 
     space: Space
     constants: Mapping[str, Value]
 
 
-def pairs(checked: Checked) -> Iterator[Pair]:
+def pairs(checked: CheckedProgram) -> Iterator[NeighbourPair]:
     """Yield neighbouring inputs, the plainest first: short lists, plain constants, plain arrangements."""
     seen: set[str] = set()
     sources = [(place, _frames(checked, size)) for place, size in enumerate(sizes(checked))]
-    active: list[tuple[int, Iterator[Pair]]] = []
+    active: list[tuple[int, Iterator[NeighbourPair]]] = []
     step = 0
     # Each variation of the constants, and every four arrangements, count like two more elements.
     while sources or active:
@@ -80,13 +80,13 @@ def pairs(checked: Checked) -> Iterator[Pair]:
         step += 1
 
 
-def pairs_of_size(checked: Checked, size: int) -> Iterator[Pair]:
+def pairs_of_size(checked: CheckedProgram, size: int) -> Iterator[NeighbourPair]:
     """Yield neighbouring inputs with lists of one size, for each choice of the constants a few."""
     for frame in _frames(checked, size):
         yield from islice(_framed(checked, frame), 2)
 
 
-def sizes(checked: Checked) -> list[int]:
+def sizes(checked: CheckedProgram) -> list[int]:
     """Return lengths of lists to try: short ones, and some length that the header allows."""
     if not any(isinstance(p.type, Array) for p in checked.program.parameters):
         return [0]
@@ -97,7 +97,7 @@ def sizes(checked: Checked) -> list[int]:
     return list(dict.fromkeys((*SIZES, *allowed, 0)))
 
 
-def _allowed_size(checked: Checked) -> list[int]:
+def _allowed_size(checked: CheckedProgram) -> list[int]:
     inputs = Inputs(checked, cases(checked.program)[0])
     lengths = [inputs.size(p.name, 1) for p in checked.program.parameters if isinstance(p.type, Array)]
     query = solver(milliseconds(500))
@@ -110,10 +110,10 @@ def _allowed_size(checked: Checked) -> list[int]:
     return [int(model.eval(length, model_completion=True).as_long()) for length in lengths]
 
 
-def _frames(checked: Checked, size: int) -> Iterator[Frame]:
+def _frames(checked: CheckedProgram, size: int) -> Iterator[InputShape]:
     """Yield public constants for lists of a size, the plainest first."""
     seen: set[str] = set()
-    hidden = {p.name for p in checked.program.parameters if p.private or isinstance(p.type, Query)}
+    hidden = {p.name for p in checked.program.parameters if p.private or isinstance(p.type, SensitiveQuery)}
     every = [(case, own) for case in cases(checked.program) for own in _lengths(checked, case, size)]
     try:
         spaces = [Space(checked, case, own) for case, own in every]
@@ -127,10 +127,10 @@ def _frames(checked: Checked, size: int) -> Iterator[Frame]:
             constants = {n: v for n, v in pair.first.items() if n not in hidden}
             if repr((space.sizes, constants)) not in seen:
                 seen.add(repr((space.sizes, constants)))
-                yield Frame(space, constants)
+                yield InputShape(space, constants)
 
 
-def _lengths(checked: Checked, case: str, size: int) -> Iterator[dict[str, tuple[int, int]]]:
+def _lengths(checked: CheckedProgram, case: str, size: int) -> Iterator[dict[str, tuple[int, int]]]:
     """Yield sizes of all lists in both runs: all alike if the header allows, else what it allows."""
     program = checked.program
     lists = [p.name for p in program.parameters if isinstance(p.type, Array)]
@@ -151,12 +151,12 @@ def _lengths(checked: Checked, case: str, size: int) -> Iterator[dict[str, tuple
         yield {name: (own, own) for name, own in chosen.items()}
 
 
-def _kinds(checked: Checked) -> set[str]:
+def _kinds(checked: CheckedProgram) -> set[str]:
     found = (relation(checked.program, p.name) for p in checked.program.parameters if p.private)
     return {r.kind for r in found if r is not None}
 
 
-def _agreeing_sizes(checked: Checked, case: str, wanted: Mapping[str, int]) -> dict[str, int]:
+def _agreeing_sizes(checked: CheckedProgram, case: str, wanted: Mapping[str, int]) -> dict[str, int]:
     """Return sizes as close to the wanted ones as the header allows."""
     try:
         inputs = Inputs(checked, case)
@@ -176,9 +176,11 @@ def _agreeing_sizes(checked: Checked, case: str, wanted: Mapping[str, int]) -> d
     return result
 
 
-def _constants(checked: Checked) -> Iterator[list[Wish]]:
+def _constants(checked: CheckedProgram) -> Iterator[list[Wish]]:
     """Yield wishes for the public constants: all plain, then each of them in turn something else."""
-    publics = [p for p in checked.program.parameters if not p.private and not isinstance(p.type, Query)]
+    publics = [
+        p for p in checked.program.parameters if not p.private and not isinstance(p.type, SensitiveQuery)
+    ]
     claimed = {name for e in claim_expressions(checked.program) for name in names(e)}
     plain: list[Wish] = []
     others: list[list[Wish]] = []
@@ -197,28 +199,30 @@ def _constants(checked: Checked) -> Iterator[list[Wish]]:
         yield other + plain
 
 
-def _framed(checked: Checked, frame: Frame) -> Iterator[Pair]:
+def _framed(checked: CheckedProgram, frame: InputShape) -> Iterator[NeighbourPair]:
     """Yield neighbours with given constants, solved for where an arrangement is not allowed as it stands."""
     for first, second in _privates(checked, frame):
         tick()
         one, two = {**frame.constants, **first}, {**frame.constants, **second}
         names = tuple(p.name for p in checked.program.parameters if p.private)
         if are_neighbours(checked, one, two):
-            yield Pair(one, two, names)
+            yield NeighbourPair(one, two, names)
             continue
         wishes: list[Wish] = [(n, v) for n, v in frame.constants.items() if not isinstance(v, list)]
         for side, values in ((1, first), (2, second)):
             for name, value in values.items():
                 if isinstance(value, list):
                     wishes += [(f"{name}{{{side}}}[{i}]", v) for i, v in enumerate(value)]
-                elif not isinstance(value, Answers):
+                elif not isinstance(value, TabledQuery):
                     wishes.append((f"{name}{{{side}}}", value))
         nearest = frame.space.pair(wishes)
         if nearest is not None:
             yield nearest
 
 
-def _privates(checked: Checked, frame: Frame) -> Iterator[tuple[dict[str, Value], dict[str, Value]]]:
+def _privates(
+    checked: CheckedProgram, frame: InputShape
+) -> Iterator[tuple[dict[str, Value], dict[str, Value]]]:
     """Yield what the private inputs might be in the two runs."""
     program = checked.program
     options = [
@@ -230,10 +234,10 @@ def _privates(checked: Checked, frame: Frame) -> Iterator[tuple[dict[str, Value]
         first = {name: a for name, a, _ in combination}
         second = {name: b for name, _, b in combination}
         for parameter in program.parameters:
-            if isinstance(parameter.type, Query):
+            if isinstance(parameter.type, SensitiveQuery):
                 bound = frame.constants[parameter.type.sensitivity]
                 table: dict[tuple[Value, ...], Value] = {}
                 for values, answer in ((second, bound), (first, Fraction(0))):
                     table |= {tuple(v): answer for v in values.values() if isinstance(v, list)}
-                first[parameter.name] = second[parameter.name] = Answers(table)
+                first[parameter.name] = second[parameter.name] = TabledQuery(table)
         yield first, second

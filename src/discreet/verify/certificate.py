@@ -14,14 +14,14 @@ from typing import Any, Literal
 from discreet.errors import CertificateError
 from discreet.verify.grammar import read
 from discreet.verify.kernel import Part as Proof
-from discreet.verify.syntax import Epsilon, Expr, Neighbours, Program, Rho, Secret, show
+from discreet.verify.syntax import EpsilonClaim, Expr, Neighbours, Program, Rho, Secret, show
 
 FORMAT = "discreet certificate 2"
 ARITHMETIC = "the proof is about ideal laws and exact real arithmetic, not about floating point"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class CertificatePart:
     """The proof for one order of the neighbours, by numbers of draws and loops."""
 
     direction: Mapping[str, str]
@@ -41,7 +41,7 @@ class Certificate:
     claim: str
     neighbours: tuple[str, ...]
     method: Literal["alignment", "enumeration"]
-    parts: tuple[Part, ...] = ()
+    parts: tuple[CertificatePart, ...] = ()
     laws: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     def to_json(self) -> str:
@@ -61,7 +61,7 @@ class Certificate:
             raise CertificateError(f"unknown certificate format; this version reads {FORMAT!r}")
         if fields["method"] not in ("alignment", "enumeration"):
             raise CertificateError("unknown proof method")
-        return cls(**{**fields, "parts": tuple(Part(**part) for part in fields["parts"])})
+        return cls(**{**fields, "parts": tuple(CertificatePart(**part) for part in fields["parts"])})
 
 
 _PART = {"direction": {str: str}, "moves": {int: str}, "variants": {int: str}}
@@ -99,7 +99,7 @@ def _shaped(data: Any, shape: Any) -> Any:
 def claim_text(program: Program) -> str:
     """Return the claim as it is written in a program."""
     match program.claim:
-        case Epsilon(epsilon, delta):
+        case EpsilonClaim(epsilon, delta):
             return f"epsilon {show(epsilon)}" + (f" delta {show(delta)}" if delta is not None else "")
         case Rho(rho):
             return f"rho {show(rho)}"
@@ -117,9 +117,9 @@ def neighbours_text(relation: Neighbours) -> str:
     return text
 
 
-def written(proof: Proof) -> Part:
+def written(proof: Proof) -> CertificatePart:
     """Return one part of a proof as text."""
-    return Part(
+    return CertificatePart(
         dict(proof.direction),
         {site: show(move) for site, move in proof.moves.items()},
         {loop: show(variant) for loop, variant in proof.variants.items()},
@@ -131,7 +131,7 @@ def written(proof: Proof) -> Part:
     )
 
 
-def terms(part: Part) -> Proof:
+def terms(part: CertificatePart) -> Proof:
     """Return one part of a certificate as terms."""
     return Proof(
         part.direction,

@@ -13,11 +13,11 @@ from discreet.verify.kinds import Types
 from discreet.verify.parse import parse_file
 from discreet.verify.resolve import resolve
 from discreet.verify.shared import agrees, shared_variables
-from discreet.verify.syntax import Array, Expr, Kind, Name, Program, Return, Type
+from discreet.verify.syntax import Array, Expr, Kind, Program, Return, Type, Variable
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedProgram:
     """A program with a meaning: its types, its shared variables and the hash of its text."""
 
     program: Program
@@ -35,7 +35,7 @@ class Checked:
         return agrees(expression, self.shared, self.program)
 
 
-def parse(text: str) -> Checked:
+def parse(text: str) -> CheckedProgram:
     """Read, resolve and check a program; raises ProgramError with a position."""
     try:
         return check(resolve(parse_file(text)), text)
@@ -43,7 +43,7 @@ def parse(text: str) -> Checked:
         raise ProgramError("the program is nested too deeply", 1, 1) from None
 
 
-def check(program: Program, text: str) -> Checked:
+def check(program: Program, text: str) -> CheckedProgram:
     """Check a closed program."""
     types = Types(program, {p.name: p.type for p in program.parameters})
     types.header()
@@ -54,7 +54,7 @@ def check(program: Program, text: str) -> Checked:
     if not isinstance(returned, Return):
         raise ProgramError("the last statement must be a return", program.at.line, program.at.column)
     lists = frozenset(
-        v.name for v in returned.values if isinstance(v, Name) and isinstance(types.env[v.name], Array)
+        v.name for v in returned.values if isinstance(v, Variable) and isinstance(types.env[v.name], Array)
     )
     for name in lists:
         if program.parameter(name) is not None:
@@ -62,4 +62,4 @@ def check(program: Program, text: str) -> Checked:
             raise ProgramError(f"{name} is an input list and cannot be returned whole", at.line, at.column)
     types.result(returned)
     digest = hashlib.sha256(text.replace("\r\n", "\n").encode()).hexdigest()
-    return Checked(program, types.env, shared_variables(program), lists, digest)
+    return CheckedProgram(program, types.env, shared_variables(program), lists, digest)

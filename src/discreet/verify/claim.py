@@ -11,7 +11,7 @@ from discreet.verify.law import Site
 from discreet.verify.neighbours import Inputs
 from discreet.verify.ratio import NotRationalError, Poly, inequality, ratio
 from discreet.verify.shared import is_concentrated
-from discreet.verify.syntax import Claim, Epsilon, Expr, Number, Rho, Secret
+from discreet.verify.syntax import Claim, EpsilonClaim, Expr, Number, Rho, Secret
 from discreet.verify.term import Term, UnsupportedError, real
 
 
@@ -42,9 +42,9 @@ def within_claim(
 
 def _claimed(claim: Claim | None, *, concentrated: bool) -> Expr:
     match claim:
-        case Epsilon(epsilon, delta) if concentrated:
+        case EpsilonClaim(epsilon, delta) if concentrated:
             return _concentrated(epsilon, delta)
-        case Epsilon(epsilon):
+        case EpsilonClaim(epsilon):
             return epsilon
         case Rho(rho):
             return rho

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import z3
 
-from discreet.verify.obligation import Relation, System
+from discreet.verify.obligation import LoopRelation, System
 from discreet.verify.syntax import Array
 from discreet.verify.term import Term, constants, real
 
@@ -27,7 +27,7 @@ def differing(system: System, name: str) -> tuple[Term, Term]:
     return first, inputs.element(name, place, 2, shared=False)
 
 
-def contributions(relation: Relation, system: System) -> Iterator[Term]:
+def contributions(relation: LoopRelation, system: System) -> Iterator[Term]:
     """Yield how far apart the runs are in variables to which each turn adds what its element is worth."""
     inputs, state = system.inputs, relation.state
     own = {term.get_id() for term in relation.changing}
@@ -49,7 +49,7 @@ def _zero(term: Term) -> Term:
     return z3.IntVal(0) if z3.is_int(term) else z3.RealVal(0)
 
 
-def _worth(relation: Relation, system: System, added: Term, distance: Term) -> Iterator[Term]:
+def _worth(relation: LoopRelation, system: System, added: Term, distance: Term) -> Iterator[Term]:
     inputs, state = system.inputs, relation.state
     for (name, _), (element, _) in list(inputs.elements.items()):
         if name not in inputs.positions:
@@ -74,7 +74,7 @@ def _worth(relation: Relation, system: System, added: Term, distance: Term) -> I
             yield distance == z3.If(place < counter, change, z3.RealVal(0))
 
 
-def cells(relation: Relation, system: System, counters: list[Term]) -> Iterator[Term]:
+def cells(relation: LoopRelation, system: System, counters: list[Term]) -> Iterator[Term]:
     """Yield bounds on movement in loops over the cells of a histogram."""
     inputs = system.inputs
     own = {term.get_id() for term in relation.changing}

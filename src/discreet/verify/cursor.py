@@ -7,7 +7,7 @@ from typing import NoReturn
 
 from discreet.errors import ProgramError
 from discreet.verify.lexer import Token, tokens
-from discreet.verify.syntax import Position
+from discreet.verify.syntax import TextPosition
 
 KEYWORDS = frozenset(
     {"while", "do", "if", "then", "else", "return", "and", "or", "not", "mod", "xor", "true", "false"}
@@ -70,7 +70,7 @@ class Cursor:
         """Return the next word."""
         return self.words[self.next]
 
-    def fail(self, message: str, at: Position | None = None) -> NoReturn:
+    def fail(self, message: str, at: TextPosition | None = None) -> NoReturn:
         """Refuse the text, at the next word unless said otherwise."""
         place = at or self.word.at
         raise ProgramError(message, place.line, place.column)

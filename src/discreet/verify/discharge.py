@@ -10,7 +10,7 @@ import z3
 
 from discreet.verify.limit import milliseconds
 from discreet.verify.neighbours import Inputs
-from discreet.verify.obligation import Clause, Relation, System
+from discreet.verify.obligation import Clause, LoopRelation, System
 from discreet.verify.term import Term
 
 TIMEOUT = 6000
@@ -20,14 +20,14 @@ WORK = 3000
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class UnprovedObligation:
     """An obligation that was not proved, with a model when one was found."""
 
     clause: Clause
     model: object | None
 
 
-def instance(relation: Relation, invariant: Term, values: tuple[Term, ...]) -> Term:
+def instance(relation: LoopRelation, invariant: Term, values: tuple[Term, ...]) -> Term:
     """Return the invariant at the values of a loop's changing symbols."""
     return z3.substitute(invariant, *zip(relation.changing, values, strict=True))
 
@@ -77,7 +77,7 @@ def reachable(system: System, invariants: Mapping[str, Term]) -> bool:
 
 def refutation(
     clause: Clause, system: System, invariants: Mapping[str, Term], timeout: int = TIMEOUT
-) -> Failure | None:
+) -> UnprovedObligation | None:
     """Return None when the clause is proved."""
     head = goal(clause, invariants)
     query = solver(timeout)
@@ -86,10 +86,12 @@ def refutation(
     answer = query.check()
     if answer == z3.unsat:
         return None
-    return Failure(clause, query.model() if answer == z3.sat else None)
+    return UnprovedObligation(clause, query.model() if answer == z3.sat else None)
 
 
-def failures(system: System, invariants: Mapping[str, Term], timeout: int = TIMEOUT) -> list[Failure]:
+def failures(
+    system: System, invariants: Mapping[str, Term], timeout: int = TIMEOUT
+) -> list[UnprovedObligation]:
     """Return the obligations that are not proved, all of them."""
     found = (refutation(clause, system, invariants, timeout) for clause in system.clauses)
     return [failure for failure in found if failure is not None]

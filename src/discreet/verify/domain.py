@@ -29,13 +29,13 @@ from discreet.verify.syntax import (
     Conditional,
     Element,
     Expr,
-    Name,
     Neighbours,
     Number,
     Program,
-    Query,
     Scalar,
+    SensitiveQuery,
     Size,
+    Variable,
 )
 
 INDEX = "?i"
@@ -122,10 +122,12 @@ def valid(program: Program) -> tuple[tuple[Expr, ...], dict[str, tuple[Expr, ...
         found = relation(program, parameter.name) if parameter.private else None
         match parameter.type:
             case Scalar():
-                always += _limits(Name(parameter.name), parameter.type, found)
+                always += _limits(Variable(parameter.name), parameter.type, found)
             case Array(element):
-                ranges[parameter.name] = tuple(_limits(Element(parameter.name, Name(INDEX)), element, found))
-            case Query():
+                ranges[parameter.name] = tuple(
+                    _limits(Element(parameter.name, Variable(INDEX)), element, found)
+                )
+            case SensitiveQuery():
                 pass
     return (*always, *program.requires), ranges
 
@@ -149,13 +151,13 @@ def domain(program: Program, case: str) -> Domain:
         bounds = _both(program, found.bound) if found.bound is not None else ()
         always += [_at_least(bound, ZERO) for bound in bounds]
         if not listed:
-            always += [_within(Name(name, 1), Name(name, 2), bound) for bound in bounds]
+            always += [_within(Variable(name, 1), Variable(name, 2), bound) for bound in bounds]
             continue
         always += _lengths(name, found, chosen.get(name, ""))
         links[name] = tuple(_links(name, found, bounds, chosen.get(name, "")))
         if found.kind in ("one", "replace", "add-remove"):
             positions[name] = f"position({name})"
-            always.append(_at_least(Name(positions[name]), ZERO))
+            always.append(_at_least(Variable(positions[name]), ZERO))
     return Domain(tuple(always), ranges, links, positions)
 
 
@@ -178,16 +180,16 @@ def _lengths(name: str, found: Neighbours, sense: str) -> Iterator[Expr]:
         case "add-remove":
             longer, shorter = (first, second) if sense == "remove" else (second, first)
             yield _equal(longer, Binary("+", shorter, ONE))
-            yield Binary("<", Name(f"position({name})"), longer)
+            yield Binary("<", Variable(f"position({name})"), longer)
         case _:
             yield _equal(first, second)
 
 
 def _links(name: str, found: Neighbours, bounds: tuple[Expr, ...], sense: str) -> Iterator[Expr]:
     """Yield how the elements of a list are related in the two runs, at every place that both lists have."""
-    here = Name(INDEX)
+    here = Variable(INDEX)
     first, second = Element(name, here, 1), Element(name, here, 2)
-    place = Name(f"position({name})")
+    place = Variable(f"position({name})")
     if found.kind == "add-remove":
         longer, shorter = (1, 2) if sense == "remove" else (2, 1)
         after = Element(name, Binary("+", here, ONE), longer)
@@ -205,9 +207,9 @@ def _links(name: str, found: Neighbours, bounds: tuple[Expr, ...], sense: str) -
 def run(program: Program, expression: Expr, side: int) -> Expr:
     """Return an expression of the header as it reads in one run."""
     match expression:
-        case Name(name):
+        case Variable(name):
             parameter = program.parameter(name)
-            return Name(name, side) if parameter is not None and parameter.private else expression
+            return Variable(name, side) if parameter is not None and parameter.private else expression
         case Size(array):
             return Size(array, side)
         case Element(array, index):
@@ -241,7 +243,7 @@ def _within(first: Expr, second: Expr, bound: Expr) -> Expr:
 def at_index(expression: Expr, index: Expr) -> Expr:
     """Return what a range or a link says of one place of a list."""
     match expression:
-        case Name(name) if name == INDEX:
+        case Variable(name) if name == INDEX:
             return index
         case _:
             return mapped(expression, lambda part: at_index(part, index))

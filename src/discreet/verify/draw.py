@@ -5,16 +5,16 @@ from fractions import Fraction
 
 import z3
 
-from discreet.verify.obligation import State
-from discreet.verify.syntax import Name, Number, Sample, Scalar
+from discreet.verify.obligation import PairState
+from discreet.verify.syntax import Number, Sample, Scalar, Variable
 from discreet.verify.term import Term, UnsupportedError, absolute, choose, real, symbol
-from discreet.verify.walker import Walk
+from discreet.verify.walker import PairWalk
 
 NOISE = ("Laplace", "Geometric", "Exponential", "Gaussian", "DiscreteGaussian")
 ZERO = Number(Fraction(0))
 
 
-def sample(walk: Walk, statement: Sample, state: State) -> State:
+def sample(walk: PairWalk, statement: Sample, state: PairState) -> PairState:
     """Draw in both runs."""
     entry = walk.sites[statement.site]
     law, target, at = statement.law, statement.target, statement.at
@@ -64,7 +64,7 @@ def sample(walk: Walk, statement: Sample, state: State) -> State:
     return walk.set(state, target, first, second)
 
 
-def centre(walk: Walk, statement: Sample, state: State) -> tuple[State, Term, Term]:
+def centre(walk: PairWalk, statement: Sample, state: PairState) -> tuple[PairState, Term, Term]:
     """Return what the noise of both runs is added to."""
     if statement.law in NOISE and len(statement.arguments) == 2:
         return walk.value(statement.arguments[1], state)
@@ -72,8 +72,8 @@ def centre(walk: Walk, statement: Sample, state: State) -> tuple[State, Term, Te
 
 
 def fixed(
-    walk: Walk, statement: Sample, state: State, first: Term, second: Term, spent: Term
-) -> tuple[State, Term]:
+    walk: PairWalk, statement: Sample, state: PairState, first: Term, second: Term, spent: Term
+) -> tuple[PairState, Term]:
     """Charge a draw whose value is the same in both runs."""
     match statement.law:
         case law if law in NOISE:
@@ -88,13 +88,13 @@ def fixed(
     return state, spent
 
 
-def supported(walk: Walk, statement: Sample, state: State, noise: Term) -> State:
+def supported(walk: PairWalk, statement: Sample, state: PairState, noise: Term) -> PairState:
     """Assume that a draw lies in the support of its law, after requiring that there is such a law."""
     at = statement.at
     match statement.law:
         case "ExpMech":
             scores = statement.arguments[1]
-            if not isinstance(scores, Name):
+            if not isinstance(scores, Variable):
                 raise UnsupportedError("the scores must be a list")
             size = walk.inputs.size(scores.name, 1)
             state = walk.before(state, "possible law", at, size >= 1)

@@ -15,7 +15,7 @@ import z3
 
 from discreet.errors import ProgramError
 from discreet.verify import finite
-from discreet.verify.check import Checked, parse
+from discreet.verify.check import CheckedProgram, parse
 from discreet.verify.discharge import solver
 from discreet.verify.domain import valid
 from discreet.verify.integrate import TooHardError, add, multiply
@@ -29,13 +29,13 @@ from discreet.verify.syntax import (
     Expr,
     If,
     Items,
-    Name,
     Program,
     Return,
     Sample,
     Scalar,
     Size,
     Statement,
+    Variable,
     show,
 )
 from discreet.verify.term import Reader, Term, UnsupportedError, cast, choose, real, symbol
@@ -68,14 +68,14 @@ class Undecided:
 class _Trace:
     """The values of one program as functions of inputs and noises."""
 
-    checked: Checked
+    checked: CheckedProgram
     inputs: Inputs
     values: dict[str, Term]
     draws: list[tuple[str, tuple[Term, ...]]]
     """Each draw's law with its parameters but the centre, read where it is made."""
 
     def read(self, expression: Expr) -> Term:
-        def name(node: Name) -> Term:
+        def name(node: Variable) -> Term:
             if node.name in self.values:
                 return self.values[node.name]
             if node.name in self.inputs.scalars:
@@ -142,7 +142,7 @@ def same_law(first: str, second: str, *, seconds: float = 30.0) -> Equal | Diffe
         return Undecided("the programs are too large to be compared")
 
 
-def _same_law(one: Checked, other: Checked) -> Equal | Different | Undecided:
+def _same_law(one: CheckedProgram, other: CheckedProgram) -> Equal | Different | Undecided:
     if one.program.parameters != other.program.parameters:
         return Undecided("the programs have different parameters")
     if valid(one.program) != valid(other.program):
@@ -156,7 +156,7 @@ def _same_law(one: Checked, other: Checked) -> Equal | Different | Undecided:
         return Undecided(str(problem))
 
 
-def _tabulated(one: Checked, other: Checked) -> Equal | Different | None:
+def _tabulated(one: CheckedProgram, other: CheckedProgram) -> Equal | Different | None:
     """Compare two finite programs by their tables; None when they are not finite."""
     try:
         for values in finite.all_inputs(one):
@@ -172,7 +172,7 @@ def _tabulated(one: Checked, other: Checked) -> Equal | Different | None:
     return Equal(0)
 
 
-def _coupled(one: Checked, other: Checked) -> Equal | Undecided:
+def _coupled(one: CheckedProgram, other: CheckedProgram) -> Equal | Undecided:
     # The neighbours do not matter here: both programs run on the same input.
     inputs = Inputs(_without_neighbours(one), "both")
     traces = [_Trace(c, inputs, {}, []) for c in (one, other)]
@@ -197,7 +197,7 @@ def _coupled(one: Checked, other: Checked) -> Equal | Undecided:
     return Equal(len(left))
 
 
-def _without_neighbours(checked: Checked) -> Checked:
+def _without_neighbours(checked: CheckedProgram) -> CheckedProgram:
     program: Program = checked.program
     public = tuple(replace(p, private=False) for p in program.parameters)
     return replace(checked, program=replace(program, parameters=public, neighbours=()))

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
-from discreet.verify.certificate import Certificate, Part
-from discreet.verify.check import Checked
+from discreet.verify.certificate import Certificate, CertificatePart
+from discreet.verify.check import CheckedProgram
 from discreet.verify.grammar import read
 from discreet.verify.law import logistic
 from discreet.verify.shared import is_concentrated
@@ -20,7 +20,7 @@ DIRECTIONS = {
 }
 
 
-def proof_in_words(checked: Checked, certificate: Certificate) -> str:
+def proof_in_words(checked: CheckedProgram, certificate: Certificate) -> str:
     """Tell a proof: which noise moves by how much, what it costs, and what stays true in each loop."""
     if certificate.method == "enumeration":
         return (
@@ -52,7 +52,7 @@ def proof_in_words(checked: Checked, certificate: Certificate) -> str:
     return "\n".join(lines)
 
 
-def _moves(checked: Checked, part: Part) -> Iterator[str]:
+def _moves(checked: CheckedProgram, part: CertificatePart) -> Iterator[str]:
     for statement in statements(checked.program.body):
         if isinstance(statement, Sample):
             text = part.moves.get(statement.site)

@@ -12,13 +12,13 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.errors import ParameterError
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.integrate import (
     UNIT,
     ZERO,
     Function,
     Inequality,
-    Lattice,
+    LatticeLaw,
     Number,
     TooHardError,
     add,
@@ -94,11 +94,11 @@ def form(constant: Fraction, slopes: Mapping[int, Fraction]) -> Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
+class ExploredPath:
     """One path: what it returns, which noises it drew, what they must satisfy, and its weight."""
 
     output: tuple[Value, ...]
-    densities: Mapping[int, Function | Lattice]
+    densities: Mapping[int, Function | LatticeLaw]
     conditions: tuple[Inequality, ...]
     weight: Number
     divisor: Number
@@ -111,7 +111,7 @@ class _Walker:
     script: list[int]
     symbolic: bool
     sizes: list[int] = field(default_factory=list)
-    densities: dict[int, Function | Lattice] = field(default_factory=dict)
+    densities: dict[int, Function | LatticeLaw] = field(default_factory=dict)
     conditions: list[Inequality] = field(default_factory=list)
     weight: Number = field(default_factory=lambda: UNIT)
     divisor: Number = field(default_factory=lambda: UNIT)
@@ -135,7 +135,7 @@ class _Walker:
                 makers: dict[str, Any] = {
                     "Laplace": laplace,
                     "Exponential": exponential,
-                    "Geometric": Lattice,
+                    "Geometric": LatticeLaw,
                 }
                 return centre + self.noise(makers[law](scale))
             case "Uniform":
@@ -185,7 +185,7 @@ class _Walker:
     def exponent(self, value: Value) -> Fraction:
         return exponent(value, symbolic=self.symbolic)
 
-    def noise(self, density: Function | Lattice) -> Form:
+    def noise(self, density: Function | LatticeLaw) -> Form:
         number = len(self.densities)
         self.densities[number] = density
         return Form(Fraction(0), ((number, Fraction(1)),))
@@ -202,7 +202,7 @@ class _Walker:
             value = difference.constant if isinstance(difference, Form) else difference
             return decide(operator, value, 0)
         if operator in ("=", "!="):
-            if any(isinstance(self.densities[n], Lattice) for n, _ in difference.coefficients):
+            if any(isinstance(self.densities[n], LatticeLaw) for n, _ in difference.coefficients):
                 raise TooHardError("an integer noise is compared for equality")
             return operator == "!="  # a continuous noise hits a point with probability zero
         truth = self.choose(2) == 0
@@ -226,7 +226,7 @@ def exponent(value: Value, *, symbolic: bool) -> Fraction:
     return Fraction(0)
 
 
-def paths(checked: Checked, values: Mapping[str, Value]) -> Iterator[Path]:
+def paths(checked: CheckedProgram, values: Mapping[str, Value]) -> Iterator[ExploredPath]:
     """Yield every path of a program on concrete inputs; raises TooHardError where noise is not linear."""
     script: list[int] = []
     symbolic = any(isinstance(value, Linear) for value in values.values())
@@ -238,7 +238,7 @@ def paths(checked: Checked, values: Mapping[str, Value]) -> Iterator[Path]:
         except (ParameterError, TypeError) as problem:
             raise TooHardError(str(problem)) from problem
         frozen = tuple(tuple(v) if isinstance(v, list) else v for v in output)
-        yield Path(frozen, walker.densities, tuple(walker.conditions), walker.weight, walker.divisor)
+        yield ExploredPath(frozen, walker.densities, tuple(walker.conditions), walker.weight, walker.divisor)
         script = walker.script[: len(walker.sizes)]
         while script and script[-1] + 1 >= walker.sizes[len(script) - 1]:
             script.pop()
@@ -256,14 +256,14 @@ class Quotient:
     denominator: Number
 
 
-def path_probability(path: Path, event: tuple[Inequality, ...]) -> Quotient:
+def path_probability(path: ExploredPath, event: tuple[Inequality, ...]) -> Quotient:
     """Return the probability that a path is taken and an event on its noises occurs."""
     if not path.weight:
         return Quotient(ZERO, UNIT)
     continuous: list[Inequality] = []
     bounds: dict[int, tuple[int | None, int | None]] = {}
     for item in (*path.conditions, *event):
-        integers = [n for n, _ in item.coefficients if isinstance(path.densities[n], Lattice)]
+        integers = [n for n, _ in item.coefficients if isinstance(path.densities[n], LatticeLaw)]
         if not integers:
             continuous.append(item)
             continue
@@ -279,7 +279,7 @@ def path_probability(path: Path, event: tuple[Inequality, ...]) -> Quotient:
     divisor = path.divisor
     for noise, (least, most) in bounds.items():
         law = path.densities[noise]
-        if isinstance(law, Lattice):
+        if isinstance(law, LatticeLaw):
             weight = multiply(weight, law.between(least, most))
             divisor = multiply(divisor, law.normaliser())
     return Quotient(weight, divisor)

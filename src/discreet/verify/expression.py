@@ -12,12 +12,12 @@ from discreet.verify.syntax import (
     Element,
     Expr,
     Items,
-    Name,
     Number,
-    Position,
     Size,
-    Truth,
+    TextPosition,
+    TruthValue,
     Unary,
+    Variable,
     children,
 )
 
@@ -128,11 +128,11 @@ def atom(at: Cursor) -> Expr:
     place = at.word.at
     if at.word.kind == "number":
         text = at.take().text
-        if at.word.kind == "name" and at.word.at == Position(place.line, place.column + len(text)):
+        if at.word.kind == "name" and at.word.at == TextPosition(place.line, place.column + len(text)):
             at.fail(f"a product needs its sign: write {text} * {at.word.text}")
         return Number(Fraction(text), "." not in text, place)
     if at.sees("true", "false"):
-        return Truth(at.take().text == "true", place)
+        return TruthValue(at.take().text == "true", place)
     if at.accept("("):
         inner = expression(at)
         if at.sees(","):
@@ -161,10 +161,10 @@ def named(at: Cursor) -> Expr:
         index = expression(at)
         at.expect("]")
         return Element(text, index, side, place)
-    return Name(text, side, place)
+    return Variable(text, side, place)
 
 
-def size(at: Cursor, place: Position) -> Expr:
+def size(at: Cursor, place: TextPosition) -> Expr:
     """Read `size d` or `size(d)`, after its first word."""
     side = run(at) if at.relational else 0
     if at.accept("("):
@@ -175,7 +175,7 @@ def size(at: Cursor, place: Position) -> Expr:
     return Size(array.text, side, place)
 
 
-def applied(at: Cursor, name: str, side: int, place: Position) -> Expr:
+def applied(at: Cursor, name: str, side: int, place: TextPosition) -> Expr:
     """Read the arguments of a function; in a formula a query is marked by its run."""
     if side:
         data = at.identifier("the list that the query is applied to")

@@ -5,22 +5,22 @@ from itertools import islice
 
 from discreet.errors import ParameterError, ProgramError
 from discreet.verify.candidate import pairs_of_size, sizes
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.explain import values_in_words
 from discreet.verify.limit import LimitError, tick, within
-from discreet.verify.run import Exact, FaultError, execute
-from discreet.verify.space import Pair
+from discreet.verify.run import ExactDraws, FaultError, execute
+from discreet.verify.space import NeighbourPair
 
 PAIRS = 24
 STEPS = 2000
 
 
-def _inputs(checked: Checked) -> Iterator[Pair]:
+def _inputs(checked: CheckedProgram) -> Iterator[NeighbourPair]:
     for size in sorted(sizes(checked)):
         yield from islice(pairs_of_size(checked, size), PAIRS)
 
 
-def first_fault(checked: Checked) -> ProgramError | None:
+def first_fault(checked: CheckedProgram) -> ProgramError | None:
     """Return what goes wrong on some valid input, with that input, or None if nothing was seen to."""
     try:
         with within(3.0):
@@ -28,7 +28,7 @@ def first_fault(checked: Checked) -> ProgramError | None:
                 for values in (pair.first, pair.second):
                     tick()
                     try:
-                        execute(checked, values, Exact(), STEPS)
+                        execute(checked, values, ExactDraws(), STEPS)
                     except FaultError as problem:
                         where = values_in_words(values)
                         return ProgramError(

@@ -16,7 +16,7 @@ from math import lcm, log
 
 from discreet.errors import ProgramError
 from discreet.exact.number import exp_down, exp_up
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.domain import relation
 from discreet.verify.explore import Form, Quotient, exponent, paths, sum_quotients
 from discreet.verify.integrate import UNIT, Number, TooHardError, add, multiply, shifted, sign
@@ -25,8 +25,8 @@ from discreet.verify.linear import Interval, Linear, UndecidedError
 from discreet.verify.opened import NotFiniteError, all_inputs, unknown
 from discreet.verify.positive import negative_between
 from discreet.verify.relate import Judge
-from discreet.verify.run import Exact, Run, Value
-from discreet.verify.syntax import Array, Epsilon, Query, Sample, Secret, statements
+from discreet.verify.run import ExactDraws, Run, Value
+from discreet.verify.syntax import Array, EpsilonClaim, Sample, Secret, SensitiveQuery, statements
 from discreet.verify.table import Law, exceeds
 
 MOST_INEQUALITIES = 100_000
@@ -51,7 +51,7 @@ class Decision:
     counterexample: Counterexample | None = None
 
 
-def decide(checked: Checked) -> Decision:
+def decide(checked: CheckedProgram) -> Decision:
     """Decide the claim of a finite program; raises NotFiniteError where enumeration does not apply."""
     try:
         return _decide(checked)
@@ -59,9 +59,9 @@ def decide(checked: Checked) -> Decision:
         raise NotFiniteError(str(problem)) from problem
 
 
-def _decide(checked: Checked) -> Decision:
+def _decide(checked: CheckedProgram) -> Decision:
     program = checked.program
-    if any(isinstance(p.type, Query) for p in program.parameters):
+    if any(isinstance(p.type, SensitiveQuery) for p in program.parameters):
         raise NotFiniteError("a query has infinitely many values")
     for statement in statements(program.body):
         if isinstance(statement, Sample) and statement.law not in FINITE:
@@ -83,7 +83,7 @@ def _decide(checked: Checked) -> Decision:
     return Decision(True, count)
 
 
-def _pairs(checked: Checked, inputs: list[dict[str, Value]]) -> Iterator[tuple[int, int]]:
+def _pairs(checked: CheckedProgram, inputs: list[dict[str, Value]]) -> Iterator[tuple[int, int]]:
     judge = Judge(checked)
     for first, one in enumerate(inputs):
         for second, other in enumerate(inputs):
@@ -92,7 +92,7 @@ def _pairs(checked: Checked, inputs: list[dict[str, Value]]) -> Iterator[tuple[i
                 yield first, second
 
 
-def _close(checked: Checked, one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
+def _close(checked: CheckedProgram, one: Mapping[str, Value], other: Mapping[str, Value]) -> bool:
     """Return false where two inputs are surely no neighbours: a quick look before the whole formula."""
     for parameter in checked.program.parameters:
         a, b = one[parameter.name], other[parameter.name]
@@ -107,7 +107,7 @@ def _close(checked: Checked, one: Mapping[str, Value], other: Mapping[str, Value
     return True
 
 
-def law(checked: Checked, values: Mapping[str, Value]) -> Law:
+def law(checked: CheckedProgram, values: Mapping[str, Value]) -> Law:
     """Return the exact law of the output on one input."""
     found: dict[Hashable, list[Quotient]] = {}
     for path in paths(checked, values):
@@ -127,7 +127,7 @@ def _flat(output: tuple[Value, ...]) -> Iterator[Value]:
 
 
 def _compare(
-    checked: Checked, one: Mapping[str, Value], here: Law, other: Mapping[str, Value], there: Law
+    checked: CheckedProgram, one: Mapping[str, Value], here: Law, other: Mapping[str, Value], there: Law
 ) -> Counterexample | None:
     """Return a counterexample if Pr[here] > exp(epsilon) Pr[there] + delta for some event."""
     # A claim may mention the length of a list, on which neighbours may disagree: the smaller claim counts.
@@ -159,13 +159,13 @@ def _compare(
     return None
 
 
-def claimed(checked: Checked, values: Mapping[str, Value]) -> tuple[Value, Fraction]:
+def claimed(checked: CheckedProgram, values: Mapping[str, Value]) -> tuple[Value, Fraction]:
     """Return the claimed epsilon and delta on an input."""
-    run = Run(checked, Exact(), dict(values))
+    run = Run(checked, ExactDraws(), dict(values))
     match checked.program.claim:
         case Secret():
             return Fraction(0), Fraction(0)
-        case Epsilon(epsilon, delta):
+        case EpsilonClaim(epsilon, delta):
             slack = run.value(delta) if delta is not None else Fraction(0)
             if isinstance(slack, Linear):
                 raise NotFiniteError("delta depends on the unknown epsilon")

@@ -84,7 +84,7 @@ class _Reader:
             self.expect(")")
             return inner
         if self.words[-1] in ("true", "false"):
-            return tree.Truth(self.take() == "true")
+            return tree.TruthValue(self.take() == "true")
         return self.atom(self.take())
 
     def atom(self, word: str) -> tree.Expr:
@@ -104,7 +104,7 @@ class _Reader:
             return tree.Element(word, index, side)
         if self.accept("("):
             return self.applied(word, side)
-        return tree.Name(word, side)
+        return tree.Variable(word, side)
 
     def applied(self, word: str, side: int) -> tree.Expr:
         arguments = [self.term(0)]
@@ -112,9 +112,9 @@ class _Reader:
             arguments.append(self.term(0))
         self.expect(")")
         match arguments:
-            case [tree.Name(argument, 0)] if word == "size":
+            case [tree.Variable(argument, 0)] if word == "size":
                 return tree.Size(argument, side)
-            case [tree.Name(argument, 0)] if side:
+            case [tree.Variable(argument, 0)] if side:
                 return tree.Ask(word, argument, side)
             case _ if side or word == "size":
                 raise CertificateError(f"{word} is applied to one list")

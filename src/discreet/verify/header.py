@@ -11,16 +11,16 @@ from discreet.verify.expression import integer, whole
 from discreet.verify.syntax import (
     Array,
     Claim,
-    Epsilon,
+    EpsilonClaim,
     Kind,
     Length,
     Neighbours,
     Parameter,
-    Position,
-    Query,
     Rho,
     Scalar,
     Secret,
+    SensitiveQuery,
+    TextPosition,
     Type,
 )
 
@@ -54,7 +54,7 @@ def parameter(at: Cursor) -> Parameter:
     stated = at.sees("private", "priv", "public", "pub")
     private = at.take().text in ("private", "priv") if stated else True
     kind = type_(at)
-    if isinstance(kind, Query):
+    if isinstance(kind, SensitiveQuery):
         return Parameter(name.text, kind, False, name.at)
     return Parameter(name.text, kind, private, name.at, stated)
 
@@ -79,7 +79,7 @@ def type_(at: Cursor) -> Type:
     return scalar
 
 
-def finite(at: Cursor, place: Position) -> Scalar:
+def finite(at: Cursor, place: TextPosition) -> Scalar:
     """Read {a..b}, {a, b, c}, {0,1}^n or {0,1}n, after the opening brace."""
     low = high = integer(at)
     if at.accept(".."):
@@ -109,13 +109,13 @@ def length(at: Cursor) -> Length:
     return bits
 
 
-def plain(at: Cursor, place: Position) -> Scalar | Array | Query:
+def plain(at: Cursor, place: TextPosition) -> Scalar | Array | SensitiveQuery:
     """Read the name of a type."""
     word = at.identifier("a type").text
     if word == "data":
         if at.accept("->"):
             at.expect("real")
-            return Query()
+            return SensitiveQuery()
         return Array(Scalar("real"))
     if word not in KINDS:
         at.fail(f"unknown type {word!r}; use int, real, bool, bits, data, {{a..b}} or a list of these", place)
@@ -123,7 +123,7 @@ def plain(at: Cursor, place: Position) -> Scalar | Array | Query:
     return Scalar(kind, length=LENGTH if kind == "bits" else None)
 
 
-def adjacency(at: Cursor, place: Position) -> Neighbours:
+def adjacency(at: Cursor, place: TextPosition) -> Neighbours:
     """Read a neighbours clause, after its first word."""
     name = at.identifier("the private input that differs").text
     word = at.identifier("how it differs (one, all, monotone, replace, add-remove, any)")
@@ -148,13 +148,13 @@ def adjacency(at: Cursor, place: Position) -> Neighbours:
     return Neighbours(name, kind, bound, low, high, place)  # type: ignore[arg-type]
 
 
-def claim(at: Cursor, place: Position) -> Claim:
+def claim(at: Cursor, place: TextPosition) -> Claim:
     """Read what a procedure ensures, after that word."""
     word = at.identifier("a claim: epsilon, rho or secret")
     match word.text:
         case "epsilon":
             epsilon = whole(at)
-            return Epsilon(epsilon, whole(at) if at.accept("delta") else None, place)
+            return EpsilonClaim(epsilon, whole(at) if at.accept("delta") else None, place)
         case "rho":
             return Rho(whole(at), place)
         case "secret":

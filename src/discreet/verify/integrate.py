@@ -220,7 +220,7 @@ def uniform(low: Fraction, high: Fraction) -> Function:
 
 
 @dataclass(frozen=True, slots=True)
-class Lattice:
+class LatticeLaw:
     """The law of an integer k with probability proportional to exp(-|k| / scale)."""
 
     scale: Fraction

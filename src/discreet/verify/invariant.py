@@ -13,7 +13,7 @@ import z3
 from discreet.verify.contribution import cells, contributions
 from discreet.verify.discharge import WORK, goal, hypotheses, instance, solver
 from discreet.verify.limit import milliseconds, tick
-from discreet.verify.obligation import Relation, System
+from discreet.verify.obligation import LoopRelation, System
 from discreet.verify.syntax import Array, Scalar
 from discreet.verify.term import Term, absolute, constants, real
 
@@ -27,7 +27,7 @@ def spacer(system: System, timeout: int = 3000) -> Invariants | None:
         for r in system.relations
     }
 
-    def applied(relation: Relation, values: tuple[Term, ...]) -> Term:
+    def applied(relation: LoopRelation, values: tuple[Term, ...]) -> Term:
         return predicates[relation.name](*values, *relation.rigid)
 
     horn = z3.SolverFor("HORN")
@@ -100,7 +100,7 @@ def houdini(system: System, rounds: int = 12, timeout: int = 1500) -> Invariants
 
 
 def _preserved(
-    query: z3.Solver, relation: Relation, values: tuple[Term, ...], facts: list[Term]
+    query: z3.Solver, relation: LoopRelation, values: tuple[Term, ...], facts: list[Term]
 ) -> list[Term]:
     """Drop the facts that some model of the clause violates, many at a time."""
     alive = list(facts)
@@ -141,7 +141,7 @@ def _slim(facts: list[Term]) -> Term:
     return z3.And(*kept) if kept else z3.BoolVal(True)
 
 
-def candidates(relation: Relation, system: System) -> Iterator[Term]:
+def candidates(relation: LoopRelation, system: System) -> Iterator[Term]:
     """Yield plausible facts about the state at the head of a loop."""
     state, inputs = relation.state, system.inputs
     own = {t.get_id() for t in relation.changing}
@@ -223,7 +223,7 @@ def _results(system: System) -> list[Term]:
     return list(found.values())
 
 
-def _guards(relation: Relation, system: System, counters: list[Term]) -> list[Term]:
+def _guards(relation: LoopRelation, system: System, counters: list[Term]) -> list[Term]:
     """Return the situations that a fact may be limited to: before, or after, the winner was seen."""
     found = [z3.BoolVal(True)]
     checked = system.inputs.checked
@@ -271,7 +271,7 @@ def _one_change(first: Term, second: Term, counters: list[Term], system: System)
 
 
 def _movements(
-    relation: Relation, system: System, counters: list[Term], limits: list[Term], bounds: list[Term]
+    relation: LoopRelation, system: System, counters: list[Term], limits: list[Term], bounds: list[Term]
 ) -> Iterator[Term]:
     """Yield bounds on how far each site's noise has been moved."""
     own = {t.get_id() for t in relation.changing}
@@ -300,7 +300,7 @@ def _movements(
         yield from _joint(relation, system, counters, moved)
 
 
-def _joint(relation: Relation, system: System, counters: list[Term], moved: list[Term]) -> Iterator[Term]:
+def _joint(relation: LoopRelation, system: System, counters: list[Term], moved: list[Term]) -> Iterator[Term]:
     """Yield bounds on joint movement plus a pending distance, for inputs of which one element changes."""
     total = z3.Sum(*moved)
     own = {t.get_id() for t in relation.changing}

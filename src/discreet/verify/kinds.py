@@ -11,30 +11,30 @@ from discreet.verify.syntax import (
     Ask,
     Assign,
     Binary,
-    Call,
     Conditional,
     Element,
-    Epsilon,
+    EpsilonClaim,
     Expr,
     If,
     Items,
     Kind,
     Length,
-    Name,
     Number,
-    Position,
+    ProcedureCall,
     Program,
-    Query,
     Return,
     Rho,
     Sample,
     Scalar,
     Secret,
+    SensitiveQuery,
     Size,
     Statement,
-    Truth,
+    TextPosition,
+    TruthValue,
     Type,
     Unary,
+    Variable,
     While,
     assigned,
     names,
@@ -77,7 +77,7 @@ class Types:
         self.program = program
         self.env = env
 
-    def fail(self, message: str, at: Position) -> NoReturn:
+    def fail(self, message: str, at: TextPosition) -> NoReturn:
         """Refuse the program at a place."""
         raise ProgramError(message, at.line, at.column)
 
@@ -111,7 +111,7 @@ class Types:
         match self.program.claim:
             case None | Secret():
                 pass
-            case Epsilon(epsilon, delta):
+            case EpsilonClaim(epsilon, delta):
                 for part in (epsilon, delta):
                     if part is not None:
                         self.numeric(self.public(part), part)
@@ -122,7 +122,7 @@ class Types:
         """Check an expression of the header: public constants and list sizes only."""
         for part in subexpressions(expression):
             match part:
-                case Name(name, at=at) if (found := self.program.parameter(name)) and found.private:
+                case Variable(name, at=at) if (found := self.program.parameter(name)) and found.private:
                     self.fail("only public constants and the sizes of lists may appear here", at)
                 case Ask(at=at) | Element(at=at):
                     self.fail("only public constants and the sizes of lists may appear here", at)
@@ -152,14 +152,14 @@ class Types:
             if kind == Array(Scalar("int", 1, 0)):
                 self.env[name] = Array(Scalar("real"))
 
-    def assignment(self, statement: Statement) -> tuple[str, Type, Position] | None:
+    def assignment(self, statement: Statement) -> tuple[str, Type, TextPosition] | None:
         """Return what a statement says about the type of its target, if anything yet."""
         match statement:
             case Assign(target, Items(items), at):
                 if items:
                     self.fail("a list starts empty, r := [], and grows by r := r ++ [e]", at)
                 return target, Array(Scalar("int", 1, 0)), at
-            case Assign(target, Name(name), at) if isinstance(self.env.get(name), Array):
+            case Assign(target, Variable(name), at) if isinstance(self.env.get(name), Array):
                 self.fail(f"the list {name} cannot be copied", at)
             case Assign(target, value, at):
                 kind = self.scalar_or_none(value)
@@ -169,11 +169,11 @@ class Types:
                 return None if kind is None else (target, Array(self.typed(kind, value)), at)
             case Sample(target, law, at=at, length=length):
                 return target, Scalar(DRAWN[law], length=length), at
-            case Call(at=at):
+            case ProcedureCall(at=at):
                 self.fail("calls must be inlined first", at)
         return None
 
-    def join(self, name: str, old: Type | None, new: Type, at: Position) -> Type:
+    def join(self, name: str, old: Type | None, new: Type, at: TextPosition) -> Type:
         """Return the least type that covers two types of a variable."""
         if old is None or old == new:
             return new
@@ -186,7 +186,7 @@ class Types:
                 return self.join_scalars(name, old, new, at)
         return self.fail(f"{name} is used both as a list and as a number", at)
 
-    def join_scalars(self, name: str, old: Scalar, new: Scalar, at: Position) -> Scalar:
+    def join_scalars(self, name: str, old: Scalar, new: Scalar, at: TextPosition) -> Scalar:
         """Return the least kind that covers two kinds."""
         kinds = {old.kind, new.kind}
         if kinds == {"int", "real"}:
@@ -204,7 +204,7 @@ class Types:
     def length(self, expression: Expr) -> Length | None:
         """Return how many bits a bit string has; strings are only combined with strings of equal length."""
         match expression:
-            case Name(name):
+            case Variable(name):
                 found = self.env.get(name)
                 return found.length if isinstance(found, Scalar) else None
             case Element(array):
@@ -238,15 +238,15 @@ class Types:
         match expression:
             case Number(value, whole):
                 return "int" if whole and value.denominator == 1 else "real"
-            case Truth():
+            case TruthValue():
                 return "bool"
-            case Name(name, at=at):
+            case Variable(name, at=at):
                 match self.env.get(name):
                     case Scalar(kind):
                         return kind
                     case Array():
                         self.fail(f"{name} is a list; a single value is needed here", at)
-                    case Query():
+                    case SensitiveQuery():
                         self.fail(f"{name} is a function; apply it to the data: {name}(d)", at)
                     case None:
                         self.fail(
@@ -277,7 +277,7 @@ class Types:
                     self.fail(f"size is applied to a list, and {array} is not one", at)
                 return "int"
             case Ask(query, data, at=at):
-                if not self.is_private_list(Name(data)):
+                if not self.is_private_list(Variable(data)):
                     self.fail(f"{query} is applied to one private list: {query}(d)", at)
                 return "real"
             case Items(at=at):
@@ -291,7 +291,7 @@ class Types:
             self.fail(f"{kind} is needed here, not {found}", expression.at)
         return kind
 
-    def binary(self, operator: str, left: Expr, right: Expr, at: Position) -> Kind:
+    def binary(self, operator: str, left: Expr, right: Expr, at: TextPosition) -> Kind:
         """Return the kind of an operation on two values."""
         if operator in ("and", "or"):
             self.expect(left, "bool")
@@ -318,7 +318,7 @@ class Types:
             self.fail("lists grow by r := r ++ [e]", at)
         return "real" if operator == "/" or "real" in (first, second) else "int"
 
-    def apply(self, function: str, arguments: tuple[Expr, ...], at: Position) -> Kind:
+    def apply(self, function: str, arguments: tuple[Expr, ...], at: TextPosition) -> Kind:
         """Return the kind of a built-in function's value."""
         if function not in FUNCTIONS:
             self.fail(f"{function} cannot be used here", at)
@@ -329,7 +329,7 @@ class Types:
 
     def is_private_list(self, expression: Expr) -> bool:
         """Return whether an expression names a private input list."""
-        parameter = self.program.parameter(expression.name) if isinstance(expression, Name) else None
+        parameter = self.program.parameter(expression.name) if isinstance(expression, Variable) else None
         return parameter is not None and parameter.private and isinstance(parameter.type, Array)
 
     def result(self, returned: Return) -> None:
@@ -338,10 +338,10 @@ class Types:
         if stated is None or len(returned.values) != 1:
             return
         value = returned.values[0]
-        listed = isinstance(value, Name) and isinstance(self.env[value.name], Array)
-        if isinstance(stated, Query) or listed != isinstance(stated, Array):
+        listed = isinstance(value, Variable) and isinstance(self.env[value.name], Array)
+        if isinstance(stated, SensitiveQuery) or listed != isinstance(stated, Array):
             self.fail("what is returned is not what the first line says", returned.at)
-        if listed and isinstance(value, Name):
+        if listed and isinstance(value, Variable):
             found = self.env[value.name]
             kind = found.element.kind if isinstance(found, Array) else "real"
         else:
@@ -397,12 +397,12 @@ class Types:
                 self.block(body, ready)
             case Return(values):
                 for value in values:
-                    if isinstance(value, Name) and isinstance(self.env.get(value.name), Array):
+                    if isinstance(value, Variable) and isinstance(self.env.get(value.name), Array):
                         self.used(value, ready)
                     else:
                         self.used(value, ready)
                         self.scalar(value)
-            case Call(at=at):
+            case ProcedureCall(at=at):
                 self.fail("calls must be inlined first", at)
 
     def used(self, expression: Expr, ready: set[str]) -> None:
@@ -414,7 +414,7 @@ class Types:
                 )
             self.fail(f"{name} may have no value yet on some path to here", expression.at)
 
-    def draw(self, law: str, arguments: tuple[Expr, ...], at: Position, ready: set[str]) -> None:
+    def draw(self, law: str, arguments: tuple[Expr, ...], at: TextPosition, ready: set[str]) -> None:
         """Check the parameters of a law."""
         low, high = ARITY[law]
         if not low <= len(arguments) <= high:

@@ -18,11 +18,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.neighbours import Inputs
-from discreet.verify.ratio import ONE, NotRationalError, Ratio, constant, ratio, reduce, times
+from discreet.verify.ratio import ONE, NotRationalError, SymbolicRatio, constant, ratio, reduce, times
 from discreet.verify.shared import is_concentrated
-from discreet.verify.syntax import Apply, Array, Binary, Expr, Name, Neighbours, Number, Sample, names
+from discreet.verify.syntax import Apply, Array, Binary, Expr, Neighbours, Number, Sample, Variable, names
 from discreet.verify.term import UnsupportedError
 
 Move = Literal["shift", "flip", "xor", "same"]
@@ -34,16 +34,16 @@ class Site:
 
     statement: Sample
     move: Move
-    price: Ratio
+    price: SymbolicRatio
     """Cost of moving by 1: for noise 1 / scale, for a flip its logit, for a fixed draw its whole cost."""
-    positive: tuple[Ratio, ...]
+    positive: tuple[SymbolicRatio, ...]
     """What must be positive for the law to make sense."""
 
 
-def site(checked: Checked, statement: Sample, inputs: Inputs) -> Site:
+def site(checked: CheckedProgram, statement: Sample, inputs: Inputs) -> Site:
     """Classify a draw; raises UnsupportedError with the reason when no rule applies."""
     law, arguments = statement.law, statement.arguments
-    free = Ratio({}, ONE)
+    free = SymbolicRatio({}, ONE)
     concentrated = is_concentrated(checked.program)
     match law:
         case "Laplace" | "Geometric" | "Exponential" | "Gaussian" | "DiscreteGaussian":
@@ -69,14 +69,16 @@ def site(checked: Checked, statement: Sample, inputs: Inputs) -> Site:
             rate = _rigid(checked, statement, arguments[0], "parameter")
             change = _score_change(statement, arguments[1], inputs)
             price = reduce(
-                Ratio(times(rate.numerator, change.numerator), times(rate.denominator, change.denominator))
+                SymbolicRatio(
+                    times(rate.numerator, change.numerator), times(rate.denominator, change.denominator)
+                )
             )
             return Site(statement, "same", _half_square(price, 8) if concentrated else price, (rate,))
     raise UnsupportedError(f"{_where(statement)}: there is no proof rule for {law}")
 
 
-def _half_square(price: Ratio, part: int) -> Ratio:
-    return Ratio(
+def _half_square(price: SymbolicRatio, part: int) -> SymbolicRatio:
+    return SymbolicRatio(
         times(price.numerator, price.numerator),
         times(constant(part), times(price.denominator, price.denominator)),
     )
@@ -96,7 +98,7 @@ def _where(statement: Sample) -> str:
     return f"line {statement.at.line}, column {statement.at.column}"
 
 
-def _rigid(checked: Checked, statement: Sample, expression: Expr, what: str) -> Ratio:
+def _rigid(checked: CheckedProgram, statement: Sample, expression: Expr, what: str) -> SymbolicRatio:
     if not checked.is_shared(expression):
         raise UnsupportedError(
             f"{_where(statement)}: the {what} of {statement.law} depends on the private data, "
@@ -113,16 +115,16 @@ def _rigid(checked: Checked, statement: Sample, expression: Expr, what: str) -> 
         ) from None
 
 
-def _agree(checked: Checked, statement: Sample, arguments: tuple[Expr, ...]) -> None:
+def _agree(checked: CheckedProgram, statement: Sample, arguments: tuple[Expr, ...]) -> None:
     if not all(checked.is_shared(a) for a in arguments):
         raise UnsupportedError(
             f"{_where(statement)}: a parameter of {statement.law} depends on the private data"
         )
 
 
-def _score_change(statement: Sample, scores: Expr, inputs: Inputs) -> Ratio:
+def _score_change(statement: Sample, scores: Expr, inputs: Inputs) -> SymbolicRatio:
     """Return how much log-odds the exponential mechanism can change per unit of its rate."""
-    relation = inputs.relation(scores.name) if isinstance(scores, Name) else None
+    relation = inputs.relation(scores.name) if isinstance(scores, Variable) else None
     if relation is None:
         raise UnsupportedError(f"{_where(statement)}: the scores have no neighbours clause")
     bound = _change(relation, inputs)
@@ -135,7 +137,7 @@ def _score_change(statement: Sample, scores: Expr, inputs: Inputs) -> Ratio:
             f"{_where(statement)}: the bound on the scores is not a rational expression"
         ) from None
     factor = 2 if relation.kind == "all" else 1
-    return Ratio(times(constant(factor), value.numerator), value.denominator)
+    return SymbolicRatio(times(constant(factor), value.numerator), value.denominator)
 
 
 def _change(relation: Neighbours, inputs: Inputs) -> Expr | None:

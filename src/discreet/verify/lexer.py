@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from discreet.errors import ProgramError
-from discreet.verify.syntax import Position
+from discreet.verify.syntax import TextPosition
 
 _WORDS = re.compile(
     r"(?P<space>[ \t]+)|(?P<comment>#[^\n]*)|(?P<newline>\n)"
@@ -26,7 +26,7 @@ class Token:
 
     kind: str
     text: str
-    at: Position
+    at: TextPosition
 
 
 def _advice(word: str) -> str:
@@ -56,7 +56,7 @@ def tokens(text: str) -> list[Token]:
     offset, line, start, depth = 0, 1, 0, 0
     while offset < len(text):
         match = _WORDS.match(text, offset)
-        at = Position(line, offset - start + 1)
+        at = TextPosition(line, offset - start + 1)
         if match is None:
             raise ProgramError(f"unexpected character {text[offset]!r}", at.line, at.column)
         kind, word = str(match.lastgroup), match.group()
@@ -75,10 +75,10 @@ def tokens(text: str) -> list[Token]:
                 found.pop()  # no statement starts like this: the line continues a header
             word = _SYNONYMS.get(word, word)
             found.append(Token("symbol" if word in ("and", "or", "mod", "not") else kind, word, at))
-    return _layout(found, Position(line, 1))
+    return _layout(found, TextPosition(line, 1))
 
 
-def _layout(words: list[Token], end: Position) -> list[Token]:
+def _layout(words: list[Token], end: TextPosition) -> list[Token]:
     """Insert indent and dedent marks at the first word of each logical line."""
     marked: list[Token] = []
     levels = [1]

@@ -5,15 +5,15 @@ from dataclasses import replace
 import z3
 
 from discreet.verify.limit import tick
-from discreet.verify.obligation import Clause, Relation, State
+from discreet.verify.obligation import Clause, LoopRelation, PairState
 from discreet.verify.shared import is_one_sided
 from discreet.verify.syntax import Sample, Scalar, While, assigned, statements
 from discreet.verify.term import Term, UnsupportedError, constants, symbol
 from discreet.verify.walk import require_walk, walked
-from discreet.verify.walker import Then, Walk, merge
+from discreet.verify.walker import PairWalk, Then, merge
 
 
-def loop(walk: Walk, statement: While, state: State, then: Then) -> None:
+def loop(walk: PairWalk, statement: While, state: PairState, then: Then) -> None:
     """Walk through a loop, and then go on."""
     if is_one_sided(statement, walk.checked.program):
         require_walk(statement)
@@ -30,7 +30,7 @@ def loop(walk: Walk, statement: While, state: State, then: Then) -> None:
         head = walk.flush(head)
     inside = replace(head, path=(*head.path, guard))
 
-    def back(end: State) -> None:
+    def back(end: PairState) -> None:
         end = measure(walk, statement, inside, waits(walk, statement, inside, end))
         end = walk.flush(end)
         again = changed(walk, statement, end)
@@ -40,7 +40,7 @@ def loop(walk: Walk, statement: While, state: State, then: Then) -> None:
     then(replace(head, path=(*head.path, z3.Not(guard))))
 
 
-def going_on(walk: Walk, statement: While, state: State) -> tuple[Term, State]:
+def going_on(walk: PairWalk, statement: While, state: PairState) -> tuple[Term, PairState]:
     """Return whether the loop goes on, on which both runs must agree."""
     if not is_one_sided(statement, walk.checked.program):
         state, guard = walk.agree(statement.condition, state)
@@ -58,7 +58,7 @@ def going_on(walk: Walk, statement: While, state: State) -> tuple[Term, State]:
     return z3.simplify(longer), state
 
 
-def waits(walk: Walk, statement: While, head: State, end: State) -> State:
+def waits(walk: PairWalk, statement: While, head: PairState, end: PairState) -> PairState:
     """In a one-sided loop, let the run with the shorter list wait at the extra element."""
     if not is_one_sided(statement, walk.checked.program):
         return end
@@ -70,7 +70,7 @@ def waits(walk: Walk, statement: While, head: State, end: State) -> State:
     return replace(end, left=merge(waiting, head.left, end.left))
 
 
-def unrolled(walk: Walk, statement: While, state: State, then: Then, turns: int) -> None:
+def unrolled(walk: PairWalk, statement: While, state: PairState, then: Then, turns: int) -> None:
     """Walk through a loop at most so many times."""
     tick()
     guard, state = going_on(walk, statement, state)
@@ -80,13 +80,13 @@ def unrolled(walk: Walk, statement: While, state: State, then: Then, turns: int)
         return
     inside = replace(state, path=(*state.path, guard))
 
-    def again(end: State) -> None:
+    def again(end: PairState) -> None:
         unrolled(walk, statement, waits(walk, statement, inside, end), then, turns - 1)
 
     inner(walk, statement, inside, again)
 
 
-def inner(walk: Walk, statement: While, inside: State, then: Then) -> None:
+def inner(walk: PairWalk, statement: While, inside: PairState, then: Then) -> None:
     """Walk through the body of a loop once."""
     if is_one_sided(statement, walk.checked.program):
         array, counter = walked(statement)
@@ -102,7 +102,7 @@ def inner(walk: Walk, statement: While, inside: State, then: Then) -> None:
         walk.block(walk, statement.body, inside, then)
 
 
-def measure(walk: Walk, statement: While, head: State, end: State) -> State:
+def measure(walk: PairWalk, statement: While, head: PairState, end: PairState) -> PairState:
     """Require the loop's variant to stay non-negative and to decrease by one."""
     if walk.variants is None:
         return end
@@ -117,7 +117,7 @@ def measure(walk: Walk, statement: While, head: State, end: State) -> State:
     return walk.later(end, "terminates", statement.at, after <= before - 1)
 
 
-def cut(walk: Walk, statement: While, state: State) -> Relation:
+def cut(walk: PairWalk, statement: While, state: PairState) -> LoopRelation:
     """Forget everything that the loop may change, and name what is left."""
     visit = sum(r.loop == statement.loop for r in walk.relations) + 1
     suffix = f"@{statement.loop}" if visit == 1 else f"@{statement.loop}.{visit}"
@@ -150,13 +150,13 @@ def cut(walk: Walk, statement: While, state: State) -> Relation:
     rigid = [t for key, t in constants(*kept).items() if key not in known]
     rigid += [t for key, t in walk.result_symbols().items() if key not in {r.get_id() for r in rigid}]
     rigid.sort(key=str)
-    relation = Relation(f"loop{suffix}", statement.loop, tuple(changing), tuple(rigid), fresh)
+    relation = LoopRelation(f"loop{suffix}", statement.loop, tuple(changing), tuple(rigid), fresh)
     relation = replace(relation, state=replace(fresh, uses=(*state.uses, relation)))
     walk.relations.append(relation)
     return relation
 
 
-def changed(walk: Walk, statement: While, state: State) -> tuple[Term, ...]:
+def changed(walk: PairWalk, statement: While, state: PairState) -> tuple[Term, ...]:
     """Return the values that a state gives to what the loop may change, in the order of `cut`."""
     touched = assigned(statement.body)
     sites = {s.site for s in statements(statement.body) if isinstance(s, Sample)}

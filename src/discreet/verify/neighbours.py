@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import z3
 
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.domain import INDEX, Domain, cases, domain, relation, same_length, senses, sided
 from discreet.verify.syntax import (
     Apply,
@@ -21,12 +21,12 @@ from discreet.verify.syntax import (
     Ask,
     Element,
     Expr,
-    Name,
     Neighbours,
-    Position,
-    Query,
     Scalar,
+    SensitiveQuery,
     Size,
+    TextPosition,
+    Variable,
     show,
 )
 from discreet.verify.term import Reader, Term, UnsupportedError, cast, constants, number, real, symbol
@@ -35,7 +35,7 @@ Direction = str
 """A case of the neighbour relation."""
 
 
-def directions(checked: Checked) -> tuple[Direction, ...]:
+def directions(checked: CheckedProgram) -> tuple[Direction, ...]:
     """Return the cases of the neighbour relation that must be proved separately."""
     return cases(checked.program)
 
@@ -52,7 +52,7 @@ class Instance:
 class Inputs:
     """The two runs' inputs, and the facts known of the symbols made for them."""
 
-    checked: Checked
+    checked: CheckedProgram
     direction: Direction
     instance: Instance = field(default_factory=Instance)
     facts: list[Term] = field(default_factory=list)
@@ -95,7 +95,7 @@ class Inputs:
                 self._change_facts(parameter.name, parameter.type.element, changed)
         self.facts = [f for f in map(z3.simplify, self.facts) if not z3.is_true(f)]
 
-    def _refuse(self, message: str, at: Position) -> NoReturn:
+    def _refuse(self, message: str, at: TextPosition) -> NoReturn:
         raise UnsupportedError(f"line {at.line}, column {at.column}: {message}")
 
     def relation(self, name: str) -> Neighbours | None:
@@ -133,7 +133,7 @@ class Inputs:
     def header(self, expression: Expr, index: Term = None, pair: tuple[Term, Term] | None = None) -> Term:
         """Return a term for an expression of the formula; `pair` are the elements at the index."""
 
-        def name(node: Name) -> Term:
+        def name(node: Variable) -> Term:
             if node.name == INDEX:
                 return index
             if node.name in self.formula.positions.values():
@@ -264,7 +264,7 @@ class Inputs:
         if name not in self.scalars:
             self.scalars[name] = first, second
             parameter = self.checked.program.parameter(function)
-            if parameter is None or not isinstance(parameter.type, Query):
+            if parameter is None or not isinstance(parameter.type, SensitiveQuery):
                 raise UnsupportedError(f"{function} is not a query")
             bound = self.public(parameter.type.sensitivity)
             self.facts += [second - first <= bound, first - second <= bound]

@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Annotated, Any, TypeVar
 
 from discreet.exact.number import Real, rational
-from discreet.verify.run import Exact
+from discreet.verify.run import ExactDraws
 from discreet.verify.syntax import Sample
 
 T = TypeVar("T")
@@ -17,7 +17,7 @@ Private = Annotated[T, "private"]
 
 
 def _draw(law: str, *arguments: Any) -> Any:
-    return Exact().draw(Sample("", law, ()), arguments)
+    return ExactDraws().draw(Sample("", law, ()), arguments)
 
 
 def laplace(scale: Real, centre: Real = 0) -> Fraction:

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from discreet.verify.law import Site
 from discreet.verify.neighbours import Inputs
-from discreet.verify.syntax import Position
+from discreet.verify.syntax import TextPosition
 from discreet.verify.term import Term
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class PairState:
     """Both runs at one moment: their variables, the movement spent at each site, and how they came here."""
 
     left: Mapping[str, Term]
@@ -18,7 +18,7 @@ class State:
     cost: Mapping[int, Term]
     length: Mapping[str, Term]
     path: tuple[Term, ...] = ()
-    uses: tuple["Relation", ...] = ()
+    uses: tuple["LoopRelation", ...] = ()
     pending: tuple["Pending", ...] = ()
 
 
@@ -28,19 +28,19 @@ class Pending:
 
     kind: str
     formula: Term
-    at: Position
+    at: TextPosition
     path: tuple[Term, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class LoopRelation:
     """The unknown invariant of one loop: its changing and rigid symbols, and the state they stand for."""
 
     name: str
     loop: int
     changing: tuple[Term, ...]
     rigid: tuple[Term, ...]
-    state: State
+    state: PairState
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +48,17 @@ class Clause:
     """body and the used invariants imply the head: an instance of an invariant, or a formula to prove."""
 
     kind: str
-    at: Position
+    at: TextPosition
     body: tuple[Term, ...]
-    uses: tuple[Relation, ...]
-    head: Term | tuple[Relation, tuple[Term, ...]]
+    uses: tuple[LoopRelation, ...]
+    head: Term | tuple[LoopRelation, tuple[Term, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class System:
     """All obligations of one direction."""
 
-    relations: tuple[Relation, ...]
+    relations: tuple[LoopRelation, ...]
     clauses: tuple[Clause, ...]
     inputs: Inputs
     sites: Mapping[int, Site]

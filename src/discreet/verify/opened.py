@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.limit import tick
 from discreet.verify.linear import Interval, Linear
 from discreet.verify.ratio import NotRationalError, ratio
@@ -16,11 +16,11 @@ from discreet.verify.syntax import (
     Array,
     Binary,
     Expr,
-    Name,
     Parameter,
-    Query,
     Scalar,
+    SensitiveQuery,
     Size,
+    Variable,
     expressions,
     names,
     statements,
@@ -39,7 +39,7 @@ def unknown(values: Mapping[str, Value]) -> str | None:
     return next((name for name, value in values.items() if isinstance(value, Linear)), None)
 
 
-def all_inputs(checked: Checked) -> Iterator[dict[str, Value]]:
+def all_inputs(checked: CheckedProgram) -> Iterator[dict[str, Value]]:
     """Yield every valid input of a finite program."""
     ranges: list[list[tuple[str, Value]]] = []
     open_: list[str] = []
@@ -59,7 +59,7 @@ def all_inputs(checked: Checked) -> Iterator[dict[str, Value]]:
             yield values_
 
 
-def _values(checked: Checked, parameter: Parameter) -> list[Value] | None:
+def _values(checked: CheckedProgram, parameter: Parameter) -> list[Value] | None:
     """Return every value of a parameter, or None if it is a constant that the header leaves open."""
     match parameter.type:
         case Array(element):
@@ -73,13 +73,13 @@ def _values(checked: Checked, parameter: Parameter) -> list[Value] | None:
         case Scalar(kind, low):
             if kind == "bool" or low is not None or kind == "bits":
                 return _range(parameter.type, parameter)
-            number = fixed(checked, Name(parameter.name))
+            number = fixed(checked, Variable(parameter.name))
             if number is not None and not parameter.private:
                 return [int(number) if kind == "int" and number.denominator == 1 else number]
             if kind == "int" or parameter.private:
                 raise NotFiniteError(f"fix the constant by `requires {parameter.name} = ...`")
             return None
-        case Query():
+        case SensitiveQuery():
             raise NotFiniteError("a query has infinitely many values")
 
 
@@ -95,7 +95,7 @@ def _range(kind: Scalar, parameter: Parameter) -> list[Value]:
     raise NotFiniteError(f"{parameter.name} has infinitely many values")
 
 
-def _left_open(checked: Checked, open_: list[str]) -> list[list[tuple[str, Value]]]:
+def _left_open(checked: CheckedProgram, open_: list[str]) -> list[list[tuple[str, Value]]]:
     """Give the constants that nothing depends on some value, and leave at most one other open."""
     program = checked.program
     used = {n for s in statements(program.body) for e in expressions(s) for n in names(e)}
@@ -112,7 +112,7 @@ def _left_open(checked: Checked, open_: list[str]) -> list[list[tuple[str, Value
     return result
 
 
-def _interval(checked: Checked, name: str) -> Interval:
+def _interval(checked: CheckedProgram, name: str) -> Interval:
     """Return the numbers that the header allows for a constant, read off the clauses about it alone."""
     lows: list[tuple[Fraction, bool]] = []
     highs: list[tuple[Fraction, bool]] = []
@@ -137,9 +137,9 @@ def _interval(checked: Checked, name: str) -> Interval:
 
 def _bound(condition: Expr, name: str) -> tuple[str, Fraction]:
     match condition:
-        case Binary(operator, Name(left), right) if left == name and operator in FLIPPED:
+        case Binary(operator, Variable(left), right) if left == name and operator in FLIPPED:
             value = literal(right)
-        case Binary(operator, left_side, Name(right_name)) if right_name == name and operator in FLIPPED:
+        case Binary(operator, left_side, Variable(right_name)) if right_name == name and operator in FLIPPED:
             value, operator = literal(left_side), FLIPPED[operator]
         case _:
             value, operator = None, ""
@@ -148,7 +148,7 @@ def _bound(condition: Expr, name: str) -> tuple[str, Fraction]:
     return operator, value
 
 
-def fixed(checked: Checked, expression: Expr) -> Fraction | None:
+def fixed(checked: CheckedProgram, expression: Expr) -> Fraction | None:
     """Return the number that some requires clause equates an expression with."""
     for condition in checked.program.requires:
         match condition:

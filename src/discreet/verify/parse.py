@@ -31,16 +31,16 @@ from discreet.verify.syntax import (
     Expr,
     If,
     Items,
-    Name,
     Neighbours,
     Number,
-    Position,
     Program,
     Return,
     Sample,
     Scalar,
     Statement,
+    TextPosition,
     Type,
+    Variable,
     While,
 )
 
@@ -155,7 +155,7 @@ def statement(at: Cursor) -> Statement:
         return found
 
 
-def branches(at: Cursor, condition: Expr, place: Position) -> If:
+def branches(at: Cursor, condition: Expr, place: TextPosition) -> If:
     """Read the branches of a conditional."""
     at.accept("then", ":")
     positive = block(at)
@@ -195,7 +195,7 @@ def assignment(at: Cursor) -> Statement:
         return draw(at, target)
     value = whole(at)
     match value:
-        case Binary("++", Name(name), Items((item,))) if name == target.text:
+        case Binary("++", Variable(name), Items((item,))) if name == target.text:
             return Append(target.text, item, at=target.at)
         case Binary("++", at=place):
             at.fail("lists grow one element at a time: write r := r ++ [e]", place)

@@ -25,23 +25,23 @@ from typing import assert_never
 
 import z3
 
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.claim import polynomial, within_claim
 from discreet.verify.draw import sample
 from discreet.verify.law import site
 from discreet.verify.loop import loop
 from discreet.verify.neighbours import Direction, Inputs, Instance
-from discreet.verify.obligation import Clause, State, System
-from discreet.verify.reading import Reading
+from discreet.verify.obligation import Clause, PairState, System
+from discreet.verify.reading import SymbolReading
 from discreet.verify.shared import is_synchronised
 from discreet.verify.syntax import (
     Append,
     Array,
     Assign,
-    Call,
     Expr,
     If,
     Items,
+    ProcedureCall,
     Return,
     Sample,
     Statement,
@@ -49,11 +49,11 @@ from discreet.verify.syntax import (
     statements,
 )
 from discreet.verify.term import Term, UnsupportedError, choose, real
-from discreet.verify.walker import Then, Walk, merge
+from discreet.verify.walker import PairWalk, Then, merge
 
 
 def obligations(
-    checked: Checked,
+    checked: CheckedProgram,
     direction: Direction,
     moves: Mapping[int, Expr],
     variants: Mapping[int, Expr] | None = None,
@@ -66,17 +66,17 @@ def obligations(
     inputs = Inputs(checked, direction, instance or Instance())
     draws = [s for s in statements(checked.program.body) if isinstance(s, Sample)]
     sites = {s.site: site(checked, s, inputs) for s in draws}
-    reading = Reading(checked, inputs, unknowns or {})
-    walk = Walk(checked, direction, moves, variants, reading, sites, unroll, block, step)
+    reading = SymbolReading(checked, inputs, unknowns or {})
+    walk = PairWalk(checked, direction, moves, variants, reading, sites, unroll, block, step)
     start(walk)
     return System(tuple(walk.relations), tuple(walk.clauses), walk.inputs, walk.sites)
 
 
-def start(walk: Walk) -> None:
+def start(walk: PairWalk) -> None:
     """Walk through the whole program."""
     at = walk.checked.program.at
     zero = {key: z3.RealVal(0) for key in walk.sites}
-    state = State({}, {}, zero, {})
+    state = PairState({}, {}, zero, {})
     for entry in walk.sites.values():
         for value in entry.positive:
             goal = z3.And(
@@ -89,7 +89,7 @@ def start(walk: Walk) -> None:
         raise UnsupportedError(f"line {at.line}: the program claims nothing; add ensures epsilon ...")
 
 
-def block(walk: Walk, rest: tuple[Statement, ...], state: State, then: Then) -> None:
+def block(walk: PairWalk, rest: tuple[Statement, ...], state: PairState, then: Then) -> None:
     """Walk through statements, and then go on."""
     for place, statement in enumerate(rest):
         following = rest[place + 1 :]
@@ -107,7 +107,7 @@ def block(walk: Walk, rest: tuple[Statement, ...], state: State, then: Then) -> 
     then(state)
 
 
-def step(walk: Walk, statement: Statement, state: State) -> State:
+def step(walk: PairWalk, statement: Statement, state: PairState) -> PairState:
     """Walk through one statement that is not a loop."""
     match statement:
         case Assign(target, Items()):
@@ -124,12 +124,12 @@ def step(walk: Walk, statement: Statement, state: State) -> State:
         case Return():
             finish(walk, statement, state)
             return replace(state, pending=())
-        case While() | Call():
+        case While() | ProcedureCall():
             raise UnsupportedError("loops and calls are not simple statements")
     assert_never(statement)
 
 
-def branch(walk: Walk, statement: If, state: State) -> State:
+def branch(walk: PairWalk, statement: If, state: PairState) -> PairState:
     """Walk through both branches of a conditional and put the states together."""
     condition = statement.condition
     if is_synchronised(statement):
@@ -170,7 +170,7 @@ def branch(walk: Walk, statement: If, state: State) -> State:
     )
 
 
-def append(walk: Walk, statement: Append, state: State) -> State:
+def append(walk: PairWalk, statement: Append, state: PairState) -> PairState:
     """Let a list grow in both runs; what is returned must be the same."""
     target, at = statement.target, statement.at
     state, first, second = walk.value(statement.value, state)
@@ -188,7 +188,7 @@ def append(walk: Walk, statement: Append, state: State) -> State:
     return walk.later(state, "same output", at, _equal(first, second))
 
 
-def finish(walk: Walk, statement: Return, state: State) -> None:
+def finish(walk: PairWalk, statement: Return, state: PairState) -> None:
     """Require that both runs return the same, at a price within the claim."""
     for place, value in enumerate(statement.values, start=1):
         if walk.is_list(value):

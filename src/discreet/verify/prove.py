@@ -15,7 +15,7 @@ from itertools import product as cartesian
 
 import z3
 
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.discharge import failures, possible, reachable, solver
 from discreet.verify.draw import NOISE
 from discreet.verify.invariant import houdini, spacer
@@ -28,14 +28,14 @@ from discreet.verify.syntax import (
     Array,
     Assign,
     Binary,
-    Epsilon,
+    EpsilonClaim,
     Expr,
-    Name,
     Number,
-    Query,
     Sample,
     Scalar,
+    SensitiveQuery,
     Unary,
+    Variable,
     While,
     assigned,
     names,
@@ -59,7 +59,7 @@ class NoProof:
 class Search:
     """The state of one synthesis: what it may still spend, and the counterexamples so far."""
 
-    checked: Checked
+    checked: CheckedProgram
     direction: Direction
     deadline: float
     unproved: set[str] = field(default_factory=set)
@@ -69,7 +69,7 @@ class Search:
         return time.process_time() > self.deadline
 
 
-def prove(checked: Checked, seconds: float = 30.0) -> tuple[Part, ...] | NoProof:
+def prove(checked: CheckedProgram, seconds: float = 30.0) -> tuple[Part, ...] | NoProof:
     """Return one proof for each direction of the neighbours, or the reason why there is none."""
     found: list[Part] = []
     deadline = time.process_time() + seconds
@@ -126,7 +126,7 @@ def induct(system: System, search: Search) -> Mapping[str, Term] | None:
     return None
 
 
-def ranking(checked: Checked) -> dict[int, Expr]:
+def ranking(checked: CheckedProgram) -> dict[int, Expr]:
     """Return for each loop an expression that each turn should decrease, read off the loop's condition."""
     found: dict[int, Expr] = {}
     for statement in statements(checked.program.body):
@@ -154,7 +154,7 @@ def _counts(name: str, loop: While, *, up: bool) -> bool:
     return all(
         isinstance(s.value, Binary)
         and s.value.operator == ("+" if up else "-")
-        and isinstance(s.value.left, Name)
+        and isinstance(s.value.left, Variable)
         and s.value.left.name == name
         and isinstance(s.value.right, Number)
         and s.value.right.value >= 1
@@ -198,7 +198,7 @@ def _candidates(search: Search) -> Iterator[dict[int, Expr]]:
                 return
 
 
-def _gaussian(checked: Checked, draws: list[Sample]) -> Iterator[dict[int, Expr]]:
+def _gaussian(checked: CheckedProgram, draws: list[Sample]) -> Iterator[dict[int, Expr]]:
     """Yield bounds on how far apart the centres of Gaussian draws may be."""
     bounds: list[Expr] = [Number(Fraction(0))]
     for relation in checked.program.neighbours:
@@ -212,14 +212,14 @@ def _gaussian(checked: Checked, draws: list[Sample]) -> Iterator[dict[int, Expr]
             low, high = parameter.type.element.low or 0, parameter.type.element.high
             bounds.append(Number(Fraction(high - low)))
         if not parameter.private and parameter.type == Scalar("real") and parameter.name != "eps":
-            bounds.append(Name(parameter.name))
-        if isinstance(parameter.type, Query):
-            bounds.append(Name(parameter.type.sensitivity))
+            bounds.append(Variable(parameter.name))
+        if isinstance(parameter.type, SensitiveQuery):
+            bounds.append(Variable(parameter.type.sensitivity))
     for choice in cartesian(bounds, repeat=len(draws)):
         yield {s.site: bound for s, bound in zip(draws, choice, strict=True)}
 
 
-def _instances(checked: Checked) -> Iterator[Instance]:
+def _instances(checked: CheckedProgram) -> Iterator[Instance]:
     """Yield short lists and small public integers that satisfy the program's assumptions."""
     integers = [
         p.name
@@ -240,10 +240,10 @@ def _instances(checked: Checked) -> Iterator[Instance]:
             return
 
 
-def _priced(checked: Checked) -> dict[str, Fraction]:
+def _priced(checked: CheckedProgram) -> dict[str, Fraction]:
     """Return a value for the constant that is claimed, which makes the price linear."""
     match checked.program.claim:
-        case Epsilon(epsilon):
+        case EpsilonClaim(epsilon):
             used = sorted(names(epsilon))
         case _:
             used = []
@@ -255,7 +255,7 @@ def _priced(checked: Checked) -> dict[str, Fraction]:
     return {}
 
 
-def _possible(checked: Checked, instance: Instance) -> bool:
+def _possible(checked: CheckedProgram, instance: Instance) -> bool:
     query = solver(500)
     query.add(*Inputs(checked, directions(checked)[0], instance).facts)
     return bool(query.check() == z3.sat)

@@ -37,11 +37,11 @@ from typing import Any, NoReturn
 
 from discreet.errors import ProgramError
 from discreet.verify.call import run
-from discreet.verify.check import Checked, check
+from discreet.verify.check import CheckedProgram, check
 from discreet.verify.noise import LAWS
 from discreet.verify.parse import parse_file
 from discreet.verify.resolve import resolve
-from discreet.verify.syntax import Position
+from discreet.verify.syntax import TextPosition
 
 CLAUSES = ("neighbours ", "requires ", "ensures ")
 TYPES = {"float": "real", "int": "int", "bool": "bool"}
@@ -67,10 +67,10 @@ class Translated:
     """A function as a program; positions in `checked` are those of the Python source."""
 
     text: str
-    checked: Checked
+    checked: CheckedProgram
 
 
-class Program:
+class PythonProgram:
     """A Python function that can be verified, and that runs as it was verified, in exact arithmetic."""
 
     def __init__(self, function: Callable[..., object]) -> None:
@@ -90,14 +90,14 @@ class Program:
         return run(self._translated.checked, **bound.arguments)
 
 
-def program(function: Callable[..., object]) -> Program:
+def program(function: Callable[..., object]) -> PythonProgram:
     """Make a program of a Python function: verified and run as one and the same thing."""
-    return Program(function)
+    return PythonProgram(function)
 
 
 def translate(function: Callable[..., object]) -> Translated:
     """Return a function as a program; raises ProgramError at the place of whatever is not in the subset."""
-    if isinstance(function, Program):
+    if isinstance(function, PythonProgram):
         return function._translated
     try:
         lines, start = inspect.getsourcelines(function)
@@ -118,9 +118,9 @@ def translate(function: Callable[..., object]) -> Translated:
     return Translated(text, check(resolve(_relocated(procedures, writer.places)), text))
 
 
-def _relocated(tree: Any, places: list[Position]) -> Any:
+def _relocated(tree: Any, places: list[TextPosition]) -> Any:
     """Return a tree whose positions are those of the Python source."""
-    if isinstance(tree, Position):
+    if isinstance(tree, TextPosition):
         return places[tree.line - 1] if 0 < tree.line <= len(places) else tree
     if isinstance(tree, tuple):
         return tuple(_relocated(part, places) for part in tree)
@@ -138,7 +138,7 @@ class Writer:
     above: int
     indent: int
     lines: list[str] = field(default_factory=list)
-    places: list[Position] = field(default_factory=list)
+    places: list[TextPosition] = field(default_factory=list)
     drawn: int = 0
     named: dict[ast.expr, str] = field(default_factory=dict)
     """The variables that hold what parts of an expression have drawn."""
@@ -148,9 +148,9 @@ class Writer:
         place = self.at(node)
         raise ProgramError(message, place.line, place.column)
 
-    def at(self, node: Any) -> Position:
+    def at(self, node: Any) -> TextPosition:
         """Return where a part of the function stands in its file."""
-        return Position(self.above + node.lineno, self.indent + node.col_offset + 1)
+        return TextPosition(self.above + node.lineno, self.indent + node.col_offset + 1)
 
     def put(self, text: str, depth: int, node: Any) -> None:
         """Write a line."""
@@ -177,7 +177,7 @@ class Writer:
             for number, line in enumerate(str(text).splitlines()):
                 if line.strip().startswith(CLAUSES):
                     self.lines.append(f"  {line.strip()}")
-                    self.places.append(Position(self.above + first.lineno + number, 1))
+                    self.places.append(TextPosition(self.above + first.lineno + number, 1))
 
     def parameter(self, argument: ast.arg) -> str:
         """Return the type of an argument, with who may know it."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.verify.syntax import Binary, Expr, Name, Number, Size, Unary
+from discreet.verify.syntax import Binary, Expr, Number, Size, Unary, Variable
 
 Monomial = tuple[tuple[str, int], ...]
 """Names with positive powers, sorted by name."""
@@ -56,56 +56,56 @@ def times(p: Poly, q: Poly) -> Poly:
 
 
 @dataclass(frozen=True, slots=True)
-class Ratio:
+class SymbolicRatio:
     """numerator / denominator."""
 
     numerator: Poly
     denominator: Poly
 
-    def inverse(self) -> "Ratio":
+    def inverse(self) -> "SymbolicRatio":
         """Return 1 / self."""
-        return Ratio(self.denominator, self.numerator)
+        return SymbolicRatio(self.denominator, self.numerator)
 
 
 class NotRationalError(ValueError):
     """An expression is not a rational function of constants."""
 
 
-def ratio(expression: Expr) -> Ratio:
+def ratio(expression: Expr) -> SymbolicRatio:
     """Read an expression over public constants as a rational function; `size(d)` counts as a constant."""
     match expression:
         case Number(value):
-            return Ratio(constant(value), ONE)
-        case Name(name):
-            return Ratio(variable(name), ONE)
+            return SymbolicRatio(constant(value), ONE)
+        case Variable(name):
+            return SymbolicRatio(variable(name), ONE)
         case Size(name):
-            return Ratio(variable(f"size({name})"), ONE)
+            return SymbolicRatio(variable(f"size({name})"), ONE)
         case Unary("-", operand):
             inner = ratio(operand)
-            return Ratio(scaled(inner.numerator, -1), inner.denominator)
+            return SymbolicRatio(scaled(inner.numerator, -1), inner.denominator)
         case Binary("+" | "-" as operator, left, right):
             a, b = ratio(left), ratio(right)
             second = scaled(b.numerator, 1 if operator == "+" else -1)
             if a.denominator == b.denominator:
-                return reduce(Ratio(plus(a.numerator, second), a.denominator))
+                return reduce(SymbolicRatio(plus(a.numerator, second), a.denominator))
             top = plus(times(a.numerator, b.denominator), times(second, a.denominator))
-            return reduce(Ratio(top, times(a.denominator, b.denominator)))
+            return reduce(SymbolicRatio(top, times(a.denominator, b.denominator)))
         case Binary("*", left, right):
             a, b = ratio(left), ratio(right)
-            return reduce(Ratio(times(a.numerator, b.numerator), times(a.denominator, b.denominator)))
+            return reduce(SymbolicRatio(times(a.numerator, b.numerator), times(a.denominator, b.denominator)))
         case Binary("/", left, right):
             a, b = ratio(left), ratio(right).inverse()
-            return reduce(Ratio(times(a.numerator, b.numerator), times(a.denominator, b.denominator)))
+            return reduce(SymbolicRatio(times(a.numerator, b.numerator), times(a.denominator, b.denominator)))
     raise NotRationalError("not a rational function of public constants")
 
 
-def reduce(value: Ratio) -> Ratio:
+def reduce(value: SymbolicRatio) -> SymbolicRatio:
     """Cancel common monomials and constants; the value is unchanged where both sides are defined."""
     if not value.denominator:
         raise NotRationalError("division by zero")
     common = common_monomial([*value.numerator, *value.denominator])
     content = next(iter(value.denominator.values()))
-    return Ratio(
+    return SymbolicRatio(
         scaled(divided(value.numerator, common), 1 / content),
         scaled(divided(value.denominator, common), 1 / content),
     )
@@ -133,7 +133,7 @@ def divided(p: Poly, monomial: Monomial) -> Poly:
     return result
 
 
-def inequality(claim: Ratio, terms: Mapping[str, Ratio]) -> tuple[Poly, list[Poly]]:
+def inequality(claim: SymbolicRatio, terms: Mapping[str, SymbolicRatio]) -> tuple[Poly, list[Poly]]:
     """Return a polynomial that is non-negative exactly when sum of t * r <= claim, and what must be positive.
 
     The terms map a name t to its factor r.  The polynomial is the difference times the product of the

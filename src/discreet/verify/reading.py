@@ -11,18 +11,18 @@ from dataclasses import dataclass, field
 
 import z3
 
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.neighbours import Inputs
-from discreet.verify.obligation import State
-from discreet.verify.syntax import Apply, Ask, Element, Expr, Name, Number, Size, show, subexpressions
+from discreet.verify.obligation import PairState
+from discreet.verify.syntax import Apply, Ask, Element, Expr, Number, Size, Variable, show, subexpressions
 from discreet.verify.term import Reader, Term, UnsupportedError
 
 
 @dataclass(slots=True)
-class Reading:
+class SymbolReading:
     """How names, elements and ghosts are looked up; remembers the symbols it has made."""
 
-    checked: Checked
+    checked: CheckedProgram
     inputs: Inputs
     unknowns: Mapping[str, Term]
     ghosts: dict[tuple[str, str, int], Term] = field(default_factory=dict)
@@ -31,12 +31,12 @@ class Reading:
     walking: dict[str, Term] = field(default_factory=dict)
     """The counter of the one-sided loop being walked, with its value in the run with the longer list."""
 
-    def read(self, expression: Expr, side: int, state: State) -> tuple[Term, list[Term]]:
+    def read(self, expression: Expr, side: int, state: PairState) -> tuple[Term, list[Term]]:
         """Return the value of a program expression in one run, and what must hold for it to have one."""
         needs: list[Term] = []
         variables = state.left if side == 1 else state.right
 
-        def name(node: Name) -> Term:
+        def name(node: Variable) -> Term:
             if node.name in variables:
                 return variables[node.name]
             if node.name in self.inputs.scalars:
@@ -60,7 +60,7 @@ class Reading:
         element, so both runs look at the same element of the longer list, the one under the longer run's
         counter.
         """
-        if not isinstance(node.index, Name) or node.index.name not in self.walking:
+        if not isinstance(node.index, Variable) or node.index.name not in self.walking:
             raise UnsupportedError(
                 f"line {node.at.line}, column {node.at.column}: a list that may lose an element can only be "
                 "read under the counter of the loop that walks over it"
@@ -85,14 +85,14 @@ class Reading:
             self.abstracted[key] = z3.Int(f"{kind}#{len(self.abstracted) + 1}")
         return self.abstracted[key]
 
-    def formula(self, expression: Expr, state: State) -> Term:
+    def formula(self, expression: Expr, state: PairState) -> Term:
         """Return a relational expression: x{1} and x{2} in the two runs, unmarked names where they agree."""
 
-        def name(node: Name) -> Term:
+        def name(node: Variable) -> Term:
             if node.name in self.unknowns:
                 return self.unknowns[node.name]
             if node.side:
-                return self.read(Name(node.name), node.side, state)[0]
+                return self.read(Variable(node.name), node.side, state)[0]
             if node.name not in self.checked.shared and not self.checked.is_shared(node):
                 raise UnsupportedError(
                     f"a move mentions {node.name}, on which the runs may differ, without a side"
@@ -107,7 +107,7 @@ class Reading:
 
         def apply(call: Apply | Size | Ask) -> Term:
             match call:
-                case Apply("tag" | "value" as ghost, (Name(target),)) if (
+                case Apply("tag" | "value" as ghost, (Variable(target),)) if (
                     target in self.checked.returned_lists and target in state.length
                 ):
                     return self.ghost(ghost, target, state.length[target])

@@ -2,7 +2,7 @@
 
 import z3
 
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.discharge import solver
 from discreet.verify.domain import cases
 from discreet.verify.law import Site
@@ -32,7 +32,7 @@ MEANING = {
 }
 
 
-def why(checked: Checked) -> str | None:
+def why(checked: CheckedProgram) -> str | None:
     """Return what stands in the way of a proof, on short lists, or None if nothing does there."""
     try:
         with within(2.0):
@@ -41,7 +41,7 @@ def why(checked: Checked) -> str | None:
         return None
 
 
-def _why(checked: Checked) -> str | None:
+def _why(checked: CheckedProgram) -> str | None:
     lists = [p.name for p in checked.program.parameters if isinstance(p.type, Array)]
     for size in (1, 2):
         for moves in reversed(list(telling_moves(checked))):

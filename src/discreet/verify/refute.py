@@ -20,11 +20,11 @@ from flint import ctx
 from discreet.errors import ProgramError
 from discreet.exact.number import enclose, float_down, log_down
 from discreet.verify.candidate import pairs
-from discreet.verify.check import Checked
-from discreet.verify.explore import Form, Path, Quotient, path_probability, paths, sum_quotients
+from discreet.verify.check import CheckedProgram
+from discreet.verify.explore import ExploredPath, Form, Quotient, path_probability, paths, sum_quotients
 from discreet.verify.integrate import (
     Inequality,
-    Lattice,
+    LatticeLaw,
     TooHardError,
     add,
     enclosure,
@@ -34,10 +34,10 @@ from discreet.verify.integrate import (
 )
 from discreet.verify.limit import LimitError, tick, within
 from discreet.verify.linear import UndecidedError
-from discreet.verify.run import Exact, Run, Value
-from discreet.verify.space import Pair
+from discreet.verify.run import ExactDraws, Run, Value
+from discreet.verify.space import NeighbourPair
 from discreet.verify.suspect import suspects
-from discreet.verify.syntax import Epsilon, Expr, Rho, Secret
+from discreet.verify.syntax import EpsilonClaim, Expr, Rho, Secret
 from discreet.verify.syntax import Number as Literal
 from discreet.verify.term import UnsupportedError
 from discreet.verify.witness import Witness
@@ -55,7 +55,7 @@ class Predicate:
     relation: str
     value: Value = 0
 
-    def holds_for(self, entry: Value, path: Path) -> tuple[Inequality, ...] | None:
+    def holds_for(self, entry: Value, path: ExploredPath) -> tuple[Inequality, ...] | None:
         """Return the condition on the noise under which an entry satisfies the test, or None if never."""
         if self.relation == "any":
             return ()
@@ -70,7 +70,7 @@ class Predicate:
         )
         if self.relation == "=":
             # A continuous noise hits a point with probability zero; an integer noise does not.
-            integers = all(isinstance(path.densities[n], Lattice) for n, _ in entry.coefficients)
+            integers = all(isinstance(path.densities[n], LatticeLaw) for n, _ in entry.coefficients)
             return sides if integers else None
         return sides[:1] if self.relation == ">=" else sides[1:]
 
@@ -84,7 +84,7 @@ Shape = tuple[int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class OutputEvent:
     """Outputs of one shape whose entries pass the tests."""
 
     shape: Shape
@@ -118,7 +118,7 @@ def entries(output: tuple[Value, ...]) -> tuple[Shape, tuple[Value, ...]]:
     return tuple(shape), tuple(flat)
 
 
-def mass(law: list[Path], event: Event) -> Quotient:
+def mass(law: list[ExploredPath], event: OutputEvent) -> Quotient:
     """Return the exact probability of an event."""
     parts: list[Quotient] = []
     for path in law:
@@ -136,9 +136,9 @@ def mass(law: list[Path], event: Event) -> Quotient:
     return sum_quotients(parts)
 
 
-def events(first: list[Path], second: list[Path]) -> Iterator[Event]:
+def events(first: list[ExploredPath], second: list[ExploredPath]) -> Iterator[OutputEvent]:
     """Yield telling events: for each discrete outcome, half-lines that separate the two laws."""
-    seen: set[Event] = set()
+    seen: set[OutputEvent] = set()
     partners: dict[object, tuple[Value, ...]] = {}
     for path in second:
         shape, flat = entries(path.output)
@@ -148,7 +148,7 @@ def events(first: list[Path], second: list[Path]) -> Iterator[Event]:
         other = partners.get(_signature(shape, flat), flat)
         options = [_options(a, b) for a, b in zip(flat, other, strict=True)]
         for tests in islice(_combinations(options), 60):
-            event = Event(shape, tests)
+            event = OutputEvent(shape, tests)
             if event not in seen:
                 seen.add(event)
                 yield event
@@ -184,12 +184,12 @@ def _combinations(options: list[list[Predicate]]) -> Iterator[tuple[Predicate, .
     yield from cartesian(*options)
 
 
-def claimed(checked: Checked, values: Mapping[str, Value]) -> tuple[Fraction, Fraction] | None:
+def claimed(checked: CheckedProgram, values: Mapping[str, Value]) -> tuple[Fraction, Fraction] | None:
     """Return the claimed epsilon and delta on concrete inputs, or None where the claim is of another kind."""
     match checked.program.claim:
         case Secret():
             return Fraction(0), Fraction(0)
-        case Epsilon(epsilon, delta):
+        case EpsilonClaim(epsilon, delta):
             return evaluate(checked, epsilon, values), evaluate(
                 checked, delta or Literal(Fraction(0)), values
             )
@@ -197,12 +197,12 @@ def claimed(checked: Checked, values: Mapping[str, Value]) -> tuple[Fraction, Fr
             return None
 
 
-def evaluate(checked: Checked, expression: Expr, values: Mapping[str, Value]) -> Fraction:
+def evaluate(checked: CheckedProgram, expression: Expr, values: Mapping[str, Value]) -> Fraction:
     """Return the value of an expression of the header."""
-    return Fraction(Run(checked, Exact(), dict(values)).value(expression))
+    return Fraction(Run(checked, ExactDraws(), dict(values)).value(expression))
 
 
-def refute(checked: Checked, seconds: float = 10.0, most: int | None = None) -> Witness | None:
+def refute(checked: CheckedProgram, seconds: float = 10.0, most: int | None = None) -> Witness | None:
     """Return a certified counterexample to the program's claim, or None; `most` limits the inputs tried."""
     try:
         with within(seconds):
@@ -216,7 +216,7 @@ def refute(checked: Checked, seconds: float = 10.0, most: int | None = None) -> 
         return None
 
 
-def attempt(checked: Checked, pair: Pair) -> Witness | None:
+def attempt(checked: CheckedProgram, pair: NeighbourPair) -> Witness | None:
     """Return a certified counterexample on a given pair of neighbours, or None."""
     claim = claimed(checked, pair.first)
     if claim is None:
@@ -228,9 +228,9 @@ def attempt(checked: Checked, pair: Pair) -> Witness | None:
     # A claim may mention sizes; the weaker of the two is the one that must be broken.
     other = claimed(checked, pair.second) or claim
     epsilon, delta = max(claim[0], other[0]), max(claim[1], other[1])
-    known: dict[tuple[int, Event], Quotient] = {}
+    known: dict[tuple[int, OutputEvent], Quotient] = {}
 
-    def weighed(side: int, event: Event) -> Quotient:
+    def weighed(side: int, event: OutputEvent) -> Quotient:
         if (side, event) not in known:
             known[side, event] = mass(laws[side], event)
         return known[side, event]
@@ -263,7 +263,7 @@ def bounds(value: Quotient) -> tuple[Fraction, Fraction]:
 
 
 def witness(
-    pair: Pair,
+    pair: NeighbourPair,
     event: str,
     above: Quotient,
     below: Quotient,

@@ -6,14 +6,25 @@ from fractions import Fraction
 from itertools import product
 
 from discreet.errors import ParameterError
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.domain import INDEX, Domain, cases, domain, expanded, valid
-from discreet.verify.run import Exact, FaultError, Run, Value
+from discreet.verify.run import ExactDraws, FaultError, Run, Value
 from discreet.verify.substitute import mapped
-from discreet.verify.syntax import Array, Element, Expr, Name, Query, Scalar, Size, Type, names, show
+from discreet.verify.syntax import (
+    Array,
+    Element,
+    Expr,
+    Scalar,
+    SensitiveQuery,
+    Size,
+    Type,
+    Variable,
+    names,
+    show,
+)
 
 
-def violated(checked: Checked, values: Mapping[str, Value]) -> str | None:
+def violated(checked: CheckedProgram, values: Mapping[str, Value]) -> str | None:
     """Return the first clause that an input violates, as text, or None if it is a valid input."""
     for parameter in checked.program.parameters:
         if not _typed(parameter.type, values[parameter.name]):
@@ -34,7 +45,7 @@ def violated(checked: Checked, values: Mapping[str, Value]) -> str | None:
 class Judge:
     """Decides which inputs of one program are neighbours; remembers the formula for lists of each size."""
 
-    checked: Checked
+    checked: CheckedProgram
     known: dict[tuple[tuple[int, int], ...], list["Formula"]] = field(default_factory=dict)
 
     def are_neighbours(self, first: Mapping[str, Value], second: Mapping[str, Value]) -> bool:
@@ -42,7 +53,7 @@ class Judge:
         program = self.checked.program
         for parameter in program.parameters:
             name = parameter.name
-            shared = not parameter.private and not isinstance(parameter.type, Query)
+            shared = not parameter.private and not isinstance(parameter.type, SensitiveQuery)
             if shared and first[name] != second[name]:
                 return False
             if not (_typed(parameter.type, first[name]) and _typed(parameter.type, second[name])):
@@ -81,7 +92,7 @@ Formula = tuple[list[Expr], list[Expr], list[dict[str, int]]]
 """What holds whatever place changes, what holds for a place, and the places."""
 
 
-def are_neighbours(checked: Checked, first: Mapping[str, Value], second: Mapping[str, Value]) -> bool:
+def are_neighbours(checked: CheckedProgram, first: Mapping[str, Value], second: Mapping[str, Value]) -> bool:
     """Return whether two complete inputs of a program are valid neighbours."""
     return Judge(checked).are_neighbours(first, second)
 
@@ -91,7 +102,7 @@ def _typed(kind: Type, value: Value) -> bool:
     match kind:
         case Array(element):
             return all(_typed(element, item) for item in value)
-        case Query():
+        case SensitiveQuery():
             return callable(value)
         case Scalar("bool"):
             return isinstance(value, bool)
@@ -112,7 +123,7 @@ def _witnesses(formula: Domain, sizes: Mapping[str, tuple[int, int]]) -> list[di
     ]
 
 
-def _queries_agree(checked: Checked, first: Mapping[str, Value], second: Mapping[str, Value]) -> bool:
+def _queries_agree(checked: CheckedProgram, first: Mapping[str, Value], second: Mapping[str, Value]) -> bool:
     """Return whether each query is one function with values no further apart than its sensitivity.
 
     A function whose values on some lists lie in an interval of the length of its sensitivity can be continued
@@ -120,7 +131,7 @@ def _queries_agree(checked: Checked, first: Mapping[str, Value], second: Mapping
     """
     lists = [p.name for p in checked.program.parameters if isinstance(p.type, Array) and p.private]
     for parameter in checked.program.parameters:
-        if not isinstance(parameter.type, Query):
+        if not isinstance(parameter.type, SensitiveQuery):
             continue
         table: dict[tuple[Value, ...], Value] = {}
         for given in (first, second):
@@ -137,8 +148,8 @@ def _queries_agree(checked: Checked, first: Mapping[str, Value], second: Mapping
 def marked(expression: Expr) -> Expr:
     """Return a relational expression in which x{1} and x{2} are names of their own."""
     match expression:
-        case Name(name, int(side)) if side:
-            return Name(f"{name}{{{side}}}")
+        case Variable(name, int(side)) if side:
+            return Variable(f"{name}{{{side}}}")
         case Element(array, index, int(side)) if side:
             return Element(f"{array}{{{side}}}", marked(index))
         case Size(array, side):
@@ -147,15 +158,15 @@ def marked(expression: Expr) -> Expr:
             return mapped(expression, marked)
 
 
-def _holds(checked: Checked, clause: Expr, values: Mapping[str, Value]) -> bool:
+def _holds(checked: CheckedProgram, clause: Expr, values: Mapping[str, Value]) -> bool:
     """Return whether a clause holds; one that has no value does not."""
     try:
-        return bool(Run(checked, Exact(), dict(values)).value(clause))
+        return bool(Run(checked, ExactDraws(), dict(values)).value(clause))
     except FaultError:
         return False
 
 
-def require_valid(checked: Checked, values: Mapping[str, Value]) -> None:
+def require_valid(checked: CheckedProgram, values: Mapping[str, Value]) -> None:
     """Refuse an input that violates the header."""
     clause = violated(checked, values)
     if clause is not None:

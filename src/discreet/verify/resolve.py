@@ -26,23 +26,23 @@ from discreet.verify.syntax import (
     Ask,
     Assign,
     Binary,
-    Call,
-    Epsilon,
+    EpsilonClaim,
     Expr,
     If,
     Items,
-    Name,
     Number,
     Parameter,
-    Position,
+    ProcedureCall,
     Program,
-    Query,
     Return,
     Rho,
     Sample,
     Scalar,
+    SensitiveQuery,
     Statement,
-    Truth,
+    TextPosition,
+    TruthValue,
+    Variable,
     While,
     assigned,
     expressions,
@@ -58,14 +58,14 @@ EPSILON = "eps"
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
+class ClosedProcedure:
     """A procedure whose names are resolved; `given` are the parameters that a call must provide."""
 
     program: Program
     given: tuple[Parameter, ...]
 
 
-Earlier = dict[str, Closed]
+Earlier = dict[str, ClosedProcedure]
 
 
 def resolve(procedures: tuple[Program, ...]) -> Program:
@@ -76,11 +76,11 @@ def resolve(procedures: tuple[Program, ...]) -> Program:
     return _number(propagate(done[procedures[-1].name].program))
 
 
-def _error(message: str, at: Position) -> NoReturn:
+def _error(message: str, at: TextPosition) -> NoReturn:
     raise ProgramError(message, at.line, at.column)
 
 
-def _close(program: Program, earlier: Earlier) -> Closed:
+def _close(program: Program, earlier: Earlier) -> ClosedProcedure:
     for statement in statements(program.body):
         target = getattr(statement, "target", "")
         if program.parameter(target) is not None:
@@ -95,12 +95,12 @@ def _close(program: Program, earlier: Earlier) -> Closed:
     inlined = _inline(body, closed, earlier, taken, count(1))
     if sum(1 for _ in statements(inlined)) > LARGEST:
         _error(f"with its calls written out, {program.name} has more than {LARGEST} statements", program.at)
-    return Closed(replace(closed, body=inlined), given)
+    return ClosedProcedure(replace(closed, body=inlined), given)
 
 
 def _with_sensitivity(parameter: Parameter) -> Parameter:
-    if isinstance(parameter.type, Query):
-        return replace(parameter, type=Query(f"GS{parameter.name}"))
+    if isinstance(parameter.type, SensitiveQuery):
+        return replace(parameter, type=SensitiveQuery(f"GS{parameter.name}"))
     return parameter
 
 
@@ -118,7 +118,7 @@ def neighbour_expressions(program: Program) -> tuple[Expr, ...]:
 def claim_expressions(program: Program) -> tuple[Expr, ...]:
     """Return the expressions of the claim."""
     match program.claim:
-        case Epsilon(epsilon, delta):
+        case EpsilonClaim(epsilon, delta):
             return (epsilon,) if delta is None else (epsilon, delta)
         case Rho(rho):
             return (rho,)
@@ -126,8 +126,8 @@ def claim_expressions(program: Program) -> tuple[Expr, ...]:
             return ()
 
 
-def _calls(block: tuple[Statement, ...]) -> list[Call]:
-    return [s for s in statements(block) if isinstance(s, Call)]
+def _calls(block: tuple[Statement, ...]) -> list[ProcedureCall]:
+    return [s for s in statements(block) if isinstance(s, ProcedureCall)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class _Scope:
     def statement(self, statement: Statement) -> Statement:
         match statement:
             case Assign(target, Apply(function, arguments), at) if self.is_procedure(function):
-                return Call(target, function, tuple(self.expression(a) for a in arguments), at)
+                return ProcedureCall(target, function, tuple(self.expression(a) for a in arguments), at)
             case Assign(target, value, at):
                 return Assign(target, self.expression(value), at)
             case Append(target, value, tag, at):
@@ -156,7 +156,7 @@ class _Scope:
                 return While(self.expression(condition), self.block(body), loop, at)
             case Return(values, at):
                 return Return(tuple(self.expression(v) for v in values), at)
-            case Call():
+            case ProcedureCall():
                 return statement
 
     def is_procedure(self, name: str) -> bool:
@@ -174,8 +174,8 @@ class _Scope:
     def query(self, call: Apply) -> None:
         name, at = call.function, call.at
         parameter = self.program.parameter(name)
-        if parameter is not None and isinstance(parameter.type, Query):
-            if len(call.arguments) != 1 or not isinstance(call.arguments[0], Name):
+        if parameter is not None and isinstance(parameter.type, SensitiveQuery):
+            if len(call.arguments) != 1 or not isinstance(call.arguments[0], Variable):
                 _error(f"{name} is applied to one private list: {name}(d)", at)
         elif parameter is not None or name in assigned(self.program.body):
             _error(f"{name} is not a function", at)
@@ -188,7 +188,7 @@ class _Scope:
 
 def _with_queries(expression: Expr) -> Expr:
     match expression:
-        case Apply(function, (Name(data),), at) if function not in FUNCTIONS:
+        case Apply(function, (Variable(data),), at) if function not in FUNCTIONS:
             return Ask(function, data, 0, at)
         case _:
             return mapped(expression, _with_queries)
@@ -198,15 +198,15 @@ def _declare(program: Program, header: tuple[Expr, ...], called: Earlier) -> Pro
     """Add the constants that are not parameters: eps, sensitivities, those of the header and of calls."""
     own, local = {p.name for p in program.parameters}, assigned(program.body)
     for parameter in program.parameters:
-        if isinstance(parameter.type, Query) and parameter.type.sensitivity in own | local:
+        if isinstance(parameter.type, SensitiveQuery) and parameter.type.sensitivity in own | local:
             name = parameter.type.sensitivity
             _error(
                 f"{name} already means the sensitivity of {parameter.name}; choose another name", parameter.at
             )
-    wanted: dict[str, Position] = {}
+    wanted: dict[str, TextPosition] = {}
     for expression in header:
         for part in subexpressions(expression):
-            if isinstance(part, Name):
+            if isinstance(part, Variable):
                 wanted.setdefault(part.name, part.at)
     for name, at in wanted.items():
         if name in local - own:
@@ -216,7 +216,9 @@ def _declare(program: Program, header: tuple[Expr, ...], called: Earlier) -> Pro
     _mentioned_once(program, wanted, own)
     if EPSILON not in local:
         wanted.setdefault(EPSILON, program.at)
-    sensitivities = {p.type.sensitivity: p.at for p in program.parameters if isinstance(p.type, Query)}
+    sensitivities = {
+        p.type.sensitivity: p.at for p in program.parameters if isinstance(p.type, SensitiveQuery)
+    }
     wanted |= sensitivities
     for name, closed in called.items():
         for constant in _constants(closed):
@@ -227,26 +229,26 @@ def _declare(program: Program, header: tuple[Expr, ...], called: Earlier) -> Pro
     extra = tuple(Parameter(n, Scalar("real"), False, at) for n, at in wanted.items() if n not in own)
     positive = [n for n in (EPSILON, *sensitivities) if n in wanted and n not in own]
     zero = Number(Fraction(0))
-    assumed = tuple(Binary(">", Name(n), zero, program.at) for n in positive)
+    assumed = tuple(Binary(">", Variable(n), zero, program.at) for n in positive)
     return replace(program, parameters=program.parameters + extra, requires=program.requires + assumed)
 
 
-def _mentioned_once(program: Program, wanted: dict[str, Position], own: set[str]) -> None:
+def _mentioned_once(program: Program, wanted: dict[str, TextPosition], own: set[str]) -> None:
     """Refuse a constant that only an assumption speaks of: nothing would depend on it."""
     used = {n for s in statements(program.body) for e in expressions(s) for n in names(e)}
     used |= {n for e in (*neighbour_expressions(program), *claim_expressions(program)) for n in names(e)}
-    bounds = {p.type.sensitivity for p in program.parameters if isinstance(p.type, Query)}
+    bounds = {p.type.sensitivity for p in program.parameters if isinstance(p.type, SensitiveQuery)}
     for name, at in wanted.items():
         together = any(name in names(e) and names(e) & (used | own) for e in program.requires)
         if name not in used | own | bounds | {EPSILON} and not together:
             _error(f"{name} is mentioned nowhere else; is it a misprint?", at)
 
 
-def _constants(closed: Closed) -> list[str]:
+def _constants(closed: ClosedProcedure) -> list[str]:
     """Return the constants that the body of a procedure uses without being given them."""
     used = {n for s in statements(closed.program.body) for e in expressions(s) for n in names(e)}
     given = {p.name for p in closed.given}
-    bound = {p.type.sensitivity for p in closed.given if isinstance(p.type, Query)}
+    bound = {p.type.sensitivity for p in closed.given if isinstance(p.type, SensitiveQuery)}
     return [p.name for p in closed.program.parameters if p.name in used - given - bound]
 
 
@@ -256,7 +258,7 @@ def _inline(
     result: list[Statement] = []
     for statement in block:
         match statement:
-            case Call():
+            case ProcedureCall():
                 result += _expand(statement, earlier[statement.procedure], caller, taken, next(serial))
             case If(condition, positive, negative, at):
                 first = _inline(positive, caller, earlier, taken, serial)
@@ -271,7 +273,7 @@ def _inline(
 
 
 def _expand(
-    call: Call, callee: Closed, caller: Program, taken: set[str], number: int
+    call: ProcedureCall, callee: ClosedProcedure, caller: Program, taken: set[str], number: int
 ) -> tuple[Statement, ...]:
     if len(callee.given) != len(call.arguments):
         _error(f"{call.procedure} takes {len(callee.given)} arguments, got {len(call.arguments)}", call.at)
@@ -287,26 +289,26 @@ def _expand(
         taken.add(found)
         return found
 
-    mapping: dict[str, Expr] = {name: Name(fresh(name)) for name in sorted(assigned(body))}
+    mapping: dict[str, Expr] = {name: Variable(fresh(name)) for name in sorted(assigned(body))}
     before: list[Statement] = []
     for parameter, argument in zip(callee.given, call.arguments, strict=True):
         match parameter.type:
             case Scalar():
                 own = fresh(parameter.name)
-                mapping[parameter.name] = Name(own)
+                mapping[parameter.name] = Variable(own)
                 before.append(Assign(own, argument, call.at))
-            case Array() | Query():
-                given = caller.parameter(argument.name) if isinstance(argument, Name) else None
+            case Array() | SensitiveQuery():
+                given = caller.parameter(argument.name) if isinstance(argument, Variable) else None
                 if given is None or type(given.type) is not type(parameter.type):
                     what = "an input list" if isinstance(parameter.type, Array) else "a query"
                     _error(f"{parameter.name} of {call.procedure} must be {what}, given by its name", call.at)
-                mapping[parameter.name] = Name(given.name, at=call.at)
-                if isinstance(parameter.type, Query) and isinstance(given.type, Query):
-                    mapping[parameter.type.sensitivity] = Name(given.type.sensitivity, at=call.at)
+                mapping[parameter.name] = Variable(given.name, at=call.at)
+                if isinstance(parameter.type, SensitiveQuery) and isinstance(given.type, SensitiveQuery):
+                    mapping[parameter.type.sensitivity] = Variable(given.type.sensitivity, at=call.at)
     value = returned.values[0]
     grows = {s.target for s in statements(body) if isinstance(s, Append)}
-    if isinstance(value, Name) and value.name in grows:
-        mapping[value.name] = Name(call.target)
+    if isinstance(value, Variable) and value.name in grows:
+        mapping[value.name] = Variable(call.target)
         return (*before, *substitute_block(body[:-1], mapping))
     last = Assign(call.target, substitute(value, mapping), call.at)
     return (*before, *substitute_block(body[:-1], mapping), last)
@@ -332,7 +334,7 @@ def propagate(program: Program) -> Program:
             case Assign(target, value) if (
                 changed[target] == 1
                 and target not in used
-                and not isinstance(value, Items | Truth)
+                and not isinstance(value, Items | TruthValue)
                 and names(final := substitute(value, mapping)) <= rigid
                 and height(final) <= TALLEST
                 and sum(1 for _ in subexpressions(final)) <= TALLEST

@@ -1,7 +1,7 @@
 """The reference interpreter: what a program means, executed in exact rational arithmetic.
 
 One interpreter serves every purpose.  A *machine* tells it how to draw and how to decide a comparison:
-`Exact` draws with the library's exact samplers; the refuter and the finite decision procedure plug in
+`ExactDraws` draws with the library's exact samplers; the refuter and the finite decision procedure plug in
 machines that explore every path instead.
 
 Continuous laws are executed on a declared grid of step h, by default 2**-32: Laplace(b) becomes h times
@@ -20,7 +20,7 @@ from discreet.errors import ParameterError, ProgramError
 from discreet.exact import sample as sampler
 from discreet.exact.choice import choose_exponents
 from discreet.exact.coins import Coins, source
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.limit import tick
 from discreet.verify.linear import Linear, UndecidedError
 from discreet.verify.syntax import (
@@ -29,20 +29,20 @@ from discreet.verify.syntax import (
     Ask,
     Assign,
     Binary,
-    Call,
     Conditional,
     Element,
     Expr,
     If,
     Items,
-    Name,
     Number,
+    ProcedureCall,
     Return,
     Sample,
     Size,
     Statement,
-    Truth,
+    TruthValue,
     Unary,
+    Variable,
     While,
 )
 
@@ -74,7 +74,7 @@ class Machine(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Exact:
+class ExactDraws:
     """Exact draws from secure coins; `grid` is the step of continuous laws, `bits` the length of strings."""
 
     coins: Coins | None = None
@@ -212,7 +212,7 @@ def decide(operator: str, left: Value, right: Value) -> bool:
 class Run:
     """One execution: the values of the variables, and the machine that draws and decides."""
 
-    checked: Checked
+    checked: CheckedProgram
     machine: Machine
     values: dict[str, Value]
     limit: int = LONGEST
@@ -223,9 +223,9 @@ class Run:
         match expression:
             case Number(value):
                 return int(value) if value.denominator == 1 else value
-            case Truth(value):
+            case TruthValue(value):
                 return value
-            case Name(name):
+            case Variable(name):
                 return self.values[name]
             case Unary("not", operand):
                 return not self.value(operand)
@@ -326,7 +326,7 @@ class Run:
                         self._count(statement)
                 case Return(values):
                     return tuple(self.value(v) for v in values)
-                case Call(at=at):
+                case ProcedureCall(at=at):
                     raise ProgramError("calls must be inlined first", at.line, at.column)
         return ()
 
@@ -363,7 +363,7 @@ def _logistic(first: Value, second: Value) -> Logistic:
 
 
 def execute(
-    checked: Checked, values: Mapping[str, Value], machine: Machine, limit: int = LONGEST
+    checked: CheckedProgram, values: Mapping[str, Value], machine: Machine, limit: int = LONGEST
 ) -> tuple[Value, ...]:
     """Run a program on checked inputs; returns the tuple of returned values."""
     return Run(checked, machine, dict(values), limit).block(checked.program.body)

@@ -15,19 +15,19 @@ from flint import arb, ctx
 from discreet.errors import ProgramError
 from discreet.exact.number import exp_up, float_down, log_down
 from discreet.verify.candidate import pairs
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.refute import claimed
-from discreet.verify.run import Exact, Value, execute
-from discreet.verify.space import Pair
+from discreet.verify.run import ExactDraws, Value, execute
+from discreet.verify.space import NeighbourPair
 from discreet.verify.witness import Witness
 
 ERROR = Fraction(1, 10**9)
 """The probability that a correct program is refuted, over the whole search."""
 PAIRS = 12
-MACHINE = Exact(grid=Fraction(1, 1024))
+MACHINE = ExactDraws(grid=Fraction(1, 1024))
 
 
-def refute_by_sampling(checked: Checked, samples: int) -> Witness | None:
+def refute_by_sampling(checked: CheckedProgram, samples: int) -> Witness | None:
     """Return a counterexample that holds with confidence 1 - 10**-9, or None."""
     for pair in islice(pairs(checked), PAIRS):
         try:
@@ -39,7 +39,7 @@ def refute_by_sampling(checked: Checked, samples: int) -> Witness | None:
     return None
 
 
-def _test(checked: Checked, pair: Pair, samples: int) -> Witness | None:
+def _test(checked: CheckedProgram, pair: NeighbourPair, samples: int) -> Witness | None:
     claim = claimed(checked, pair.first)
     if claim is None:
         return None

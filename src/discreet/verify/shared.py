@@ -14,14 +14,14 @@ from discreet.verify.syntax import (
     Expr,
     If,
     Items,
-    Name,
     Number,
     Program,
     Rho,
     Sample,
     Size,
     Statement,
-    Truth,
+    TruthValue,
+    Variable,
     While,
     assigned,
     children,
@@ -39,9 +39,9 @@ def is_synchronised(statement: If) -> bool:
 def agrees(expression: Expr, shared: frozenset[str], program: Program) -> bool:
     """Return whether both runs agree on an expression, given the variables on which they agree."""
     match expression:
-        case Number() | Truth():
+        case Number() | TruthValue():
             return True
-        case Name(name):
+        case Variable(name):
             parameter = program.parameter(name)
             return name in shared if parameter is None else not parameter.private
         case Size(name):

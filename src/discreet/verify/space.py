@@ -11,13 +11,25 @@ from fractions import Fraction
 
 import z3
 
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.discharge import solver
 from discreet.verify.domain import domain, expanded
 from discreet.verify.limit import milliseconds, tick
 from discreet.verify.relate import are_neighbours
 from discreet.verify.run import Value
-from discreet.verify.syntax import Apply, Array, Ask, Element, Expr, Kind, Name, Query, Scalar, Size, show
+from discreet.verify.syntax import (
+    Apply,
+    Array,
+    Ask,
+    Element,
+    Expr,
+    Kind,
+    Scalar,
+    SensitiveQuery,
+    Size,
+    Variable,
+    show,
+)
 from discreet.verify.term import Reader, Term, UnsupportedError, real, symbol
 
 PATIENCE = 400
@@ -25,7 +37,7 @@ PATIENCE = 400
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class NeighbourPair:
     """Two complete neighbouring inputs; `private` names what may differ."""
 
     first: Mapping[str, Value]
@@ -38,7 +50,7 @@ Wish = tuple[str, Fraction | int | bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class TabledQuery:
     """A query as a table; the lists that it is asked about are few."""
 
     table: Mapping[tuple[Value, ...], Value]
@@ -52,7 +64,7 @@ class Answers:
 class Space:
     """All neighbouring pairs of one case with lists of given sizes."""
 
-    checked: Checked
+    checked: CheckedProgram
     case: str
     sizes: Mapping[str, tuple[int, int]]
     known: dict[str, Term] = field(default_factory=dict)
@@ -81,7 +93,7 @@ class Space:
                             self.known[f"{parameter.name}{{{side}}}[{place}]"] = made
                             if element.kind == "bits":
                                 self.query.add(made >= 0, made < 2 ** _bits_of(element))
-                case Query():
+                case SensitiveQuery():
                     pass
         formula = domain(program, self.case)
         for name in formula.positions.values():
@@ -100,7 +112,7 @@ class Space:
         program = self.checked.program
         lists = [p.name for p in program.parameters if isinstance(p.type, Array) and p.private]
         for parameter in program.parameters:
-            if not isinstance(parameter.type, Query):
+            if not isinstance(parameter.type, SensitiveQuery):
                 continue
             points = [(name, side) for name in lists for side in (1, 2)]
             for name, side in points:
@@ -127,7 +139,7 @@ class Space:
     def read(self, expression: Expr) -> Term:
         """Return a relational expression about this pair as a term."""
 
-        def name(node: Name) -> Term:
+        def name(node: Variable) -> Term:
             return self.known[f"{node.name}{{{node.side}}}" if node.side else node.name]
 
         def element(node: Element, index: Term) -> Term:
@@ -147,7 +159,7 @@ class Space:
 
         return Reader(name, element, apply, remainder, self.query.add)(expression)
 
-    def pair(self, wishes: Iterable[Wish], also: Iterable[Term] = ()) -> Pair | None:
+    def pair(self, wishes: Iterable[Wish], also: Iterable[Term] = ()) -> NeighbourPair | None:
         """Return neighbours that grant as many wishes as possible, the first ones first."""
         tick()
         self.query.push()
@@ -176,7 +188,7 @@ class Space:
             while self.query.num_scopes():
                 self.query.pop()
 
-    def _pair(self, model: z3.ModelRef) -> Pair | None:
+    def _pair(self, model: z3.ModelRef) -> NeighbourPair | None:
         values = {
             name: value_of(model.eval(term, model_completion=True)) for name, term in self.known.items()
         }
@@ -194,26 +206,26 @@ class Space:
                     case Array():
                         size = self.sizes[name][side - 1]
                         found[name] = [values[f"{name}{{{side}}}[{i}]"] for i in range(size)]
-                    case Query():
+                    case SensitiveQuery():
                         pass
             inputs.append(found)
         self._answers(inputs, values)
         names = tuple(p.name for p in program.parameters if p.private)
-        pair = Pair(inputs[0], inputs[1], names)
+        pair = NeighbourPair(inputs[0], inputs[1], names)
         return pair if are_neighbours(self.checked, pair.first, pair.second) else None
 
     def _answers(self, inputs: list[dict[str, Value]], values: Mapping[str, Value]) -> None:
         program = self.checked.program
         lists = [p.name for p in program.parameters if isinstance(p.type, Array) and p.private]
         for parameter in program.parameters:
-            if isinstance(parameter.type, Query):
+            if isinstance(parameter.type, SensitiveQuery):
                 table = {
                     tuple(found[name]): values[f"{parameter.name}({name}){{{side}}}"]
                     for side, found in enumerate(inputs, start=1)
                     for name in lists
                 }
                 for found in inputs:
-                    found[parameter.name] = Answers(table)
+                    found[parameter.name] = TabledQuery(table)
 
 
 def _kind(element: Scalar) -> Kind:

@@ -10,20 +10,20 @@ from discreet.verify.syntax import (
     Ask,
     Assign,
     Binary,
-    Call,
     Conditional,
     Element,
     Expr,
     If,
     Items,
-    Name,
     Number,
+    ProcedureCall,
     Return,
     Sample,
     Size,
     Statement,
-    Truth,
+    TruthValue,
     Unary,
+    Variable,
     While,
 )
 
@@ -31,13 +31,13 @@ from discreet.verify.syntax import (
 def renamed(name: str, mapping: Mapping[str, Expr]) -> str:
     """Return the name that replaces a list, a query or an assigned variable."""
     other = mapping.get(name)
-    return other.name if isinstance(other, Name) else name
+    return other.name if isinstance(other, Variable) else name
 
 
 def mapped(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
     """Return an expression with every direct part changed."""
     match expression:
-        case Number() | Truth() | Name() | Size() | Ask():
+        case Number() | TruthValue() | Variable() | Size() | Ask():
             return expression
         case Unary(operator, operand, at):
             return Unary(operator, change(operand), at)
@@ -56,7 +56,7 @@ def mapped(expression: Expr, change: Callable[[Expr], Expr]) -> Expr:
 def substitute(expression: Expr, mapping: Mapping[str, Expr]) -> Expr:
     """Return the expression with names replaced; a list or a query may only be replaced by another name."""
     match expression:
-        case Name(name):
+        case Variable(name):
             return mapping.get(name, expression)
         case Element(array, index, side, at):
             return Element(renamed(array, mapping), substitute(index, mapping), side, at)
@@ -89,7 +89,7 @@ def substitute_block(block: tuple[Statement, ...], mapping: Mapping[str, Expr]) 
                 )
             case Return(values, at):
                 result.append(Return(tuple(substitute(v, mapping) for v in values), at))
-            case Call(at=at):
+            case ProcedureCall(at=at):
                 raise ProgramError("calls are inlined from the inside out", at.line, at.column)
             case _:
                 assert_never(statement)

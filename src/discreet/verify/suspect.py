@@ -13,14 +13,14 @@ from itertools import islice
 import z3
 
 from discreet.verify.candidate import sizes
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.discharge import solver
 from discreet.verify.domain import cases, same_length, senses
 from discreet.verify.limit import tick
 from discreet.verify.neighbours import Inputs, Instance
 from discreet.verify.obligation import System
 from discreet.verify.product import obligations
-from discreet.verify.space import Pair, Space, Wish, value_of
+from discreet.verify.space import NeighbourPair, Space, Wish, value_of
 from discreet.verify.syntax import Array, Expr, Scalar
 from discreet.verify.template import build
 from discreet.verify.term import UnsupportedError
@@ -35,7 +35,7 @@ SIZES = 3
 TELLING = ("same output", "same branch", "cost", "support", "integer move", "same end", "same turns")
 
 
-def suspects(checked: Checked) -> Iterator[Pair]:
+def suspects(checked: CheckedProgram) -> Iterator[NeighbourPair]:
     """Yield neighbours on which the two runs part, or the price exceeds the claim."""
     seen: set[str] = set()
     for size in sizes(checked)[:SIZES]:
@@ -53,7 +53,7 @@ def suspects(checked: Checked) -> Iterator[Pair]:
                         yield pair
 
 
-def telling_moves(checked: Checked) -> Iterator[dict[int, Expr]]:
+def telling_moves(checked: CheckedProgram) -> Iterator[dict[int, Expr]]:
     """Yield no moves at all, and moves that keep the next output the same."""
     yield {}
     template = build(checked, rich=False, guards=False)
@@ -62,7 +62,9 @@ def telling_moves(checked: Checked) -> Iterator[dict[int, Expr]]:
         yield template.fill(firsts)
 
 
-def _walked(checked: Checked, case: str, size: int, moves: Mapping[int, Expr]) -> Iterator[Pair]:
+def _walked(
+    checked: CheckedProgram, case: str, size: int, moves: Mapping[int, Expr]
+) -> Iterator[NeighbourPair]:
     lists = [p.name for p in checked.program.parameters if isinstance(p.type, Array)]
     if any(not same_length(checked.program, n) and not senses(checked.program, case) for n in lists):
         return

@@ -13,14 +13,14 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class TextPosition:
     """A place in the text, counted from line 1 and column 1."""
 
     line: int
     column: int
 
 
-NOWHERE = Position(0, 0)
+NOWHERE = TextPosition(0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,24 +29,24 @@ class Number:
 
     value: Fraction
     whole: bool = True
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Truth:
+class TruthValue:
     """`true` or `false`."""
 
     value: bool
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Variable:
     """A variable or parameter; side 1 or 2 picks a run in relational formulas, side 0 means either."""
 
     name: str
     side: int = 0
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Unary:
 
     operator: Literal["-", "not"]
     operand: "Expr"
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Binary:
     operator: str
     left: "Expr"
     right: "Expr"
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Conditional:
     condition: "Expr"
     positive: "Expr"
     negative: "Expr"
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Apply:
 
     function: str
     arguments: tuple["Expr", ...]
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ class Element:
     array: str
     index: "Expr"
     side: int = 0
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Size:
 
     array: str
     side: int = 0
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ class Ask:
     query: str
     data: str
     side: int = 0
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +121,10 @@ class Items:
     """`[a, b, ...]`: a list written out."""
 
     items: tuple["Expr", ...]
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
-Expr = Number | Truth | Name | Unary | Binary | Conditional | Apply | Element | Size | Ask | Items
+Expr = Number | TruthValue | Variable | Unary | Binary | Conditional | Apply | Element | Size | Ask | Items
 
 COMPARISONS = ("<", "<=", ">", ">=", "=", "!=")
 LOGICAL = ("and", "or")
@@ -136,7 +136,7 @@ class Assign:
 
     target: str
     value: Expr
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +150,7 @@ class Sample:
     law: str
     arguments: tuple[Expr, ...]
     site: int = 0
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
     length: "Length | None" = None
 
 
@@ -161,17 +161,17 @@ class Append:
     target: str
     value: Expr
     tag: int = 0
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ProcedureCall:
     """`x := P(arguments)` for an earlier procedure P of the same file; gone after inlining."""
 
     target: str
     procedure: str
     arguments: tuple[Expr, ...]
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class If:
     condition: Expr
     positive: tuple["Statement", ...]
     negative: tuple["Statement", ...]
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +191,7 @@ class While:
     condition: Expr
     body: tuple["Statement", ...]
     loop: int = 0
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,10 +199,10 @@ class Return:
     """`return e` or `return (a, b)`; always the last statement."""
 
     values: tuple[Expr, ...]
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
-Statement = Assign | Sample | Append | Call | If | While | Return
+Statement = Assign | Sample | Append | ProcedureCall | If | While | Return
 
 Kind = Literal["int", "real", "bool", "bits"]
 
@@ -228,7 +228,7 @@ class Array:
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SensitiveQuery:
     """A function from the data to the reals, of which only its global sensitivity is known.
 
     `sensitivity` is the public constant that bounds |f(d) - f(e)| for all neighbours d and e.
@@ -237,7 +237,7 @@ class Query:
     sensitivity: str = ""
 
 
-Type = Scalar | Array | Query
+Type = Scalar | Array | SensitiveQuery
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +247,7 @@ class Parameter:
     name: str
     type: Type
     private: bool
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
     stated: bool = True
 
 
@@ -266,16 +266,16 @@ class Neighbours:
     bound: Expr | None = None
     low: Expr | None = None
     high: Expr | None = None
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class Epsilon:
+class EpsilonClaim:
     """The claim of epsilon-differential privacy, with delta where it is not zero."""
 
     epsilon: Expr
     delta: Expr | None = None
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,17 +283,17 @@ class Rho:
     """The claim of rho-zero-concentrated differential privacy."""
 
     rho: Expr
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Secret:
     """The claim that the output's law does not depend on the private inputs at all."""
 
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
-Claim = Epsilon | Rho | Secret
+Claim = EpsilonClaim | Rho | Secret
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,7 +306,7 @@ class Program:
     requires: tuple[Expr, ...]
     claim: Claim | None
     body: tuple[Statement, ...]
-    at: Position = field(default=NOWHERE, compare=False, repr=False)
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
     result: Type | None = None
 
     def parameter(self, name: str) -> Parameter | None:
@@ -317,7 +317,7 @@ class Program:
 def children(expression: Expr) -> tuple[Expr, ...]:
     """Return the direct subexpressions."""
     match expression:
-        case Number() | Truth() | Name() | Size() | Ask():
+        case Number() | TruthValue() | Variable() | Size() | Ask():
             return ()
         case Unary(_, operand):
             return (operand,)
@@ -359,7 +359,7 @@ def expressions(statement: Statement) -> tuple[Expr, ...]:
     match statement:
         case Assign(_, value) | Append(_, value):
             return (value,)
-        case Sample(_, _, arguments) | Call(_, _, arguments):
+        case Sample(_, _, arguments) | ProcedureCall(_, _, arguments):
             return arguments
         case If(condition) | While(condition):
             return (condition,)
@@ -372,7 +372,7 @@ def names(expression: Expr) -> set[str]:
     found: set[str] = set()
     for part in subexpressions(expression):
         match part:
-            case Name(name):
+            case Variable(name):
                 found.add(name)
             case Element(array) | Size(array):
                 found.add(array)
@@ -385,7 +385,7 @@ def names(expression: Expr) -> set[str]:
 
 def assigned(block: tuple[Statement, ...]) -> set[str]:
     """Return the variables that a block may change."""
-    return {s.target for s in statements(block) if isinstance(s, Assign | Sample | Append | Call)}
+    return {s.target for s in statements(block) if isinstance(s, Assign | Sample | Append | ProcedureCall)}
 
 
 _STRENGTH = {"or": 1, "and": 2, "=": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "++": 5, "xor": 5}
@@ -404,9 +404,9 @@ def show(expression: Expr, strength: int = 0) -> str:
                 text = str(value) if whole else f"{value}.0"
                 return text if value >= 0 or strength == 0 else f"({text})"
             return f"({value})" if strength >= 7 or value < 0 else str(value)
-        case Truth(value):
+        case TruthValue(value):
             return "true" if value else "false"
-        case Name(name, side):
+        case Variable(name, side):
             return f"{name}{_run(side)}"
         case Unary(operator, operand):
             text = f"-{show(operand, 8)}" if operator == "-" else f"not {show(operand, 3)}"

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.law import logistic
 from discreet.verify.substitute import mapped, substitute
 from discreet.verify.syntax import (
@@ -26,16 +26,16 @@ from discreet.verify.syntax import (
     Expr,
     If,
     Items,
-    Name,
     Number,
-    Query,
     Return,
     Sample,
     Scalar,
+    SensitiveQuery,
     Size,
     Statement,
-    Truth,
+    TruthValue,
     Unary,
+    Variable,
     While,
     assigned,
     expressions,
@@ -80,7 +80,7 @@ class Template:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class DrawSite:
     """Where a draw stands: the loops around it and the statements that follow it, block by block."""
 
     statement: Sample
@@ -89,9 +89,9 @@ class Place:
     ready: frozenset[str]
 
 
-def places(checked: Checked) -> tuple[Place, ...]:
+def places(checked: CheckedProgram) -> tuple[DrawSite, ...]:
     """Return every draw of a program with its surroundings."""
-    found: list[Place] = []
+    found: list[DrawSite] = []
 
     def visit(
         block: tuple[Statement, ...],
@@ -103,7 +103,7 @@ def places(checked: Checked) -> tuple[Place, ...]:
             rest = (block[index + 1 :], *after)
             match statement:
                 case Sample(target):
-                    found.append(Place(statement, loops, rest, ready))
+                    found.append(DrawSite(statement, loops, rest, ready))
                     ready |= {target}
                 case Assign(target) | Append(target):
                     ready |= {target}
@@ -120,11 +120,11 @@ def places(checked: Checked) -> tuple[Place, ...]:
     return tuple(found)
 
 
-def sided(expression: Expr, side: int, checked: Checked) -> Expr:
+def sided(expression: Expr, side: int, checked: CheckedProgram) -> Expr:
     """Return an expression as seen by one run."""
     match expression:
-        case Name(name):
-            return expression if checked.is_shared(expression) else Name(name, side)
+        case Variable(name):
+            return expression if checked.is_shared(expression) else Variable(name, side)
         case Element(array, index):
             return Element(array, index, side)
         case Size():
@@ -140,22 +140,22 @@ def sided(expression: Expr, side: int, checked: Checked) -> Expr:
         case Conditional(condition, positive, negative):
             first, second = sided(positive, side, checked), sided(negative, side, checked)
             return Conditional(sided(condition, side, checked), first, second)
-        case Number() | Truth() | Items():
+        case Number() | TruthValue() | Items():
             return expression
 
 
-def told(expression: Expr, checked: Checked) -> Expr:
+def told(expression: Expr, checked: CheckedProgram) -> Expr:
     """Return an expression that reads lists at returned places, with the places that the output tells."""
     returned = checked.program.body[-1]
     places = returned.values if isinstance(returned, Return) else ()
     match expression:
-        case Element(array, Name() as index) if index in places and not checked.is_shared(index):
+        case Element(array, Variable() as index) if index in places and not checked.is_shared(index):
             return Element(array, Apply("result", (Number(Fraction(places.index(index) + 1)),)))
         case _:
             return mapped(expression, lambda part: told(part, checked))
 
 
-def distance(expression: Expr, checked: Checked) -> Expr | None:
+def distance(expression: Expr, checked: CheckedProgram) -> Expr | None:
     """Return how much larger an expression is in the second run, or None if it reads at a private index."""
     known = told(expression, checked)
     for part in subexpressions(known):
@@ -172,13 +172,13 @@ def distance(expression: Expr, checked: Checked) -> Expr | None:
     return Binary("-", second, first)
 
 
-def emitted(place: Place, checked: Checked) -> Expr | None:
+def emitted(place: DrawSite, checked: CheckedProgram) -> Expr | None:
     """Return the next output that depends on a draw, over the state before it, with the noise set to zero."""
     statement = place.statement
     drawn: Expr = ZERO
     if statement.law in ("Laplace", "Geometric") and len(statement.arguments) == 2:
         drawn = statement.arguments[1]
-    environment: dict[str, Expr] = {statement.target: Name(DRAWN)}
+    environment: dict[str, Expr] = {statement.target: Variable(DRAWN)}
     for block in place.following:
         for item in block:
             match item:
@@ -190,22 +190,22 @@ def emitted(place: Place, checked: Checked) -> Expr | None:
                         return tidy(substitute(found, {DRAWN: drawn}))
                 case Return(values):
                     for value in values:
-                        if isinstance(value, Name) and value.name in checked.returned_lists:
+                        if isinstance(value, Variable) and value.name in checked.returned_lists:
                             continue
                         found = substitute(value, environment)
                         if DRAWN in names(found):
                             return tidy(substitute(found, {DRAWN: drawn}))
                 case If() | While():
                     for name in assigned((item,)):
-                        environment[name] = Name(f"?{name}")
+                        environment[name] = Variable(f"?{name}")
                 case Sample(target):
-                    environment[target] = Name(f"?{target}")
+                    environment[target] = Variable(f"?{target}")
                 case _:
                     pass
     return None
 
 
-def bases(place: Place, checked: Checked, *, rich: bool) -> list[Expr]:
+def bases(place: DrawSite, checked: CheckedProgram, *, rich: bool) -> list[Expr]:
     """Return what a draw's noise may be moved by, the most promising first."""
     found: list[Expr] = []
     statement = place.statement
@@ -228,12 +228,12 @@ def bases(place: Place, checked: Checked, *, rich: bool) -> list[Expr]:
     return _unique(found)
 
 
-def _bounds(checked: Checked) -> list[Expr]:
+def _bounds(checked: CheckedProgram) -> list[Expr]:
     bounds: list[Expr] = [r.bound for r in checked.program.neighbours if r.bound is not None]
     return bounds or [ONE]
 
 
-def _elements(place: Place, checked: Checked) -> list[Expr]:
+def _elements(place: DrawSite, checked: CheckedProgram) -> list[Expr]:
     scope = place.loops[-1].body if place.loops else checked.program.body
     found: list[Expr] = []
     for statement in statements(scope):
@@ -248,15 +248,15 @@ def _elements(place: Place, checked: Checked) -> list[Expr]:
     return found
 
 
-def _private_distances(place: Place, checked: Checked) -> list[Expr]:
+def _private_distances(place: DrawSite, checked: CheckedProgram) -> list[Expr]:
     bits = place.statement.law == "UniformBits"
     found: list[Expr] = []
     candidates: list[Expr] = [
-        Name(p.name) for p in checked.program.parameters if p.private and isinstance(p.type, Scalar)
+        Variable(p.name) for p in checked.program.parameters if p.private and isinstance(p.type, Scalar)
     ]
-    candidates += [Name(n) for n in sorted(place.ready) if isinstance(checked.types[n], Scalar)]
+    candidates += [Variable(n) for n in sorted(place.ready) if isinstance(checked.types[n], Scalar)]
     for parameter in checked.program.parameters:
-        if isinstance(parameter.type, Query):
+        if isinstance(parameter.type, SensitiveQuery):
             lists = [p.name for p in checked.program.parameters if isinstance(p.type, Array)]
             candidates += [Ask(parameter.name, name) for name in lists]
     for candidate in candidates:
@@ -275,7 +275,7 @@ def _unique(found: list[Expr]) -> list[Expr]:
     return result
 
 
-def conditions(place: Place, checked: Checked, *, guards: bool) -> tuple[Expr, ...]:
+def conditions(place: DrawSite, checked: CheckedProgram, *, guards: bool) -> tuple[Expr, ...]:
     """Return the cases that a move may distinguish; the last case, otherwise, is left out."""
     outcome = list(_outcomes(place, checked))
     if not guards:
@@ -289,23 +289,23 @@ def conditions(place: Place, checked: Checked, *, guards: bool) -> tuple[Expr, .
     return (stopping, *outcome)
 
 
-def _outcomes(place: Place, checked: Checked) -> Iterator[Expr]:
+def _outcomes(place: DrawSite, checked: CheckedProgram) -> Iterator[Expr]:
     # Only what is still to come in this turn of the loop: later turns are beyond the reach of an invariant.
     scope = _top(tuple(statement for block in place.following for statement in block))
     for name in sorted(checked.returned_lists & place.ready):
         tags = [s.tag for s in statements(scope) if isinstance(s, Append) and s.target == name]
         if len(tags) > 1:
             for tag in tags[:-1]:
-                yield Binary("=", Apply("tag", (Name(name),)), Number(Fraction(tag)))
+                yield Binary("=", Apply("tag", (Variable(name),)), Number(Fraction(tag)))
             return
         kind = checked.types[name]
         if tags and isinstance(kind, Array) and kind.element.kind in ("bool", "int"):
-            yield Binary("=", Apply("value", (Name(name),)), ONE)
+            yield Binary("=", Apply("value", (Variable(name),)), ONE)
             return
     returned = checked.program.body[-1]
     if isinstance(returned, Return):
         for position, value in enumerate(returned.values, start=1):
-            if isinstance(value, Name) and value.name in checked.returned_lists:
+            if isinstance(value, Variable) and value.name in checked.returned_lists:
                 continue
             if checked.kind(value) != "int" or checked.is_shared(value):
                 continue
@@ -317,7 +317,7 @@ def _outcomes(place: Place, checked: Checked) -> Iterator[Expr]:
             moving = [n for n in counters if place.loops and n in assigned(place.loops[-1].body)]
             for counter in moving[:1]:
                 result = Apply("result", (Number(Fraction(position)),))
-                yield Binary("=", result, Name(counter))
+                yield Binary("=", result, Variable(counter))
                 return
 
 
@@ -345,7 +345,7 @@ def _conjuncts(expression: Expr) -> list[Expr]:
     return [expression]
 
 
-def build(checked: Checked, *, rich: bool, guards: bool) -> Template:
+def build(checked: CheckedProgram, *, rich: bool, guards: bool) -> Template:
     """Return the template of a program; `rich` adds variables' distances, `guards` adds the loop's end."""
     moves: dict[int, Expr] = {}
     slots: list[Slot] = []
@@ -366,7 +366,7 @@ def build(checked: Checked, *, rich: bool, guards: bool) -> Template:
             for number, item in enumerate(vector):
                 slot = Slot(f"?{statement.site}.{case}.{number}", statement.site, case, item, boolean)
                 slots.append(slot)
-                terms.append(Binary("and" if boolean else "*", Name(slot.name), item))
+                terms.append(Binary("and" if boolean else "*", Variable(slot.name), item))
             branches.append(_sum(terms, boolean=boolean))
         moves[statement.site] = _by_cases(list(own), branches)
         cases[statement.site] = own
@@ -375,7 +375,7 @@ def build(checked: Checked, *, rich: bool, guards: bool) -> Template:
 
 def _sum(terms: list[Expr], *, boolean: bool) -> Expr:
     if not terms:
-        return Truth(False) if boolean else ZERO
+        return TruthValue(False) if boolean else ZERO
     total = terms[0]
     for term in terms[1:]:
         total = Binary("xor" if boolean else "+", total, term)

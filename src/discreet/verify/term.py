@@ -21,11 +21,11 @@ from discreet.verify.syntax import (
     Expr,
     Items,
     Kind,
-    Name,
     Number,
     Size,
-    Truth,
+    TruthValue,
     Unary,
+    Variable,
 )
 
 Term = Any
@@ -89,7 +89,7 @@ class Reader:
 
     def __init__(
         self,
-        name: Callable[[Name], Term],
+        name: Callable[[Variable], Term],
         element: Callable[[Element, Term], Term],
         apply: Callable[[Apply | Size | Ask], Term],
         abstract: Callable[[str, Term, Term], Term],
@@ -119,9 +119,9 @@ class Reader:
         match expression:
             case Number(value, whole):
                 return number(value) if whole else z3.RealVal(str(value))
-            case Truth(value):
+            case TruthValue(value):
                 return z3.BoolVal(value)
-            case Name():
+            case Variable():
                 return self.name(expression)
             case Unary("not", operand):
                 return z3.Not(self(operand))

@@ -17,7 +17,7 @@ from discreet.markup import BAD, GOOD, OPEN, card
 from discreet.verify import finite
 from discreet.verify.acceptance import PATIENCE, check_certificate
 from discreet.verify.certificate import ARITHMETIC, Certificate, issue
-from discreet.verify.check import Checked, parse
+from discreet.verify.check import CheckedProgram, parse
 from discreet.verify.explain import counterexample_facts
 from discreet.verify.explore import Quotient, paths, sum_quotients
 from discreet.verify.fault import first_fault
@@ -26,10 +26,10 @@ from discreet.verify.limit import DEFAULT_MEGABYTES, LimitError, remaining, with
 from discreet.verify.prove import NoProof, prove
 from discreet.verify.python import translate
 from discreet.verify.reason import why
-from discreet.verify.refute import Event, Predicate, breaks, claimed, entries, mass, refute, witness
+from discreet.verify.refute import OutputEvent, Predicate, breaks, claimed, entries, mass, refute, witness
 from discreet.verify.relate import are_neighbours
 from discreet.verify.sampled import refute_by_sampling
-from discreet.verify.space import Pair
+from discreet.verify.space import NeighbourPair
 from discreet.verify.weigh import laws
 from discreet.verify.witness import Witness
 
@@ -90,7 +90,7 @@ def source(program: str | Path) -> str:
     return program
 
 
-def understood(program: str | Path | Callable[..., object]) -> tuple[str, Checked]:
+def understood(program: str | Path | Callable[..., object]) -> tuple[str, CheckedProgram]:
     """Return the text of a program and what it means, given as text, as a path, or as a Python function."""
     if callable(program):
         translated = translate(program)
@@ -129,7 +129,7 @@ def verify(
         return Unknown("the program is too large for this search")
 
 
-def _search(checked: Checked, text: str, seconds: float, samples: int) -> Verdict:
+def _search(checked: CheckedProgram, text: str, seconds: float, samples: int) -> Verdict:
     decided = _enumerate(checked, text, seconds / 3)
     if decided is not None:
         return decided
@@ -156,12 +156,12 @@ def _search(checked: Checked, text: str, seconds: float, samples: int) -> Verdic
     return Unknown(f"{attempt.reason}; {told}" if told is not None else attempt.reason)
 
 
-def taken_as_public(checked: Checked) -> tuple[str, ...]:
+def taken_as_public(checked: CheckedProgram) -> tuple[str, ...]:
     """Return the inputs that were taken as public although the text does not say so."""
     return tuple(p.name for p in checked.program.parameters if not p.stated and not p.private)
 
 
-def _certified(checked: Checked, text: str, parts: tuple[Part, ...]) -> Proved | Unknown:
+def _certified(checked: CheckedProgram, text: str, parts: tuple[Part, ...]) -> Proved | Unknown:
     certificate = issue(checked.program, checked.digest, parts, {})
     try:
         check_certificate(text, certificate, seconds=min(PATIENCE, remaining()))
@@ -170,7 +170,7 @@ def _certified(checked: Checked, text: str, parts: tuple[Part, ...]) -> Proved |
     return Proved(certificate, taken_as_public(checked))
 
 
-def _enumerate(checked: Checked, text: str, seconds: float) -> Proved | Refuted | None:
+def _enumerate(checked: CheckedProgram, text: str, seconds: float) -> Proved | Refuted | None:
     """Decide finite programs by enumeration; None for all others."""
     try:
         with within(seconds):
@@ -189,10 +189,10 @@ def _enumerate(checked: Checked, text: str, seconds: float) -> Proved | Refuted 
     return _from_enumeration(checked, decision.counterexample)
 
 
-def _from_enumeration(checked: Checked, found: finite.Counterexample) -> Refuted | None:
+def _from_enumeration(checked: CheckedProgram, found: finite.Counterexample) -> Refuted | None:
     """Turn an enumerated counterexample into a witness, computed again by the refuter's own means."""
     private = tuple(p.name for p in checked.program.parameters if p.private)
-    pair = Pair(found.first, found.second, private)
+    pair = NeighbourPair(found.first, found.second, private)
     if not are_neighbours(checked, pair.first, pair.second):
         return None
     claim = claimed(checked, pair.first)
@@ -202,7 +202,7 @@ def _from_enumeration(checked: Checked, found: finite.Counterexample) -> Refuted
     telling: list[tuple[str, Quotient, Quotient]] = []
     for output in {path.output: None for path in laws[0]}:
         shape, flat = entries(output)
-        event = Event(shape, tuple(Predicate("=", v) for v in flat))
+        event = OutputEvent(shape, tuple(Predicate("=", v) for v in flat))
         above, below = mass(laws[0], event), mass(laws[1], event)
         if breaks(above, below, claim[0], Fraction(0)):
             telling.append((event.words(), above, below))

@@ -10,9 +10,9 @@ from discreet.verify.syntax import (
     Append,
     Assign,
     Binary,
-    Name,
     Sample,
     Size,
+    Variable,
     While,
     expressions,
     statements,
@@ -24,7 +24,7 @@ from discreet.verify.term import UnsupportedError
 def walked(statement: While) -> tuple[str, str]:
     """Return the list that a one-sided loop walks over, and its counter."""
     match statement.condition:
-        case Binary("<", Name(counter), Size(array)):
+        case Binary("<", Variable(counter), Size(array)):
             return array, counter
     at = statement.at
     raise UnsupportedError(

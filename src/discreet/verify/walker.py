@@ -6,35 +6,35 @@ from itertools import count
 
 import z3
 
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.law import Site
 from discreet.verify.limit import tick
 from discreet.verify.neighbours import Direction, Inputs
-from discreet.verify.obligation import Clause, Pending, Relation, State
-from discreet.verify.reading import Reading
+from discreet.verify.obligation import Clause, LoopRelation, PairState, Pending
+from discreet.verify.reading import SymbolReading
 from discreet.verify.shared import is_concentrated
-from discreet.verify.syntax import Expr, Name, Position, Return, Scalar, Statement
+from discreet.verify.syntax import Expr, Return, Scalar, Statement, TextPosition, Variable
 from discreet.verify.term import Term, UnsupportedError, cast, choose
 
-Then = Callable[[State], None]
+Then = Callable[[PairState], None]
 MOST_CLAUSES = 4000
 """Obligations of one program; conditionals that contain loops double them."""
 
 
 @dataclass(slots=True)
-class Walk:
+class PairWalk:
     """Two runs of a program walked in step; collects what must be proved."""
 
-    checked: Checked
+    checked: CheckedProgram
     direction: Direction
     moves: Mapping[int, Expr]
     variants: Mapping[int, Expr] | None
-    reading: Reading
+    reading: SymbolReading
     sites: Mapping[int, Site]
     unroll: int
-    block: Callable[["Walk", tuple[Statement, ...], State, Then], None]
-    step: Callable[["Walk", Statement, State], State]
-    relations: list[Relation] = field(default_factory=list)
+    block: Callable[["PairWalk", tuple[Statement, ...], PairState, Then], None]
+    step: Callable[["PairWalk", Statement, PairState], PairState]
+    relations: list[LoopRelation] = field(default_factory=list)
     clauses: list[Clause] = field(default_factory=list)
     serial: count = field(default_factory=lambda: count(1))  # type: ignore[type-arg]
     waiting: Term = None
@@ -59,27 +59,27 @@ class Walk:
             raise UnsupportedError(f"there are more than {MOST_CLAUSES} things to prove")
         self.clauses.append(clause)
 
-    def emit(self, kind: str, at: Position, state: State, goal: Term) -> None:
+    def emit(self, kind: str, at: TextPosition, state: PairState, goal: Term) -> None:
         """Require a formula in a state."""
         goal = z3.simplify(goal)
         if not z3.is_true(goal):
             self.add(Clause(kind, at, state.path, state.uses, goal))
 
-    def flush(self, state: State) -> State:
+    def flush(self, state: PairState) -> PairState:
         """Require what has been put off, now that the first run's behaviour up to here is known."""
         for item in state.pending:
             known = state if item.path is None else replace(state, path=item.path)
             self.emit(item.kind, item.at, known, item.formula)
         return replace(state, pending=())
 
-    def before(self, state: State, kind: str, at: Position, goal: Term) -> State:
+    def before(self, state: PairState, kind: str, at: TextPosition, goal: Term) -> PairState:
         """Require a formula under what is known so far: a value must exist before anything is said of it."""
         goal = z3.simplify(goal)
         if z3.is_true(goal):
             return state
         return replace(state, pending=(*state.pending, Pending(kind, goal, at, state.path)))
 
-    def later(self, state: State, kind: str, at: Position, goal: Term) -> State:
+    def later(self, state: PairState, kind: str, at: TextPosition, goal: Term) -> PairState:
         """Require a formula once the first run's behaviour up to the next loop is known."""
         goal = z3.simplify(goal)
         if z3.is_true(goal):
@@ -88,7 +88,7 @@ class Walk:
 
     # Expressions
 
-    def value(self, expression: Expr, state: State) -> tuple[State, Term, Term]:
+    def value(self, expression: Expr, state: PairState) -> tuple[PairState, Term, Term]:
         """Return an expression in both runs, noting that it is defined."""
         first, needs = self.reading.read(expression, 1, state)
         second, more = self.reading.read(expression, 2, state)
@@ -104,7 +104,7 @@ class Walk:
             state = self.before(state, "defined", expression.at, need)
         return state, first, second
 
-    def set(self, state: State, target: str, first: Term, second: Term) -> State:
+    def set(self, state: PairState, target: str, first: Term, second: Term) -> PairState:
         """Assign a variable in both runs."""
         kind = self.checked.types[target]
         if not isinstance(kind, Scalar):
@@ -114,7 +114,7 @@ class Walk:
             second = first
         return replace(state, left={**state.left, target: first}, right={**state.right, target: second})
 
-    def agree(self, condition: Expr, state: State) -> tuple[State, Term]:
+    def agree(self, condition: Expr, state: PairState) -> tuple[PairState, Term]:
         """Require both runs to decide a condition alike; return what the first run decides."""
         state, first, second = self.value(condition, state)
         if not self.checked.is_shared(condition):
@@ -136,7 +136,7 @@ class Walk:
 
     def is_list(self, value: Expr) -> bool:
         """Return whether a returned value is a list."""
-        return isinstance(value, Name) and value.name in self.checked.returned_lists
+        return isinstance(value, Variable) and value.name in self.checked.returned_lists
 
 
 def merge(condition: Term, positive: Mapping[str, Term], negative: Mapping[str, Term]) -> dict[str, Term]:

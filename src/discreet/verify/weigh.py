@@ -2,15 +2,15 @@
 
 from fractions import Fraction
 
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.finite import law
 from discreet.verify.integrate import Number as Exponentials
 from discreet.verify.opened import all_inputs, fixed, unknown
 from discreet.verify.run import Value
-from discreet.verify.syntax import Apply, Binary, Expr, Name, Number, Parameter, Scalar
+from discreet.verify.syntax import Apply, Binary, Expr, Number, Parameter, Scalar, Variable
 
 
-def laws(checked: Checked) -> dict[str, dict[str, Expr]]:
+def laws(checked: CheckedProgram) -> dict[str, dict[str, Expr]]:
     """Return the law of the output on every input, as the kernel reads it."""
     found: dict[str, dict[str, Expr]] = {}
     for values in all_inputs(checked):
@@ -24,10 +24,10 @@ def laws(checked: Checked) -> dict[str, dict[str, Expr]]:
     return found
 
 
-def _named(checked: Checked, parameter: Parameter, value: Value) -> Value:
+def _named(checked: CheckedProgram, parameter: Parameter, value: Value) -> Value:
     """Return a value, or the name of a constant that is left open."""
     constant = not parameter.private and parameter.type == Scalar("real")
-    return parameter.name if constant and fixed(checked, Name(parameter.name)) is None else value
+    return parameter.name if constant and fixed(checked, Variable(parameter.name)) is None else value
 
 
 def _shown(values: Value) -> str:
@@ -45,6 +45,6 @@ def _sum(terms: Exponentials, open_: str | None) -> Expr:
 def _term(exponent: Fraction, coefficient: Fraction, open_: str | None) -> Expr:
     if not exponent:
         return Number(coefficient)
-    power: Expr = Number(exponent) if open_ is None else Binary("*", Number(exponent), Name(open_))
+    power: Expr = Number(exponent) if open_ is None else Binary("*", Number(exponent), Variable(open_))
     factor = Apply("exp", (power,))
     return factor if coefficient == 1 else Binary("*", Number(coefficient), factor)

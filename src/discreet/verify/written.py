@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import z3
 
-from discreet.verify.check import Checked
+from discreet.verify.check import CheckedProgram
 from discreet.verify.domain import senses
 from discreet.verify.kernel import Part
 from discreet.verify.neighbours import Direction, Inputs
-from discreet.verify.obligation import Relation, System
+from discreet.verify.obligation import LoopRelation, System
 from discreet.verify.shared import is_one_sided
 from discreet.verify.substitute import mapped
 from discreet.verify.syntax import (
@@ -24,19 +24,19 @@ from discreet.verify.syntax import (
     Conditional,
     Element,
     Expr,
-    Name,
     Number,
     Scalar,
     Size,
-    Truth,
+    TruthValue,
     Unary,
+    Variable,
     While,
     statements,
 )
 from discreet.verify.term import Term, UnsupportedError, constants
 from discreet.verify.walk import walked
 
-FALSE = Truth(False)
+FALSE = TruthValue(False)
 _JOINED = {
     z3.Z3_OP_ADD: "+",
     z3.Z3_OP_SUB: "-",
@@ -56,7 +56,7 @@ _JOINED = {
 
 
 def put_down(
-    checked: Checked,
+    checked: CheckedProgram,
     direction: Direction,
     moves: Mapping[int, Expr],
     variants: Mapping[int, Expr],
@@ -94,27 +94,27 @@ def has_words(system: System, invariants: Mapping[str, Term]) -> bool:
 
 def _waits(loop: While, ways: Mapping[str, str]) -> tuple[Expr, Expr]:
     array, counter = walked(loop)
-    position = Apply("position", (Name(array),))
+    position = Apply("position", (Variable(array),))
     if ways[array] == "remove":
-        return FALSE, Binary("=", Name(counter, 1), position)
-    return Binary("=", Name(counter, 2), position), FALSE
+        return FALSE, Binary("=", Variable(counter, 1), position)
+    return Binary("=", Variable(counter, 2), position), FALSE
 
 
 def _second(expression: Expr) -> Expr:
     """Return an expression as the second run sees it."""
     match expression:
-        case Name(name):
-            return Name(name, 2)
+        case Variable(name):
+            return Variable(name, 2)
         case Size(array):
             return Size(array, 2)
         case _:
             return mapped(expression, _second)
 
 
-def _agreed(checked: Checked, relation: Relation) -> list[Expr]:
+def _agreed(checked: CheckedProgram, relation: LoopRelation) -> list[Expr]:
     own = {term.get_id() for term in relation.changing}
     return [
-        Binary("=", Name(name, 1), Name(name, 2))
+        Binary("=", Variable(name, 1), Variable(name, 2))
         for name, term in relation.state.left.items()
         if term.get_id() in own and name in checked.shared and checked.types[name] != Scalar("bits")
     ]
@@ -127,7 +127,7 @@ def conjuncts(formula: Term) -> list[Term]:
     return [] if z3.is_true(formula) else [formula]
 
 
-def words(relation: Relation, inputs: Inputs) -> dict[int, Expr]:
+def words(relation: LoopRelation, inputs: Inputs) -> dict[int, Expr]:
     """Return what the symbols at the head of a loop are called, by their identity."""
     found: dict[int, Expr] = {}
     state, program = relation.state, inputs.checked.program
@@ -138,24 +138,24 @@ def words(relation: Relation, inputs: Inputs) -> dict[int, Expr]:
 
     for parameter in program.parameters:
         if isinstance(parameter.type, Scalar) and not parameter.private:
-            name(inputs.public(parameter.name), Name(parameter.name))
+            name(inputs.public(parameter.name), Variable(parameter.name))
         if isinstance(parameter.type, Array):
             for side in (1, 2):
                 name(inputs.size(parameter.name, side), Size(parameter.name, side))
     for key, sides in inputs.scalars.items():
         query, _, data = key.rstrip(")").partition("(")
         for side, term in enumerate(sides, start=1):
-            name(term, Ask(query, data, side) if data else Name(key, side))
+            name(term, Ask(query, data, side) if data else Variable(key, side))
     for array, position in inputs.positions.items():
-        name(position, Apply("position", (Name(array),)))
+        name(position, Apply("position", (Variable(array),)))
         relation_kind = inputs.relation(array)
         ghost = "extra" if relation_kind is not None and relation_kind.kind == "add-remove" else "change"
         if array in inputs.deltas:
-            name(inputs.deltas[array], Apply(ghost, (Name(array),)))
+            name(inputs.deltas[array], Apply(ghost, (Variable(array),)))
     for variable, term in state.left.items():
-        name(term, Name(variable, 1))
+        name(term, Variable(variable, 1))
     for variable, term in state.right.items():
-        name(term, Name(variable, 2))
+        name(term, Variable(variable, 2))
     for site, term in state.cost.items():
         name(term, Apply("moved", (Number(Fraction(site)),)))
     for array, term in state.length.items():
@@ -172,7 +172,7 @@ def _elements(inputs: Inputs, found: dict[int, Expr]) -> None:
     for key, (first, second) in inputs.elements.items():
         array, place = key[0], inputs.indices[key]
         if array in inputs.positions and place.eq(inputs.positions[array]):
-            index: Expr = Apply("position", (Name(array),))
+            index: Expr = Apply("position", (Variable(array),))
         elif z3.is_int_value(place):
             index = Number(Fraction(place.as_long()))
         else:
@@ -191,7 +191,7 @@ def expression(term: Term, words: Mapping[int, Expr]) -> Expr:
     if term.get_id() in words:
         return words[term.get_id()]
     if z3.is_true(term) or z3.is_false(term):
-        return Truth(z3.is_true(term))
+        return TruthValue(z3.is_true(term))
     if z3.is_int_value(term):
         return Number(Fraction(term.as_long()))
     if z3.is_rational_value(term):

@@ -22,9 +22,9 @@ from discreet.workload.linear import (
 )
 from discreet.workload.marginal import MarginalPlan, plan_marginals
 from discreet.workload.optimise import certified_optimum
-from discreet.workload.plan import Candidate, Plan, plan
-from discreet.workload.quantile import Quantile, quantiles
-from discreet.workload.reconcile import Answers, Estimate, Measurement, reconcile
+from discreet.workload.plan import Plan, StrategyCandidate, plan
+from discreet.workload.quantile import QuantileCells, quantiles
+from discreet.workload.reconcile import Estimate, MeasuredStrategy, WorkloadAnswers, reconcile
 from discreet.workload.record import describe
 from discreet.workload.route import Routes, routes
 from discreet.workload.size import records_by_union_bound, records_needed
@@ -38,7 +38,7 @@ from discreet.workload.strategy import (
     itself,
     rounded,
 )
-from discreet.workload.stream import Count, Stream, counter_for
+from discreet.workload.stream import RunningCount, Stream, counter_for
 from discreet.workload.synthetic import Synthetic, synthesise
 from discreet.workload.table import (
     MarginalAnswers,
@@ -50,9 +50,6 @@ from discreet.workload.table import (
 
 __all__ = [
     "AllRange",
-    "Answers",
-    "Candidate",
-    "Count",
     "Dense",
     "Error",
     "Estimate",
@@ -64,19 +61,22 @@ __all__ = [
     "Marginals",
     "Matrix",
     "MeasuredMarginals",
-    "Measurement",
+    "MeasuredStrategy",
     "Plan",
     "Prefix",
     "Product",
-    "Quantile",
+    "QuantileCells",
     "Routes",
+    "RunningCount",
     "Strategy",
+    "StrategyCandidate",
     "Stream",
     "Synthetic",
     "Total",
     "Union",
     "Wavelet",
     "Workload",
+    "WorkloadAnswers",
     "answer_marginals",
     "certified_optimum",
     "counter_for",

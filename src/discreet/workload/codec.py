@@ -14,7 +14,7 @@ from discreet.mechanisms.geometric import Geometric
 from discreet.privacy.adjacency import Adjacency
 from discreet.workload.dummy import EachItem, EachPrefix, RunningState
 from discreet.workload.noise import Noise
-from discreet.workload.root import Block, RootCounter, RootState
+from discreet.workload.root import DyadicBlock, RootCounter, RootState
 from discreet.workload.tree import LevelState, TreeCounter, TreeState
 
 Counter = TreeCounter | RootCounter | EachPrefix | EachItem
@@ -107,9 +107,9 @@ def decode_state(stored: Json) -> State:
     )
 
 
-def _block(row: list[Any]) -> Block:
+def _block(row: list[Any]) -> DyadicBlock:
     level, first, exact, exact_moment, estimate, estimate_moment = row
-    return Block(level, first, exact, exact_moment, float(estimate), float(estimate_moment))
+    return DyadicBlock(level, first, exact, exact_moment, float(estimate), float(estimate_moment))
 
 
 def _encode_plain(name: str, length: int, noise: Noise, adjacency: Adjacency) -> Json:

@@ -52,7 +52,7 @@ _NEGLIGIBLE = 1e-4
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class MarginalTable:
     """One table to measure: as it is, or centred and multiplied by its number of cells."""
 
     attributes: Attributes
@@ -66,7 +66,7 @@ class MarginalPlan:
 
     workload: Marginals
     adjacency: Adjacency
-    tables: tuple[Table, ...]
+    tables: tuple[MarginalTable, ...]
     guarantee: Promise
     error: Error
     candidates: tuple[tuple[str, Error], ...]
@@ -131,7 +131,9 @@ def weights(workload: Marginals) -> dict[Attributes, float]:
     return total
 
 
-def pieces(workload: Marginals, tables: tuple[Table, ...], adjacency: Adjacency) -> dict[Attributes, float]:
+def pieces(
+    workload: Marginals, tables: tuple[MarginalTable, ...], adjacency: Adjacency
+) -> dict[Attributes, float]:
     """Return s_A for every centred piece, pooling all tables that tell about it."""
     precision = dict.fromkeys(closure(workload), 0.0)
     for table in tables:
@@ -153,7 +155,7 @@ def pieces(workload: Marginals, tables: tuple[Table, ...], adjacency: Adjacency)
 
 def _residuals(
     workload: Marginals, rho: Fraction, adjacency: Adjacency
-) -> tuple[tuple[Table, ...], Fraction]:
+) -> tuple[tuple[MarginalTable, ...], Fraction]:
     sizes = workload.sizes
     value = weights(workload)
     sets = [
@@ -166,7 +168,7 @@ def _residuals(
     spent = _spent(sizes, rough, adjacency)
     factor = round_up(spent / rho, 2 * _SHARE_BITS)
     variance = {a: s * factor for a, s in rough.items()}
-    tables = tuple(Table(a, True, Gaussian(variance[a] * workload.table_cells(a) ** 2)) for a in sets)
+    tables = tuple(MarginalTable(a, True, Gaussian(variance[a] * workload.table_cells(a) ** 2)) for a in sets)
     return tables, spent / factor
 
 
@@ -214,7 +216,7 @@ def _price(sizes: tuple[int, ...], attributes: Attributes, adjacency: Adjacency)
             return 2 * (own - min(opposed))
 
 
-def _split(workload: Marginals, guarantee: Promise, adjacency: Adjacency) -> tuple[Table, ...]:
+def _split(workload: Marginals, guarantee: Promise, adjacency: Adjacency) -> tuple[MarginalTable, ...]:
     """Return the plain way: every table of the workload as it is, with an equal share."""
     movable = adjacency is Adjacency.ADD_REMOVE
     moving = [a for a in workload.sets if movable or any(workload.sizes[i] > 1 for i in a)]
@@ -226,23 +228,25 @@ def _split(workload: Marginals, guarantee: Promise, adjacency: Adjacency) -> tup
         case Concentrated(rho, _):
             change = Sensitivity.spread(1 if adjacency is Adjacency.ADD_REMOVE else 2, 1)
             noise = Gaussian.calibrate(rho=rho / len(moving), sensitivity=change)
-            return tuple(Table(a, False, noise) for a in moving)
+            return tuple(MarginalTable(a, False, noise) for a in moving)
         case _:
             assert_never(guarantee)
 
 
 def _shared(
     workload: Marginals, shares: Mapping[Attributes, Fraction], adjacency: Adjacency
-) -> tuple[Table, ...]:
+) -> tuple[MarginalTable, ...]:
     each = 1 if adjacency is Adjacency.ADD_REMOVE else 2
     noise = {
         s: Geometric.calibrate(epsilon=s, sensitivity=Sensitivity.spread(each, 1))
         for s in set(shares.values())
     }
-    return tuple(Table(a, False, noise[share]) for a, share in shares.items())
+    return tuple(MarginalTable(a, False, noise[share]) for a, share in shares.items())
 
 
-def _promise_of_shares(tables: tuple[Table, ...], sizes: tuple[int, ...], adjacency: Adjacency) -> Promise:
+def _promise_of_shares(
+    tables: tuple[MarginalTable, ...], sizes: tuple[int, ...], adjacency: Adjacency
+) -> Promise:
     """Return what measuring the tables as they are promises: the sum of what each one does."""
     change = Sensitivity.spread(1 if adjacency is Adjacency.ADD_REMOVE else 2, 1)
     promises = [table.noise.guarantee(change) for table in tables]
@@ -287,7 +291,7 @@ def _optimal_shares(workload: Marginals, cost: Fraction, adjacency: Adjacency) -
     return {a: cost * part for a, part in zip(sets, parts, strict=True) if part > 0}
 
 
-def _error(workload: Marginals, tables: tuple[Table, ...], adjacency: Adjacency) -> Error:
+def _error(workload: Marginals, tables: tuple[MarginalTable, ...], adjacency: Adjacency) -> Error:
     known, value = pieces(workload, tables, adjacency), weights(workload)
     return Error(sum(value[a] * s for a, s in known.items()), workload.queries)
 

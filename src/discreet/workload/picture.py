@@ -11,7 +11,7 @@ from discreet.workload.linear import Prefix
 from discreet.workload.marginal import Attributes, MarginalPlan
 from discreet.workload.plan import Plan
 from discreet.workload.reconcile import Estimate
-from discreet.workload.stream import Count
+from discreet.workload.stream import RunningCount
 from discreet.workload.table import MarginalAnswers
 
 
@@ -98,7 +98,7 @@ def draw_marginal(
     )
 
 
-def draw_stream(counts: Sequence[Count], *, title: str = "") -> Any:
+def draw_stream(counts: Sequence[RunningCount], *, title: str = "") -> Any:
     """Return released running counts with a band of two standard deviations."""
     rows = [
         {

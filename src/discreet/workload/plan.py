@@ -21,7 +21,7 @@ from discreet.workload.forecast import Error, error
 from discreet.workload.linear import Array, Marginals, Product, Union, Workload
 from discreet.workload.noise import Noise, Promise, calibrated, promised, spread
 from discreet.workload.optimise import certified_optimum, optimised, optimised_product
-from discreet.workload.reconcile import Answers, Estimate, Measurement, reconcile
+from discreet.workload.reconcile import Estimate, MeasuredStrategy, WorkloadAnswers, reconcile
 from discreet.workload.strategy import (
     Hierarchy,
     Kronecker,
@@ -45,7 +45,7 @@ LARGEST_ATTRIBUTE = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class StrategyCandidate:
     """One strategy that was considered, how far one person moves it, and the error it would have."""
 
     strategy: Strategy
@@ -68,7 +68,7 @@ class Plan:
     noise: Noise
     sensitivity: Sensitivity
     error: Error
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[StrategyCandidate, ...]
     lower: float | None = None
 
     @property
@@ -115,24 +115,24 @@ class Plan:
         """Return an estimate as it would be made from data, for its variances: they are known beforehand."""
         nothing = np.zeros(measured_rows(self.strategy), dtype=np.int64)
         return self.estimate(
-            Measurement(self.strategy, self.noise, nothing), total=0 if self.known_total else None
+            MeasuredStrategy(self.strategy, self.noise, nothing), total=0 if self.known_total else None
         )
 
-    def measure(self, histogram: Array) -> Measurement:
+    def measure(self, histogram: Array) -> MeasuredStrategy:
         """Return the noisy measurements of an exact integer histogram: the only step that sees data."""
-        return Measurement(
+        return MeasuredStrategy(
             self.strategy, self.noise, self.noise.sample(measure_exactly(self.strategy, histogram))
         )
 
     def estimate(
-        self, measurement: Measurement, *, total: int | None = None, nonnegative: bool = False
+        self, measurement: MeasuredStrategy, *, total: int | None = None, nonnegative: bool = False
     ) -> Estimate:
         """Return the consistent estimate; under replace the public total must be given."""
         if self.known_total and total is None:
             raise ParameterError("under replace the number of people is public: give it as total")
         return reconcile([measurement], total=total, nonnegative=self.workload if nonnegative else None)
 
-    def answer(self, histogram: Array, *, nonnegative: bool = False) -> Answers:
+    def answer(self, histogram: Array, *, nonnegative: bool = False) -> WorkloadAnswers:
         """Measure, reconcile and answer: consistent noisy answers with the variance of each."""
         counts = measure_exactly(identity(1), histogram.sum(keepdims=True)) if self.known_total else None
         total = None if counts is None else int(counts[0])
@@ -161,7 +161,9 @@ def plan(
         if change.l1 == 0:
             continue  # it measures only what is public already, so it decides nothing
         progress(f"forecasting {strategy.name}")
-        candidates.append(Candidate(strategy, change, error(workload, strategy, guarantee, adjacency)))
+        candidates.append(
+            StrategyCandidate(strategy, change, error(workload, strategy, guarantee, adjacency))
+        )
     if not candidates:
         raise ParameterError("nobody can move the answers of this workload, so it needs no privacy")
     ranked = tuple(sorted(candidates, key=lambda candidate: candidate.error.total))

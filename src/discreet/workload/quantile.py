@@ -13,11 +13,11 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, rational
 from discreet.workload.linear import Floats, Prefix
-from discreet.workload.reconcile import Answers, Estimate
+from discreet.workload.reconcile import Estimate, WorkloadAnswers
 
 
 @dataclass(frozen=True, slots=True)
-class Quantile:
+class QuantileCells:
     """The cell that holds a quantile, and the cells between which it lies with the stated confidence."""
 
     level: float
@@ -26,7 +26,9 @@ class Quantile:
     high: int
 
 
-def quantiles(estimate: Estimate, levels: Sequence[Real], *, beta: Real = "0.05") -> tuple[Quantile, ...]:
+def quantiles(
+    estimate: Estimate, levels: Sequence[Real], *, beta: Real = "0.05"
+) -> tuple[QuantileCells, ...]:
     """Return quantiles of the estimated histogram; each interval fails with probability about beta."""
     if len(estimate.inverses) != 1:
         raise ParameterError("quantiles are read off one ordered attribute")
@@ -36,7 +38,7 @@ def quantiles(estimate: Estimate, levels: Sequence[Real], *, beta: Real = "0.05"
 
 def read_quantiles(
     running: Floats, covariance: Floats, levels: Sequence[Real], *, bell: bool, beta: Real = "0.05"
-) -> tuple[Quantile, ...]:
+) -> tuple[QuantileCells, ...]:
     """Return quantiles from estimated running counts and the covariance of their errors."""
     steady = np.maximum.accumulate(running)
     own, cross, whole = np.diagonal(covariance), covariance[:, -1], covariance[-1, -1]
@@ -46,11 +48,11 @@ def read_quantiles(
         if not 0 <= q <= 1:
             raise ParameterError(f"the level of a quantile must lie between 0 and 1, got {given}")
         spread = np.maximum(own - 2 * q * cross + q * q * whole, 0)
-        radius = Answers(running, spread, bell).radius(beta)
+        radius = WorkloadAnswers(running, spread, bell).radius(beta)
         ahead = running - q * running[-1]
         cell = _first(steady - q * steady[-1] >= -1e-9 * max(1.0, abs(float(steady[-1]))))
         low, high = _first(ahead + radius >= 0), _last_negative(ahead - radius) + 1
-        out.append(Quantile(q, cell, min(low, cell), max(min(high, running.size - 1), cell)))
+        out.append(QuantileCells(q, cell, min(low, cell), max(min(high, running.size - 1), cell)))
     return tuple(out)
 
 

@@ -36,7 +36,7 @@ _PROJECTION_TOLERANCE = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measurement:
+class MeasuredStrategy:
     """What was measured, with which noise, and the noisy integers that came out."""
 
     strategy: Strategy
@@ -51,7 +51,7 @@ class Measurement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answers:
+class WorkloadAnswers:
     """Consistent answers to a workload, each with its variance."""
 
     values: Floats
@@ -85,10 +85,10 @@ class Estimate:
     bell: bool
     seen: tuple[Floats | None, ...]
 
-    def answer(self, workload: Workload) -> Answers:
+    def answer(self, workload: Workload) -> WorkloadAnswers:
         """Return the answers to a workload: the planned one, or any other about what was measured."""
         self._require_seen(workload)
-        return Answers(workload.apply(self.cells), self._variances(workload), self.bell)
+        return WorkloadAnswers(workload.apply(self.cells), self._variances(workload), self.bell)
 
     def _require_seen(self, workload: Workload) -> None:
         if all(seen is None for seen in self.seen):
@@ -122,7 +122,7 @@ class Estimate:
 
 
 def reconcile(
-    measurements: Sequence[Measurement], *, total: int | None = None, nonnegative: Workload | None = None
+    measurements: Sequence[MeasuredStrategy], *, total: int | None = None, nonnegative: Workload | None = None
 ) -> Estimate:
     """Return the weighted least-squares estimate of the histogram from measurements of it.
 
@@ -191,7 +191,7 @@ def _onto_simplex(x: Floats, total: float) -> Floats:
     return np.asarray(np.maximum(x - shifts[kept], 0))
 
 
-def _pooled(measurements: Sequence[Measurement]) -> tuple[Floats, Floats]:
+def _pooled(measurements: Sequence[MeasuredStrategy]) -> tuple[Floats, Floats]:
     cells = measurements[0].strategy.cells
     matrix, target = np.zeros((cells, cells)), np.zeros(cells)
     for measurement in measurements:

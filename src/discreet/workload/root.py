@@ -51,7 +51,7 @@ _MARGIN = Fraction(1, 2**20)
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class DyadicBlock:
     """Steps first .. first + 2**level - 1: weighted sum and moment about the last, exact and estimated."""
 
     level: int
@@ -66,10 +66,10 @@ class Block:
         """The newest step of the block."""
         return self.first + (1 << self.level) - 1
 
-    def joined(self, right: "Block") -> "Block":
+    def joined(self, right: "DyadicBlock") -> "DyadicBlock":
         """Return this block and its right neighbour of the same size as one."""
         shift = 1 << self.level
-        return Block(
+        return DyadicBlock(
             self.level + 1,
             self.first,
             self.exact + right.exact,
@@ -85,7 +85,7 @@ class RootState:
 
     step: int
     released: float
-    blocks: tuple[Block, ...]
+    blocks: tuple[DyadicBlock, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class RootCounter:
             left -= value * block.estimate + slope * block.estimate_moment
         guess = left / front
         released = state.released + guess / scale
-        return RootState(step, released, (*past, Block(0, step, own, 0, guess, 0.0))), released
+        return RootState(step, released, (*past, DyadicBlock(0, step, own, 0, guess, 0.0))), released
 
     def variance(self, step: int) -> float:
         """Return about the variance of the answer at one time: that of the plain square root.
@@ -160,9 +160,9 @@ class RootCounter:
         return float(self.noise.sigma_squared) / 2.0 ** (2 * coefficient_bits(self.length) + 2 * COLUMN_BITS)
 
 
-def merged(blocks: tuple[Block, ...], step: int) -> tuple[Block, ...]:
+def merged(blocks: tuple[DyadicBlock, ...], step: int) -> tuple[DyadicBlock, ...]:
     """Return the blocks of the past as they stand at this step: old neighbours joined, oldest first."""
-    out: list[Block] = []
+    out: list[DyadicBlock] = []
     for block in blocks:
         out.append(block)
         while len(out) > 1 and _siblings(out[-2], out[-1]) and _old_enough(out[-1], step):
@@ -170,12 +170,12 @@ def merged(blocks: tuple[Block, ...], step: int) -> tuple[Block, ...]:
     return tuple(out)
 
 
-def _siblings(left: Block, right: Block) -> bool:
+def _siblings(left: DyadicBlock, right: DyadicBlock) -> bool:
     """Whether two neighbours are the halves of one aligned block; steps are numbered from 1."""
     return left.level == right.level and (left.first - 1) % (2 << left.level) == 0
 
 
-def _old_enough(right: Block, step: int) -> bool:
+def _old_enough(right: DyadicBlock, step: int) -> bool:
     return step - right.last >= BLOCKS_PER_SIZE * (2 << right.level)
 
 

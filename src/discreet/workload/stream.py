@@ -43,7 +43,7 @@ FORMAT = "discreet-stream/1"
 
 
 @dataclass(frozen=True, slots=True)
-class Count:
+class RunningCount:
     """One released running count."""
 
     step: int
@@ -90,7 +90,7 @@ class Stream:
         state: State | None = None,
         *,
         path: Path | None = None,
-        last: tuple[Count, ...] = (),
+        last: tuple[RunningCount, ...] = (),
     ) -> None:
         self.counter = counter
         self._life = Life("stream")
@@ -161,11 +161,11 @@ class Stream:
         return self._state
 
     @property
-    def last(self) -> tuple[Count, ...]:
+    def last(self) -> tuple[RunningCount, ...]:
         """The answers of the last call, kept so that a crash on the way out loses nothing."""
         return self._last
 
-    def add(self, increment: int = 1, *, step: int | None = None) -> Count:
+    def add(self, increment: int = 1, *, step: int | None = None) -> RunningCount:
         """Take one step and release the running count; with `step`, at most once for that step."""
         with self._life.turn():
             if step is not None and step <= self.steps:
@@ -179,12 +179,12 @@ class Stream:
                 raise ParameterError(f"the next step is {self.steps + 1}, got {step}")
             return self._extend([increment])[0]
 
-    def extend(self, increments: Iterable[int]) -> tuple[Count, ...]:
+    def extend(self, increments: Iterable[int]) -> tuple[RunningCount, ...]:
         """Take several steps, made durable by one write, and release all their running counts."""
         with self._life.turn():
             return self._extend(increments)
 
-    def _extend(self, increments: Iterable[int]) -> tuple[Count, ...]:
+    def _extend(self, increments: Iterable[int]) -> tuple[RunningCount, ...]:
         if self._closed:
             raise LedgerError(
                 "this stream was closed, or a write failed half-way; open it again from its file"
@@ -192,7 +192,7 @@ class Stream:
         state, counts = self._state, []
         for increment in increments:
             state, value = advance(self.counter, state, increment)
-            counts.append(Count(state.step, value, sqrt(self.counter.variance(state.step))))
+            counts.append(RunningCount(state.step, value, sqrt(self.counter.variance(state.step))))
         if not counts:
             return ()
         if self._path is not None:
@@ -217,7 +217,7 @@ class Stream:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _document(self, state: State, last: tuple[Count, ...]) -> dict[str, Any]:
+    def _document(self, state: State, last: tuple[RunningCount, ...]) -> dict[str, Any]:
         return {
             "format": FORMAT,
             "counter": encode_counter(self.counter),
@@ -226,7 +226,7 @@ class Stream:
         }
 
 
-def _read(path: Path) -> tuple[Counter, State, tuple[Count, ...]]:
+def _read(path: Path) -> tuple[Counter, State, tuple[RunningCount, ...]]:
     try:
         text = path.read_text(encoding="ascii")
         seal, body = text.split("\n", 1)
@@ -239,7 +239,7 @@ def _read(path: Path) -> tuple[Counter, State, tuple[Count, ...]]:
         case {"format": str(form), "counter": dict(counter), "state": dict(state), "last": list(last)} if (
             form == FORMAT
         ):
-            return decode_counter(counter), decode_state(state), tuple(Count(*entry) for entry in last)
+            return decode_counter(counter), decode_state(state), tuple(RunningCount(*entry) for entry in last)
     raise LedgerError(
         "a stored stream has a form this version does not know; nothing may be released from it"
     )

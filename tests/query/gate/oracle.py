@@ -20,7 +20,7 @@ from discreet.privacy.filter import Cost
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.check.measurement import Declared, Measurement, QuantileChoice
 from discreet.query.price.expected import Quote
-from discreet.query.price.mechanism import Share
+from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.together import Together
 
 Weights = Mapping[Any, int]
@@ -46,7 +46,7 @@ def violation(priced: Quote, one: Exact | None, other: Exact | None) -> str | No
 
 
 def _moved(
-    priced: Quote, position: int, share: Share, one: Exact, other: Exact
+    priced: Quote, position: int, share: MeasurementShare, one: Exact, other: Exact
 ) -> tuple[Sensitivity, str | None]:
     """Return how far a measurement moved, and what is wrong with it apart from that."""
     name = f"m{position}"
@@ -83,7 +83,7 @@ def _sensitivity(moved: list[int]) -> Sensitivity:
     return Sensitivity(Fraction(sum(moved)), Fraction(squares), Fraction(max(moved, default=0)), len(moved))
 
 
-def _beyond(moved: Sensitivity, share: Share) -> str | None:
+def _beyond(moved: Sensitivity, share: MeasurementShare) -> str | None:
     """Return the norm in which something moved further than the noise is made for."""
     claimed = share.measured.sensitivity
     if isinstance(share.mechanism, Together):
@@ -99,7 +99,7 @@ def _beyond(moved: Sensitivity, share: Share) -> str | None:
     return None
 
 
-def _loss(share: Share, moved: Sensitivity) -> Cost:
+def _loss(share: MeasurementShare, moved: Sensitivity) -> Cost:
     """Return what these two datasets cost, by the mechanism's own theorem."""
     if not moved.l1:
         return Cost.zero

@@ -15,9 +15,9 @@ from tests.query.worlds import Row, open_world
 
 from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.duckdb.render import render
-from discreet.engines.exact import Exact, Request
+from discreet.engines.exact import EngineRequest, Exact
 from discreet.errors import EngineError
-from discreet.query.catalog.manifest import Catalog, Table
+from discreet.query.catalog.manifest import Catalog, DeclaredTable
 from discreet.query.rewrite.prepared import prepared_rows
 from discreet.query.statement import Statement
 
@@ -144,7 +144,7 @@ class Family:
 
     def integers(self, statements: Sequence[Statement], *, replaced: bool) -> list[Exact | None]:
         """Return the exact integers of every dataset that has neighbours, None where the engine raises."""
-        requests = [Request(render(s), s.keys, s.outputs, s.cells) for s in statements]
+        requests = [EngineRequest(render(s), s.keys, s.outputs, s.cells) for s in statements]
         return [
             None if replaced and not place else exactly(engine, requests)
             for place, engine in enumerate(self.engines)
@@ -155,7 +155,7 @@ class Family:
             engine.close()
 
 
-def exactly(engine: DuckDB, requests: Sequence[Request]) -> Exact | None:
+def exactly(engine: DuckDB, requests: Sequence[EngineRequest]) -> Exact | None:
     """Return exact integers, or None where the engine raises."""
     try:
         return engine._exact(requests, KEY)
@@ -179,7 +179,7 @@ def family(people: Sequence[Person], rest: Sequence[Row], catalog: Catalog | Non
     return Family(tuple(engines))
 
 
-def _kept(engine: DuckDB, table: Table) -> list[Row]:
+def _kept(engine: DuckDB, table: DeclaredTable) -> list[Row]:
     found = engine.connection.execute(render(prepared_rows(table)), {"choice": KEY}).fetchall()
     return [dict(zip((name for name, _ in table.offered), row, strict=True)) for row in found]
 

@@ -22,7 +22,7 @@ from tests.query.worlds import extreme, row
 from discreet.errors import QueryError
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.catalog.manifest import Catalog
-from discreet.query.check.measurement import Classes, Declared, Private, Running, Sets
+from discreet.query.check.measurement import Classes, Declared, Private, RunningGroups, Sets
 from discreet.query.price.proving import preparation, proof_of
 from discreet.query.price.quote import quote
 from discreet.query.rewrite.statements import statements
@@ -119,7 +119,7 @@ def asked(
         assert wrong is None, (question, catalog.table("visits"), wrong)
         seen["cases"] += 1
     seen["questions"] += 1
-    for kind in (Declared, Private, Sets, Running, Classes):
+    for kind in (Declared, Private, Sets, RunningGroups, Classes):
         seen[kind.__name__] += isinstance(checked.keys, kind)
     seen["bounds"] += question[0].startswith("bounds of")
     seen["prepared"] += _prepared(catalog)
@@ -163,7 +163,7 @@ def test_relations_of_relations_cost_no_more_than_is_charged() -> None:
 def test_no_person_costs_more_than_is_charged() -> None:
     seen = search(range(3), 14, 7)
     assert seen["cases"] >= 500, seen
-    for kind in ("Private", "Sets", "Running", "Classes", "bounds", "prepared"):
+    for kind in ("Private", "Sets", "RunningGroups", "Classes", "bounds", "prepared"):
         assert seen[kind] >= 1, seen
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.query.proof.world import c, f
 
 from discreet.engines.duckdb.render import literal, scalar_text
-from discreet.engines.exact import Request, collect
+from discreet.engines.exact import EngineRequest, collect
 from discreet.errors import EngineError, ProofError, QueryError
 from discreet.query.plan import Call, Column, Literal, Scalar
 from discreet.query.proof.function import FUNCTIONS, aggregate, evaluate
@@ -98,9 +98,9 @@ def test_an_infinite_date_is_null(function: str, text: str) -> None:
 def test_a_group_that_comes_twice_is_a_failure() -> None:
     last = date(9999, 12, 31)
     for cells, rows in ((False, [(last, 50), (last, 1)]), (True, [(1, 4), (True, 1)])):
-        assert collect([Request("", 1, ("m0",), cells)], [rows[:1]])
+        assert collect([EngineRequest("", 1, ("m0",), cells)], [rows[:1]])
         with pytest.raises(EngineError):
-            collect([Request("", 1, ("m0",), cells)], [rows])
+            collect([EngineRequest("", 1, ("m0",), cells)], [rows])
 
 
 @pytest.mark.parametrize("number", [2**63, -(2**63) - 1, 2**70, 10**50])

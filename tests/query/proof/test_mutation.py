@@ -20,7 +20,7 @@ from tests.query.worlds import extreme, open_world, row
 
 from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.duckdb.render import render
-from discreet.engines.exact import Exact, Request
+from discreet.engines.exact import EngineRequest, Exact
 from discreet.errors import EngineError, ProofError
 from discreet.query.plan import Among, Call, Column, Literal, Scalar
 from discreet.query.price import proving
@@ -171,7 +171,7 @@ def neighbours(random: Random, catalog: Catalog, names: int = 3) -> tuple[DuckDB
 
 def integers(engine: DuckDB, statement: Statement) -> Exact | None:
     try:
-        request = Request(render(statement), statement.keys, statement.outputs, statement.cells)
+        request = EngineRequest(render(statement), statement.keys, statement.outputs, statement.cells)
         return engine._exact([request], 7)
     except (EngineError, AssertionError, KeyError, IndexError, ValueError):
         # What cannot be written never runs, whatever the data.

@@ -8,17 +8,25 @@ import pytest
 from tests.query.proof.hostile import COUNT, VOTES, noised
 from tests.query.proof.world import TABLES, VISITS, c, engine, f, inner, run, statement, there, total
 
-from discreet.engines.exact import Request
+from discreet.engines.exact import EngineRequest
 from discreet.errors import ProofError
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.plan import Column, Literal, Scalar
-from discreet.query.proof import Declarations, Noised, Proved, Table, prove, prove_preparation, sealed
+from discreet.query.proof import (
+    Declarations,
+    Noised,
+    ProvedStatement,
+    TableDeclaration,
+    prove,
+    prove_preparation,
+    sealed,
+)
 from discreet.query.proof.declared import Claim
 from discreet.query.proof.derivation import Step
 from discreet.query.statement import Query, Statement, Stored
 
 NAMES = tuple(name for name, _ in VISITS)
-READY = Table("visits", VISITS, "person", kept=2)
+READY = TableDeclaration("visits", VISITS, "person", kept=2)
 
 
 def kept(
@@ -64,7 +72,7 @@ def test_a_preparation_that_breaks_its_promise_is_refused(broken: Statement) -> 
         prove_preparation(broken, TABLES, READY)
 
 
-FRIENDS = Table("friends", (("person", "identifier"), ("friend", "identifier")), "person")
+FRIENDS = TableDeclaration("friends", (("person", "identifier"), ("friend", "identifier")), "person")
 
 
 @pytest.mark.parametrize("swapped", [False, True])
@@ -95,7 +103,7 @@ def test_only_the_checker_makes_proved_statements() -> None:
     plain = statement(total(COUNT, VOTES))
     proved = prove([plain], TABLES, [noised(1)]).statements[0]
     with pytest.raises(ProofError):
-        Proved(plain, Step("statement", "trust me"))
+        ProvedStatement(plain, Step("statement", "trust me"))
     with pytest.raises(ProofError):
         pickle.dumps(proved)
     with pytest.raises(ProofError):
@@ -108,7 +116,7 @@ def test_a_proof_is_of_one_statement_alone() -> None:
     assert sealed(proved) is plain
     with pytest.raises(ProofError):
         replace(proved, statement=evil)
-    empty = object.__new__(Proved)
+    empty = object.__new__(ProvedStatement)
     with pytest.raises(ProofError):
         sealed(empty)
     object.__setattr__(proved, "statement", evil)
@@ -124,7 +132,7 @@ def test_an_engine_runs_nothing_unproved() -> None:
     known = run(plain, eve=True)
     assert known is not None
     assert engine(eve=True).run([proved], 1)._totals == known._totals
-    for offered in (plain, Request("SELECT 1", 0, ("m0",)), "SELECT 1", None):
+    for offered in (plain, EngineRequest("SELECT 1", 0, ("m0",)), "SELECT 1", None):
         with pytest.raises(ProofError):
             engine(eve=True).run([offered], 1)  # type: ignore[list-item]
 

@@ -9,13 +9,13 @@ import pyarrow
 
 from discreet.engines.duckdb.engine import DuckDB, open_tables
 from discreet.engines.duckdb.render import render
-from discreet.engines.exact import Exact, Request
+from discreet.engines.exact import EngineRequest, Exact
 from discreet.engines.protocol import Origin
 from discreet.errors import EngineError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.plan import Call, Column, Literal, Scalar
-from discreet.query.proof import Chosen, Claim, Declarations, Kept, Noised, Reached, Table
+from discreet.query.proof import Chosen, Claim, Declarations, Kept, Noised, Reached, TableDeclaration
 from discreet.query.statement import Inner, Named, Query, Source, Statement, Stored
 
 W = 2**16
@@ -32,15 +32,15 @@ VISITS = (
 )
 TABLES = Declarations(
     (
-        Table("visits", VISITS, "person"),
-        Table("swaps", VISITS, "person", Adjacency.REPLACE),
-        Table("ready", VISITS, "person", kept=2),
-        Table("votes", (("k", "text"), ("a", "integer"), ("c", "decimal"))),
-        Table("members", (("person", "integer"), ("a", "integer"))),
-        Table("united", (("person", "integer"), ("a", "integer")), "person"),
-        Table("scores", (("person", "decimal"), ("a", "integer")), "person"),
-        Table("wards", (("ward", "text"), ("name", "text")), public=True),
-        Table("codes", (("code", "integer"), ("name", "text")), public=True),
+        TableDeclaration("visits", VISITS, "person"),
+        TableDeclaration("swaps", VISITS, "person", Adjacency.REPLACE),
+        TableDeclaration("ready", VISITS, "person", kept=2),
+        TableDeclaration("votes", (("k", "text"), ("a", "integer"), ("c", "decimal"))),
+        TableDeclaration("members", (("person", "integer"), ("a", "integer"))),
+        TableDeclaration("united", (("person", "integer"), ("a", "integer")), "person"),
+        TableDeclaration("scores", (("person", "decimal"), ("a", "integer")), "person"),
+        TableDeclaration("wards", (("ward", "text"), ("name", "text")), public=True),
+        TableDeclaration("codes", (("code", "integer"), ("name", "text")), public=True),
     )
 )
 
@@ -96,7 +96,7 @@ def engine(*, eve: bool) -> DuckDB:
 
 def run(statement: Statement, *, eve: bool) -> Exact | None:
     """Return a statement's exact integers, or None where the engine raises."""
-    request = Request(render(statement), statement.keys, statement.outputs, statement.cells)
+    request = EngineRequest(render(statement), statement.keys, statement.outputs, statement.cells)
     try:
         return engine(eve=eve)._exact([request], 7)
     except EngineError:

@@ -7,11 +7,11 @@ from discreet.audit.attack.decode import closest, tolerated_error, wrong_bits
 from discreet.audit.attack.difference import difference
 from discreet.audit.attack.floating import floating
 from discreet.audit.attack.reconstruction import linear_program, reconstruction
-from discreet.audit.attack.report import Figure, Report, page
+from discreet.audit.attack.report import AttackReport, Figure, page
 from discreet.audit.attack.timing import timing
 from discreet.audit.attack.trace import trace
 
-ATTACKS: dict[str, Callable[[], Report]] = {
+ATTACKS: dict[str, Callable[[], AttackReport]] = {
     "reconstruction": reconstruction,
     "difference": difference,
     "average": average,
@@ -22,8 +22,8 @@ ATTACKS: dict[str, Callable[[], Report]] = {
 
 __all__ = [
     "ATTACKS",
+    "AttackReport",
     "Figure",
-    "Report",
     "average",
     "closest",
     "difference",

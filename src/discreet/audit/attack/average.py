@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from discreet.audit.attack.curator import Discreet, naive
-from discreet.audit.attack.report import DISCREET, NAIVE, RAW, Figure, Report
+from discreet.audit.attack.report import DISCREET, NAIVE, RAW, AttackReport, Figure
 from discreet.errors import BudgetError
 from discreet.exact.number import Real, positive
 
@@ -19,7 +19,7 @@ REWORDED = "discreet, reworded questions"
 
 def average(
     repeats: tuple[int, ...] = (1, 3, 10, 30, 100, 300, 1000, 3000), epsilon: Real = 1, trials: int = 200
-) -> Report:
+) -> AttackReport:
     """Ask one count up to thousands of times at epsilon 1/10 and average."""
     truth, total, each = 1234, positive(epsilon, "epsilon"), Fraction(1, 10)
     most = repeats[-1]
@@ -34,7 +34,7 @@ def average(
         points.append((float(count), _error(reworded[:, :count].mean(axis=1), truth), REWORDED))
     last = {name: error for _, error, name in points}
     first = {name: error for count, error, name in points if count == repeats[0]}
-    return Report(
+    return AttackReport(
         "average",
         "Averaging: the same question until the noise is gone",
         f"One count is asked again and again at epsilon {float(each):g}. The naive curator draws fresh noise "

@@ -11,7 +11,7 @@ from math import exp
 import numpy as np
 
 from discreet.audit.attack.curator import Discreet, coin_flips, naive
-from discreet.audit.attack.report import DISCREET, NAIVE, RAW, Figure, Report
+from discreet.audit.attack.report import DISCREET, NAIVE, RAW, AttackReport, Figure
 from discreet.errors import BudgetError
 from discreet.exact.number import Real, positive
 
@@ -23,7 +23,7 @@ def guess(pairs: np.ndarray) -> int:
 
 def difference(
     victims: int = 400, pairs: tuple[int, ...] = (1, 2, 5, 10, 30, 100, 300, 1000), epsilon: Real = 1
-) -> Report:
+) -> AttackReport:
     """Attack many victims with pairs of counts, at epsilon 1/4 for each answer."""
     total, each = positive(epsilon, "epsilon"), positive("0.25", "price")
     secrets, others = coin_flips(victims), 217
@@ -45,7 +45,7 @@ def difference(
     ceiling = exp(float(total)) / (1 + exp(float(total)))
     last = {name: success for _, success, name in points}
     first = {name: success for count, success, name in points if count == pairs[0]}
-    return Report(
+    return AttackReport(
         "difference",
         "Differencing: two counts that differ by one person",
         "The attacker asks for a count with and without one person and subtracts. Noise alone only asks "

@@ -13,7 +13,7 @@ References.  Mironov, CCS 2012; Haney, Desfontaines, Hartman, Shrestha, Hay, 202
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.attack.report import DISCREET, NAIVE, RAW, Figure, Report
+from discreet.audit.attack.report import DISCREET, NAIVE, RAW, AttackReport, Figure
 from discreet.audit.features import lowest_bit
 from discreet.audit.specimens import naive_laplace
 from discreet.exact.number import Real, positive
@@ -27,7 +27,7 @@ def betrayed(answers: NDArray[np.float64]) -> NDArray[np.bool_]:
     return np.asarray((np.abs(answers) < 0.5) & (lowest_bit(answers) < -53))
 
 
-def floating(epsilon: Real = 1, answers: int = 100_000) -> Report:
+def floating(epsilon: Real = 1, answers: int = 100_000) -> AttackReport:
     """Attack the truth 0 against the truth 1 by the low bits of single answers."""
     budget = positive(epsilon, "epsilon")
     scale = float(1 / budget)
@@ -46,7 +46,7 @@ def floating(epsilon: Real = 1, answers: int = 100_000) -> Report:
     points += [
         (float(count), 1 - (1 - share[name]) ** count, name) for name in (NAIVE, DISCREET) for count in COUNTS
     ]
-    return Report(
+    return AttackReport(
         "float",
         "Floating point: the low bits of one answer",
         f"A count of 0 or 1 is answered with Laplace noise of epsilon {epsilon} computed in doubles. "

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.attack.curator import Discreet, coin_flips, naive
-from discreet.audit.attack.report import DISCREET, NAIVE, RAW, Figure, Report
+from discreet.audit.attack.report import DISCREET, NAIVE, RAW, AttackReport, Figure
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact.number import Real, positive
 from discreet.mechanisms.geometric import Geometric
@@ -104,7 +104,7 @@ def questions_admitted(epsilon: Real = 1, each: Real = 1) -> int:
 
 def reconstruction(
     people: int = 1000, questions: int = 4000, epsilon: Real = 1, *, small: int = 200
-) -> Report:
+) -> AttackReport:
     """Attack a secret column with random subset sums: raw, naively noisy, and within a budget."""
     if people < 10 or questions < 10:
         raise ParameterError("reconstruction needs at least 10 people and 10 questions")
@@ -126,7 +126,7 @@ def reconstruction(
         (NAIVE, "epsilon 1 for each answer, not counted", f"{final[NAIVE]:.1%}"),
         (DISCREET, f"epsilon {epsilon} for all answers", f"{final[DISCREET]:.1%}"),
     )
-    return Report(
+    return AttackReport(
         "reconstruction",
         f"Reconstruction: {questions} counts give {people} secrets back",
         f"Each of {people} people has one secret bit. The attacker asks for {questions} counts over random "

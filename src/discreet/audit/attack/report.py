@@ -45,7 +45,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class AttackReport:
     """One attack on three curators."""
 
     name: str
@@ -83,7 +83,7 @@ margin: 1.2rem 0; } .stop { border-left: 4px solid #009E73; padding: .2rem 0 .2r
 """
 
 
-def page(reports: Sequence[Report], *, title: str = "What answers give away") -> str:
+def page(reports: Sequence[AttackReport], *, title: str = "What answers give away") -> str:
     """Return one HTML document with everything inside it: no script, no font, no picture from elsewhere."""
     parts = [
         "<!doctype html><html lang='en'><head><meta charset='utf-8'>",

@@ -18,7 +18,7 @@ from time import perf_counter_ns
 import numpy as np
 from numpy.typing import NDArray
 
-from discreet.audit.attack.report import DISCREET, NAIVE, Figure, Report
+from discreet.audit.attack.report import DISCREET, NAIVE, AttackReport, Figure
 from discreet.audit.replay import Recorder
 from discreet.exact.coins import _using, source
 from discreet.exact.sample import bernoulli, two_sided_geometric
@@ -66,7 +66,7 @@ def correlation(measured: NDArray[np.int64]) -> float:
     return float(np.corrcoef(*ranks)[0, 1])
 
 
-def timing(scale: int = 50, draws: int = 3000) -> Report:
+def timing(scale: int = 50, draws: int = 3000) -> AttackReport:
     """Measure how much the time of one draw tells about its value."""
     alpha = 1 - Fraction(1, scale)
     samplers = {NAIVE: tossed, DISCREET: two_sided_geometric}
@@ -77,7 +77,7 @@ def timing(scale: int = 50, draws: int = 3000) -> Report:
         coins = coins_asked(draw, alpha, draws // 4)
         found[name] = correlation(coins), correlation(times)
         points += _typical(times, name)
-    return Report(
+    return AttackReport(
         "timing",
         "Timing: how long the noise took",
         "Noise drawn by tossing coins until a head takes longer the larger it is. The attacker needs no "

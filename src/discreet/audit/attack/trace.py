@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.audit.attack.curator import Discreet, naive, uniforms
-from discreet.audit.attack.report import DISCREET, NAIVE, RAW, Figure, Report
+from discreet.audit.attack.report import DISCREET, NAIVE, RAW, AttackReport, Figure
 from discreet.exact.number import Real, positive
 
 FALSE_ALARMS = 0.05
@@ -36,7 +36,7 @@ def trace(
     attributes: tuple[int, ...] = (50, 100, 200, 500, 1000, 2000, 5000),
     epsilon: Real = 1,
     repeats: int = 5,
-) -> Report:
+) -> AttackReport:
     """Attack published means of up to thousands of attributes."""
     total = positive(epsilon, "epsilon")
     points = []
@@ -59,7 +59,7 @@ def trace(
         points += [(float(width), float(np.mean(values)), name) for name, values in found.items()]
     last = {name: value for _, value, name in points}
     first = {name: value for width, value, name in points if width == attributes[0]}
-    return Report(
+    return AttackReport(
         "trace",
         "Tracing: averages tell who was in the study",
         f"A study of {members} people publishes averages of many yes/no attributes. Whoever knows one "

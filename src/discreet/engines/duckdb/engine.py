@@ -19,12 +19,12 @@ from typing import Any
 
 from discreet.engines.duckdb.render import render
 from discreet.engines.duckdb.source import expose, place_of, quoted, string
-from discreet.engines.exact import Exact, Request, collect
+from discreet.engines.exact import EngineRequest, Exact, collect
 from discreet.engines.protocol import FAILED, PRIVATE, Origin
 from discreet.engines.scratch import Scratch
 from discreet.engines.shelter import quietly
 from discreet.errors import CatalogError, EngineError
-from discreet.query.proof import Proved, sealed
+from discreet.query.proof import ProvedStatement, sealed
 from discreet.query.statement import Statement
 
 MEMORY = "4GB"
@@ -62,17 +62,17 @@ class DuckDB:
         """Return a statement as DuckDB writes it."""
         return render(statement)
 
-    def run(self, statements: Sequence[Proved], choice: int) -> Exact:
+    def run(self, statements: Sequence[ProvedStatement], choice: int) -> Exact:
         """Return the exact integers of proved statements, all on one snapshot.
 
         Whatever is not a statement that the checker has proved is refused before any data is touched.
         """
         return self._exact([_request(sealed(proved)) for proved in statements], choice)
 
-    def _exact(self, requests: Sequence[Request], choice: int) -> Exact:
+    def _exact(self, requests: Sequence[EngineRequest], choice: int) -> Exact:
         return quietly(lambda: self._run(requests, choice), EngineError(FAILED))
 
-    def _run(self, requests: Sequence[Request], choice: int) -> Exact:
+    def _run(self, requests: Sequence[EngineRequest], choice: int) -> Exact:
         # The tables belong to this one connection, so questions take turns on it.
         with self._turn, self._deadline():
             return collect(requests, self._tables(requests, choice))
@@ -90,7 +90,7 @@ class DuckDB:
         finally:
             timer.cancel()
 
-    def _tables(self, requests: Sequence[Request], choice: int) -> list[list[tuple[object, ...]]]:
+    def _tables(self, requests: Sequence[EngineRequest], choice: int) -> list[list[tuple[object, ...]]]:
         # An interruption may strike anywhere, even before the end of an earlier question's transaction.
         self._roll_back()
         try:
@@ -126,8 +126,8 @@ class DuckDB:
         self.close()
 
 
-def _request(statement: Statement) -> Request:
-    return Request(render(statement), statement.keys, statement.outputs, statement.cells)
+def _request(statement: Statement) -> EngineRequest:
+    return EngineRequest(render(statement), statement.keys, statement.outputs, statement.cells)
 
 
 def open_tables(
@@ -190,7 +190,7 @@ def _array_bits(engine: DuckDB) -> int:
 
 
 def prepare(
-    name: str, origin: Origin, preparing: Proved, choice: int, target: Path, *, folder: Path = Path()
+    name: str, origin: Origin, preparing: ProvedStatement, choice: int, target: Path, *, folder: Path = Path()
 ) -> None:
     """Run a proved preparation of one table and keep its rows as a table of the same name in a file.
 

@@ -12,13 +12,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from discreet.engines.exact import Exact, Request, collect
+from discreet.engines.exact import EngineRequest, Exact, collect
 from discreet.engines.postgres.render import CHOICE, name_text, render
-from discreet.engines.postgres.source import COLUMNS, Place, driver, offered, plain, refuse_long, server_of
+from discreet.engines.postgres.source import (
+    COLUMNS,
+    ServerTable,
+    driver,
+    offered,
+    plain,
+    refuse_long,
+    server_of,
+)
 from discreet.engines.protocol import FAILED, Origin
 from discreet.engines.shelter import quietly
 from discreet.errors import CatalogError, EngineError
-from discreet.query.proof import Proved, sealed
+from discreet.query.proof import ProvedStatement, sealed
 from discreet.query.statement import Inner, Joined, Query, Source, Statement, Stored
 
 OLDEST = 140000
@@ -68,7 +76,7 @@ class Postgres:
     def __init__(
         self,
         tables: Mapping[str, Origin],
-        places: Mapping[str, Place],
+        places: Mapping[str, ServerTable],
         public: Mapping[str, tuple[Origin, Mapping[str, Sequence[Any]]]],
         timeout: float | None,
     ) -> None:
@@ -90,7 +98,7 @@ class Postgres:
         """Return a statement as PostgreSQL writes it, before its tables are defined; no server is asked."""
         return render(statement, self._columns)
 
-    def run(self, statements: Sequence[Proved], choice: int) -> Exact:
+    def run(self, statements: Sequence[ProvedStatement], choice: int) -> Exact:
         """Return the exact integers of proved statements, all on one snapshot.
 
         Whatever is not a statement that the checker has proved is refused before any data is touched.
@@ -101,7 +109,7 @@ class Postgres:
         return quietly(lambda: self._run(statements, choice), EngineError(FAILED))
 
     def _run(self, statements: Sequence[Statement], choice: int) -> Exact:
-        requests = [Request("", s.keys, s.outputs, s.cells) for s in statements]
+        requests = [EngineRequest("", s.keys, s.outputs, s.cells) for s in statements]
         with self._turn, self._deadline(), self._snapshot() as connection:
             connection.execute(f"SELECT set_config('{CHOICE}', $1, true)", [str(choice)])
             definitions = self._definitions(connection, {name for s in statements for name in _stored(s)})
@@ -195,7 +203,7 @@ class Postgres:
                 connection.close()
 
 
-def connected(place: Place) -> Any:
+def connected(place: ServerTable) -> Any:
     """Return a connection to a server; what it says on failure stays unsaid."""
     psycopg = driver()
     return psycopg.connect(

@@ -41,7 +41,7 @@ WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ServerTable:
     """A table of a server; two tables are in one place if their `server` is the same."""
 
     server: tuple[tuple[str, str], ...]
@@ -59,7 +59,7 @@ def is_server(rows: Any) -> bool:
     return isinstance(rows, str) and rows.startswith(SCHEMES)
 
 
-def server_of(name: str, rows: str) -> Place:
+def server_of(name: str, rows: str) -> ServerTable:
     """Return the place that a source names; no message repeats it, since it may hold a password."""
     address, _, path = rows.partition("#")
     schema, _, table = path.rpartition(".")
@@ -73,7 +73,7 @@ def server_of(name: str, rows: str) -> Place:
                 f"{where}: {key} does not belong there; give passwords by PGPASSWORD, a password file or "
                 "a service file (postgresql://?service=NAME#schema.table)"
             )
-    return Place(tuple(sorted(found.items())), schema or "public", table)
+    return ServerTable(tuple(sorted(found.items())), schema or "public", table)
 
 
 def _read(address: str) -> dict[str, str]:
@@ -91,7 +91,7 @@ def driver() -> Any:
     return psycopg
 
 
-def offered(name: str, origin: Origin, place: Place, stored: Mapping[str, str]) -> str:
+def offered(name: str, origin: Origin, place: ServerTable, stored: Mapping[str, str]) -> str:
     """Return the definition of a table that offers exactly the declared columns with the declared types."""
     if not stored:
         raise CatalogError(f"tables.{name}.source: the server has no such table that this user may see")

@@ -6,13 +6,13 @@ from fractions import Fraction
 from typing import Any, assert_never
 
 from discreet.engines import cells, frame
-from discreet.engines.exact import Exact, Request, collect
+from discreet.engines.exact import EngineRequest, Exact, collect
 from discreet.engines.protocol import FAILED, Origin
 from discreet.engines.reference.meaning import AGGREGATES, LENIENT, STRICT, stored
 from discreet.engines.shelter import Sheltered, exposed, quietly
 from discreet.errors import CatalogError, EngineError
 from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, walk
-from discreet.query.proof import Proved, sealed
+from discreet.query.proof import ProvedStatement, sealed
 from discreet.query.statement import Inner, Joined, Listed, Named, Query, Source, Statement, Stored
 
 Row = dict[tuple[str | None, str], Any]
@@ -39,7 +39,7 @@ class Reference:
         """Return a statement as it is: it needs no translation here."""
         return repr(statement)
 
-    def run(self, statements: Sequence[Proved], choice: int) -> Exact:
+    def run(self, statements: Sequence[ProvedStatement], choice: int) -> Exact:
         """Return the exact integers of proved statements."""
         return self._exact([sealed(proved) for proved in statements], choice)
 
@@ -48,7 +48,7 @@ class Reference:
         return quietly(lambda: self._run(statements, choice), EngineError(FAILED))
 
     def _run(self, statements: Sequence[Statement], choice: int) -> Exact:
-        requests = [Request("", s.keys, s.outputs, s.cells) for s in statements]
+        requests = [EngineRequest("", s.keys, s.outputs, s.cells) for s in statements]
         found = [_Statement(self._tables, choice, self._stopped).rows(s) for s in statements]
         return collect(requests, [[tuple(row.values()) for row in table] for table in found])
 

@@ -33,7 +33,7 @@ DELTA_LIMIT = Fraction(1, 1000)
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class DeclaredColumn:
     """A declared column: its kind with bounds, whether NULL may occur, whether it identifies a public row.
 
     With `auto` the bounds of a number are to be found privately by a first question.
@@ -47,7 +47,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class DeclaredTable:
     """A declared table.
 
     `unit` is the column that identifies a person (None: every row is its own person).  A person counts
@@ -57,7 +57,7 @@ class Table:
     """
 
     name: str
-    columns: tuple[Column, ...]
+    columns: tuple[DeclaredColumn, ...]
     source: str = ""
     unit: str | None = None
     adjacency: Adjacency = Adjacency.ADD_REMOVE
@@ -76,13 +76,13 @@ class Table:
             return columns
         return (*columns, (self.unit, "identifier"))
 
-    def column(self, name: str) -> Column | None:
+    def column(self, name: str) -> DeclaredColumn | None:
         """Return the declared column of this name (case does not matter), if there is one."""
         return next((column for column in self.columns if same(column.name, name)), None)
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class DeclaredBudget:
     """The most that the dataset may ever cost: pure epsilon, or with delta a zCDP filter underneath."""
 
     epsilon: Fraction
@@ -97,8 +97,8 @@ class Catalog:
     """
 
     name: str
-    tables: tuple[Table, ...]
-    budget: Budget | None = None
+    tables: tuple[DeclaredTable, ...]
+    budget: DeclaredBudget | None = None
     ledger: str | None = None
     version: str = "1"
     views: tuple[tuple[str, str], ...] = ()
@@ -106,11 +106,11 @@ class Catalog:
     account: str | None = None
     """The name of the account in the ledger that pays for this dataset, once it has one."""
 
-    def table(self, name: str) -> Table | None:
+    def table(self, name: str) -> DeclaredTable | None:
         """Return the declared table of this name (case does not matter), if there is one."""
         return next((table for table in self.tables if same(table.name, name)), None)
 
-    def meant(self, path: str) -> Table | None:
+    def meant(self, path: str) -> DeclaredTable | None:
         """Return the table that a name with or without schemas before it means: main.visits is visits."""
         rest = path
         while (found := self.table(rest)) is None and "." in rest:
@@ -195,7 +195,7 @@ def _version(value: object) -> str:
     raise CatalogError(f"dataset.version must be a string or a whole number, got {value!r}")
 
 
-def _budget(value: object) -> Budget | None:
+def _budget(value: object) -> DeclaredBudget | None:
     if value is None:
         return None
     body = _mapping(value, "budget")
@@ -212,10 +212,10 @@ def _budget(value: object) -> Budget | None:
             "that probability a person may not be protected at all, so take far less than one over the "
             'number of people, such as "1e-9"'
         )
-    return Budget(epsilon, delta)
+    return DeclaredBudget(epsilon, delta)
 
 
-def _table(name: str, body: Mapping[str, Any]) -> Table:
+def _table(name: str, body: Mapping[str, Any]) -> DeclaredTable:
     where = f"tables.{name}"
     _name(name, where)
     limits = ("rows_per_unit", "groups_per_unit", "rows_per_group")
@@ -246,7 +246,7 @@ def _table(name: str, body: Mapping[str, Any]) -> Table:
     rows, groups, per_group = (_limit(body, key, where) for key in limits)
     if prepared and rows is None:
         raise CatalogError(f"{where}.prepared needs rows_per_unit, the number of rows kept for each person")
-    return Table(
+    return DeclaredTable(
         name=name,
         columns=columns,
         source=_string(body.get("source", ""), f"{where}.source"),
@@ -261,7 +261,7 @@ def _table(name: str, body: Mapping[str, Any]) -> Table:
     )
 
 
-def _unit(value: object, columns: Iterable[Column], where: str) -> str | None:
+def _unit(value: object, columns: Iterable[DeclaredColumn], where: str) -> str | None:
     """Return the column that identifies a person, or None where every row is its own person."""
     if value is None:
         return None
@@ -283,7 +283,7 @@ def _unit(value: object, columns: Iterable[Column], where: str) -> str | None:
     return unit if declared is None else declared.name
 
 
-def _column(name: str, spec: object, where: str) -> Column:
+def _column(name: str, spec: object, where: str) -> DeclaredColumn:
     _name(name, where)
     body = {"type": spec} if isinstance(spec, str) else _mapping(spec, where)
     _only(body, ("type", "low", "high", "step", "values", "nullable", "unique", "bounds"), where)
@@ -295,7 +295,7 @@ def _column(name: str, spec: object, where: str) -> Column:
         raise CatalogError(f'{where}.bounds can only be "auto"; give low and high otherwise')
     if auto and (word not in ("integer", "decimal") or "low" in body or "high" in body):
         raise CatalogError(f'{where}.bounds = "auto" is for a numeric column without low and high')
-    return Column(
+    return DeclaredColumn(
         name,
         _kind(word, body, where),
         _flag(body, "nullable", where, usual=True),

@@ -17,7 +17,7 @@ from discreet.query.check import function
 from discreet.query.check.contribution import claim
 from discreet.query.check.distribution import cells
 from discreet.query.check.fixed_point import bounds, cell, units
-from discreet.query.check.formula import Constant, Formula, Noisy, Operation
+from discreet.query.check.formula import Constant, Formula, NoisyTerm, Operation
 from discreet.query.check.limits import Bounding
 from discreet.query.check.measurement import (
     Fixed,
@@ -52,24 +52,24 @@ class Measuring:
         """Return how an aggregate follows from measurements, adding those that are missing."""
         match aggregate.function:
             case "count" if aggregate.argument is None:
-                return Noisy(self.count(aggregate.where))
+                return NoisyTerm(self.count(aggregate.where))
             case "count" if aggregate.distinct:
-                return Noisy(self._distinct(aggregate))
+                return NoisyTerm(self._distinct(aggregate))
             case "count":
-                return Noisy(self._present(aggregate))
+                return NoisyTerm(self._present(aggregate))
             case "sum":
-                return Noisy(self._sum(aggregate, centred=False))
+                return NoisyTerm(self._sum(aggregate, centred=False))
             case "avg":
                 return self._average(aggregate)
             case "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
                 return self._variance(aggregate)
             case "quantile" | "min" | "max":
-                return Noisy(self._quantile(aggregate))
+                return NoisyTerm(self._quantile(aggregate))
             case "mode":
-                return Noisy(self._mode(aggregate))
+                return NoisyTerm(self._mode(aggregate))
             case "cdf" | "histogram" | "quantiles":
                 # The cell of the argument is a group key, so rows without a value are left out already.
-                return Noisy(self.count(aggregate.where))
+                return NoisyTerm(self.count(aggregate.where))
         raise QueryError(
             aggregate.function.upper(), "is not supported", "use COUNT, SUM, AVG, VARIANCE, MEDIAN or MODE"
         )
@@ -125,7 +125,7 @@ class Measuring:
         total = self._sum(aggregate, centred=not shared)
         count = self._present(aggregate)
         fixed = self._fixed(total)
-        mean: Formula = Operation("ratio", (Noisy(total), Noisy(count)))
+        mean: Formula = Operation("ratio", (NoisyTerm(total), NoisyTerm(count)))
         if fixed.centre:
             mean = Operation("add", (Constant(Fraction(fixed.centre, fixed.scale)), mean))
         ends = (Constant(Fraction(end, fixed.scale)) for end in (fixed.low, fixed.high))
@@ -134,13 +134,13 @@ class Measuring:
     def _variance(self, aggregate: Aggregate) -> Formula:
         first = self._moment(aggregate, square=False)
         second = self._moment(aggregate, square=True)
-        count = Noisy(self._present(aggregate))
+        count = NoisyTerm(self._present(aggregate))
         fixed = self._fixed(second)
         offset = Constant(Fraction(fixed.offset, fixed.scale**2))
         # With c the count: squares = released + offset * c, and squared deviations = squares - first**2 / c.
-        squares = Operation("add", (Noisy(second), Operation("multiply", (offset, count))))
-        mean = Operation("ratio", (Noisy(first), count))
-        deviations = Operation("subtract", (squares, Operation("multiply", (mean, Noisy(first)))))
+        squares = Operation("add", (NoisyTerm(second), Operation("multiply", (offset, count))))
+        mean = Operation("ratio", (NoisyTerm(first), count))
+        deviations = Operation("subtract", (squares, Operation("multiply", (mean, NoisyTerm(first)))))
         sample = aggregate.function.endswith("samp")
         size: Formula = Operation("subtract", (count, Constant(1))) if sample else count
         half = Fraction(fixed.high - fixed.low, 2 * fixed.scale)

@@ -17,7 +17,7 @@ from discreet.errors import QueryError
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.conditions import Truths
 from discreet.query.check.contribution import claim
-from discreet.query.check.formula import Noisy, Public
+from discreet.query.check.formula import NoisyTerm, Public
 from discreet.query.check.measurement import (
     Cell,
     Checked,
@@ -150,7 +150,7 @@ def _whole(
         first,
         keys=Classes((KeyColumn("cell", truths.scalar(), tuple(used)),), tuple(groups)),
         measurements=(counted,),
-        columns=(Output("count", Noisy(0)),),
+        columns=(Output("count", NoisyTerm(0)),),
         having=None,
         order=(),
         limit=None,

@@ -14,7 +14,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.catalog.kind import Whole
 from discreet.query.catalog.manifest import Catalog
-from discreet.query.check.formula import Noisy
+from discreet.query.check.formula import NoisyTerm
 from discreet.query.check.limits import Bounding
 from discreet.query.check.lineage import trace
 from discreet.query.check.measurement import Checked, Declared, Output, QuantileChoice
@@ -103,7 +103,7 @@ def question(catalog: Catalog, table: str, column: str) -> Checked:
     return Checked(
         keys=Declared(()),
         measurements=choices,
-        columns=(Output("low", Noisy(0)), Output("high", Noisy(1))),
+        columns=(Output("low", NoisyTerm(0)), Output("high", NoisyTerm(1))),
         having=None,
         order=(),
         limit=None,

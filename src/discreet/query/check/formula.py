@@ -34,7 +34,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class Noisy:
+class NoisyTerm:
     """A released measurement, by position, in natural units (the noisy integer divided by its scale)."""
 
     measurement: int
@@ -62,13 +62,13 @@ class Windowed:
     frame: tuple[str, int | None, int | None]
 
 
-Formula: TypeAlias = Constant | Key | Noisy | Operation | Windowed
+Formula: TypeAlias = Constant | Key | NoisyTerm | Operation | Windowed
 
 
 def measured(formula: Formula) -> frozenset[int]:
     """Return the positions of the measurements that a formula uses."""
     match formula:
-        case Noisy(position):
+        case NoisyTerm(position):
             return frozenset((position,))
         case Operation(_, arguments):
             return frozenset().union(*(measured(argument) for argument in arguments))
@@ -88,7 +88,7 @@ def evaluate(formula: Formula, key: Sequence[Public], noisy: Mapping[int, Public
             return value
         case Key(position):
             return key[position]
-        case Noisy(position):
+        case NoisyTerm(position):
             return noisy[position]
         case Operation(name, arguments):
             return _operate(name, [evaluate(argument, key, noisy) for argument in arguments])
@@ -185,7 +185,7 @@ def span(formula: Formula, key: Sequence[Public], spans: Mapping[int, Span]) -> 
             return Fraction(value), Fraction(value)
         case Key(position):
             return exactly(key[position])
-        case Noisy(position):
+        case NoisyTerm(position):
             return spans[position]
         case Operation(name, arguments):
             return _spread(name, [span(argument, key, spans) for argument in arguments])

@@ -33,7 +33,7 @@ from discreet.query.check.measurement import (
     Private,
     QuantileChoice,
     Rows,
-    Running,
+    RunningGroups,
     Sets,
 )
 from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given
@@ -84,7 +84,7 @@ def _keys(keys: Keys) -> Form:
             return {"found": columns, "people": people}
         case Sets(_, sets):
             return {"sets": [list(chosen) for chosen in sets], "of": columns}
-        case Running(_, levels):
+        case RunningGroups(_, levels):
             return {"running": columns, "levels": [str(level) for level in levels]}
         case Classes(_, groups):
             return {"classes": [sorted(group) for group in groups], "of": columns}

@@ -227,7 +227,7 @@ class Sets:
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunningGroups:
     """Public groups whose last column is ordered: a group holds everything up to its value.
 
     With `levels` the answer is not the running counts but the values at which they reach these shares of the
@@ -268,7 +268,7 @@ class Classes:
         return tuple((place,) for place in range(len(self.groups)))
 
 
-Joint: TypeAlias = Sets | Running | Classes
+Joint: TypeAlias = Sets | RunningGroups | Classes
 """Public groups that overlap: one row counts in several, so they are measured together."""
 
 Keys: TypeAlias = Declared | Private | Joint

@@ -13,7 +13,7 @@ from discreet.query.catalog import manifest as declared
 from discreet.query.catalog.kind import Day, Moment, Nothing, Opaque, Real, domain, word
 from discreet.query.check import distribution, function
 from discreet.query.check.aggregate import Measuring
-from discreet.query.check.formula import Constant, Formula, Key, Noisy, Operation
+from discreet.query.check.formula import Constant, Formula, Key, NoisyTerm, Operation
 from discreet.query.check.joins import settled
 from discreet.query.check.limits import Bounding
 from discreet.query.check.lineage import trace
@@ -28,7 +28,7 @@ from discreet.query.check.measurement import (
     Ordering,
     Output,
     Private,
-    Running,
+    RunningGroups,
     Sets,
     Sort,
 )
@@ -279,7 +279,7 @@ def _kinds(scope: Lineage, block: Block, measuring: Measuring) -> Kinds:
 def _occupied(measuring: Measuring, having: Formula | None) -> Formula:
     """Return the condition on which declared keys are listed that nothing else is asked about."""
     measuring.notes.append("a group is listed if its noisy number of people is above zero")
-    there = Operation("gt", (Noisy(measuring.people()), Constant(0)))
+    there = Operation("gt", (NoisyTerm(measuring.people()), Constant(0)))
     return there if having is None else Operation("and", (there, having))
 
 
@@ -377,7 +377,7 @@ def _groups(
                 "use COUNT(*), SUM or AVG there, and ask for the rest without CUBE, ROLLUP or GROUPING SETS",
             )
     if spread is not None:
-        return _sized(Running(columns, spread.levels))
+        return _sized(RunningGroups(columns, spread.levels))
     return _sized(Sets(columns, given(block.sets)))
 
 
@@ -395,7 +395,7 @@ def _sized(keys: Declared | Joint) -> Keys:
             f"has sets of columns with more than {SUBSET_LIMIT} subsets, all of which are planned for",
             "list smaller sets in GROUPING SETS (...)",
         )
-    if isinstance(keys, Running) and Declared(keys.columns[:-1]).size > RUNNING_LIMIT:
+    if isinstance(keys, RunningGroups) and Declared(keys.columns[:-1]).size > RUNNING_LIMIT:
         raise QueryError(
             "GROUP BY",
             f"has more than {RUNNING_LIMIT} groups with a distribution each",

@@ -16,7 +16,7 @@ from discreet.query.check.formula import (
     Constant,
     Formula,
     Key,
-    Noisy,
+    NoisyTerm,
     Operation,
     Public,
     Windowed,
@@ -59,7 +59,7 @@ class Kinds:
                 return formula, kind_of(value)
             case Key(position):
                 return formula, self.keys[position]
-            case Noisy(position):
+            case NoisyTerm(position):
                 return formula, self.measured[position]
             case Operation(name, arguments):
                 parts = [self._typed(part, clause) for part in arguments]

@@ -6,7 +6,7 @@ engine counts the cells of the largest sets of columns; the other groups are sum
 
 from typing import assert_never
 
-from discreet.query.check.measurement import Classes, Declared, Joint, Running, Sets
+from discreet.query.check.measurement import Classes, Declared, Joint, RunningGroups, Sets
 
 
 def tables(keys: Joint) -> tuple[tuple[int, ...], ...]:
@@ -14,7 +14,7 @@ def tables(keys: Joint) -> tuple[tuple[int, ...], ...]:
     match keys:
         case Sets(_, sets):
             return tuple(chosen for chosen in sets if not any(set(chosen) < set(other) for other in sets))
-        case Running(columns) | Classes(columns):
+        case RunningGroups(columns) | Classes(columns):
             return (tuple(range(len(columns))),)
         case _:
             assert_never(keys)
@@ -30,7 +30,7 @@ def overlap(keys: Joint) -> int:
     match keys:
         case Sets(_, sets):
             return len(sets)
-        case Running(columns):
+        case RunningGroups(columns):
             return len(columns[-1].values or ())
         case Classes(columns, groups):
             return max(sum(cell in group for group in groups) for cell in columns[0].values or ())

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from discreet.query.check.batch import Batch, disjoint
 from discreet.query.price.expected import Expected, Quote, expect
-from discreet.query.price.mechanism import Share
+from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.together import Together
 
 
@@ -18,7 +18,7 @@ def parts(batch: Batch, priced: Quote) -> Iterator[tuple[Quote, list[tuple[int, 
         keys = disjoint(checked).product()
         spans = [(start, start + len(keys)) for start in starts]
         shares = tuple(
-            Share(
+            MeasurementShare(
                 measured,
                 replace(
                     joint,

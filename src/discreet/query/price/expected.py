@@ -13,7 +13,7 @@ from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.filter import Cost
 from discreet.query.check.formula import (
     Formula,
-    Noisy,
+    NoisyTerm,
     Operation,
     Public,
     Span,
@@ -22,8 +22,15 @@ from discreet.query.check.formula import (
     measured,
     span,
 )
-from discreet.query.check.measurement import Checked, Measurement, ModeChoice, QuantileChoice, Running, Sort
-from discreet.query.price.mechanism import Share
+from discreet.query.check.measurement import (
+    Checked,
+    Measurement,
+    ModeChoice,
+    QuantileChoice,
+    RunningGroups,
+    Sort,
+)
+from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.together import Together
 from discreet.query.proof import Proof
 
@@ -49,7 +56,7 @@ class Quote:
     epsilon: Fraction
     delta: Fraction
     confidence: Fraction
-    shares: tuple[Share, ...]
+    shares: tuple[MeasurementShare, ...]
     cost: Cost
     expected: tuple[Expected, ...]
     sql: tuple[str, ...] = ()
@@ -94,10 +101,10 @@ def _reach(noise: Geometric | Staircase | Gaussian, beta: Fraction) -> int:
 def expect(priced: Quote, name: str, formula: Formula) -> Expected:
     """Return what is known beforehand of the error of one output column."""
     match formula:
-        case Noisy(position):
+        case NoisyTerm(position):
             share = priced.shares[position]
             beta = 1 - priced.confidence
-            if isinstance(priced.checked.keys, Running) and priced.checked.keys.levels:
+            if isinstance(priced.checked.keys, RunningGroups) and priced.checked.keys.levels:
                 return Expected(name, rank=priced.radius(position, beta))
             match share.measured, share.mechanism:
                 case (QuantileChoice() | ModeChoice()) as choice, (
@@ -136,7 +143,7 @@ def _linear(priced: Quote, formula: Formula) -> Fraction | None:
 def _coefficients(formula: Formula) -> dict[int, Fraction]:
     """Return the coefficients of a linear formula, or nothing when it is not linear."""
     match formula:
-        case Noisy(position):
+        case NoisyTerm(position):
             return {position: Fraction(1)}
         case Operation("add" | "subtract", (one, other)):
             left, right = _coefficients(one), _coefficients(other)

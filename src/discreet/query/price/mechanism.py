@@ -70,7 +70,7 @@ Price: TypeAlias = PurePrice | RhoPrice
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class MeasurementShare:
     """One measurement with the mechanism that will release it; `offset` is the inward aim of an extreme."""
 
     measured: Measured
@@ -95,24 +95,26 @@ class Share:
         return Sensitivity(reach * times, reach**2 * times, reach)
 
 
-def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> Share:
+def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> MeasurementShare:
     """Return the mechanism that releases one measurement at its part of the price."""
     measurement = checked.measurements[position]
     if isinstance(checked.keys, Joint) and isinstance(measurement, Measurement):
-        return Share(measurement, together(checked.keys, measurement, _promise(price)))
+        return MeasurementShare(measurement, together(checked.keys, measurement, _promise(price)))
     if isinstance(checked.keys, Private) and position == checked.keys.people:
         groups = given(measurement.sensitivity.l0)
-        return Share(measurement, Threshold.calibrate(epsilon=_pure(price), delta=delta, groups=groups))
+        return MeasurementShare(
+            measurement, Threshold.calibrate(epsilon=_pure(price), delta=delta, groups=groups)
+        )
     match measurement:
         case Measurement():
-            return Share(measurement, noise_for(measurement, price))
+            return MeasurementShare(measurement, noise_for(measurement, price))
         case QuantileChoice():
             mechanism = Exponential.calibrate(epsilon=_ranged(price), sensitivity=measurement.sensitivity)
-            return Share(measurement, mechanism, _offset(measurement, mechanism))
+            return MeasurementShare(measurement, mechanism, _offset(measurement, mechanism))
         case ModeChoice():
             flips = isinstance(price, PurePrice) and measurement.candidates <= FLIP_LIMIT
             kind, epsilon = (PermuteAndFlip, _pure(price)) if flips else (Exponential, _ranged(price))
-            return Share(
+            return MeasurementShare(
                 measurement,
                 kind.calibrate(
                     epsilon=epsilon, sensitivity=measurement.sensitivity, monotone=measurement.monotone
@@ -189,7 +191,7 @@ def _offset(choice: QuantileChoice, mechanism: Exponential) -> int:
     return ceil(log((choice.size + 1) * OUTSIDE) / float(1 - mechanism.alpha) / choice.level.denominator)
 
 
-def charge(shares: tuple[Share, ...], price: Price, delta: Fraction) -> Cost:
+def charge(shares: tuple[MeasurementShare, ...], price: Price, delta: Fraction) -> Cost:
     """Return the cost to charge, after recomputing it from the mechanisms."""
     spent = sum((_spent(share) for share in shares), Cost.zero)
     match price:
@@ -204,7 +206,7 @@ def charge(shares: tuple[Share, ...], price: Price, delta: Fraction) -> Cost:
     return Cost(charged.epsilon, charged.rho, delta)
 
 
-def _spent(share: Share) -> Cost:
+def _spent(share: MeasurementShare) -> Cost:
     change = share.measured.sensitivity
     match share.mechanism:
         case Together():
@@ -221,5 +223,5 @@ def _spent(share: Share) -> Cost:
             assert_never(share.mechanism)
 
 
-def _monotone(share: Share) -> bool:
+def _monotone(share: MeasurementShare) -> bool:
     return not isinstance(share.measured, Measurement) and share.measured.monotone

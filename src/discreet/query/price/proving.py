@@ -4,8 +4,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.mechanisms.threshold import Threshold
-from discreet.query.catalog.manifest import Catalog
-from discreet.query.catalog.manifest import Table as DeclaredTable
+from discreet.query.catalog.manifest import Catalog, DeclaredTable
 from discreet.query.check.measurement import (
     Checked,
     Declared,
@@ -17,7 +16,7 @@ from discreet.query.check.measurement import (
 )
 from discreet.query.check.tables import cells, output, tables
 from discreet.query.price.expected import Quote
-from discreet.query.price.mechanism import Share
+from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.together import Together
 from discreet.query.proof import (
     Chosen,
@@ -26,9 +25,9 @@ from discreet.query.proof import (
     Kept,
     Noised,
     Proof,
-    Proved,
+    ProvedStatement,
     Reached,
-    Table,
+    TableDeclaration,
     prove,
     prove_preparation,
 )
@@ -44,7 +43,7 @@ def proof_of(priced: Quote, catalog: Catalog) -> Proof:
     return prove(running, declarations(catalog), claims)
 
 
-def preparation(table: DeclaredTable) -> Proved:
+def preparation(table: DeclaredTable) -> ProvedStatement:
     """Return the statement whose rows are the prepared table, with the proof that they keep its promise."""
     raw = declared(replace(table, prepared=False))
     return prove_preparation(prepared_rows(table), Declarations((raw,)), declared(table))
@@ -55,9 +54,9 @@ def declarations(catalog: Catalog) -> Declarations:
     return Declarations(tuple(declared(table) for table in catalog.tables))
 
 
-def declared(table: DeclaredTable) -> Table:
+def declared(table: DeclaredTable) -> TableDeclaration:
     """Return what is declared about the people of one table."""
-    return Table(
+    return TableDeclaration(
         table.name,
         table.offered,
         table.unit,
@@ -93,7 +92,7 @@ def _values(columns: tuple[KeyColumn, ...]) -> Keys:
     return tuple(column.values or () for column in columns)
 
 
-def _release(name: str, share: Share) -> Release:
+def _release(name: str, share: MeasurementShare) -> Release:
     match share.measured, share.mechanism:
         case _, Threshold():
             return Kept(name, share.measured.sensitivity.l0 or 0)

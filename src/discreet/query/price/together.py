@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 from discreet.privacy.filter import Cost
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.query.check.formula import Public
-from discreet.query.check.measurement import Classes, Declared, Joint, Measurement, Running, Sets
+from discreet.query.check.measurement import Classes, Declared, Joint, Measurement, RunningGroups, Sets
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -73,10 +73,10 @@ class Together:
         most max |c_i| <= deviation / sqrt(v): where that is coarse, a quantile of a continuous law may be
         short by one step.  Chebyshev's inequality needs no law.
         """
-        from discreet.workload import Answers
+        from discreet.workload import WorkloadAnswers
 
         chosen = self.variances.max() if key is None else self.variances[self.places[key]]
-        deviation, usual = sqrt(chosen), float(Answers(chosen, chosen, self.bell).radius(beta))
+        deviation, usual = sqrt(chosen), float(WorkloadAnswers(chosen, chosen, self.bell).radius(beta))
         return Fraction(min(usual + deviation * self.grain, deviation / sqrt(beta)))
 
     def release(self, counts: "Mapping[tuple[int, ...], NDArray[Any]]", scale: int) -> tuple[Public, ...]:
@@ -137,11 +137,11 @@ def _grain(noise: "Noise") -> float:
     return 1 / sqrt(variance) if variance else 0.0
 
 
-def _workload(keys: Running | Classes) -> "Workload":
+def _workload(keys: RunningGroups | Classes) -> "Workload":
     from discreet.workload import Identity, Matrix, Prefix, Product
 
     match keys:
-        case Running(columns):
+        case RunningGroups(columns):
             *groups, last = columns
             running = Prefix(len(last.values or ()))
             size = Declared(tuple(groups)).size

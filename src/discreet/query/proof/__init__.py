@@ -6,8 +6,8 @@ integer.  What no rule derives is refused.
 """
 
 from discreet.query.proof.check import prove, prove_preparation
-from discreet.query.proof.declared import Chosen, Claim, Declarations, Kept, Noised, Reached, Table
-from discreet.query.proof.derivation import Proof, Proved, Step, sealed
+from discreet.query.proof.declared import Chosen, Claim, Declarations, Kept, Noised, Reached, TableDeclaration
+from discreet.query.proof.derivation import Proof, ProvedStatement, Step, sealed
 
 __all__ = [
     "Chosen",
@@ -16,10 +16,10 @@ __all__ = [
     "Kept",
     "Noised",
     "Proof",
-    "Proved",
+    "ProvedStatement",
     "Reached",
     "Step",
-    "Table",
+    "TableDeclaration",
     "prove",
     "prove_preparation",
     "sealed",

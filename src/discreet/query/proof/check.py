@@ -20,10 +20,10 @@ from discreet.query.proof.declared import (
     Noised,
     Reached,
     Release,
-    Table,
+    TableDeclaration,
 )
 from discreet.query.proof.demand import TRUTHS
-from discreet.query.proof.derivation import Proof, Proved, Step, minted
+from discreet.query.proof.derivation import Proof, ProvedStatement, Step, minted
 from discreet.query.proof.function import evaluate
 from discreet.query.proof.reach import Reach
 from discreet.query.proof.relation import (
@@ -33,7 +33,7 @@ from discreet.query.proof.relation import (
     fold,
     used,
 )
-from discreet.query.proof.select import Scope, prepared, select, source_of
+from discreet.query.proof.select import ReadScope, prepared, select, source_of
 from discreet.query.proof.value import Kind
 from discreet.query.statement import Query, Statement
 
@@ -54,7 +54,9 @@ def prove(statements: Sequence[Statement], declarations: Declarations, claims: S
         return Proof(tuple(_proved(*pair, declarations) for pair in zip(statements, claims, strict=True)))
 
 
-def prove_preparation(statement: Statement, declarations: Declarations, table: Table) -> Proved:
+def prove_preparation(
+    statement: Statement, declarations: Declarations, table: TableDeclaration
+) -> ProvedStatement:
     """Return the derivation that a statement's rows are a prepared table.
 
     Rule.  The rows of a personal relation may replace those of its table: neighbouring data give neighbouring
@@ -92,18 +94,18 @@ def _readable() -> Iterator[None]:
     raise unread
 
 
-def _scope(statement: Statement, declarations: Declarations) -> Scope:
+def _scope(statement: Statement, declarations: Declarations) -> ReadScope:
     """Return the judgements about the parts of a statement, each from those before it."""
     apart([name for name, _ in statement.parts], "the parts of a statement")
-    scope = Scope(declarations, {}, frozenset())
+    scope = ReadScope(declarations, {}, frozenset())
     for name, query in statement.parts:
         hidden = scope.hidden | {fold(name)}
         relation = select(query, replace(scope, hidden=hidden))
-        scope = Scope(declarations, {**scope.parts, name: relation}, hidden)
+        scope = ReadScope(declarations, {**scope.parts, name: relation}, hidden)
     return scope
 
 
-def _proved(statement: Statement, claim: Claim, declarations: Declarations) -> Proved:
+def _proved(statement: Statement, claim: Claim, declarations: Declarations) -> ProvedStatement:
     scope = _scope(statement, declarations)
     query = statement.body
     apart([name for name, _ in query.items], "the outputs")

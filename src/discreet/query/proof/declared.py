@@ -15,7 +15,7 @@ from discreet.query.plan import Value as Constant
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableDeclaration:
     """A stored table: its columns with their types, and whom its rows are about.
 
     `unit` is the column that identifies a person (None: every row is a person of its own).  `kept` is the
@@ -35,9 +35,9 @@ class Table:
 class Declarations:
     """All stored tables."""
 
-    tables: tuple[Table, ...]
+    tables: tuple[TableDeclaration, ...]
 
-    def find(self, name: str) -> Table | None:
+    def find(self, name: str) -> TableDeclaration | None:
         """Return the table of exactly this name."""
         return next((table for table in self.tables if table.name == name), None)
 

@@ -40,7 +40,7 @@ class _Mint:
 
 
 @dataclass(frozen=True, slots=True)
-class Proved:
+class ProvedStatement:
     """A statement whose claim has been derived from the statement itself; only the checker makes one.
 
     The mark is no argument, so neither the constructor nor `dataclasses.replace` can pass it on.
@@ -60,17 +60,17 @@ class Proved:
         return str(self.step)
 
 
-def minted(statement: Statement, step: Step) -> Proved:
+def minted(statement: Statement, step: Step) -> ProvedStatement:
     """Return a statement with its derivation; for the checker alone."""
-    proved = object.__new__(Proved)
+    proved = object.__new__(ProvedStatement)
     for name, value in (("statement", statement), ("step", step), ("_mint", _Mint(statement))):
         object.__setattr__(proved, name, value)
     return proved
 
 
-def sealed(proved: Proved) -> Statement:
+def sealed(proved: ProvedStatement) -> Statement:
     """Return the statement that the checker has proved, refusing anything else that is offered as one."""
-    mint = getattr(proved, "_mint", None) if type(proved) is Proved else None
+    mint = getattr(proved, "_mint", None) if type(proved) is ProvedStatement else None
     if type(mint) is not _Mint or mint.statement is not proved.statement:
         raise ProofError("a statement", "was offered to the engine without a derivation")
     return proved.statement
@@ -80,7 +80,7 @@ def sealed(proved: Proved) -> Statement:
 class Proof:
     """The derivations of all statements of a question, in the order in which they run."""
 
-    statements: tuple[Proved, ...]
+    statements: tuple[ProvedStatement, ...]
 
     def __str__(self) -> str:
         return "\n\n".join(str(proved) for proved in self.statements)

@@ -30,7 +30,7 @@ from discreet.errors import ProofError
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.plan import Among, Call, Column, Literal, Scalar, conjuncts, walk
 from discreet.query.plan import Value as Constant
-from discreet.query.proof.declared import Table
+from discreet.query.proof.declared import TableDeclaration
 from discreet.query.proof.demand import TRUTHS, written
 from discreet.query.proof.derivation import Step
 from discreet.query.proof.function import evaluate
@@ -115,7 +115,7 @@ def apart(names: Sequence[str], what: str) -> None:
         raise ProofError(what, "has two names that differ only by case or not at all")
 
 
-def read_table(table: Table, alias: str) -> Relation:
+def read_table(table: TableDeclaration, alias: str) -> Relation:
     """A stored table.
 
     Rule.  A table with a unit is personal by declaration: each row belongs to the person in that column.

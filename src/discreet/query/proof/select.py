@@ -33,7 +33,7 @@ AGGREGATES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class ReadScope:
     """What a query may read: the declared tables and the parts before it."""
 
     declarations: Declarations
@@ -42,7 +42,7 @@ class Scope:
     """The names of parts so far, folded: a table of such a name can no longer be meant."""
 
 
-def source_of(source: Source, scope: Scope) -> Relation:
+def source_of(source: Source, scope: ReadScope) -> Relation:
     """Return the judgement about the rows of a FROM clause."""
     match source:
         case Stored(name, alias):
@@ -64,7 +64,7 @@ def source_of(source: Source, scope: Scope) -> Relation:
             return joined(source_of(left, scope), source_of(right, scope), on, right, outer=outer)
 
 
-def select(query: Query, scope: Scope) -> Relation:
+def select(query: Query, scope: ReadScope) -> Relation:
     """Return the judgement about the rows of one query; its columns have the alias ''."""
     apart([name for name, _ in query.items], "a query")
     source = source_of(query.source, scope)
@@ -108,7 +108,7 @@ def _kept(unique: tuple[frozenset[Name], ...], names: Mapping[Name, str]) -> tup
     )
 
 
-def _projected(query: Query, source: Relation, scope: Scope) -> Relation:
+def _projected(query: Query, source: Relation, scope: ReadScope) -> Relation:
     """A projection.
 
     Rule.  Columns computed from one row by the functions of `discreet.query.proof.function` keep a relation
@@ -183,7 +183,7 @@ def _order(scalar: Scalar, source: Relation) -> None:
             evaluate(scalar, source.leaf)
 
 
-def _grouped(query: Query, source: Relation, scope: Scope) -> Relation:
+def _grouped(query: Query, source: Relation, scope: ReadScope) -> Relation:
     """Groups inside a statement: public ones, or groups of one person's rows.
 
     Rule.  If a person column is among the keys, every group holds rows of one person, so each of its

@@ -6,12 +6,12 @@ the prepared table every person has at most m rows by construction, and later qu
 """
 
 from discreet.errors import CatalogError
-from discreet.query.catalog.manifest import Table
+from discreet.query.catalog.manifest import DeclaredTable
 from discreet.query.plan import Call, Column, Literal
 from discreet.query.statement import Inner, Query, Statement, Stored
 
 
-def prepared_rows(table: Table) -> Statement:
+def prepared_rows(table: DeclaredTable) -> Statement:
     """Return the statement whose rows are the prepared table."""
     if table.unit is None or table.rows_per_unit is None:
         raise CatalogError(f"tables.{table.name}.prepared needs a unit and rows_per_unit")

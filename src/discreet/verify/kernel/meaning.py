@@ -94,7 +94,7 @@ class Sight:
         match expression:
             case tree.Number(value, whole):
                 return z3.IntVal(int(value)) if whole and value.denominator == 1 else z3.RealVal(str(value))
-            case tree.Truth(value):
+            case tree.TruthValue(value):
                 return z3.BoolVal(value)
             case tree.Element(_, index):
                 return self.look(expression, self(index))

@@ -121,7 +121,7 @@ class Pair:
 
     def ask(self, query: str, data: str, side: int) -> Term:
         """Return the value of a query in one run."""
-        bound = real(self.scalar(self.parameter(query, tree.Query)[1].sensitivity, 1))
+        bound = real(self.scalar(self.parameter(query, tree.SensitiveQuery)[1].sensitivity, 1))
         sides = z3.Real(f"{query}({data}){{1}}"), z3.Real(f"{query}({data}){{2}}")
         for term in sides:
             self.about[term.get_id()] = [sides[1] - sides[0] <= bound, sides[0] - sides[1] <= bound]
@@ -133,7 +133,7 @@ class Pair:
         def look(node: tree.Expr, *_: Term) -> Term:
             if isinstance(node, tree.Size):
                 return self.size(node.array, side)
-            if not isinstance(node, tree.Name) or self.parameter(node.name, tree.Scalar)[0].private:
+            if not isinstance(node, tree.Variable) or self.parameter(node.name, tree.Scalar)[0].private:
                 raise refuse("the header speaks of more than public constants and sizes", expression)
             return self.scalar(node.name, side)
 

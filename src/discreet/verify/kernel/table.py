@@ -34,7 +34,7 @@ class FinerError(Exception):
     """A weight is not a power of exp(u e): a finer unit is needed."""
 
 
-class Table:
+class FiniteLaws:
     """The laws of one finite program."""
 
     def __init__(self, program: tree.Program, unit: Fraction, deadline: float) -> None:
@@ -44,16 +44,16 @@ class Table:
         self.fixed: dict[str, Fraction] = {}
         for clause in program.requires:
             match clause:
-                case tree.Binary("=", tree.Name() | tree.Size() as left, right) if not tree.names(right):
+                case tree.Binary("=", tree.Variable() | tree.Size() as left, right) if not tree.names(right):
                     self.fixed[tree.show(left)] = self.number(right, {})
-                case tree.Binary("=", left, tree.Name() | tree.Size() as right) if not tree.names(left):
+                case tree.Binary("=", left, tree.Variable() | tree.Size() as right) if not tree.names(left):
                     self.fixed[tree.show(right)] = self.number(left, {})
         used = {n for s in tree.statements(program.body) for e in tree.expressions(s) for n in tree.names(e)}
-        used |= tree.names(program.claim.epsilon) if isinstance(program.claim, tree.Epsilon) else set()
+        used |= tree.names(program.claim.epsilon) if isinstance(program.claim, tree.EpsilonClaim) else set()
         plain = [p.name for p in program.parameters if not p.private and p.type == tree.Scalar("real")]
         self.left = {name for name in plain if name not in self.fixed}
         self.open = sorted(self.left & used)
-        positive = [tree.Binary(">", tree.Name(name), tree.Number(Fraction(0))) for name in self.open]
+        positive = [tree.Binary(">", tree.Variable(name), tree.Number(Fraction(0))) for name in self.open]
         if len(self.open) > 1 or any(clause not in program.requires for clause in positive):
             raise refuse("a finite program leaves open one positive constant at most")
         self.x, (low, high) = z3.Real("x"), exp_bounds(unit, 512)
@@ -63,14 +63,14 @@ class Table:
 
     def value(self, expression: tree.Expr, env: Env) -> Term:
         """Return the value of an expression."""
-        if isinstance(expression, tree.Name):
+        if isinstance(expression, tree.Variable):
             return env[expression.name]
         key = (id(expression), *(repr(env.get(name)) for name in sorted(tree.names(expression))))
         if key not in self.known:
 
             def look(node: tree.Expr, index: Term = None) -> Term:
                 match node:
-                    case tree.Name(name):
+                    case tree.Variable(name):
                         return lifted(env[name])
                     case tree.Size(array):
                         return z3.IntVal(len(env[array]))
@@ -250,7 +250,7 @@ class Table:
     def holds(self, here: Mapping[str, Weight], there: Mapping[str, Weight], env: Env) -> bool:
         """Return whether the claim holds for two laws."""
         match self.program.claim:
-            case tree.Epsilon(epsilon, slack):
+            case tree.EpsilonClaim(epsilon, slack):
                 units, delta = self.exponent(self.value(epsilon, env)), self.number(slack or ZERO, env)
             case tree.Secret():
                 units, delta = 0, Fraction(0)
@@ -271,12 +271,12 @@ def accept_laws(program: tree.Program, laws: Mapping[str, Mapping[str, tree.Expr
     while True:
         try:
             with refusing():
-                return _accepted(Table(program, unit, deadline), laws)
+                return _accepted(FiniteLaws(program, unit, deadline), laws)
         except FinerError as finer:
             unit /= int(str(finer))
 
 
-def _accepted(table: Table, laws: Mapping[str, Mapping[str, tree.Expr]]) -> int:
+def _accepted(table: FiniteLaws, laws: Mapping[str, Mapping[str, tree.Expr]]) -> int:
     inputs = list(table.inputs())
     found = [table.law(env) for env in inputs]
     if not inputs or {shown(env.values()) for env in inputs} != laws.keys():

@@ -155,7 +155,7 @@ class Walk:
 
         def look(node: tree.Expr, index: Term = None) -> Term:
             match node:
-                case tree.Name(name, own):
+                case tree.Variable(name, own):
                     held = state.values.get((name, own or side))
                     return self.pair.scalar(name, own or side) if held is None else held
                 case tree.Element(array, _, own) if z3.is_int(index):
@@ -166,7 +166,7 @@ class Walk:
                     return self.pair.size(array, own or side) if held is None else held
                 case tree.Ask(query, data, own):
                     return self.pair.ask(query, data, own or side)
-                case tree.Apply(function, (tree.Name(name, 0) | tree.Number(name),)) if ghosts:
+                case tree.Apply(function, (tree.Variable(name, 0) | tree.Number(name),)) if ghosts:
                     return self.ghost(function, name, state)
             raise refuse("there is no rule for this expression", node)
 
@@ -273,7 +273,7 @@ class Walk:
         """Append in both runs; which append it was, and a discrete value, belong to the fixed output."""
         name, (first, second) = statement.target, self.both(statement.value, state)
         after = replace(state, length={**state.length, name: z3.simplify(state.length[name] + 1)})
-        if tree.Name(name) not in self.pair.program.body[-1].values:  # type: ignore[union-attr]
+        if tree.Variable(name) not in self.pair.program.body[-1].values:  # type: ignore[union-attr]
             return after
         if not self.concentrated:
             after = self.assume(after, self.ghost("tag", name, state) == statement.tag)
@@ -381,7 +381,7 @@ class Walk:
         touched, same = tree.assigned(statement.body), set()
         for fact in invariant:
             match fact:
-                case tree.Binary("=", tree.Name(left, 1), tree.Name(right, 2)) if left == right:
+                case tree.Binary("=", tree.Variable(left, 1), tree.Variable(right, 2)) if left == right:
                     same.add(left)  # the invariant says so: one symbol stands for both
         values, moved, length = dict(state.values), dict(state.moved), dict(state.length)
         for (name, side), old in state.values.items():
@@ -398,7 +398,7 @@ class Walk:
     def finish(self, statement: tree.Return, state: State) -> list[State]:
         """Return the same from both runs, for no more than the claim."""
         for place, value in enumerate(statement.values, start=1):
-            if not (isinstance(value, tree.Name) and value.name in state.length):
+            if not (isinstance(value, tree.Variable) and value.name in state.length):
                 first, second = self.both(value, state)
                 if discrete(first) and not self.concentrated:
                     state = self.assume(state, z3.Int(f"result({place})") == whole(first))
@@ -415,11 +415,11 @@ class Walk:
         match claim:
             case tree.Rho(rho):
                 return self.both(rho, state)
-            case tree.Epsilon(epsilon, delta) if not self.concentrated:
+            case tree.EpsilonClaim(epsilon, delta) if not self.concentrated:
                 for side in self.both(delta or ZERO, state):
                     self.prove("delta may be negative", epsilon, state, side >= 0)
                 return self.both(epsilon, state)
-            case tree.Epsilon(epsilon, delta) if delta is not None:
+            case tree.EpsilonClaim(epsilon, delta) if delta is not None:
                 terms = self.both(epsilon, state)[0], self.both(delta, state)[0]
                 most, chance = (Fraction(str(z3.simplify(real(term)).as_fraction())) for term in terms)
                 if not 0 < chance < 1 or most < 0:
