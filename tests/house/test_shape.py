@@ -1,4 +1,4 @@
-"""The house stays readable: one thing to a class name."""
+"""The house stays readable: one thing to a class name, modules and functions that fit in a head."""
 
 import ast
 from collections import Counter
@@ -6,6 +6,8 @@ from functools import cache
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "discreet"
+MODULE, FUNCTION = 450, 80
+"""The longest module and the longest function, in lines."""
 
 TWICE = {
     "Cost": {"privacy/filter.py", "service/schema.py"},
@@ -42,3 +44,19 @@ def test_no_two_classes_share_a_name_but_those_that_are_listed():
         name: sorted(place for own, place in classes if own == name) for name in taken if taken[name] > 1
     }
     assert shared == {name: sorted(places) for name, places in TWICE.items()}
+
+
+def test_no_module_is_longer_than_one_reading():
+    lengths = {path: len(path.read_bytes().splitlines()) for path in SOURCE.rglob("*.py")}
+    assert len(lengths) > 100
+    assert {path.name: length for path, length in lengths.items() if length > MODULE} == {}
+
+
+def test_no_function_is_longer_than_a_page():
+    functions = [
+        (f"{place}:{node.name}", (node.end_lineno or 0) - node.lineno + 1)
+        for place, node in nodes()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    ]
+    assert len(functions) > 1000
+    assert {name: length for name, length in functions if length > FUNCTION} == {}

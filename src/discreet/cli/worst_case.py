@@ -14,8 +14,9 @@ from typing import Any
 
 from discreet.exact.coins import source
 from discreet.privacy.adjacency import Adjacency
+from discreet.query.catalog.column import DeclaredColumn
 from discreet.query.catalog.kind import Day, Kind, Moment, Real, Text, Truth, Whole
-from discreet.query.catalog.manifest import Catalog, DeclaredColumn, DeclaredTable
+from discreet.query.catalog.manifest import Catalog, DeclaredTable
 from discreet.query.check.measurement import Measurement, Private
 from discreet.query.price.expected import Quote
 from discreet.release.noisy import Noisy, draw

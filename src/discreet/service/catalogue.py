@@ -6,8 +6,9 @@ It has the form of a manifest without sources, so reading it back is declaring i
 from collections.abc import Mapping
 from typing import Any
 
+from discreet.query.catalog.column import DeclaredColumn
 from discreet.query.catalog.kind import Day, Real, Text, Whole, word
-from discreet.query.catalog.manifest import ROW, Catalog, DeclaredColumn, DeclaredTable, declare
+from discreet.query.catalog.manifest import ROW, Catalog, DeclaredTable, declare
 
 
 def published(catalog: Catalog) -> dict[str, Any]:

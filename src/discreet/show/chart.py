@@ -133,23 +133,11 @@ def lines(
     positive = (("x",) if log_x else ()) + (("y",) if log_y else ())
     data = _table(rows, columns, needed=("x", "y"), positive=positive)
     numeric = all(isinstance(row["x"], float) for row in data)
-    kind, scale_x = (
-        ("Q", alt.Scale(type="log", nice=False) if log_x else alt.Scale(zero=False, nice=False))
-        if numeric
-        else ("N", None)
-    )
     scale_y: dict[str, Any] = {"type": "log", "nice": False} if log_y else {"zero": False, "nice": True}
     if y_domain is not None:
         scale_y |= {"domain": list(y_domain), "nice": False}
-    horizontal: dict[str, Any] = {"title": _title(x_title, x)}
-    if numeric:
-        horizontal["axis"] = _axis([row["x"] for row in data], log=log_x)
-    if scale_x is None:
-        horizontal |= {"sort": None, "axis": alt.Axis(labelAngle=0)}
-    else:
-        horizontal["scale"] = scale_x
     encoding: dict[str, Any] = {
-        "x": alt.X(f"x:{kind}", **horizontal),
+        "x": _abscissa(data, _title(x_title, x), numeric=numeric, log=log_x),
         "y": alt.Y(
             "y:Q",
             title=_title(y_title, y),
@@ -187,6 +175,14 @@ def lines(
     if points:
         layers.append(over.mark_point(filled=True, size=46, opacity=1).encode(**encoding, tooltip=tooltip))
     return finish(alt.layer(*layers), title, subtitle)
+
+
+def _abscissa(data: list[dict[str, Any]], title: str, *, numeric: bool, log: bool) -> alt.X:
+    """Return the horizontal channel of lines: a scale of numbers, or categories in the caller's order."""
+    if not numeric:
+        return alt.X("x:N", title=title, sort=None, axis=alt.Axis(labelAngle=0))
+    scale = alt.Scale(type="log", nice=False) if log else alt.Scale(zero=False, nice=False)
+    return alt.X("x:Q", title=title, axis=_axis([row["x"] for row in data], log=log), scale=scale)
 
 
 def steps(rows: Rows, *, x: str, y: str, **options: Any) -> alt.LayerChart:

@@ -3,10 +3,11 @@
 csv = { delimiter = ";", encoding = "latin-1", null = ["", "NA"] }
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from discreet.errors import CatalogError
+from discreet.query.catalog.section import mapping, only
 
 ENCODINGS = ("utf-8", "latin-1", "windows-1252")
 
@@ -15,12 +16,9 @@ Settings = tuple[tuple[str, Any], ...]
 
 def dialect(value: object, where: str) -> Settings:
     """Return the declared settings, each checked."""
-    if not isinstance(value, Mapping):
-        raise CatalogError(f"{where} must be a section of key = value lines, got {value!r}")
-    for key in value:
-        if key not in _CHECKS:
-            raise CatalogError(f"{where} has an unknown key {key!r}; known keys: {', '.join(_CHECKS)}")
-    settings = tuple((key, _CHECKS[key](value[key], f"{where}.{key}")) for key in _CHECKS if key in value)
+    body = mapping(value, where)
+    only(body, _CHECKS, where)
+    settings = tuple((key, _CHECKS[key](body[key], f"{where}.{key}")) for key in _CHECKS if key in body)
     signs = [
         sign for key, sign in ({"delimiter": ",", "quote": '"'} | dict(settings)).items() if key in _SIGNS
     ]

@@ -8,42 +8,25 @@ independent of the data and its errors can be shown to anyone.
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
-from difflib import get_close_matches
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import CatalogError, ParameterError
+from discreet.errors import CatalogError
 from discreet.exact.number import Real as Number
 from discreet.exact.number import rational
 from discreet.privacy.adjacency import Adjacency
+from discreet.query.catalog.column import DeclaredColumn, number_kind, read_column
 from discreet.query.catalog.dialect import Settings, dialect
-from discreet.query.catalog.kind import Day, Kind, Moment, Real, Text, Truth, Whole, word
-from discreet.query.name import HIDDEN, folded, same
-
-KINDS = ("integer", "decimal", "text", "boolean", "date", "timestamp")
-VALUES_LIMIT = 100_000
+from discreet.query.catalog.kind import Real, Whole, word
+from discreet.query.catalog.section import checked_name, different, flag, mapping, number, only, string
+from discreet.query.name import same
 
 ROW = "row"
 """The unit of a table in which every row is its own person."""
 
 DELTA_LIMIT = Fraction(1, 1000)
 """With probability delta a promise may fail altogether, for each person; nothing above this is one."""
-
-
-@dataclass(frozen=True, slots=True)
-class DeclaredColumn:
-    """A declared column: its kind with bounds, whether NULL may occur, whether it identifies a public row.
-
-    With `auto` the bounds of a number are to be found privately by a first question.
-    """
-
-    name: str
-    kind: Kind
-    nullable: bool = True
-    unique: bool = False
-    auto: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +106,7 @@ class Catalog:
         target = None if found is None else found.column(column)
         if found is None or target is None or not isinstance(target.kind, Whole | Real):
             raise CatalogError(f"tables.{table}.columns.{column}: not a declared numeric column")
-        kind = _number_kind(target.kind, rational(low, "low"), rational(high, "high"), f"{table}.{column}")
+        kind = number_kind(target.kind, rational(low, "low"), rational(high, "high"), f"{table}.{column}")
         columns = tuple(replace(c, kind=kind, auto=False) if c is target else c for c in found.columns)
         tables = tuple(replace(t, columns=columns) if t is found else t for t in self.tables)
         return replace(self, tables=tables)
@@ -147,20 +130,20 @@ def load(path: str | Path) -> Catalog:
 
 def declare(document: Mapping[str, Any]) -> Catalog:
     """Return the catalog that a manifest's nested mappings declare."""
-    _only(document, ("dataset", "budget", "tables", "views"), "the manifest")
-    dataset = _mapping(document.get("dataset", {}), "dataset")
-    _only(dataset, ("name", "ledger", "version", "account"), "dataset")
-    tables = _mapping(document.get("tables", {}), "tables")
+    only(document, ("dataset", "budget", "tables", "views"), "the manifest")
+    dataset = mapping(document.get("dataset", {}), "dataset")
+    only(dataset, ("name", "ledger", "version", "account"), "dataset")
+    tables = mapping(document.get("tables", {}), "tables")
     if not tables:
         raise CatalogError("the manifest declares no table; add a section [tables.NAME] with a source")
-    _different(tables, "tables")
-    bodies = {name: _mapping(body, f"tables.{name}") for name, body in tables.items()}
+    different(tables, "tables")
+    bodies = {name: mapping(body, f"tables.{name}") for name, body in tables.items()}
     _everybody(bodies)
     return Catalog(
-        name=_string(dataset.get("name", "dataset"), "dataset.name"),
-        ledger=None if "ledger" not in dataset else _string(dataset["ledger"], "dataset.ledger"),
+        name=string(dataset.get("name", "dataset"), "dataset.name"),
+        ledger=None if "ledger" not in dataset else string(dataset["ledger"], "dataset.ledger"),
         version=_version(dataset.get("version", "1")),
-        account=None if "account" not in dataset else _string(dataset["account"], "dataset.account"),
+        account=None if "account" not in dataset else string(dataset["account"], "dataset.account"),
         budget=_budget(document.get("budget")),
         tables=tuple(_table(name, body) for name, body in bodies.items()),
         views=_views(document.get("views", {}), tables),
@@ -169,11 +152,11 @@ def declare(document: Mapping[str, Any]) -> Catalog:
 
 def _views(value: object, tables: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
     """Return the subqueries that have names of their own, in the order in which they are declared."""
-    views = _mapping(value, "views")
+    views = mapping(value, "views")
     for name in views:
-        _name(name, f"views.{name}")
-    _different([*tables, *views], "tables and views")
-    return tuple((name, _string(text, f"views.{name}")) for name, text in views.items())
+        checked_name(name, f"views.{name}")
+    different([*tables, *views], "tables and views")
+    return tuple((name, string(text, f"views.{name}")) for name, text in views.items())
 
 
 def _everybody(tables: Mapping[str, Mapping[str, Any]]) -> None:
@@ -198,12 +181,12 @@ def _version(value: object) -> str:
 def _budget(value: object) -> DeclaredBudget | None:
     if value is None:
         return None
-    body = _mapping(value, "budget")
-    _only(body, ("epsilon", "delta"), "budget")
+    body = mapping(value, "budget")
+    only(body, ("epsilon", "delta"), "budget")
     if "epsilon" not in body:
         raise CatalogError("budget.epsilon is missing; it is the most that all answers together may cost")
-    epsilon = _number(body["epsilon"], "budget.epsilon")
-    delta = _number(body.get("delta", 0), "budget.delta")
+    epsilon = number(body["epsilon"], "budget.epsilon")
+    delta = number(body.get("delta", 0), "budget.delta")
     if epsilon <= 0:
         raise CatalogError(f"budget.epsilon must be greater than 0, got {body['epsilon']}")
     if not 0 <= delta <= DELTA_LIMIT:
@@ -217,15 +200,15 @@ def _budget(value: object) -> DeclaredBudget | None:
 
 def _table(name: str, body: Mapping[str, Any]) -> DeclaredTable:
     where = f"tables.{name}"
-    _name(name, where)
+    checked_name(name, where)
     limits = ("rows_per_unit", "groups_per_unit", "rows_per_group")
-    _only(body, ("source", "unit", "neighbours", *limits, "public", "prepared", "csv", "columns"), where)
+    only(body, ("source", "unit", "neighbours", *limits, "public", "prepared", "csv", "columns"), where)
     columns = tuple(
-        _column(column, spec, f"{where}.columns.{column}")
-        for column, spec in _mapping(body.get("columns", {}), f"{where}.columns").items()
+        read_column(column, spec, f"{where}.columns.{column}")
+        for column, spec in mapping(body.get("columns", {}), f"{where}.columns").items()
     )
-    _different([column.name for column in columns], f"{where}.columns")
-    public, prepared = _flag(body, "public", where), _flag(body, "prepared", where)
+    different([column.name for column in columns], f"{where}.columns")
+    public, prepared = flag(body, "public", where), flag(body, "prepared", where)
     unit = _unit(body.get("unit"), columns, where)
     for column in columns:
         if column.unique and not public:
@@ -249,7 +232,7 @@ def _table(name: str, body: Mapping[str, Any]) -> DeclaredTable:
     return DeclaredTable(
         name=name,
         columns=columns,
-        source=_string(body.get("source", ""), f"{where}.source"),
+        source=string(body.get("source", ""), f"{where}.source"),
         unit=unit,
         adjacency=_adjacency(body.get("neighbours", "add-remove"), where),
         rows_per_unit=rows,
@@ -265,8 +248,8 @@ def _unit(value: object, columns: Iterable[DeclaredColumn], where: str) -> str |
     """Return the column that identifies a person, or None where every row is its own person."""
     if value is None:
         return None
-    unit = _string(value, f"{where}.unit")
-    _name(unit, f"{where}.unit")
+    unit = string(value, f"{where}.unit")
+    checked_name(unit, f"{where}.unit")
     declared = next((column for column in columns if same(column.name, unit)), None)
     if unit == ROW:
         if declared is not None:
@@ -281,93 +264,6 @@ def _unit(value: object, columns: Iterable[DeclaredColumn], where: str) -> str |
             "two people may round to one number; declare it integer or text, or leave it out of the columns"
         )
     return unit if declared is None else declared.name
-
-
-def _column(name: str, spec: object, where: str) -> DeclaredColumn:
-    _name(name, where)
-    body = {"type": spec} if isinstance(spec, str) else _mapping(spec, where)
-    _only(body, ("type", "low", "high", "step", "values", "nullable", "unique", "bounds"), where)
-    word = body.get("type")
-    if word not in KINDS:
-        raise CatalogError(f"{where}.type must be one of {', '.join(KINDS)}, got {word!r}")
-    auto = body.get("bounds") == "auto"
-    if "bounds" in body and not auto:
-        raise CatalogError(f'{where}.bounds can only be "auto"; give low and high otherwise')
-    if auto and (word not in ("integer", "decimal") or "low" in body or "high" in body):
-        raise CatalogError(f'{where}.bounds = "auto" is for a numeric column without low and high')
-    return DeclaredColumn(
-        name,
-        _kind(word, body, where),
-        _flag(body, "nullable", where, usual=True),
-        _flag(body, "unique", where),
-        auto,
-    )
-
-
-def _kind(word: str, body: Mapping[str, Any], where: str) -> Kind:
-    allowed = {
-        "integer": {"low", "high"},
-        "decimal": {"low", "high", "step"},
-        "date": {"low", "high"},
-        "text": {"values"},
-    }
-    for key in ("low", "high", "step", "values"):
-        if key in body and key not in allowed.get(word, set()):
-            raise CatalogError(f"{where}.{key} does not apply to type {word}")
-    if ("low" in body) != ("high" in body):
-        raise CatalogError(f"{where}: give both low and high, or neither")
-    match word:
-        case "integer" | "decimal":
-            step = None if "step" not in body else _number(body["step"], f"{where}.step")
-            if step is not None and (step <= 0 or step.numerator != 1):
-                raise CatalogError(
-                    f"{where}.step must be 1 divided by a whole number, such as 0.01, got {body['step']}"
-                )
-            plain: Whole | Real = Whole() if word == "integer" else Real(step=step)
-            if "low" not in body:
-                return plain
-            return _number_kind(
-                plain, _number(body["low"], f"{where}.low"), _number(body["high"], f"{where}.high"), where
-            )
-        case "date":
-            low, high = _day(body.get("low"), f"{where}.low"), _day(body.get("high"), f"{where}.high")
-            if low and high and low > high:
-                raise CatalogError(f"{where}.low must not come after high")
-            return Day(low, high)
-        case "text":
-            return Text(_values(body["values"], where) if "values" in body else None)
-        case "boolean":
-            return Truth()
-        case _:
-            return Moment()
-
-
-def _number_kind(kind: Whole | Real, low: Fraction, high: Fraction, where: str) -> Whole | Real:
-    if low > high:
-        raise CatalogError(f"{where}.low must not exceed high, got {low} and {high}")
-    if isinstance(kind, Whole):
-        if low.denominator != 1 or high.denominator != 1:
-            raise CatalogError(f"{where}: the bounds of an integer must be whole numbers")
-        if max(abs(low), abs(high)) > 2**53:
-            raise CatalogError(f"{where}: bounds beyond 2**53 cannot be summed exactly; narrow them")
-        return Whole(int(low), int(high))
-    if kind.step is not None and max(abs(low), abs(high)) / kind.step > 2**52:
-        raise CatalogError(
-            f"{where}.step is too fine for the bounds; there may be at most 2**52 steps on each side of 0"
-        )
-    if max(abs(low), abs(high)) > 2**100:
-        raise CatalogError(f"{where}: bounds beyond 2**100 are too wide to be useful; narrow them")
-    return Real(low, high, kind.step)
-
-
-def _values(value: object, where: str) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not value or not all(isinstance(item, str) for item in value):
-        raise CatalogError(f"{where}.values must be a non-empty list of strings")
-    if len(set(value)) != len(value):
-        raise CatalogError(f"{where}.values must not repeat a value")
-    if len(value) > VALUES_LIMIT:
-        raise CatalogError(f"{where}.values may list at most {VALUES_LIMIT} values")
-    return tuple(value)
 
 
 def _adjacency(value: object, where: str) -> Adjacency:
@@ -385,68 +281,3 @@ def _limit(body: Mapping[str, Any], key: str, where: str) -> int | None:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 2**20:
         raise CatalogError(f"{where}.{key} must be a whole number from 1 to 2**20, got {value!r}")
     return value
-
-
-def _flag(body: Mapping[str, Any], key: str, where: str, *, usual: bool = False) -> bool:
-    value = body.get(key, usual)
-    if not isinstance(value, bool):
-        raise CatalogError(f"{where}.{key} must be true or false, got {value!r}")
-    return value
-
-
-def _day(value: object, where: str) -> date | None:
-    match value:
-        case None:
-            return None
-        case datetime():
-            pass
-        case date():
-            return value
-        case str():
-            try:
-                return date.fromisoformat(value)
-            except ValueError:
-                pass
-    raise CatalogError(f"{where} must be a date such as 2024-01-31, got {value!r}")
-
-
-def _number(value: object, where: str) -> Fraction:
-    try:
-        return rational(value, where)  # type: ignore[arg-type]
-    except ParameterError as problem:
-        raise CatalogError(str(problem)) from None
-
-
-def _string(value: object, where: str) -> str:
-    if not isinstance(value, str):
-        raise CatalogError(f"{where} must be a string, got {value!r}")
-    return value
-
-
-def _mapping(value: object, where: str) -> Mapping[str, Any]:
-    if not isinstance(value, Mapping):
-        raise CatalogError(f"{where} must be a section of key = value lines, got {value!r}")
-    return value
-
-
-def _name(name: str, where: str) -> None:
-    if not name or name.startswith(HIDDEN) or len(name) > 128 or not name.isprintable():
-        raise CatalogError(
-            f"{where}: a name must be printable, not empty, and not begin with two underscores"
-        )
-
-
-def _different(names: Iterable[str], where: str) -> None:
-    taken: set[str] = set()
-    for name in map(folded, names):
-        if name in taken:
-            raise CatalogError(f"{where}: two names differ only by case, which makes them one; rename one")
-        taken.add(name)
-
-
-def _only(body: Mapping[str, Any], known: Iterable[str], where: str) -> None:
-    for key in body:
-        if key not in (allowed := tuple(known)):
-            near = get_close_matches(key, allowed, 1)
-            hint = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(allowed)}"
-            raise CatalogError(f"{where} has an unknown key {key!r}; {hint}")

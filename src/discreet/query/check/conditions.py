@@ -15,9 +15,10 @@ from itertools import pairwise, product
 from math import ceil, floor, prod
 
 from discreet.errors import QueryError
+from discreet.query.catalog.column import DeclaredColumn
 from discreet.query.catalog.kind import Text, Whole, domain
 from discreet.query.catalog.kind import Truth as TruthKind
-from discreet.query.catalog.manifest import Catalog, DeclaredColumn
+from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.formula import Constant, Formula, Key, Operation, Public, evaluate
 from discreet.query.check.measurement import Cell, Checked, KeyColumn
 from discreet.query.plan import Among, Call, Case, Column, Literal, Scalar, given, walk
