@@ -5,5 +5,6 @@ Goes out: `exact.Exact`, which only the release can read, and one constant error
 May not know: analysts, prices, the ledger, or who will read an answer.
 
 `protocol` is what every engine offers; `opening` chooses one; each engine has a package of its own.  How
-text files and frames are read (`records`, `frame`, `cells`) belongs to all of them.
+text files and frames are read (`records`, `frame`, `cells`) and what SQL is in every dialect (`sql`) belong
+to all of them.
 """

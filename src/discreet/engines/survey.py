@@ -15,6 +15,7 @@ from discreet.engines.duckdb.source import is_text, place_of
 from discreet.engines.protocol import Origin
 from discreet.engines.records import RFC_4180, Dialect
 from discreet.engines.shelter import quietly
+from discreet.engines.sql import quoted
 from discreet.errors import CatalogError
 from discreet.query.name import same
 
@@ -63,7 +64,7 @@ def _text_file(place: Path) -> Survey:
 
 
 def _kind(connection: Any, name: str) -> str:
-    column = '"' + name.replace('"', '""') + '"'
+    column = quoted(name)
     tests = ", ".join(f"coalesce(bool_and({fits.format(column)}), false)" for fits in _FITS.values())
     held = connection.execute(f'SELECT {tests} FROM "survey" WHERE {column} IS NOT NULL').fetchone()
     return next((kind for kind, fits in zip(_FITS, held, strict=True) if fits), "text")

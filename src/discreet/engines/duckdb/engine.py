@@ -10,19 +10,21 @@ constant error that carries neither data nor the engine's own message.
 import contextlib
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any
 
+from discreet.engines.deadline import deadline
 from discreet.engines.duckdb.render import render
-from discreet.engines.duckdb.source import expose, place_of, quoted, string
+from discreet.engines.duckdb.source import expose, place_of
 from discreet.engines.exact import EngineRequest, Exact, collect
 from discreet.engines.protocol import FAILED, PRIVATE, Origin
 from discreet.engines.scratch import Scratch
 from discreet.engines.shelter import quietly
+from discreet.engines.sql import quoted, string
 from discreet.errors import CatalogError, EngineError
 from discreet.query.proof import ProvedStatement, sealed
 from discreet.query.statement import Statement
@@ -74,21 +76,8 @@ class DuckDB:
 
     def _run(self, requests: Sequence[EngineRequest], choice: int) -> Exact:
         # The tables belong to this one connection, so questions take turns on it.
-        with self._turn, self._deadline():
+        with self._turn, deadline(self.timeout, self.connection.interrupt):
             return collect(requests, self._tables(requests, choice))
-
-    @contextlib.contextmanager
-    def _deadline(self) -> Iterator[None]:
-        if self.timeout is None:
-            yield
-            return
-        timer = threading.Timer(self.timeout, self.connection.interrupt)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
 
     def _tables(self, requests: Sequence[EngineRequest], choice: int) -> list[list[tuple[object, ...]]]:
         # An interruption may strike anywhere, even before the end of an earlier question's transaction.

@@ -3,23 +3,12 @@
 No text of an analyst appears in the result except inside quoted constants and declared names.
 """
 
-from datetime import date, datetime
 from fractions import Fraction
-from typing import assert_never
 
-from discreet.errors import QueryError
-from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given
-from discreet.query.statement import (
-    ROWS,
-    Inner,
-    Joined,
-    Listed,
-    Named,
-    Query,
-    Source,
-    Statement,
-    Stored,
-)
+from discreet.engines import sql
+from discreet.engines.sql import FALSE, REAL, TIME, TRUE, ScalarWriter, unit, whole
+from discreet.query.plan import Call, Column, Literal, Scalar, Value
+from discreet.query.statement import Statement
 
 LARGE, TINY = "3.273390607896142e+150", "3.054936363499605e-151"
 """2**500 and 2**-500: numbers beyond do not exist, and what is smaller is 0."""
@@ -27,13 +16,10 @@ LARGE, TINY = "3.273390607896142e+150", "3.054936363499605e-151"
 LIMIT = 200_000
 """Longest statement sent to an engine, in characters."""
 
-_WORDS = "('true', 't', 'yes', 'y', '1')", "('false', 'f', 'no', 'n', '0')"
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 _FOLDED = "CASE WHEN strlen({{0}}) = length({{0}}) THEN {0}({{0}}) ELSE translate({{0}}, '{1}', '{2}') END"
 _DIGESTED = "coalesce('|' || length({0}) || ':' || {0}, '|n')"
 _DAY = "[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}"
-_TIME = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,6}})?)?Z?"
-_REAL = "[+-]?([0-9]{{1,40}}([.][0-9]{{0,40}})?|[.][0-9]{{1,40}})([eE][+-]?[0-9]{{1,3}})?"
 
 TEMPLATES = {
     "add": "({0} + {1})",
@@ -90,15 +76,15 @@ TEMPLATES = {
     "to_truth": "CAST({0} AS BOOLEAN)",
     "parse_whole": "CASE WHEN regexp_full_match({0}, ' *[+-]?[0-9]{{1,19}} *') "
     "THEN TRY_CAST({0} AS BIGINT) END",
-    "parse_real": f"CASE WHEN regexp_full_match({{0}}, ' *{_REAL} *') THEN CASE "
+    "parse_real": f"CASE WHEN regexp_full_match({{0}}, ' *{REAL} *') THEN CASE "
     f"WHEN abs(TRY_CAST({{0}} AS DOUBLE)) < {TINY} THEN 0e0 "
     f"WHEN abs(TRY_CAST({{0}} AS DOUBLE)) < {LARGE} THEN TRY_CAST({{0}} AS DOUBLE) END END",
     "parse_day": f"CASE WHEN regexp_full_match({{0}}, ' *{_DAY} *') AND {{0}} NOT LIKE '%0000-%' "
     "THEN TRY_CAST({0} AS DATE) END",
-    "parse_moment": f"CASE WHEN regexp_full_match({{0}}, ' *{_DAY}([ T]{_TIME})? *') "
+    "parse_moment": f"CASE WHEN regexp_full_match({{0}}, ' *{_DAY}([ T]{TIME})? *') "
     "AND {0} NOT LIKE '%0000-%' THEN TRY_CAST({0} AS TIMESTAMP) END",
-    "parse_truth": "CASE WHEN lower(trim({0}, ' ')) IN " + _WORDS[0] + " THEN true "
-    "WHEN lower(trim({0}, ' ')) IN " + _WORDS[1] + " THEN false END",
+    "parse_truth": "CASE WHEN lower(trim({0}, ' ')) IN " + TRUE + " THEN true "
+    "WHEN lower(trim({0}, ' ')) IN " + FALSE + " THEN false END",
     "grouped": "CASE WHEN count(*) > 0 THEN {0} END",
     "count_rows": "count(*)",
     "count_values": "count({0})",
@@ -114,69 +100,17 @@ TEMPLATES = {
 
 def render(statement: Statement) -> str:
     """Return the DuckDB text of a statement."""
-    # A part is computed where it is used, so that filters reach the stored table and no copy is made.
-    parts = ",\n".join(
-        f"{_name(name)} AS {'NOT ' if name == ROWS else ''}MATERIALIZED (\n{_query(query)}\n)"
-        for name, query in statement.parts
-    )
-    body = _query(statement.body)
-    text = f"WITH {parts}\n{body}" if parts else body
-    if len(text) > LIMIT:
-        raise QueryError("the question", "is too large once every part is made safe", "nest fewer functions")
-    return text
-
-
-def _query(query: Query) -> str:
-    items = ", ".join(f"{scalar_text(scalar)} AS {_name(name)}" for name, scalar in query.items)
-    lines = [f"SELECT {items}", f"FROM {_source(query.source)}"]
-    if query.where is not None:
-        lines.append(f"WHERE {scalar_text(query.where)}")
-    if query.group:
-        lines.append(f"GROUP BY {', '.join(scalar_text(key) for key in query.group)}")
-    if query.having is not None:
-        lines.append(f"HAVING {scalar_text(query.having)}")
-    return "\n".join(lines)
-
-
-def _source(source: Source) -> str:
-    match source:
-        case Stored(table, alias):
-            return f"{_name(table)} AS {_name(alias)}"
-        case Named(name, alias):
-            return f"{_name(name)} AS {_name(alias)}"
-        case Inner(query, alias):
-            return f"({_query(query)}) AS {_name(alias)}"
-        case Joined(left, right, on, outer):
-            word = "LEFT JOIN" if outer else "JOIN"
-            return f"{_source(left)} {word} {_source(right)} ON {scalar_text(on)}"
-        case Listed(names, rows, alias):
-            values = ", ".join(f"({', '.join(literal(value) for value in row)})" for row in rows)
-            return f"(VALUES {values}) AS {_name(alias)}({', '.join(_name(name) for name in names)})"
-        case _:
-            assert_never(source)
+    return sql.statement_text(statement, lambda _: _WRITER, once="MATERIALIZED ", limit=LIMIT)
 
 
 def scalar_text(scalar: Scalar) -> str:
     """Return the DuckDB text of one scalar."""
-    match scalar:
-        case Literal(value):
-            return literal(value)
-        case Column(None, name):
-            return _name(name)
-        case Column(relation, name):
-            return f"{_name(given(relation))}.{_name(name)}"
-        case Case(branches, otherwise):
-            whens = " ".join(f"WHEN {scalar_text(test)} THEN {_typed(value)}" for test, value in branches)
-            last = "" if otherwise == Literal(None) else f" ELSE {_typed(otherwise)}"
-            return f"CASE {whens}{last} END"
-        case Among(argument, values):
-            return f"({scalar_text(argument)} IN ({', '.join(literal(value.value) for value in values)}))"
-        case Call(name, arguments):
-            return _call(name, arguments)
-        case Aggregate():
-            raise AssertionError("aggregates of a question are rewritten before rendering")
-        case _:
-            assert_never(scalar)
+    return sql.scalar_text(scalar, _WRITER)
+
+
+def literal(value: Value) -> str:
+    """Return a constant as DuckDB text."""
+    return sql.literal(value, _double)
 
 
 def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
@@ -214,21 +148,20 @@ def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
             # Only the letters A to Z have a case, here as in `lower`.
             return _call("like", (Call("lower", arguments[:1]), *map(_lowered, arguments[1:])))
         case "part":
-            unit, moment = _text(arguments[0]), scalar_text(arguments[1])
-            return f"TRY(date_part('{unit}', {moment}))"
+            return f"TRY(date_part('{unit(arguments[0])}', {scalar_text(arguments[1])}))"
         case "trunc":
-            unit, moment = _text(arguments[0]), scalar_text(arguments[1])
-            return f"TRY_CAST(TRY(date_trunc('{unit}', {moment})) AS DATE)"
+            moment = scalar_text(arguments[1])
+            return f"TRY_CAST(TRY(date_trunc('{unit(arguments[0])}', {moment})) AS DATE)"
         case "difference" if arguments[0] == Literal("week"):
             # By the Mondays between: the engine's own weeks are sevens of days.
             first, second = (f"date_trunc('week', {scalar_text(moment)})" for moment in arguments[1:])
             return f"(date_diff('day', {first}, {second}) // 7)"
         case "difference":
-            unit, first, second = _text(arguments[0]), scalar_text(arguments[1]), scalar_text(arguments[2])
-            return f"TRY(date_diff('{unit}', {first}, {second}))"
+            first, second = map(scalar_text, arguments[1:])
+            return f"TRY(date_diff('{unit(arguments[0])}', {first}, {second}))"
         case "shift":
-            unit, moment, amount = _text(arguments[0]), scalar_text(arguments[1]), scalar_text(arguments[2])
-            moved = f"CAST({moment} + INTERVAL ({amount}) {unit.upper()} AS DATE)"
+            moment, amount = map(scalar_text, arguments[1:])
+            moved = f"CAST({moment} + INTERVAL ({amount}) {unit(arguments[0]).upper()} AS DATE)"
             before, after = "DATE '0000-12-31'", "DATE '10000-01-01'"
             return f"nullif(nullif(least(greatest({moved}, {before}), {after}), {before}), {after})"
         case "to_real" | "mean" if _is_total(arguments[0]):
@@ -259,46 +192,10 @@ def _typed(scalar: Scalar) -> str:
         case Literal(bool()):
             return literal(scalar.value)
         case Literal(int(value)):
-            text = _whole(value)
+            text = whole(value)
             return f"{text}::BIGINT" if value >= 0 else f"({text})::BIGINT"
         case _:
             return scalar_text(scalar)
-
-
-def _text(scalar: Scalar) -> str:
-    match scalar:
-        case Literal(str(value)) if value.isalpha():
-            return value
-        case _:
-            raise AssertionError("units of time are plain words")
-
-
-def literal(value: Value) -> str:
-    """Return a constant as DuckDB text."""
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return "true" if value else "false"
-        case int():
-            return _whole(value)
-        case Fraction():
-            return _double(value)
-        case str():
-            return _string(value)
-        case datetime():
-            return f"TIMESTAMP '{value.isoformat(' ')}'"
-        case date():
-            return f"DATE '{value.isoformat()}'"
-        case _:
-            assert_never(value)
-
-
-def _whole(value: int) -> str:
-    # Beyond 64 bits DuckDB would choose wider types, or doubles, for all that it meets.
-    if not -(2**63) <= value < 2**63:
-        raise QueryError("a whole constant", "needs more than 64 bits", "use a smaller number")
-    return str(value)
 
 
 def _double(value: Fraction) -> str:
@@ -307,11 +204,4 @@ def _double(value: Fraction) -> str:
     return text if "e" in text else text + "e0"
 
 
-def _string(value: str) -> str:
-    if "\x00" in value:
-        raise QueryError("a text constant", "contains a NUL character", "leave it out")
-    return "'" + value.replace("'", "''") + "'"
-
-
-def _name(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
+_WRITER = ScalarWriter(literal, _typed, scalar_text, _call)

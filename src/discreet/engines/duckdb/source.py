@@ -10,6 +10,7 @@ from discreet.engines import frame, records
 from discreet.engines.protocol import Origin
 from discreet.engines.records import Dialect
 from discreet.engines.shelter import Sheltered, exposed, quietly
+from discreet.engines.sql import quoted, string
 from discreet.errors import CatalogError
 from discreet.query.name import same
 
@@ -207,13 +208,3 @@ def _typed(column: str, physical: str, kind: str) -> str:
 def is_text(place: Path) -> bool:
     """Whether a file is text, by its name."""
     return bool(_TEXT_FILES & {suffix.lower() for suffix in place.suffixes})
-
-
-def quoted(name: str) -> str:
-    """Return an identifier as SQL."""
-    return '"' + name.replace('"', '""') + '"'
-
-
-def string(text: str) -> str:
-    """Return a constant text as SQL."""
-    return "'" + text.replace("'", "''") + "'"

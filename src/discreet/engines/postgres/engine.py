@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
+from discreet.engines.deadline import deadline
 from discreet.engines.exact import EngineRequest, Exact, collect
-from discreet.engines.postgres.render import CHOICE, name_text, render
+from discreet.engines.postgres.render import CHOICE, render
 from discreet.engines.postgres.source import (
     COLUMNS,
     ServerTable,
@@ -25,6 +26,7 @@ from discreet.engines.postgres.source import (
 )
 from discreet.engines.protocol import FAILED, Origin
 from discreet.engines.shelter import quietly
+from discreet.engines.sql import quoted
 from discreet.errors import CatalogError, EngineError
 from discreet.query.proof import ProvedStatement, sealed
 from discreet.query.statement import Inner, Joined, Query, Source, Statement, Stored
@@ -110,10 +112,12 @@ class Postgres:
 
     def _run(self, statements: Sequence[Statement], choice: int) -> Exact:
         requests = [EngineRequest("", s.keys, s.outputs, s.cells) for s in statements]
-        with self._turn, self._deadline(), self._snapshot() as connection:
-            connection.execute(f"SELECT set_config('{CHOICE}', $1, true)", [str(choice)])
-            definitions = self._definitions(connection, {name for s in statements for name in _stored(s)})
-            return collect(requests, [self._rows(connection, s, definitions) for s in statements])
+        with self._turn:
+            self._stopped.clear()
+            with deadline(self._timeout, self.interrupt), self._snapshot() as connection:
+                connection.execute(f"SELECT set_config('{CHOICE}', $1, true)", [str(choice)])
+                definitions = self._definitions(connection, {name for s in statements for name in _stored(s)})
+                return collect(requests, [self._rows(connection, s, definitions) for s in statements])
 
     def _rows(
         self, connection: Any, statement: Statement, definitions: Mapping[str, str]
@@ -172,20 +176,6 @@ class Postgres:
     @property
     def _milliseconds(self) -> int:
         return max(1, int(1000 * (self._timeout or 0)))
-
-    @contextlib.contextmanager
-    def _deadline(self) -> Iterator[None]:
-        self._stopped.clear()
-        if self._timeout is None:
-            yield
-            return
-        timer = threading.Timer(self._timeout, self.interrupt)
-        timer.daemon = True
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
 
     def interrupt(self) -> None:
         """Make whatever is running now end early, as a failure."""
@@ -285,7 +275,7 @@ def fetch(name: str, origin: Origin) -> dict[str, list[Any]]:
     def read() -> list[tuple[Any, ...]]:
         with engine._snapshot() as connection:
             definition = engine._definitions(connection, {name})[name]
-            text = f"WITH {definition} SELECT * FROM {name_text(name)} LIMIT {PUBLIC_ROWS + 1}"
+            text = f"WITH {definition} SELECT * FROM {quoted(name)} LIMIT {PUBLIC_ROWS + 1}"
             return list(connection.execute(text).fetchall())
 
     try:
@@ -301,11 +291,11 @@ def fetch(name: str, origin: Origin) -> dict[str, list[Any]]:
 
 def _travelling(name: str, origin: Origin, before: int) -> str:
     """Return the definition of a public table whose columns are the parameters after so many others."""
-    columns = [(name_text(column), _TYPES[kind]) for column, kind in origin.columns]
+    columns = [(quoted(column), _TYPES[kind]) for column, kind in origin.columns]
     arrays = ", ".join(f"CAST(${n} AS {kind}[])" for n, (_, kind) in enumerate(columns, before + 1))
     items = ", ".join(f'{own} COLLATE "C" AS {own}' if kind == "text" else own for own, kind in columns)
     names = ", ".join(own for own, _ in columns)
-    return f"{name_text(name)} AS MATERIALIZED (SELECT {items} FROM unnest({arrays}) AS t({names}))"
+    return f"{quoted(name)} AS MATERIALIZED (SELECT {items} FROM unnest({arrays}) AS t({names}))"
 
 
 def _whole(value: object) -> object:

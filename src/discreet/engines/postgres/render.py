@@ -6,14 +6,14 @@ others.  Text compares and folds by COLLATE "C", so that no locale of a server c
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date, datetime
 from fractions import Fraction
-from typing import assert_never
 
+from discreet.engines import sql
 from discreet.engines.postgres.kinds import Known, Scope, known, scope
+from discreet.engines.sql import FALSE, REAL, TIME, TRUE, ScalarWriter, unit, whole
 from discreet.errors import QueryError
-from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given
-from discreet.query.statement import ROWS, Inner, Joined, Listed, Named, Query, Source, Statement, Stored
+from discreet.query.plan import Call, Literal, Scalar, Value
+from discreet.query.statement import Source, Statement
 
 LIMIT = 400_000
 """Longest statement sent to a server, in characters."""
@@ -28,14 +28,11 @@ FAR = "4.149515568880993e+180::float8"
 """2**600: further than any double that is rounded to digits."""
 
 _DAY = "(?!0000)[0-9]{{4}}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
-_TIME = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,6}})?)?Z?"
-_REAL = "[+-]?([0-9]{{1,40}}([.][0-9]{{0,40}})?|[.][0-9]{{1,40}})([eE][+-]?[0-9]{{1,3}})?"
 _BARE = "btrim({0}, ' ')"
 _FIRST = f"CAST(left({_BARE}, 8) || '01' AS date)"
 _LATER = f"CAST(substr({_BARE}, 9, 2) AS integer) - 1"
 _IS_DAY = f"date_part('month', {_FIRST} + ({_LATER})) = date_part('month', {_FIRST})"
 _NUMBER = f"CAST({_BARE} AS numeric)"
-_WORDS = "('true', 't', 'yes', 'y', '1')", "('false', 'f', 'no', 'n', '0')"
 _SENTINELS = "date '0001-12-31 BC'", "date '10000-01-01'"
 _PARTS = {"dayofweek": "dow", "dayofyear": "doy"}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
@@ -92,15 +89,15 @@ TEMPLATES = {
     "parse_whole": f"CASE WHEN {{0}} ~ '^ *[+-]?[0-9]{{{{1,19}}}} *$' THEN CASE WHEN {_NUMBER} "
     f"BETWEEN -9223372036854775808 AND 9223372036854775807 THEN CAST({_NUMBER} AS bigint) END END",
     # Beyond 1e300 and below 1e-300 the cast to a double itself could raise.
-    "parse_real": f"CASE WHEN {{0}} ~ '^ *{_REAL} *$' THEN CASE WHEN abs({_NUMBER}) < 1e-300 THEN 0 "
+    "parse_real": f"CASE WHEN {{0}} ~ '^ *{REAL} *$' THEN CASE WHEN abs({_NUMBER}) < 1e-300 THEN 0 "
     f"WHEN abs({_NUMBER}) < 1e300 THEN CASE WHEN abs(CAST({_BARE} AS float8)) < {TINY} THEN 0 "
     f"WHEN abs(CAST({_BARE} AS float8)) < {LARGE} THEN CAST({_BARE} AS float8) END END END",
     "parse_day": f"CASE WHEN {{0}} ~ '^ *{_DAY} *$' THEN CASE WHEN {_IS_DAY} "
     f"THEN CAST({_BARE} AS date) END END",
-    "parse_moment": f"CASE WHEN {{0}} ~ '^ *{_DAY}([ T]{_TIME})? *$' THEN CASE WHEN {_IS_DAY} "
+    "parse_moment": f"CASE WHEN {{0}} ~ '^ *{_DAY}([ T]{TIME})? *$' THEN CASE WHEN {_IS_DAY} "
     f"THEN CAST(rtrim({_BARE}, 'Z') AS timestamp) END END",
-    "parse_truth": "CASE WHEN lower(btrim({0}, ' ') COLLATE \"C\") IN " + _WORDS[0] + " THEN true "
-    "WHEN lower(btrim({0}, ' ') COLLATE \"C\") IN " + _WORDS[1] + " THEN false END",
+    "parse_truth": "CASE WHEN lower(btrim({0}, ' ') COLLATE \"C\") IN " + TRUE + " THEN true "
+    "WHEN lower(btrim({0}, ' ') COLLATE \"C\") IN " + FALSE + " THEN false END",
     "grouped": "{0}",
     "count_rows": "count(*)",
     "count_values": "count({0})",
@@ -119,53 +116,12 @@ def render(statement: Statement, tables: Mapping[str, Mapping[str, str]], offere
 
     `offered` are definitions of the tables themselves, which come before the statement's own parts.
     """
-    writer = _Writer(tables, dict(statement.parts))
-    # A part that is used once belongs into the query that uses it, where it can run in parallel.
-    parts = [
-        f"{name_text(name)} AS {'NOT MATERIALIZED ' if name == ROWS else ''}(\n{writer.query(query)}\n)"
-        for name, query in statement.parts
-    ]
-    body = writer.query(statement.body)
-    parts = [*offered, *parts]
-    text = ("WITH " + ",\n".join(parts) + "\n" if parts else "") + body
-    if len(text) > LIMIT:
-        raise QueryError("the question", "is too large once every part is made safe", "nest fewer functions")
-    return text
+    parts = dict(statement.parts)
 
+    def over(source: Source) -> ScalarWriter:
+        return _Scalars(scope(source, parts, tables)).writer
 
-class _Writer:
-    """The renderer of one statement."""
-
-    def __init__(self, tables: Mapping[str, Mapping[str, str]], parts: Mapping[str, Query]) -> None:
-        self.tables, self.parts = tables, parts
-
-    def query(self, query: Query) -> str:
-        columns = scope(query.source, self.parts, self.tables)
-        write = _Scalars(columns)
-        items = ", ".join(f"{write.typed(scalar)} AS {name_text(name)}" for name, scalar in query.items)
-        lines = [f"SELECT {items}", f"FROM {self.source(query.source, write)}"]
-        if query.where is not None:
-            lines.append(f"WHERE {write.text(query.where)}")
-        if query.group:
-            lines.append(f"GROUP BY {', '.join(write.text(key) for key in query.group)}")
-        if query.having is not None:
-            lines.append(f"HAVING {write.text(query.having)}")
-        return "\n".join(lines)
-
-    def source(self, source: Source, write: "_Scalars") -> str:
-        match source:
-            case Stored(name, alias) | Named(name, alias):
-                return f"{name_text(name)} AS {name_text(alias)}"
-            case Inner(query, alias):
-                return f"({self.query(query)}) AS {name_text(alias)}"
-            case Joined(left, right, on, outer):
-                word = "LEFT JOIN" if outer else "JOIN"
-                return f"{self.source(left, write)} {word} {self.source(right, write)} ON {write.text(on)}"
-            case Listed(names, rows, alias):
-                values = ", ".join(f"({', '.join(map(typed_literal, row))})" for row in rows)
-                return f"(VALUES {values}) AS {name_text(alias)}({', '.join(map(name_text, names))})"
-            case _:
-                assert_never(source)
+    return sql.statement_text(statement, over, once="", limit=LIMIT, offered=offered)
 
 
 class _Scalars:
@@ -173,30 +129,13 @@ class _Scalars:
 
     def __init__(self, columns: Scope) -> None:
         self.columns = columns
+        self.writer = ScalarWriter(literal, self.typed, self.typed, self.call)
 
     def known(self, scalar: Scalar) -> Known:
         return known(scalar, self.columns)
 
     def text(self, scalar: Scalar) -> str:
-        match scalar:
-            case Literal(value):
-                return literal(value)
-            case Column(None, name):
-                return name_text(name)
-            case Column(relation, name):
-                return f"{name_text(given(relation))}.{name_text(name)}"
-            case Case(branches, otherwise):
-                tests = " ".join(f"WHEN {self.text(t)} THEN {self.typed(value)}" for t, value in branches)
-                last = "" if otherwise == Literal(None) else f" ELSE {self.typed(otherwise)}"
-                return f"CASE {tests}{last} END"
-            case Among(argument, values):
-                return f"({self.text(argument)} IN ({', '.join(literal(value.value) for value in values)}))"
-            case Call(name, arguments):
-                return self.call(name, arguments)
-            case Aggregate():
-                raise AssertionError("aggregates of a question are rewritten before rendering")
-            case _:
-                assert_never(scalar)
+        return sql.scalar_text(scalar, self.writer)
 
     def typed(self, scalar: Scalar) -> str:
         """Return a scalar's text with constants of a definite type."""
@@ -305,34 +244,34 @@ class _Scalars:
         return f"({text} LIKE {pattern} ESCAPE {mark})"
 
     def time(self, name: str, arguments: tuple[Scalar, ...]) -> str:
-        unit = _unit(arguments[0])
+        word = unit(arguments[0])
         texts = [self.typed(argument) for argument in arguments[1:]]
         match name:
             case "part":
-                return f"CAST(floor(date_part('{_PARTS.get(unit, unit)}', {texts[0]})) AS bigint)"
+                return f"CAST(floor(date_part('{_PARTS.get(word, word)}', {texts[0]})) AS bigint)"
             case "trunc":
-                return f"CAST(date_trunc('{unit}', CAST({texts[0]} AS timestamp)) AS date)"
+                return f"CAST(date_trunc('{word}', CAST({texts[0]} AS timestamp)) AS date)"
             case "difference":
-                return _difference(unit, *texts)
+                return _difference(word, *texts)
             case _:
-                kind = "months" if unit in _MONTHS else "days"
-                count = int(_number(arguments[2])) * (_MONTHS.get(unit) or (7 if unit == "week" else 1))
+                kind = "months" if word in _MONTHS else "days"
+                count = int(_number(arguments[2])) * (_MONTHS.get(word) or (7 if word == "week" else 1))
                 moved = f"CAST({texts[0]} + make_interval({kind} => {count}) AS date)"
                 before, after = _SENTINELS
                 return f"nullif(nullif(least(greatest({moved}, {before}), {after}), {before}), {after})"
 
 
-def _difference(unit: str, first: str, second: str) -> str:
-    if unit in _MONTHS:
+def _difference(word: str, first: str, second: str) -> str:
+    if word in _MONTHS:
         months = (
             f"(date_part('year', {day}) * 12 + date_part('month', {day}) - 1)" for day in (first, second)
         )
-        begun, ended = (f"floor({count} / {_MONTHS[unit]})" for count in months)
+        begun, ended = (f"floor({count} / {_MONTHS[word]})" for count in months)
         return f"CAST({ended} - {begun} AS bigint)"
     begun, ended = (
-        f"CAST(date_trunc('{unit}', CAST({day} AS timestamp)) AS date)" for day in (first, second)
+        f"CAST(date_trunc('{word}', CAST({day} AS timestamp)) AS date)" for day in (first, second)
     )
-    return f"CAST(({ended} - {begun}) / {7 if unit == 'week' else 1} AS bigint)"
+    return f"CAST(({ended} - {begun}) / {7 if word == 'week' else 1} AS bigint)"
 
 
 def _number(scalar: Scalar) -> int | Fraction:
@@ -343,14 +282,6 @@ def _number(scalar: Scalar) -> int | Fraction:
             raise AssertionError("ends, digits and amounts are constants")
 
 
-def _unit(scalar: Scalar) -> str:
-    match scalar:
-        case Literal(str(value)) if value.isalpha():
-            return value
-        case _:
-            raise AssertionError("units of time are plain words")
-
-
 def double(value: float | Fraction) -> str:
     """Return a double as PostgreSQL text."""
     text = f"{float(value)!r}::float8"
@@ -359,43 +290,9 @@ def double(value: float | Fraction) -> str:
 
 def literal(value: Value) -> str:
     """Return a constant as PostgreSQL text."""
-    match value:
-        case None:
-            return "NULL"
-        case bool():
-            return "true" if value else "false"
-        case int():
-            return _whole(value)
-        case Fraction():
-            return double(value)
-        case str():
-            return string(value)
-        case datetime():
-            return f"timestamp '{value.isoformat(' ')}'"
-        case date():
-            return f"date '{value.isoformat()}'"
-        case _:
-            assert_never(value)
+    return sql.literal(value, double, ' COLLATE "C"')
 
 
 def typed_literal(value: Value) -> str:
     """Return a constant, a whole one as 64-bit integer."""
-    return f"({_whole(value)})::bigint" if type(value) is int else literal(value)
-
-
-def _whole(value: int) -> str:
-    if not -(2**63) <= value < 2**63:
-        raise QueryError("a whole constant", "needs more than 64 bits", "use a smaller number")
-    return str(value)
-
-
-def string(value: str) -> str:
-    """Return a constant text as SQL."""
-    if "\x00" in value:
-        raise QueryError("a text constant", "contains a NUL character", "leave it out")
-    return "'" + value.replace("'", "''") + "'" + ' COLLATE "C"'
-
-
-def name_text(name: str) -> str:
-    """Return an identifier as SQL."""
-    return '"' + name.replace('"', '""') + '"'
+    return f"({whole(value)})::bigint" if type(value) is int else literal(value)

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from discreet.engines.postgres.render import LARGE, TEMPLATES, TINY, name_text
+from discreet.engines.postgres.render import LARGE, TEMPLATES, TINY
 from discreet.engines.protocol import Origin
 from discreet.engines.shelter import quietly
+from discreet.engines.sql import quoted
 from discreet.errors import CatalogError
 from discreet.query.name import same
 
@@ -51,7 +52,7 @@ class ServerTable:
     @property
     def sql(self) -> str:
         """Return the table's full name as SQL."""
-        return f"{name_text(self.schema)}.{name_text(self.table)}"
+        return f"{quoted(self.schema)}.{quoted(self.table)}"
 
 
 def is_server(rows: Any) -> bool:
@@ -101,15 +102,15 @@ def offered(name: str, origin: Origin, place: ServerTable, stored: Mapping[str, 
         if len(found) != 1:
             fault = "has no column" if not found else "has several columns"
             raise CatalogError(f"tables.{name}: the table {fault} {column!r}; correct the name")
-        text = _typed(f'"__t".{name_text(found[0])}', stored[found[0]], kind)
+        text = _typed(f'"__t".{quoted(found[0])}', stored[found[0]], kind)
         if text is None:
             raise CatalogError(
                 f"tables.{name}.columns.{column}: a column of type {stored[found[0]]} is no {kind}; declare "
                 "another type, or offer a view that casts it"
             )
-        items.append(f"{text} AS {name_text(column)}")
+        items.append(f"{text} AS {quoted(column)}")
     listed = ", ".join(items) or "1 AS nothing"
-    return f'{name_text(name)} AS NOT MATERIALIZED (\nSELECT {listed}\nFROM {place.sql} AS "__t"\n)'
+    return f'{quoted(name)} AS NOT MATERIALIZED (\nSELECT {listed}\nFROM {place.sql} AS "__t"\n)'
 
 
 def refuse_long(tables: Mapping[str, Origin]) -> None:

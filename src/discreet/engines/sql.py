@@ -1,0 +1,166 @@
+"""What SQL is in every dialect: the shape of statements, names and constants, and how texts are read.
+
+A dialect writes its own functions and types (`ScalarWriter`); whatever must never differ between two engines
+is written here: what a query consists of, how a name or a constant is kept from being read as anything else,
+which constants are refused, and which texts are numbers, times and truths.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from fractions import Fraction
+from typing import assert_never
+
+from discreet.errors import QueryError
+from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given
+from discreet.query.statement import ROWS, Inner, Joined, Listed, Named, Query, Source, Statement, Stored
+
+TIME = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,6}})?)?Z?"
+REAL = "[+-]?([0-9]{{1,40}}([.][0-9]{{0,40}})?|[.][0-9]{{1,40}})([eE][+-]?[0-9]{{1,3}})?"
+"""Texts that are a time of day or a number, as parts of templates: braces are doubled."""
+
+TRUE, FALSE = "('true', 't', 'yes', 'y', '1')", "('false', 'f', 'no', 'n', '0')"
+"""Texts that are a truth, in small letters."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarWriter:
+    """How one engine writes scalars over the columns that it knows.
+
+    `literal` writes a constant beside which a type is known, `typed` a scalar of a definite type, `item` one
+    that becomes an output column, `call` a function of the closed table, total for every cell.
+    """
+
+    literal: Callable[[Value], str]
+    typed: Callable[[Scalar], str]
+    item: Callable[[Scalar], str]
+    call: Callable[[str, tuple[Scalar, ...]], str]
+
+
+Over = Callable[[Source], ScalarWriter]
+"""How a dialect writes scalars over the columns of a source."""
+
+
+def statement_text(
+    statement: Statement, over: Over, *, once: str, limit: int, offered: Sequence[str] = ()
+) -> str:
+    """Return a statement; `once` is how a dialect says that a part is to be computed once.
+
+    The part of the person's rows is computed where it is used, so that filters reach the stored table, no
+    copy is made, and it can run in parallel.  `offered` are definitions that come before the parts.
+    """
+    parts = [
+        f"{quoted(name)} AS {'NOT MATERIALIZED ' if name == ROWS else once}(\n{query_text(query, over)}\n)"
+        for name, query in statement.parts
+    ]
+    parts = [*offered, *parts]
+    text = ("WITH " + ",\n".join(parts) + "\n" if parts else "") + query_text(statement.body, over)
+    if len(text) > limit:
+        raise QueryError("the question", "is too large once every part is made safe", "nest fewer functions")
+    return text
+
+
+def query_text(query: Query, over: Over) -> str:
+    """Return one SELECT."""
+    write = over(query.source)
+    items = ", ".join(f"{write.item(scalar)} AS {quoted(name)}" for name, scalar in query.items)
+    lines = [f"SELECT {items}", f"FROM {_source(query.source, write, over)}"]
+    if query.where is not None:
+        lines.append(f"WHERE {scalar_text(query.where, write)}")
+    if query.group:
+        lines.append(f"GROUP BY {', '.join(scalar_text(key, write) for key in query.group)}")
+    if query.having is not None:
+        lines.append(f"HAVING {scalar_text(query.having, write)}")
+    return "\n".join(lines)
+
+
+def _source(source: Source, write: ScalarWriter, over: Over) -> str:
+    match source:
+        case Stored(name, alias) | Named(name, alias):
+            return f"{quoted(name)} AS {quoted(alias)}"
+        case Inner(query, alias):
+            return f"({query_text(query, over)}) AS {quoted(alias)}"
+        case Joined(left, right, on, outer):
+            sides = [_source(side, write, over) for side in (left, right)]
+            return f" {'LEFT JOIN' if outer else 'JOIN'} ".join(sides) + f" ON {scalar_text(on, write)}"
+        case Listed(names, rows, alias):
+            cells = [", ".join(write.item(Literal(value)) for value in row) for row in rows]
+            values = ", ".join(f"({row})" for row in cells)
+            return f"(VALUES {values}) AS {quoted(alias)}({', '.join(map(quoted, names))})"
+        case _:
+            assert_never(source)
+
+
+def scalar_text(scalar: Scalar, write: ScalarWriter) -> str:
+    """Return one scalar."""
+    match scalar:
+        case Literal(value):
+            return write.literal(value)
+        case Column(None, name):
+            return quoted(name)
+        case Column(relation, name):
+            return f"{quoted(given(relation))}.{quoted(name)}"
+        case Case(branches, otherwise):
+            whens = " ".join(
+                f"WHEN {scalar_text(test, write)} THEN {write.typed(value)}" for test, value in branches
+            )
+            last = "" if otherwise == Literal(None) else f" ELSE {write.typed(otherwise)}"
+            return f"CASE {whens}{last} END"
+        case Among(argument, values):
+            listed = ", ".join(write.literal(value.value) for value in values)
+            return f"({scalar_text(argument, write)} IN ({listed}))"
+        case Call(name, arguments):
+            return write.call(name, arguments)
+        case Aggregate():
+            raise AssertionError("aggregates of a question are rewritten before rendering")
+        case _:
+            assert_never(scalar)
+
+
+def literal(value: Value, double: Callable[[Fraction], str], collation: str = "") -> str:
+    """Return a constant; how a double is written, and how text compares, are a dialect's own."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "true" if value else "false"
+        case int():
+            return whole(value)
+        case Fraction():
+            return double(value)
+        case str():
+            return string(value) + collation
+        case datetime():
+            return f"TIMESTAMP '{value.isoformat(' ')}'"
+        case date():
+            return f"DATE '{value.isoformat()}'"
+        case _:
+            assert_never(value)
+
+
+def whole(value: int) -> str:
+    """Return a whole constant; beyond 64 bits an engine would choose wider types, or doubles, all around."""
+    if not -(2**63) <= value < 2**63:
+        raise QueryError("a whole constant", "needs more than 64 bits", "use a smaller number")
+    return str(value)
+
+
+def string(value: str) -> str:
+    """Return a constant text."""
+    if "\x00" in value:
+        raise QueryError("a text constant", "contains a NUL character", "leave it out")
+    return "'" + value.replace("'", "''") + "'"
+
+
+def quoted(name: str) -> str:
+    """Return an identifier."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def unit(scalar: Scalar) -> str:
+    """Return a unit of time, which stands in a statement as a plain word."""
+    match scalar:
+        case Literal(str(value)) if value.isalpha():
+            return value
+        case _:
+            raise AssertionError("units of time are plain words")
