@@ -1,5 +1,6 @@
 """Runs that know of each other, runs that raise, and what an audit says of them."""
 
+import os
 from itertools import product
 from math import comb, exp
 
@@ -108,6 +109,44 @@ def test_copies_have_randomness_of_their_own():
         heard = copy.answers(0, 1)
     assert len({answers[0][0] for answers in heard}) == 8
     assert all(len(set(side)) == 1 for answers in heard for side in answers)
+
+
+def only_here(function):
+    """The function where it was made; copies of the process cannot run it, as they cannot run a session."""
+    home = os.getpid()
+
+    def run(x):
+        if os.getpid() != home:
+            raise RuntimeError
+        return function(x)
+
+    return run
+
+
+def test_a_copy_that_only_raises_is_no_sign_of_a_memory():
+    """Noise that happens to be silent is rare, and no reason to take honest runs for remembered."""
+    quiet = audit(only_here(lambda x: 0), 0, 1, epsilon=1, runs=200)
+    assert isinstance(quiet, Consistent)
+    assert "unless answers are remembered" in quiet.note
+    one_sided = audit(only_here(lambda x: NOISE.sample(0) if x else 0), 0, 1, epsilon=4, runs=100)
+    assert not isinstance(one_sided, Dependent)
+
+
+def test_a_leak_that_cannot_be_copied_is_accused_all_the_same():
+    verdict = audit(only_here(lambda x: x), 0, 1, epsilon=1, runs=1000)
+    assert isinstance(verdict, Violated)
+    assert "unless answers are remembered" in verdict.note
+
+
+def test_a_memory_is_found_though_copies_raise_on_the_other_input():
+    home, known = os.getpid(), {}
+
+    def run(x):
+        if x and os.getpid() != home:
+            raise RuntimeError
+        return NOISE.sample(x) if x else known.setdefault(x, NOISE.sample(x))
+
+    assert isinstance(audit(run, 0, 1, epsilon=1, runs=2000), Dependent)
 
 
 def test_the_shares_of_the_error_add_up_to_no_more_than_all():

@@ -137,7 +137,9 @@ def _same(
 ) -> tuple[str | None, str]:
     """Return why a constant answer is known to be remembered, or what could not be told about it."""
     answers = copy.answers(claim.left, claim.right) if copy is not None else None
-    if answers is None:
-        return None, UNTOLD
     own = [side.first[0] if alike else [] for side, alike in zip(seen, same, strict=True)]
-    return (REMEMBERED, "") if memory(answers, (own[0], own[1])) else (None, "")
+    match memory(answers or (), (own[0], own[1])):
+        case None:
+            return None, UNTOLD
+        case found:
+            return (REMEMBERED, "") if found else (None, "")

@@ -8,6 +8,9 @@ gives one and the same answer in every run, but another one, then the function r
 For independent runs that give a common answer with probability p this would happen with probability at most
 COPIES p**n (1 - p)**AGAIN after n equal runs: less than 1e-17 for any p from n = 50 on.  A remembered answer
 goes unnoticed only if every copy happens to draw the same one.
+
+A copy that raises tells nothing: a box that holds connections, locks or threads cannot run in another process
+than its own, and its error there, the same in every run, is no answer that was ever remembered.
 """
 
 import json
@@ -19,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from discreet.audit.outputs import atoms, word
+from discreet.audit.outputs import Failure, atoms, word
 from discreet.audit.runs import Box
 
 COPIES, AGAIN = 8, 20
@@ -29,7 +32,7 @@ PATIENCE = 20.0
 """Seconds after which the copy's answer is no longer waited for."""
 
 Answers = tuple[list[str], list[str]]
-"""What each run gave, in words: on the left and on the right input."""
+"""What each run gave, in words: on the left and on the right input; nothing where a run raised."""
 
 Pair = tuple[Any, Any]
 
@@ -105,7 +108,7 @@ def _serve(box: Box, pairs: Sequence[Pair], commanded: int, told: int) -> None:
                 if pid == 0:
                     _renew()
                     second, first = box.many(right, AGAIN), box.many(left, AGAIN)
-                    os.write(told, json.dumps([_words(first), _words(second)]).encode() + b"\n")
+                    os.write(told, json.dumps([_told(first), _told(second)]).encode() + b"\n")
                     os._exit(0)
                 os.waitpid(pid, 0)
     finally:
@@ -125,14 +128,21 @@ def _words(sample: Any) -> list[str]:
     return [" ".join(word(atom, None) for atom in atoms(output)) for output in sample]
 
 
-def memory(copies: Sequence[Answers], own: tuple[Any, Any]) -> bool:
+def _told(sample: Any) -> list[str]:
+    return [] if any(isinstance(output, Failure) for output in sample) else _words(sample)
+
+
+def memory(copies: Sequence[Answers], own: tuple[Any, Any]) -> bool | None:
     """Return whether a copy is constant on an input where the original always gave `own`, but differs.
 
-    An input on which the original varied is given as an empty sample.
+    An input on which the original varied is given as an empty sample.  None: no copy could be asked.
     """
-    return any(
-        len(set(answers)) == 1 and answers[:1] != _words(sample[:1])
+    heard = [
+        (answers, sample)
         for copy in copies
         for answers, sample in zip(copy, own, strict=True)
-        if len(sample)
-    )
+        if len(sample) and answers
+    ]
+    if not heard:
+        return None
+    return any(len(set(answers)) == 1 and answers[:1] != _words(sample[:1]) for answers, sample in heard)
