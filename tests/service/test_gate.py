@@ -123,7 +123,7 @@ def test_whatever_comes_of_a_question_leaves_at_the_end_of_a_slot(
 
     monkeypatch.setattr(api.asyncio, "sleep", sleep)
     pool: Any = SimpleNamespace(ask=ask, datasets={"clinic"})
-    asking = api._Asking(pool, Settings((tmp_path,), tmp_path, slot=SLOT), lambda: at[0])
+    asking = api.Asking(pool, Settings((tmp_path,), tmp_path, slot=SLOT), lambda: at[0])
     person = SimpleNamespace(name="ada", role=Role.ANALYST, datasets={"clinic"})
     request: Any = SimpleNamespace(state=SimpleNamespace(person=person), headers={})
     response = asyncio.run(asking(request, verb, "clinic"))

@@ -119,17 +119,6 @@ def _books(manifest: Path) -> "tuple[Catalog, Ledger]":
 
 
 def _limit(ledger: "Ledger", catalog: "Catalog", name: str, epsilon: str | None) -> None:
-    """Let the ledger admit somebody, and keep them within a limit of the same kind as the dataset's."""
-    from discreet.exact.number import positive
-    from discreet.ledger import Scope
-    from discreet.privacy.filter import ApproximateBudget, PureBudget
+    from discreet.service.deciding import admit
 
-    admitted = ledger.budget(catalog.name).analysts
-    if admitted is not None and name not in admitted:
-        ledger.add_analyst(catalog.name, name, reason="entered for the service")
-    if epsilon is None:
-        return
-    most = positive(epsilon, "epsilon")
-    delta = None if catalog.budget is None else catalog.budget.delta
-    budget = ApproximateBudget(most, delta) if delta else PureBudget(most)
-    ledger.set_limit(catalog.name, Scope(analyst=name), budget, reason="limited for the service")
+    admit(ledger, catalog, name, epsilon, "limited for the service", "entered for the service")

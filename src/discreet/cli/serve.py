@@ -32,6 +32,7 @@ def serve(
 ) -> None:
     """Answer questions over HTTP; enter people first, with `discreet analyst add`."""
     try:
+        from discreet.console.opening import beside
         from discreet.service.serving import serve as run
     except ModuleNotFoundError:
         from discreet.errors import ServiceError
@@ -56,4 +57,4 @@ def serve(
         rate=rate,
         burst=2 * rate,
     )
-    run(settings, lambda address: typer.echo(f"serving {address}"))
+    run(settings, lambda address: typer.echo(f"serving {address}"), beside)

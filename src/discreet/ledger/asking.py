@@ -45,7 +45,7 @@ def reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
 
 
 def find(turn: Turn, request: Request) -> Stored | None:
-    """Return the answer to a question, if it was given by now, to somebody who waits for it."""
+    """Return the answer to a question, if it was given by now, to somebody who may ask."""
     turn.account.admit(request.analyst)
     asked = fingerprint(request)
     row = turn.store.shelf.answer(turn.dataset, asked)

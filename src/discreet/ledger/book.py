@@ -163,6 +163,12 @@ class Ledger:
             raise outcome
         return outcome
 
+    def find(self, request: Request) -> Stored | None:
+        """Return the answer to a question, if it was paid for and given before; nothing is charged."""
+        self._require("curator", "analyst")
+        asked = normal(request)
+        return self._write(asked.dataset, lambda turn: asking.find(turn, asked))
+
     def answer(self, granted: Granted, payload: bytes) -> Stored:
         """Record an answer and return the one that may leave: the first that was recorded."""
         stored = self._settle(granted, lambda turn: asking.answer(turn, granted, payload))

@@ -137,6 +137,17 @@ class Session:
         text = told(question, parameters) if isinstance(question, str) else identity(priced.checked)
         return self._answer(text, priced, request_id)
 
+    def recall(
+        self, question: str, *, epsilon: Number | None = None, confidence: Number = "0.95"
+    ) -> Release | None:
+        """Return the answer that a question at this price was given before, None where there is none.
+
+        Nothing is paid and no data is looked at, so another confidence is free as well.
+        """
+        priced = self._quote(check_question(self.catalog, question, None), epsilon, None, confidence)
+        stored = self.ledger.find(self._request(question, priced, None))
+        return None if stored is None else self._release(question, priced, stored, free=True)
+
     def batch(
         self,
         questions: Sequence[str | Block],
@@ -231,8 +242,13 @@ class Session:
         )
 
     def _answer(self, text: str, priced: Quote, request_id: str | None) -> Release:
+        request = self._request(text, priced, request_id)
+        stored, free = shielded(lambda: self._find(priced, request), interrupt=self._interrupt)
+        return self._release(text, priced, stored, free=free)
+
+    def _request(self, text: str, priced: Quote, request_id: str | None) -> Request:
         meaning = identity(priced.checked)
-        request = Request(
+        return Request(
             request_id=request_id or secrets.token_hex(16),
             dataset=self.catalog.name,
             snapshot=self.catalog.version,
@@ -243,8 +259,6 @@ class Session:
             mechanisms=tuple(_stored(share) for share in priced.shares),
             text="" if text == meaning else text,
         )
-        stored, free = shielded(lambda: self._find(priced, request), interrupt=self._interrupt)
-        return self._release(text, priced, stored, free=free)
 
     def _find(self, priced: Quote, request: Request) -> tuple[Stored, bool]:
         """Return the answer that may leave, and whether it had been paid for before."""

@@ -24,12 +24,10 @@ from discreet.release.sheet import sheet
 from discreet.service import budget as views
 from discreet.service import problem
 from discreet.service.catalogue import published
+from discreet.service.deciding import decision, limited, verified
+from discreet.service.kind import ARROW, CARD, CSV, JSON, PAGE
+from discreet.service.paging import explained, picture, shown
 from discreet.service.role import Role, Verb, may, sees_all
-
-JSON = "application/json"
-CSV = "text/csv"
-ARROW = "application/vnd.apache.arrow.stream"
-CARD = "text/markdown"
 
 RECENT = 1000
 """Of a dataset's newest entries so many are searched for somebody's own."""
@@ -96,7 +94,8 @@ def _answered(session: Session, asked: Asked) -> Reply:
         case Verb.QUOTE:
             question = asked.body["sql"]
             given = asked.body["parameters"]
-            return _json(quoted(session.quote(question, **_price(asked.body), parameters=given)))
+            priced = session.quote(question, **_price(asked.body), parameters=given)
+            return _json(quoted(priced) | (explained(priced) if asked.kind == PAGE else {}))
         case Verb.QUERY:
             release = session.query(
                 asked.body["sql"],
@@ -119,8 +118,27 @@ def _answered(session: Session, asked: Asked) -> Reply:
             return _json({"entries": history(entries, whose)[-int(asked.body["last"]) :]})
         case Verb.RECEIPT:
             return _json(_proved(session, asked.body["receipt"]))
+        case Verb.RECALL | Verb.PICTURE:
+            release = _recalled(session, asked.body)
+            if asked.verb is Verb.PICTURE:
+                return _json(picture(release))
+            if asked.kind == PAGE:
+                return _json(released(release) | shown(release))
+            return _released(release, asked.kind)
+        case Verb.LIMIT:
+            return _json(limited(session, asked.name, asked.body))
+        case Verb.VERIFY:
+            return _json(verified(session))
         case _:
             raise AccessError("nothing of that name")
+
+
+def _recalled(session: Session, body: Mapping[str, Any]) -> Release:
+    """Return an answer that was given before; whoever may not have it is not asked about here."""
+    found = session.recall(body["sql"], epsilon=body["epsilon"], confidence=body["confidence"])
+    if found is None:
+        raise AccessError("nothing of that name")
+    return found
 
 
 def _price(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -228,12 +246,14 @@ def history(entries: tuple[Entry, ...], whose: str | None) -> list[dict[str, Any
                 mine = request.analyst == whose
                 line |= {"analyst": request.analyst, "project": request.project}
                 line |= {"question": request.question, "cost": write_cost(request.cost)}
+                line |= {"text": request.text, "key": request.request_id.removeprefix(f"{request.analyst}/")}
                 known |= {entry.number} if mine else set()
             case Answered(reservation) | Failed(reservation):
                 mine = reservation in known
                 line["reservation"] = reservation
-            case _:
+            case event:
                 mine = False
+                line |= decision(event)
         if whose is None or mine:
             told.append(line)
     return told

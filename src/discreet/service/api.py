@@ -3,7 +3,7 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -57,12 +57,12 @@ def application(pool: Pool, people: People, settings: Settings) -> Gate:
     api.add_exception_handler(RequestValidationError, _misunderstood)
     api.add_exception_handler(HTTPException, _not_found)
     _public(api, gate, pool)
-    _routes(api, _Asking(pool, settings))
+    _routes(api, Asking(pool, settings))
     return gate
 
 
 @dataclass(frozen=True, slots=True)
-class _Asking:
+class Asking:
     """The way of a request to a worker and back."""
 
     pool: Pool
@@ -77,20 +77,33 @@ class _Asking:
         body: BaseModel | None = None,
         key: str | None = None,
     ) -> Response:
+        """Pass on what came over HTTP."""
+        sent = {} if body is None else body.model_dump(mode="json")
+        kind = _wanted(request.headers.get("accept", ""))
+        return await self.reply(_person(request), verb, dataset, sent, kind=kind, key=key)
+
+    async def reply(
+        self,
+        person: Person,
+        verb: Verb,
+        dataset: str,
+        sent: Mapping[str, Any],
+        *,
+        kind: str = "application/json",
+        key: str | None = None,
+    ) -> Response:
         """Pass a request to a worker; what touched data leaves at the end of a slot, whatever came of it."""
-        person = _person(request)
         if not may(person.role, verb):
             return told(problem.FORBIDDEN)
         if dataset not in person.datasets or dataset not in self.pool.datasets:
             return told(problem.NOTHING)
-        sent = {} if body is None else body.model_dump(mode="json")
         head = {
             "verb": verb.value,
             "dataset": dataset,
             "name": person.name,
             "role": person.role.value,
             "body": sent,
-            "kind": _wanted(request.headers.get("accept", "")),
+            "kind": kind,
             "key": key,
         }
         came = self.clock()
@@ -204,7 +217,7 @@ def _measured(gate: Gate, pool: Pool) -> Iterable[str]:
     yield f"discreet_workers_replaced_total {pool.replaced}"
 
 
-def _routes(api: FastAPI, ask: _Asking) -> None:
+def _routes(api: FastAPI, ask: Asking) -> None:
     @api.get("/v1/me", summary="Whose token this is", responses=_described(schema.Me))
     async def me(request: Request) -> Response:
         person = _person(request)

@@ -42,7 +42,7 @@ class Gate:
         self._inner = inner
         self._people = people
         self._settings = settings
-        self._rates = Rates(settings.rate, settings.burst)
+        self.rates = Rates(settings.rate, settings.burst)
         self._clock = clock
         self.counts: Counter[tuple[str, int]] = Counter()
 
@@ -79,7 +79,7 @@ class Gate:
             person = self._who(scope)
             if person is None:
                 return problem.UNKNOWN
-            wait = self._rates.wait(person.name, self._clock())
+            wait = self.rates.wait(person.name, self._clock())
             if wait > 0:
                 return Problem("rate", "more requests than your rate allows", retry=max(1, math.ceil(wait)))
             scope.setdefault("state", {})["person"] = person
@@ -88,12 +88,12 @@ class Gate:
             return Problem("malformed", "a request states its length in one way, not in two")
         try:
             async with asyncio.timeout(self._settings.patience):
-                body = await _whole(receive, self._settings.body)
+                body = await whole(receive, self._settings.body)
         except TimeoutError:
             return Problem("slow", f"it took more than {self._settings.patience:g} seconds to arrive")
         if body is None:
             return Problem("large", f"a request has at most {self._settings.body} bytes")
-        return _again(body, receive)
+        return again(body, receive)
 
     def _who(self, scope: dict[str, Any]) -> Person | None:
         """Return who sent a request, by its one bearer token."""
@@ -104,7 +104,7 @@ class Gate:
         return self._people.holder(token.strip()) if scheme.lower() == "bearer" else None
 
 
-async def _whole(receive: Any, limit: int) -> bytes | None:
+async def whole(receive: Any, limit: int) -> bytes | None:
     """Return the body of a request, or None where it is larger than the limit."""
     body = bytearray()
     while True:
@@ -116,7 +116,7 @@ async def _whole(receive: Any, limit: int) -> bytes | None:
             return bytes(body)
 
 
-def _again(body: bytes, receive: Any) -> Any:
+def again(body: bytes, receive: Any) -> Any:
     """Return a source that gives a whole body once, then what comes after it."""
     waiting = [{"type": "http.request", "body": body, "more_body": False}]
 

@@ -61,6 +61,21 @@ class Person:
         return "revoked" if self.revoked else "expired" if at >= self.expires else "active"
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What is kept of a token by whoever must recognise its holder again: its number and its hash."""
+
+    number: str
+    digest: bytes
+
+
+def marked(token: str) -> Mark:
+    """Return the mark of a token, or one that is nobody's where this is none."""
+    match = _TOKEN.fullmatch(token)
+    number, secret = match.groups() if match else ("", "")
+    return Mark(number, _hash(secret))
+
+
 def person_name(text: str) -> str:
     """Return a name, refusing what could be taken for another one."""
     if not _NAME.fullmatch(text):
@@ -142,14 +157,17 @@ class People:
 
     def holder(self, token: str) -> Person | None:
         """Return whose token this is, or None if it is nobody's, revoked or expired."""
-        match = _TOKEN.fullmatch(token)
-        number, secret = match.groups() if match else ("", "")
+        return self.bearer(marked(token))
+
+    def bearer(self, mark: Mark) -> Person | None:
+        """Return whose token left this mark, or None if it is nobody's by now, revoked or expired."""
         with self._reading() as book:
             row = book.execute(
-                "SELECT name, role, number, hash, expires, revoked FROM person WHERE number = ?", (number,)
+                "SELECT name, role, number, hash, expires, revoked FROM person WHERE number = ?",
+                (mark.number,),
             ).fetchone()
             # Compared also where there is nothing to compare with: a wrong secret takes as long as no person.
-            same = hmac.compare_digest(_NOBODY if row is None else row[3], _hash(secret))
+            same = hmac.compare_digest(_NOBODY if row is None else row[3], mark.digest)
             if row is None or not same:
                 return None
             person = _person(book, row)

@@ -23,18 +23,22 @@ class Verb(StrEnum):
     BUDGET = "budget"
     HISTORY = "history"
     RECEIPT = "receipt"
+    RECALL = "recall"
+    PICTURE = "picture"
+    VERIFY = "verify"
+    LIMIT = "limit"
     METRICS = "metrics"
 
 
-ASKING = frozenset({Verb.QUOTE, Verb.QUERY, Verb.BATCH})
+ASKING = frozenset({Verb.QUOTE, Verb.QUERY, Verb.BATCH, Verb.RECALL, Verb.PICTURE})
 SLOTTED = frozenset({Verb.QUERY, Verb.BATCH})
 """What touches data, and so answers in slots of time."""
 
 _READING = frozenset({Verb.SELF, Verb.DATASETS, Verb.CATALOGUE, Verb.BUDGET, Verb.HISTORY, Verb.RECEIPT})
 _ALLOWED = {
     Role.ANALYST: _READING | ASKING,
-    Role.AUDITOR: _READING | {Verb.METRICS},
-    Role.CURATOR: _READING | ASKING | {Verb.METRICS},
+    Role.AUDITOR: _READING | {Verb.METRICS, Verb.VERIFY},
+    Role.CURATOR: _READING | ASKING | {Verb.METRICS, Verb.VERIFY, Verb.LIMIT},
 }
 
 

@@ -6,11 +6,13 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Any, TypeAlias
 
 import uvicorn
 
 from discreet.errors import ParameterError
 from discreet.service.api import application
+from discreet.service.gate import Gate
 from discreet.service.people import People
 from discreet.service.pool import Pool
 from discreet.service.settings import Settings
@@ -26,20 +28,25 @@ class _Server(uvicorn.Server):
         yield
 
 
-def serve(settings: Settings, announce: Callable[[str], object]) -> None:
+Beside: TypeAlias = Callable[[Gate, Pool, People, Settings], Callable[..., Any]]
+"""What makes of the service another application that stands before it on the same port."""
+
+
+def serve(settings: Settings, announce: Callable[[str], object], beside: Beside | None = None) -> None:
     """Serve until SIGINT or SIGTERM; `announce` gets the address once it can be reached."""
-    asyncio.run(_serve(settings, announce))
+    asyncio.run(_serve(settings, announce, beside))
 
 
-async def _serve(settings: Settings, announce: Callable[[str], object]) -> None:
+async def _serve(settings: Settings, announce: Callable[[str], object], beside: Beside | None) -> None:
     people = People(settings.people)
     people.all()
     listening = _listen(settings)
     with contextlib.closing(listening):
         async with Pool(settings) as pool:
+            service = application(pool, people, settings)
             server = _Server(
                 uvicorn.Config(
-                    application(pool, people, settings),
+                    service if beside is None else beside(service, pool, people, settings),
                     ssl_certfile=settings.certificate,
                     ssl_keyfile=settings.key,
                     lifespan="off",

@@ -51,7 +51,7 @@ def svg(chart: Any) -> str:
     """Return a chart as SVG text."""
     import vl_convert
 
-    return str(vl_convert.vegalite_to_svg(_specification(chart)))
+    return str(vl_convert.vegalite_to_svg(specification(chart)))
 
 
 def inline_svg(chart: Any) -> str:
@@ -60,7 +60,11 @@ def inline_svg(chart: Any) -> str:
     The page may set `--chart-ink`, `--chart-quiet`, `--chart-rule` and `--chart-faint`, for instance one way
     in light and another in dark; where it sets none, the chart looks as it does in a file.
     """
-    drawing = svg(chart)
+    return in_colours_of_the_page(svg(chart))
+
+
+def in_colours_of_the_page(drawing: str) -> str:
+    """Return a drawing whose words, rules and paper follow the page."""
     for colour, role in ROLES.items():
         drawing = drawing.replace(f'"{colour}"', f'"var(--chart-{role}, {colour})"')
     return drawing.replace('fill="white"', 'fill="var(--chart-paper, white)"')
@@ -70,17 +74,17 @@ def png(chart: Any, *, scale: float = 2.0) -> bytes:
     """Return a chart as PNG bytes, `scale` times its nominal size."""
     import vl_convert
 
-    return bytes(vl_convert.vegalite_to_png(_specification(chart), scale=scale))
+    return bytes(vl_convert.vegalite_to_png(specification(chart), scale=scale))
 
 
 def html(chart: Any) -> str:
     """Return a chart as one HTML document with every script inside it."""
     import vl_convert
 
-    specification = _specification(chart)
+    stated = specification(chart)
     # The default menu offers to open the chart, data included, in an editor on somebody else's host.
-    specification["usermeta"] = {"embedOptions": {"actions": False}}
-    document = str(vl_convert.vegalite_to_html(_without_markup(specification), bundle=True))
+    stated["usermeta"] = {"embedOptions": {"actions": False}}
+    document = str(vl_convert.vegalite_to_html(_without_markup(stated), bundle=True))
     return document.replace(STAND_IN, "\\u003c")
 
 
@@ -97,8 +101,9 @@ def _without_markup(part: Any) -> Any:
             return part
 
 
-def _specification(chart: Any) -> dict[str, Any]:
-    specification: dict[str, Any] = chart.to_dict()
+def specification(chart: Any) -> dict[str, Any]:
+    """Return what a drawing library needs of a chart; it names no host."""
+    stated: dict[str, Any] = chart.to_dict()
     # The schema address is documentation for editors, never fetched; without it the document names no host.
-    specification.pop("$schema", None)
-    return specification
+    stated.pop("$schema", None)
+    return stated

@@ -1,0 +1,7 @@
+"""Pages for analysts, curators and auditors, by the process at the network: it opens no data and no ledger.
+
+door, visit        who comes in: cookies, forms that cannot be forged, headers, sizes, rates
+desk               the way to a worker and back, the same as that of the HTTP interface
+analyst, curator   functions from an identity and a request to a page
+view               frozen values that templates show; english.toml has the words
+"""

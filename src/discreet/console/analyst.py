@@ -1,0 +1,330 @@
+"""The analyst's pages: what there is, what a question costs, its answer, what was asked, what is left.
+
+A question is paid for by the one form that shows its price.  The form carries a key, so whoever sends it
+twice, goes back or loses the connection pays once; and the price it was confirmed at, so nobody pays another.
+The answer has an address of its own, whose page is free to load again.
+"""
+
+import json
+import re
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.responses import HTMLResponse
+from markupsafe import Markup
+
+from discreet.console import view
+from discreet.console.desk import Refused, checked, refusal
+from discreet.console.drawing import INLINE
+from discreet.console.language import words
+from discreet.console.page import say
+from discreet.console.picture import harmless
+from discreet.console.room import Room, address, go
+from discreet.console.visit import Visit
+from discreet.service import problem, schema
+from discreet.service.kind import CARD, CSV, JSON
+from discreet.service.problem import Problem
+from discreet.service.role import Verb
+
+ONE = "/console/data/{dataset}"
+CONFIDENCES = ("0.9", "0.95", "0.99")
+SHOWN = ("question", "unproved", "parameter", "budget")
+"""Refusals that are shown beside the question they are about; none of them cost anything."""
+
+FORMS = {"csv": CSV, "json": JSON, "md": CARD}
+DRAWN = {"svg": "image/svg+xml", "png": "image/png"}
+_KEY = re.compile(r"console-[0-9a-f]{32}-([0-9/]{1,60})")
+
+
+def routes(app: FastAPI, room: Room) -> None:
+    """Add the addresses."""
+
+    @app.get(f"{ONE}/")
+    async def catalogue(request: Request, dataset: str) -> Response:
+        visit = room.allowed(request, Verb.CATALOGUE, dataset)
+        declared = await room.desk.ask(visit.person, Verb.CATALOGUE, dataset)
+        left = await room.desk.ask(visit.person, Verb.BUDGET, dataset)
+        shown = {"tables": view.tables(declared), "views": declared.get("views", {})}
+        return _of(room, request, dataset, "catalogue", gauges=view.gauges(left), **shown)
+
+    @app.get(f"{ONE}/budget")
+    async def budget(request: Request, dataset: str) -> Response:
+        visit = room.allowed(request, Verb.BUDGET, dataset)
+        body = await room.desk.ask(visit.person, Verb.BUDGET, dataset)
+        members = [(one["analyst"], one["project"], view.cost(one["cost"])) for one in body["spent"]]
+        counts = {"entries": body["entries"], "running": body["running"]}
+        return _of(room, request, dataset, "budget", gauges=view.gauges(body), members=members, counts=counts)
+
+    @app.get(f"{ONE}/ask")
+    async def blank(request: Request, dataset: str) -> Response:
+        visit = room.allowed(request, Verb.QUERY, dataset)
+        given = {"sql": ""}
+        again = request.query_params.get("again", "")
+        if again.isdecimal() and len(again) < 12:
+            asked = await _asked(room, visit, dataset, int(again))
+            given = {"sql": asked["sql"], "epsilon": view.decimal(asked["epsilon"])}
+        return await _question(room, request, visit, dataset, given | _about(request), _NOTHING)
+
+    @app.post(f"{ONE}/ask")
+    async def ask(request: Request, dataset: str) -> Response:
+        visit = room.allowed(request, Verb.QUERY, dataset)
+        given = await room.form(request)
+        if given.get("do") != "ask":
+            shown = await _quoted(room, visit, dataset, given)
+            return await _question(room, request, visit, dataset, given, shown, _status(shown))
+        return await _paid(room, request, visit, dataset, given)
+
+    @app.post(f"{ONE}/quote")
+    async def quote(request: Request, dataset: str) -> Response:
+        visit = room.allowed(request, Verb.QUOTE, dataset)
+        given = await room.form(request)
+        shown = await _quoted(room, visit, dataset, given)
+        return room.page(request, "quote.html", status=_status(shown), dataset=dataset, **shown)
+
+    _reading(app, room)
+
+
+def _reading(app: FastAPI, room: Room) -> None:
+    @app.get(f"{ONE}/answers")
+    async def answers(request: Request, dataset: str) -> Response:
+        visit = room.allowed(request, Verb.QUERY, dataset)
+        return _of(
+            room,
+            request,
+            dataset,
+            "answers",
+            rows=_rows(await _history(room, visit, dataset), visit.person.name),
+        )
+
+    @app.get(f"{ONE}/answers/{{number:int}}.{{form}}")
+    async def download(request: Request, dataset: str, number: int, form: str) -> Response:
+        visit = room.allowed(request, Verb.QUERY, dataset)
+        asked = await _asked(room, visit, dataset, number) | {"confidence": _sure(request)}
+        if form in FORMS:
+            body: bytes | None = await room.desk.fetch(
+                visit.person, Verb.RECALL, dataset, asked, kind=FORMS[form]
+            )
+        else:
+            body = await _drawn(room, visit, dataset, asked, form) if form in DRAWN else None
+        if body is None:
+            raise refusal(problem.NOTHING)
+        headers = {"content-disposition": f'attachment; filename="{dataset_file(dataset)}-{number}.{form}"'}
+        return Response(body, media_type=(FORMS | DRAWN)[form], headers=headers)
+
+    @app.get(f"{ONE}/answers/{{number:int}}")
+    async def answer(request: Request, dataset: str, number: int) -> Response:
+        visit = room.allowed(request, Verb.QUERY, dataset)
+        asked = await _asked(room, visit, dataset, number) | {"confidence": _sure(request)}
+        try:
+            body = await room.desk.ask(visit.person, Verb.RECALL, dataset, asked)
+        except Refused as refused:
+            if refused.kind not in ("nothing", "question", "parameter"):
+                raise
+            raise refusal(Problem("nothing", say("answer.gone"))) from None
+        picture = await _picture(room, visit, dataset, asked)
+        shown = {"number": number, "answer": body, "picture": picture, "confidences": CONFIDENCES}
+        shown |= {"promise": view.promise(body["card"])}
+        sure = view.percent(body["confidence"])
+        free = "before" in request.query_params
+        return _of(
+            room, request, dataset, "answers", "answer.html", sure=sure, free=free, asked=asked, **shown
+        )
+
+
+async def _picture(room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any]) -> Markup | None:
+    """Return the chart of an answer for its page; without one the numbers are there all the same."""
+    drawn = await _drawn(room, visit, dataset, asked, INLINE)
+    return None if drawn is None else harmless(drawn)
+
+
+async def _drawn(room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any], form: str) -> bytes | None:
+    try:
+        specification = await room.desk.ask(visit.person, Verb.PICTURE, dataset, asked)
+    except Refused:
+        return None
+    return await room.draw(specification, form)
+
+
+def dataset_file(dataset: str) -> str:
+    """Return the name of a dataset as part of a file's name."""
+    return re.sub(r"[^A-Za-z0-9-]+", "-", dataset)[:40] or "answer"
+
+
+def _of(
+    room: Room, request: Request, dataset: str, tab: str, template: str | None = None, **shown: Any
+) -> HTMLResponse:
+    return room.page(request, template or f"{tab}.html", dataset=dataset, tab=tab, **shown)
+
+
+def _about(request: Request) -> dict[str, str]:
+    """Return the question that a link of the catalogue begins with: a table by its name."""
+    wanted = request.query_params.get("table", "")
+    return {"table": wanted[:200]} if wanted else {}
+
+
+async def _question(
+    room: Room,
+    request: Request,
+    visit: Visit,
+    dataset: str,
+    given: Mapping[str, str],
+    shown: Mapping[str, Any],
+    status: int = 200,
+) -> HTMLResponse:
+    """Return the page of a question, with what is known about it."""
+    declared = await room.desk.ask(visit.person, Verb.CATALOGUE, dataset)
+    left = await room.desk.ask(visit.person, Verb.BUDGET, dataset)
+    sql = given.get("sql", "")
+    if not sql and "table" in given:
+        examples = {table.name: table.example for table in view.tables(declared)}
+        sql = examples.get(given["table"], "")
+    entered = {
+        "sql": sql,
+        "by": given.get("by", "epsilon"),
+        "epsilon": given.get("epsilon", "0.1"),
+        "within": given.get("within", ""),
+        "confidence": given.get("confidence", "0.95"),
+    }
+    standing: dict[str, Any] = {
+        "gauges": view.gauges(left),
+        "confidences": CONFIDENCES,
+        "words": words(declared),
+    }
+    return room.page(
+        request, "ask.html", status=status, dataset=dataset, tab="ask", given=entered, **standing, **shown
+    )
+
+
+_NOTHING: dict[str, Any] = {
+    "quote": None,
+    "refused": None,
+    "lines": (),
+    "pay": None,
+    "trouble": None,
+    "changed": False,
+}
+
+
+def _status(shown: Mapping[str, Any]) -> int:
+    return 200 if shown["refused"] is None else int(shown["refused"]["status"])
+
+
+def _wish(given: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a form asks for, in the shape that the service takes."""
+    price: dict[str, Any] = {"confidence": given.get("confidence") or "0.95"}
+    for name in ("epsilon", "within"):
+        text = given.get(name, "").strip()
+        if given.get("by", "epsilon") == name and text:
+            price[name] = text
+    return checked(schema.Question, sql=given.get("sql", ""), **price)
+
+
+async def _quoted(room: Room, visit: Visit, dataset: str, given: Mapping[str, str]) -> dict[str, Any]:
+    """Return what a page shows of a quote, or of why there is none."""
+    try:
+        sent = _wish(given)
+        body = await room.desk.ask(visit.person, Verb.QUOTE, dataset, sent)
+    except Refused as refused:
+        if refused.kind not in SHOWN:
+            raise
+        marked = view.lines(given.get("sql", ""), refused.said)
+        return _NOTHING | {"refused": refused.said, "lines": marked}
+    pay = {
+        "sql": sent["sql"],
+        "epsilon": body["epsilon"],
+        "confidence": sent["confidence"],
+        "cost": json.dumps(body["cost"]),
+        "key": f"console-{secrets.token_hex(16)}-{body['epsilon']}",
+    }
+    return _NOTHING | {"quote": view.quote(body), "pay": pay}
+
+
+async def _paid(
+    room: Room, request: Request, visit: Visit, dataset: str, given: Mapping[str, str]
+) -> Response:
+    """Ask at the price that was confirmed, and lead to the answer."""
+    sent = _wish({**given, "by": "epsilon"})
+    key = given.get("key", "")
+    if not _KEY.fullmatch(key):
+        raise refusal(Problem("malformed", "the form has lost its key; load the page again"))
+    try:
+        priced = await room.desk.ask(visit.person, Verb.QUOTE, dataset, sent)
+        if json.dumps(priced["cost"]) != given.get("cost"):
+            shown = await _quoted(room, visit, dataset, given) | {"changed": True}
+            return await _question(room, request, visit, dataset, given, shown, 409)
+        body = await room.desk.ask(visit.person, Verb.QUERY, dataset, sent, kind=JSON, key=key)
+    except Refused as refused:
+        if refused.kind in ("question", "unproved", "parameter"):
+            marked = view.lines(given.get("sql", ""), refused.said)
+            shown = _NOTHING | {"refused": refused.said, "lines": marked}
+        else:
+            # The same key again: whatever became of the first attempt, it is paid once.
+            kept = {name: given.get(name, "") for name in ("sql", "epsilon", "confidence", "cost", "key")}
+            shown = _NOTHING | {"pay": kept, "trouble": refused.said}
+        return await _question(room, request, visit, dataset, given, shown, refused.status)
+    number = int(body["receipt"].split("/")[1])
+    visit.note(dataset, number, _recall(sent["sql"], sent["epsilon"]))
+    return go(address(dataset, "answers", number) + ("?before" if body["free"] else ""))
+
+
+def _recall(sql: str, epsilon: str | None) -> dict[str, Any]:
+    return {"sql": sql, "epsilon": epsilon}
+
+
+def _sure(request: Request) -> str:
+    """Return the confidence that a page is to show: one of those on offer."""
+    wanted = request.query_params.get("confidence", "")
+    return wanted if wanted in CONFIDENCES else "0.95"
+
+
+async def _history(room: Room, visit: Visit, dataset: str) -> list[dict[str, Any]]:
+    body = await room.desk.ask(visit.person, Verb.HISTORY, dataset, {"last": 1000})
+    found: list[dict[str, Any]] = body["entries"]
+    return found
+
+
+async def _asked(room: Room, visit: Visit, dataset: str, number: int) -> dict[str, Any]:
+    """Return what an answer was asked with: one that this visit was shown, or somebody's own of before."""
+    noted = visit.notes.get((dataset, number))
+    if noted is not None:
+        return dict(noted)
+    entries = await _history(room, visit, dataset)
+    paid = {one["number"]: one for one in entries if one["event"] == "reserved"}
+    for one in entries:
+        if one["number"] == number and one["event"] in ("answered", "reserved"):
+            asked = paid.get(one.get("reservation", number))
+            if asked is not None and asked["analyst"] == visit.person.name and asked["text"]:
+                return _recall(asked["text"], _price(asked))
+    raise refusal(problem.NOTHING)
+
+
+def _price(asked: Mapping[str, Any]) -> str | None:
+    """Return the epsilon that somebody asked with: a key that a page made says it, or else the price does."""
+    said = _KEY.fullmatch(asked["key"])
+    epsilon: str | None = said.group(1) if said else asked["cost"][0]
+    return epsilon
+
+
+def _rows(entries: list[dict[str, Any]], whose: str) -> list[dict[str, Any]]:
+    """Return what somebody asked, newest first, each with what became of it."""
+    outcome = {one["reservation"]: one for one in entries if one["event"] in ("answered", "failed")}
+    rows = []
+    for one in reversed(entries):
+        if one["event"] != "reserved" or one["analyst"] != whose:
+            continue
+        ended = outcome.get(one["number"])
+        state = "unanswered" if ended is None else ended["event"] if one["text"] else "elsewhere"
+        rows.append(
+            {
+                "number": one["number"],
+                "time": one["time"],
+                "text": one["text"] or one["question"],
+                "again": bool(one["text"]),
+                "price": view.cost(one["cost"]),
+                "state": state,
+                "answer": None if ended is None else ended["number"],
+            }
+        )
+    return rows

@@ -1,0 +1,215 @@
+"""The curator's pages: people with their tokens and limits, and the ledger, which auditors read as well.
+
+What is decided here is an entry of the ledger, with a reason and the curator's name.  Tokens of curators are
+made and changed at the command line only: whoever holds one visit must not be able to become somebody else.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI, Request, Response
+
+from discreet.console import view
+from discreet.console.desk import refusal
+from discreet.console.page import say
+from discreet.console.room import Room, address, go
+from discreet.console.visit import Visit
+from discreet.errors import DiscreetError
+from discreet.service import problem
+from discreet.service.people import DAYS, Person, person_name
+from discreet.service.problem import Problem
+from discreet.service.role import Role, Verb, sees_all
+
+ONE = "/console/data/{dataset}"
+LAST = 1000
+ENTERED = (Role.ANALYST, Role.AUDITOR)
+"""What somebody can be made in the console."""
+
+
+def routes(app: FastAPI, room: Room) -> None:
+    """Add the addresses."""
+
+    @app.get(f"{ONE}/people")
+    async def people(request: Request, dataset: str) -> Response:
+        visit = room.allowed(request, Verb.LIMIT, dataset)
+        left = await room.desk.ask(visit.person, Verb.BUDGET, dataset)
+        return room.page(
+            request,
+            "people.html",
+            dataset=dataset,
+            tab="people",
+            people=_people(room, visit, dataset, view.gauges(left)),
+            roles=ENTERED,
+            days=DAYS,
+            told=visit.told.pop(dataset, None),
+        )
+
+    @app.post(f"{ONE}/people")
+    async def decide(request: Request, dataset: str) -> Response:
+        visit = room.allowed(request, Verb.LIMIT, dataset)
+        given = await room.form(request)
+        try:
+            visit.told[dataset] = await _decided(room, visit, dataset, given)
+        except DiscreetError as error:
+            raise refusal(problem.of(error)) from None
+        return go(address(dataset, "people"))
+
+    @app.get(f"{ONE}/ledger")
+    async def ledger(request: Request, dataset: str) -> Response:
+        visit = _reader(room, request, dataset)
+        return await _ledger(room, request, visit, dataset, None)
+
+    @app.post(f"{ONE}/ledger")
+    async def verify(request: Request, dataset: str) -> Response:
+        visit = _reader(room, request, dataset)
+        await room.form(request)
+        found = await room.desk.ask(visit.person, Verb.VERIFY, dataset)
+        return await _ledger(room, request, visit, dataset, found)
+
+
+def _reader(room: Room, request: Request, dataset: str) -> Visit:
+    visit = room.allowed(request, Verb.HISTORY, dataset)
+    if not sees_all(visit.person.role):
+        raise refusal(problem.FORBIDDEN)
+    return visit
+
+
+def _people(room: Room, visit: Visit, dataset: str, gauges: tuple[view.Gauge, ...]) -> list[dict[str, Any]]:
+    """Return who knows of a dataset, each with their own limit."""
+    own = {gauge.analyst: gauge for gauge in gauges if gauge.analyst is not None}
+    now = room.people.clock()
+    return [
+        {
+            "name": person.name,
+            "role": person.role.value,
+            "standing": person.standing(now),
+            "expires": person.expires.date().isoformat(),
+            "gauge": own.get(person.name),
+            "why_not": _why_not(visit.person, person),
+        }
+        for person in room.people.all()
+        if dataset in person.datasets
+    ]
+
+
+def _why_not(curator: Person, person: Person) -> str:
+    """Return why a curator may not change somebody's token here, or nothing."""
+    if person.role is Role.CURATOR:
+        return say("people.curators")
+    if not person.datasets <= curator.datasets:
+        return say("people.elsewhere", name=person.name)
+    return ""
+
+
+async def _decided(room: Room, visit: Visit, dataset: str, given: Mapping[str, str]) -> dict[str, str]:
+    """Do what a curator decided, and return what to tell them of it, once."""
+    name = person_name(given.get("name", ""))
+    match given.get("do"):
+        case "add":
+            role = next((role for role in ENTERED if role.value == given.get("role")), None)
+            if role is None:
+                raise refusal(Problem("parameter", f"role is one of {', '.join(ENTERED)}"))
+            if room.people.knows(name):
+                raise refusal(Problem("conflict", say("people.taken", name=name)))
+            days = _whole(given.get("days", ""))
+            # Limited before they exist: nobody asks without the limit they were meant to have.
+            await _limit(room, visit, dataset, name, given)
+            return {"name": name, "token": room.people.add(name, role, dataset, days=days)}
+        case "limit":
+            _somebody(room, visit, dataset, name)
+            if not given.get("epsilon", "").strip():
+                raise refusal(Problem("parameter", say("people.which_limit")))
+            await _limit(room, visit, dataset, name, given)
+            return {"name": name, "did": say("people.limited", name=name)}
+        case "rotate":
+            _changeable(visit.person, _somebody(room, visit, dataset, name))
+            return {"name": name, "token": room.people.rotate(name)}
+        case "revoke":
+            _changeable(visit.person, _somebody(room, visit, dataset, name))
+            room.people.revoke(name)
+            return {"name": name, "did": say("people.was_revoked", name=name)}
+        case _:
+            raise refusal(Problem("malformed", "the form does not say what to do"))
+
+
+def _somebody(room: Room, visit: Visit, dataset: str, name: str) -> Person:
+    """Return a person who knows of the dataset; others do not exist here."""
+    found = next((one for one in room.people.all() if one.name == name and dataset in one.datasets), None)
+    if found is None:
+        raise refusal(problem.NOTHING)
+    return found
+
+
+def _changeable(curator: Person, person: Person) -> None:
+    why_not = _why_not(curator, person)
+    if why_not:
+        raise refusal(Problem("role", why_not))
+
+
+def _whole(text: str) -> int:
+    if not text.isascii() or not text.isdecimal() or len(text) > 6:
+        raise refusal(Problem("parameter", say("people.whole_days")))
+    return int(text)
+
+
+async def _limit(room: Room, visit: Visit, dataset: str, name: str, given: Mapping[str, str]) -> None:
+    epsilon = given.get("epsilon", "").strip() or None
+    sent = {"analyst": name, "epsilon": epsilon, "reason": given.get("reason", "")}
+    await room.desk.ask(visit.person, Verb.LIMIT, dataset, sent)
+
+
+async def _ledger(
+    room: Room, request: Request, visit: Visit, dataset: str, verdict: Mapping[str, Any] | None
+) -> Response:
+    body = await room.desk.ask(visit.person, Verb.HISTORY, dataset, {"last": LAST})
+    sought = request.query_params.get("q", "")[:200]
+    kind = request.query_params.get("kind", "")
+    entries = [_entry(one) for one in reversed(body["entries"])]
+    kinds = sorted({entry["event"] for entry in entries})
+    words = sought.casefold().split()
+    found = [
+        entry
+        for entry in entries
+        if (not kind or entry["event"] == kind) and all(word in entry["sought"] for word in words)
+    ]
+    return room.page(
+        request,
+        "ledger.html",
+        dataset=dataset,
+        tab="ledger",
+        entries=found[:SHOWN],
+        count=len(found),
+        last=len(entries),
+        kinds=kinds,
+        kind=kind,
+        sought=sought,
+        verdict=verdict,
+    )
+
+
+SHOWN = 200
+
+
+def _entry(one: Mapping[str, Any]) -> dict[str, str]:
+    """Return one line of the history, and the text in which it is sought."""
+    details = []
+    if "budget" in one:
+        whom = "" if one["event"] == "created" else view.scope(one.get("project"), one.get("analyst")) + ": "
+        details.append(whom + view.budget(one["budget"]))
+    if "cost" in one:
+        details.append(view.cost(one["cost"]))
+    if "reservation" in one:
+        details.append(say("ledger.of", number=one["reservation"]))
+    if one.get("text") or one.get("question"):
+        details.append(" ".join(str(one.get("text") or one["question"]).split())[:300])
+    if "reason" in one:
+        details.append(one["reason"])
+    shown = {
+        "number": str(one["number"]),
+        "time": one["time"],
+        "event": one["event"],
+        "what": say(f"ledger.{one['event']}"),
+        "who": str(one.get("analyst") or ""),
+        "details": "; ".join(details),
+    }
+    return shown | {"sought": " ".join(shown.values()).casefold()}

@@ -1,0 +1,244 @@
+"""Views: what workers say, as frozen values in words; a template shows one and decides nothing."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from discreet.console.page import say
+from discreet.show.number import format_number
+
+HIGH = 0.8
+"""From this share of a limit on it is worth a warning."""
+
+SHOWN_VALUES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """One limit: on whom, how much of it is used, and the words beside it."""
+
+    whom: str
+    used: float
+    percent: str
+    words: str
+    level: str
+    analyst: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a table, in words."""
+
+    name: str
+    kind: str
+    facts: tuple[str, ...]
+    values: tuple[str, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One declared table, in words."""
+
+    name: str
+    facts: tuple[str, ...]
+    columns: tuple[Column, ...]
+    example: str
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """A quote: its price, how wrong each column may be, what is left, and why it is private."""
+
+    price: str
+    confidence: str
+    columns: tuple[Mapping[str, str], ...]
+    left: str
+    affordable: bool
+    notes: tuple[str, ...]
+    proof: tuple[Mapping[str, Any], ...]
+    statements: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a question, with the part that a refusal is about."""
+
+    number: int
+    before: str
+    marked: str
+    after: str
+
+
+def number(text: str | None) -> str:
+    """Return an exact number for people."""
+    return "–" if text is None else format_number(Fraction(text))
+
+
+def percent(text: str) -> str:
+    """Return a share for people."""
+    return f"{float(Fraction(text) * 100):g} %"
+
+
+def decimal(text: str) -> str:
+    """Return an exact number as a form shows it: a decimal where that is short and exact, else as it is."""
+    exact = Fraction(text)
+    short = f"{float(exact):.12g}"
+    return short if Fraction(short) == exact else text
+
+
+def cost(stored: Sequence[str | None]) -> str:
+    """Return a price in words."""
+    epsilon, rho, delta = stored
+    first = f"rho {number(rho)}" if epsilon is None else f"epsilon {number(epsilon)}"
+    small = Fraction(delta or 0)
+    return f"{first}, delta {float(small):.2g}" if small else first
+
+
+def budget(stored: Sequence[str]) -> str:
+    """Return a budget in words."""
+    kind, epsilon, *rest = stored
+    if kind == "pure":
+        return f"epsilon {number(epsilon)}"
+    return f"epsilon {number(epsilon)}, delta {float(Fraction(rest[0])):.2g}"
+
+
+def scope(project: str | None, analyst: str | None) -> str:
+    """Return on whom a limit is, in words."""
+    if analyst is None:
+        return say("budget.everybody") if project is None else say("budget.project", project=project)
+    whom = say("budget.analyst", analyst=analyst)
+    return whom if project is None else f"{whom}, {say('budget.project', project=project)}"
+
+
+def gauges(body: Mapping[str, Any]) -> tuple[Gauge, ...]:
+    """Return every limit of a budget."""
+    return tuple(map(_gauge, body["limits"]))
+
+
+def _gauge(limit: Mapping[str, Any]) -> Gauge:
+    used = min(max(float(limit["used"]), 0.0), 1.0)
+    pure = limit["budget"][0] == "pure"
+    epsilon, rho, _ = limit["spent"]
+    left = limit["remaining"]
+    spent = f"epsilon {number(epsilon)}" if pure and epsilon is not None else f"rho {number(rho)}"
+    still = f"epsilon {number(left['epsilon'])}" if pure else f"rho {number(left['rho'])}"
+    words = say("budget.spent", spent=spent, budget=budget(limit["budget"]), left=still)
+    level = "full" if used >= 1 else "high" if used >= HIGH else "calm"
+    whom = scope(limit["project"], limit["analyst"])
+    return Gauge(whom, round(used * 100, 2), f"{used * 100:.3g} %", words, level, limit["analyst"])
+
+
+def tables(catalogue: Mapping[str, Any]) -> tuple[Table, ...]:
+    """Return the declared tables."""
+    return tuple(_table(name, body) for name, body in catalogue["tables"].items())
+
+
+def _table(name: str, body: Mapping[str, Any]) -> Table:
+    columns = tuple(_column(column, said) for column, said in body["columns"].items())
+    if body.get("public"):
+        return Table(name, (say("catalogue.public"),), columns, "")
+    unit = body["unit"]
+    facts = [say("catalogue.row_unit") if unit == "row" else say("catalogue.unit", unit=unit)]
+    facts.append(say(f"catalogue.{body['neighbours'].replace('-', '_')}"))
+    facts += [
+        say(f"catalogue.{limit}", count=body[limit])
+        for limit in ("rows_per_unit", "groups_per_unit", "rows_per_group")
+        if limit in body
+    ]
+    return Table(name, tuple(facts), columns, _example(name, body["columns"]))
+
+
+def _example(table: str, columns: Mapping[str, Any]) -> str:
+    """Return a question that can be asked about a table: a count by its first column of declared values."""
+    keyed = [name for name, said in columns.items() if said.get("values") and _plain(name)]
+    if not _plain(table):
+        return ""
+    if not keyed:
+        return f"SELECT COUNT(*) AS n\nFROM {table}"
+    return f"SELECT {keyed[0]}, COUNT(*) AS n\nFROM {table}\nGROUP BY {keyed[0]}"
+
+
+def _plain(name: str) -> bool:
+    return name.isascii() and name.isidentifier()
+
+
+def _column(name: str, said: Mapping[str, Any]) -> Column:
+    facts = []
+    match said.get("low"), said.get("high"):
+        case None, None:
+            pass
+        case low, high:
+            facts.append(say("catalogue.bounds", low=_end(low), high=_end(high)))
+    if "step" in said:
+        facts.append(say("catalogue.step", step=_end(said["step"])))
+    if said.get("bounds") == "auto":
+        facts.append(say("catalogue.auto"))
+    if said.get("nullable") is False:
+        facts.append(say("catalogue.never_missing"))
+    if said.get("unique"):
+        facts.append(say("catalogue.unique"))
+    values = tuple(map(str, said.get("values", ())))
+    return Column(name, said["type"], tuple(facts), values[:SHOWN_VALUES], max(len(values) - SHOWN_VALUES, 0))
+
+
+def _end(text: str | None) -> str:
+    if text is None:
+        return "…"
+    try:
+        return number(text)
+    except ValueError:
+        return text
+
+
+def quote(body: Mapping[str, Any]) -> Quoted:
+    """Return a quote."""
+    count = body["questions_left"]
+    match count:
+        case None:
+            left = ""
+        case 0 | 1:
+            left = say("ask.left_none" if count == 0 else "ask.left_one")
+        case _:
+            left = say("ask.left_many", count=f"{count:,}")
+    return Quoted(
+        body["price"],
+        percent(body["confidence"]),
+        tuple(body["columns"]),
+        left,
+        count != 0,
+        tuple(body["words"][0 if count is None else 1 :]),
+        tuple(body["proof"]),
+        tuple(body["statements"]),
+    )
+
+
+def promise(card: str) -> tuple[tuple[str, str], ...]:
+    """Return the statement that goes with an answer, point by point; its receipt has a place of its own."""
+    points = re.findall(r"^- \*\*(.+?)\*\*:? (.*)$", card, re.MULTILINE)
+    return tuple((head, words.replace("`", "")) for head, words in points if head != "Receipt")
+
+
+def lines(sql: str, said: Mapping[str, Any]) -> tuple[Line, ...]:
+    """Return a question line by line, with the clause that a refusal names marked where it stands."""
+    row, column, clause = said.get("line"), said.get("column"), str(said.get("clause", ""))
+    if not isinstance(row, int) or not isinstance(column, int):
+        return ()
+    found = []
+    for place, text in enumerate(sql.splitlines() or [""], 1):
+        if place != row:
+            found.append(Line(place, text, "", ""))
+            continue
+        start = min(max(column - 1, 0), len(text))
+        end = start + len(_there(text[start:], clause))
+        found.append(Line(place, text[:start], text[start:end] or " ", text[end:]))
+    return tuple(found)
+
+
+def _there(rest: str, clause: str) -> str:
+    """Return how much of a line is the clause: its own words if they stand there, else one word."""
+    if clause and rest.casefold().startswith(clause.casefold()):
+        return rest[: len(clause)]
+    return rest[:1] + rest[1:].partition(" ")[0]

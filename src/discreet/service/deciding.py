@@ -1,0 +1,92 @@
+"""What a curator decides through the wall: limits; and what can be made sure of: that the ledger holds.
+
+Every decision is an entry of the ledger with the reason and the name of who took it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from discreet.errors import ParameterError
+from discreet.exact.number import positive
+from discreet.ledger import Ledger, Scope
+from discreet.ledger.codec import write_budget, write_cost
+from discreet.ledger.entry import (
+    Adopted,
+    Advanced,
+    Closed,
+    Created,
+    Event,
+    Joined,
+    Left,
+    Limited,
+    Restored,
+    Retried,
+    Rotated,
+    Succeeded,
+)
+from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
+from discreet.query.catalog.manifest import Catalog
+from discreet.release.session import Session
+
+LONGEST_REASON = 500
+
+
+def admit(
+    ledger: Ledger, catalog: Catalog, name: str, epsilon: str | None, reason: str, entered: str = ""
+) -> None:
+    """Let the ledger admit somebody, and keep them within a limit of the same kind as the dataset's."""
+    admitted = ledger.budget(catalog.name).analysts
+    if admitted is not None and name not in admitted:
+        ledger.add_analyst(catalog.name, name, reason=entered or reason)
+    if epsilon is None:
+        return
+    ledger.set_limit(catalog.name, Scope(analyst=name), like_cap(catalog, epsilon), reason=reason)
+
+
+def like_cap(catalog: Catalog, epsilon: str) -> Budget:
+    """Return a budget of this epsilon, counted as the dataset's own is."""
+    most = positive(epsilon, "epsilon")
+    delta = None if catalog.budget is None else catalog.budget.delta
+    return ApproximateBudget(most, delta) if delta else PureBudget(most)
+
+
+def limited(session: Session, curator: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Admit somebody and set the most that they may spend, for a stated reason."""
+    name, epsilon, said = body["analyst"], body["epsilon"], " ".join(str(body["reason"]).split())
+    if not 0 < len(said) <= LONGEST_REASON:
+        raise ParameterError(
+            f"reason must be 1 to {LONGEST_REASON} characters: it stands in the ledger for ever"
+        )
+    admit(session.ledger, session.catalog, name, epsilon, f"{said} ({curator}, in the console)")
+    return {"analyst": name}
+
+
+def verified(session: Session) -> dict[str, Any]:
+    """Check every entry of the dataset's history, and say what was found."""
+    report = session.ledger.verify()
+    own = [finding for finding in report.findings if finding.dataset == session.catalog.name]
+    return {
+        "trusted": report.trusted,
+        "entries": sum(finding.entries for finding in own),
+        "anchored": sum(finding.anchored for finding in own),
+    }
+
+
+def decision(event: Event) -> dict[str, Any]:
+    """Return what a decision says, for whoever may read all of the history."""
+    match event:
+        case Created(budget, _, reason):
+            return {"budget": write_budget(budget), "reason": reason}
+        case Limited(scope, budget, reason):
+            whom = {"analyst": scope.analyst, "project": scope.project}
+            return {**whom, "budget": write_budget(budget), "reason": reason}
+        case Joined(analyst, reason) | Left(analyst, reason):
+            return {"analyst": analyst, "reason": reason}
+        case Closed(reason) | Adopted(reason=reason) | Rotated(reason=reason) | Succeeded(reason=reason):
+            return {"reason": reason}
+        case Restored(lost, reason=reason):
+            return {"cost": write_cost(lost), "reason": reason}
+        case Retried(reservation) | Advanced(reservation):
+            return {"reservation": reservation}
+        case _:
+            return {}

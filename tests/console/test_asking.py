@@ -1,0 +1,269 @@
+"""The analyst's story without JavaScript: look, quote, confirm, pay once, read, take away, find again."""
+
+import csv
+import io
+import json
+import re
+import threading
+from pathlib import Path
+
+import pytest
+from tests.console.world import BY_WARD, COUNT, FORMULA, IMAGE, SCRIPT, Console, console
+
+from discreet.console.language import FUNCTIONS
+from discreet.console.page import english
+from discreet.console.view import lines
+
+ONE = "/console/data/clinic"
+ROOM = Path(__file__).parents[2] / "src/discreet/console"
+
+
+def test_the_catalogue_says_in_words_what_is_declared(site: Console):
+    page = site.browser("analyst").get(f"{ONE}/").text
+    assert "Privacy protects each person, known by person" in page
+    assert "A person with more than 4 rows counts as 4." in page
+    assert "between 0 and 30" in page
+    assert "between 2025-01-01 and 2025-12-31" in page
+
+
+def test_a_quote_is_free_and_says_price_error_and_what_is_left(site: Console):
+    browser, entries = site.browser("analyst"), site.entries
+    page = browser.quote(BY_WARD, epsilon="0.5")
+    assert page.status == 200
+    assert "epsilon 0.5" in page.text
+    assert re.search(r"suffices for about \d+ such questions", page.text)
+    assert "± at 95 %" in page.text
+    assert re.search(r"<td>(Geometric|Staircase)", page.text)
+    assert '<ul class="tree">' in page.text
+    assert site.entries == entries
+    assert "query" not in site.pool.verbs[-4:]
+
+
+def test_accuracy_first_pays_the_price_that_was_quoted_to_the_last_digit(site: Console):
+    browser = site.browser("analyst")
+    pay = browser.quote(COUNT, by="within", within="17.5").form(do="ask")
+    before = site.spent
+    assert "/" in pay["epsilon"]
+    page = browser.get(browser.submit(pay).where)
+    assert page.status == 200
+    assert str(site.spent - before) == json.loads(pay["cost"])[0]
+
+
+def test_the_whole_story_pays_once_however_often_its_form_is_sent(site: Console):
+    browser = site.browser("analyst")
+    pay = browser.quote(BY_WARD, epsilon="0.25").form(do="ask")
+    before, entries = site.spent, site.entries
+    first = browser.submit(pay)
+    # A double click, the back button, a reload: the same form again.
+    again = [browser.submit(pay) for _ in range(3)]
+    assert {page.where.partition("?")[0] for page in (first, *again)} == {first.where}
+    assert site.spent - before == 0.25
+    assert site.entries == entries + 2
+    verbs = len(site.pool.verbs)
+    page = browser.get(first.where)
+    assert "Paid: epsilon 0.25" in page.text
+    assert "query" not in site.pool.verbs[verbs:]
+    assert site.entries == entries + 2
+    assert "paid for before, so it was free" in browser.get(again[0].where).text
+
+
+def test_two_clicks_at_the_same_moment_pay_once(site: Console):
+    browser = site.browser("analyst")
+    pay = browser.quote(COUNT, epsilon="0.31").form(do="ask")
+    before, led = site.spent, []
+    both = [threading.Thread(target=lambda: led.append(browser.submit(pay))) for _ in range(2)]
+    for one in both:
+        one.start()
+    for one in both:
+        one.join()
+    assert len({page.where.partition("?")[0] for page in led}) == 1
+    assert site.spent - before == pytest.approx(0.31)
+
+
+def test_two_tabs_with_the_same_question_pay_once(site: Console):
+    browser = site.browser("analyst")
+    tabs = [browser.quote(COUNT, epsilon="0.33").form(do="ask") for _ in range(2)]
+    assert tabs[0]["key"] != tabs[1]["key"]
+    before = site.spent
+    one, other = (browser.submit(tab).where for tab in tabs)
+    assert other == f"{one}?before"
+    assert float(site.spent - before) == pytest.approx(0.33)
+
+
+def test_a_connection_lost_in_the_middle_of_a_paid_question_loses_nothing(site: Console):
+    browser = site.browser("analyst")
+    pay = browser.quote(COUNT, epsilon="0.41").form(do="ask")
+    before = site.spent
+    site.pool.lost = {"query"}
+    page = browser.submit(pay)
+    site.pool.lost = {"picture"}
+    assert page.status == 500
+    assert float(site.spent - before) == pytest.approx(0.41)
+    # The page offers the same form with the same key, and the history has the answer.
+    assert page.form(do="ask")["key"] == pay["key"]
+    found = re.search(rf"{ONE}/answers/\d+", browser.get(f"{ONE}/answers").text)
+    assert found
+    assert browser.get(found[0]).status == 200
+    assert browser.submit(page.form(do="ask")).where == f"{found[0]}?before"
+    assert float(site.spent - before) == pytest.approx(0.41)
+
+
+def test_nobody_pays_another_price_than_was_confirmed(site: Console):
+    browser = site.browser("analyst")
+    pay = browser.quote(COUNT, epsilon="0.11").form(do="ask")
+    entries = site.entries
+    page = browser.submit(pay, epsilon="9")
+    assert page.status == 409
+    assert "not the one you confirmed" in page.text
+    assert browser.submit(pay, key="").status == 400
+    assert browser.submit(pay, key="analyst/other").status == 400
+    assert site.entries == entries
+
+
+def test_a_key_that_stands_for_another_question_is_refused(site: Console):
+    browser = site.browser("analyst")
+    pay = browser.quote(COUNT, epsilon="0.12").form(do="ask")
+    other = browser.quote(BY_WARD, epsilon="0.13").form(do="ask")
+    assert browser.submit(pay).status == 303
+    entries = site.entries
+    page = browser.submit({**other, "key": pay["key"]})
+    assert page.status == 409
+    assert "another question" in page.text
+    assert site.entries == entries
+
+
+def test_a_refusal_is_shown_at_its_clause_with_advice_and_costs_nothing(site: Console):
+    browser, entries = site.browser("analyst"), site.entries
+    page = browser.quote("SELECT ward,\n  COUNT(*) AS n\nFROM visits\nWHERE nothing = 1\nGROUP BY ward")
+    assert page.status == 422
+    assert "Line 4, column 7" in page.text
+    assert "<mark>nothing</mark>" in page.text
+    assert "Instead" in page.text
+    assert 'value="ask"' not in page.text
+    assert site.entries == entries
+
+
+def test_the_marked_part_is_the_clause_where_it_stands_and_never_beyond_the_text():
+    said = {"line": 2, "column": 3, "clause": "STAY"}
+    (first, second) = lines("SELECT 1\n  stay, x", said)
+    assert (first.marked, second.before, second.marked, second.after) == ("", "  ", "stay", ", x")
+    assert lines("x", {"line": 9, "column": 9, "clause": "x"})[0].marked == ""
+    assert lines("x", {"line": 1, "column": 9, "clause": "x"})[0].marked == " "
+    assert lines("x", {}) == ()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"epsilon": ""},
+        {"epsilon": "x"},
+        {"epsilon": "-1"},
+        {"epsilon": "1e999999999"},
+        {"by": "within", "within": "0"},
+        {"by": "within", "within": "0", "epsilon": "1"},
+        {"confidence": "2"},
+        {"sql": ""},
+        {"sql": "SELECT " + "x" * 9000},
+    ],
+)
+def test_what_is_not_understood_is_said_and_costs_nothing(site: Console, fields: dict[str, str]):
+    browser, entries = site.browser("analyst"), site.entries
+    page = browser.quote(**({"sql": COUNT} | fields))
+    assert page.status == 422
+    assert 'class="refusal"' in page.text
+    assert site.entries == entries
+
+
+def test_an_answer_has_table_chart_card_and_downloads(site: Console):
+    browser = site.browser("analyst")
+    site.pool.lost = set()
+    where = browser.ask(BY_WARD, epsilon="0.6").where.partition("?")[0]
+    page = browser.get(where)
+    assert page.text.count("±") >= 5
+    svg = [said for tag, said in page.tags() if tag == "svg"]
+    assert len(svg) == 1
+    assert "var(--chart-ink" in page.text
+    assert "Protects" in page.text
+    wider = browser.get(f"{where}?confidence=0.99")
+    assert "99 % confidence" in wider.text
+    rows = list(csv.DictReader(io.StringIO(browser.get(f"{where}.csv").text)))
+    assert {row["ward"] for row in rows} == {"A", SCRIPT, IMAGE, f"'{FORMULA}", "{{ 7*7 }}"}
+    whole = browser.get(f"{where}.json")
+    assert json.loads(whole.body)["question"] == BY_WARD
+    assert "attachment" in whole.headers["content-disposition"]
+    assert browser.get(f"{where}.svg").body.startswith(b"<svg")
+    assert browser.get(f"{where}.png").body.startswith(b"\x89PNG")
+    assert browser.get(f"{where}.md").text.startswith("###")
+    assert browser.get(f"{where}.exe").status == 404
+
+
+def test_an_answer_is_for_whoever_asked_and_for_nobody_else(site: Console):
+    one, other = site.browser("analyst"), site.browser("second")
+    where = one.ask(COUNT, epsilon="0.71").where
+    for path in (where, f"{where}.csv"):
+        assert one.get(path).status == 200
+        assert other.get(path).status == 404
+        assert site.browser("curator").get(path).status == 404
+    assert "0.71" not in other.get(f"{ONE}/answers").text
+    # Another visit of the same person finds it by their history.
+    assert site.browser("analyst").get(where).status == 200
+    # Whoever asks the same has it too, free.
+    before = site.spent
+    again = other.ask(COUNT, epsilon="0.71")
+    assert again.where == f"{where}?before"
+    assert other.get(again.where).status == 200
+    assert site.spent == before
+
+
+def test_history_leads_to_the_answer_and_to_the_question_again(site: Console):
+    browser = site.browser("second")
+    where = browser.ask(BY_WARD, epsilon="0.05").where
+    page = browser.get(f"{ONE}/answers")
+    assert f'href="{where}"' in page.text
+    again = re.findall(rf'href="({ONE}/ask\?again=\d+)"', page.text)
+    form = browser.get(again[0]).form(do="quote")
+    assert (form["sql"], form["epsilon"]) == (BY_WARD, "0.05")
+
+
+def test_an_exhausted_budget_is_said_before_and_refused_after(tmp_path: Path):
+    with console(tmp_path) as own:
+        browser = own.browser("analyst")
+        pay = browser.quote(COUNT, epsilon="60").form(do="ask")
+        other = browser.quote(BY_WARD, epsilon="60").form(do="ask")
+        assert browser.submit(pay).status == 303
+        page = browser.submit(other)
+        assert page.status == 402
+        assert "budget" in page.text
+        page = browser.quote(BY_WARD, epsilon="60")
+        assert "The budget does not suffice for this." in page.text
+        assert re.search(r'<button class="main" disabled>', page.text)
+        assert "60 %" in browser.get(f"{ONE}/budget").text
+
+
+def test_every_function_on_offer_is_understood(site: Console):
+    browser = site.browser("analyst")
+    seal = browser.get("/console/").forms()[0]["seal"]
+    for name, example in FUNCTIONS.items():
+        sql = example.format(table="visits", number="stay", key="ward")
+        assert name in sql
+        page = browser.post(f"{ONE}/quote", {"seal": seal, "sql": sql, "epsilon": "1"})
+        assert page.status == 200, (name, page.text)
+
+
+def test_the_live_quote_is_a_part_of_the_page_and_needs_its_seal(site: Console):
+    browser = site.browser("analyst")
+    assert browser.post(f"{ONE}/quote", {"sql": COUNT, "epsilon": "1"}).status == 403
+    seal = browser.get("/console/").forms()[0]["seal"]
+    part = browser.post(f"{ONE}/quote", {"seal": seal, "sql": COUNT, "epsilon": "1"})
+    assert part.text.lstrip().startswith('<section class="card quote" id="quote"')
+
+
+def test_all_words_are_in_one_place_and_all_of_them_are_used():
+    sources = [*ROOM.glob("templates/*.html"), *ROOM.glob("*.py")]
+    text = "\n".join(path.read_text() for path in sources)
+    known = {f"{part}.{key}" for part, words in english().items() for key in words}
+    said = set(re.findall(r"""say\(\s*["']([a-z_]+\.[a-z_]+)["']""", text))
+    assert said <= known
+    # Words that are chosen by a name: `say("site." ~ role)`.
+    chosen = {found[0] for found in re.findall(r"""say\(f?["']([a-z_]+)\.(["']|\{)""", text)}
+    assert {key.partition(".")[0] for key in known - said} <= chosen | {"ask"}

@@ -1,0 +1,156 @@
+"""The curator's story: budgets, people and tokens, limits with reasons, and a ledger that can be checked."""
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.console.world import BY_WARD, COUNT, Console, Shown, console
+
+from discreet.service.role import Role
+
+ONE = "/console/data/clinic"
+PEOPLE, LEDGER = f"{ONE}/people", f"{ONE}/ledger"
+
+
+@pytest.fixture
+def own(tmp_path: Path):
+    with console(tmp_path) as opened:
+        yield opened
+
+
+def decide(browser, **fields: str) -> Shown:
+    seal = browser.get(PEOPLE).form(do="add")["seal"]
+    return browser.post(PEOPLE, {"seal": seal, **fields})
+
+
+def token_on(page: Shown) -> str | None:
+    found = re.search(r"dsc_[0-9a-f]{16}_[0-9a-f]{64}", page.text)
+    return found[0] if found else None
+
+
+def test_somebody_is_entered_limited_from_the_first_moment_and_shown_their_token_once(own: Console):
+    curator = own.browser("curator")
+    form = curator.get(PEOPLE).form(do="add")
+    led = curator.submit(form, name="ben", role="analyst", epsilon="0.5", reason="a study of <i>waiting</i>")
+    assert (led.status, led.where) == (303, PEOPLE)
+    page = curator.get(PEOPLE)
+    token = token_on(page)
+    assert token
+    assert token_on(curator.get(PEOPLE)) is None
+    ben = own.browser()
+    assert ben.sign_in(token).status == 303
+    assert ben.ask(COUNT, epsilon="0.4").status == 303
+    refused = ben.submit(ben.quote(BY_WARD, epsilon="0.2").form(do="ask"))
+    assert refused.status == 402
+    assert "analyst ben" in curator.get(f"{ONE}/budget").text
+    told = curator.get(LEDGER).text
+    assert "a study of &lt;i&gt;waiting&lt;/i&gt; (curator, in the console)" in told
+
+
+def test_a_limit_is_raised_with_a_reason_and_not_without(own: Console):
+    curator, analyst = own.browser("curator"), own.browser("analyst")
+    assert decide(curator, do="limit", name="analyst", epsilon="0.1", reason="small").status == 303
+    assert analyst.submit(analyst.quote(COUNT, epsilon="0.2").form(do="ask")).status == 402
+    entries = own.entries
+    for odd in (
+        {"epsilon": "1", "reason": " "},
+        {"epsilon": "", "reason": "x"},
+        {"epsilon": "-1", "reason": "x"},
+    ):
+        assert decide(curator, do="limit", name="analyst", **odd).status == 422
+    assert decide(curator, do="limit", name="nobody", epsilon="1", reason="x").status == 404
+    assert decide(curator, do="limit", name="stranger", epsilon="1", reason="x").status == 404
+    assert own.entries == entries
+    assert decide(curator, do="limit", name="analyst", epsilon="0.3", reason="more is needed").status == 303
+    assert analyst.ask(COUNT, epsilon="0.2").status == 303
+
+
+def test_a_token_is_rotated_or_revoked_and_its_visits_end_at_once(own: Console):
+    curator, analyst = own.browser("curator"), own.browser("analyst")
+    assert decide(curator, do="rotate", name="analyst").status == 303
+    assert analyst.get("/console/").status == 303
+    token = token_on(curator.get(PEOPLE))
+    analyst = own.browser()
+    assert analyst.sign_in(str(token)).status == 303
+    assert decide(curator, do="revoke", name="analyst").status == 303
+    assert "worth nothing from now on" in curator.get(PEOPLE).text
+    assert analyst.get("/console/").status == 303
+
+
+def test_nobody_becomes_somebody_else_through_the_console(own: Console):
+    own.people.add("dora", Role.CURATOR, "clinic")
+    own.people.add("wide", Role.ANALYST, "clinic")
+    own.people.allow("wide", "other")
+    curator = own.browser("curator")
+    for name in ("dora", "curator", "wide"):
+        for act in ("rotate", "revoke"):
+            assert decide(curator, do=act, name=name).status == 403
+            assert token_on(curator.get(PEOPLE)) is None
+    assert decide(curator, do="rotate", name="stranger").status == 404
+    made = decide(curator, do="add", name="eve", role="curator", days="9", reason="x", epsilon="1")
+    assert made.status == 422
+    taken = decide(curator, do="add", name="stranger", role="analyst", days="9", reason="x", epsilon="1")
+    assert taken.status == 409
+    assert not own.people.knows("eve")
+    page = curator.get(PEOPLE).text
+    assert "stranger" not in page
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"name": "<b>"},
+        {"name": ""},
+        {"days": "0"},
+        {"days": "x"},
+        {"days": "9999999"},
+        {"do": "else"},
+        {"reason": ""},
+    ],
+)
+def test_what_is_not_understood_enters_nobody(own: Console, odd: dict[str, str]):
+    before = [person.name for person in own.people.all()]
+    fields = {"do": "add", "name": "new", "role": "analyst", "days": "9", "reason": "x", "epsilon": ""}
+    assert decide(own.browser("curator"), **(fields | odd)).status in (400, 422)
+    assert [person.name for person in own.people.all()] == before
+
+
+def test_the_ledger_is_a_timeline_that_can_be_searched_and_checked(own: Console):
+    analyst, auditor = own.browser("analyst"), own.browser("auditor")
+    analyst.ask(BY_WARD, epsilon="0.5")
+    analyst.ask(COUNT, epsilon="0.25")
+    page = auditor.get(LEDGER)
+    assert page.text.count("<td>paid</td>") == 2
+    assert page.text.count("<td>answered</td>") == 2
+    found = auditor.get(f"{LEDGER}?q=group+by&kind=reserved").text
+    assert found.count("<td>paid</td>") == 1
+    assert "<td>answered</td>" not in found
+    assert "Nothing was found." in auditor.get(f"{LEDGER}?q=nowhere").text
+    checked = auditor.submit(auditor.get(LEDGER).forms()[-1])
+    assert "Every one of 5 entries is sealed" in checked.text
+
+
+def test_a_ledger_that_was_edited_is_called_broken(own: Console, monkeypatch):
+    from discreet.ledger.check import Finding, Report
+
+    session = own.pool.sessions["clinic"]
+    broken = Report("x", (Finding("clinic", 1, 1, "entry 1 was edited"),), None)
+    monkeypatch.setattr(type(session.ledger), "verify", lambda _: broken)
+    curator = own.browser("curator")
+    page = curator.submit(curator.get(LEDGER).forms()[-1])
+    assert "The ledger does not hold" in page.text
+    assert "sealed, linked" not in page.text
+
+
+def test_budgets_of_everybody_are_for_curators_and_auditors_and_an_analyst_sees_their_own(own: Console):
+    curator = own.browser("curator")
+    for name, epsilon in (("analyst", "1"), ("second", "2")):
+        decide(curator, do="limit", name=name, epsilon=epsilon, reason="shares")
+    own.browser("second").ask(COUNT, epsilon="1.9")
+    for who in ("curator", "auditor"):
+        page = own.browser(who).get(f"{ONE}/budget").text
+        assert "analyst second" in page
+        assert "Most of this limit is used." in page
+    page = own.browser("analyst").get(f"{ONE}/budget").text
+    assert "analyst analyst" in page
+    assert "second" not in page
