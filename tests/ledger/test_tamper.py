@@ -18,6 +18,7 @@ from discreet.ledger import EVERYBODY, Granted, Scope, Stored, adopt_ledger, ope
 from discreet.ledger.anchor import FileAnchor, Unanchored
 from discreet.ledger.chain import seal
 from discreet.ledger.codec import canonical
+from discreet.ledger.entry import Event, Limited, Succeeded
 from discreet.ledger.written import own_key, tally, tally_seal
 from discreet.privacy.filter import PureBudget
 
@@ -369,15 +370,20 @@ def test_verify_replays_the_rules_even_if_the_seals_are_right(place: Place, monk
         assert "entry 3 of dataset clinic breaks the rules" in report.findings[0].problem
 
 
-def test_verify_finds_an_entry_that_seals_other_totals_than_its_history_has(file: Place, monkeypatch):
+@pytest.mark.parametrize(
+    "event", [Limited(Scope(analyst="ann"), PureBudget(1), "why"), Succeeded("another", "why")]
+)
+def test_verify_finds_an_entry_that_seals_other_totals_than_its_history_has(
+    file: Place, monkeypatch, event: Event
+):
     fill(file, 1)
     with file.open() as ledger:
         with monkeypatch.context() as patch:
             patch.setattr(turn_module, "tally_seal", lambda key, total: "00" * 32)
-            ledger.set_limit("clinic", Scope(analyst="ann"), PureBudget(1), reason="sealed wrongly")
+            ledger._write("clinic", lambda turn: turn.append(event))
         ledger.set_limit("clinic", Scope(analyst="ann"), PureBudget(2), reason="sealed well")
         (finding,) = ledger.verify().findings
-        assert "seals totals that its history contradicts" in finding.problem
+        assert finding.problem == "entry 4 of dataset clinic seals totals that its history contradicts"
 
 
 def test_changing_the_stored_limit_by_hand_is_refused(place: Place):

@@ -22,6 +22,12 @@ REPLAY = (
     "tests/ledger/test_tamper.py::test_an_old_edit_that_nobody_looks_at_is_found_by_verify",
     "tests/ledger/test_tamper.py::test_verify_finds_an_entry_that_seals_other_totals_than_its_history_has",
 )
+VERIFYING = "tests/ledger/test_verifying.py::test_"
+SAME = (
+    f"{VERIFYING}histories_of_every_kind_lead_to_the_same_account",
+    f"{VERIFYING}every_edit_is_found_at_the_same_entry_in_the_same_words",
+    f"{VERIFYING}whatever_broken_code_with_the_key_has_written_is_found_by_both",
+)
 CHAIN = ("tests/ledger/test_chain.py", "tests/ledger/test_codec.py")
 COPIES = ("tests/ledger/test_copies.py",)
 ROLLBACK = (
@@ -196,6 +202,62 @@ FAULTS = (
         "holds = True",
         REPLAY,
         "totals that the history contradicts",
+    ),
+    Fault(
+        "ledger/abacus.py",
+        "if used_delta > most_delta or (used_rho > most_rho and (used is None or used > most)):",
+        "if False:",
+        SAME,
+        "a limit that was passed is not found",
+    ),
+    Fault(
+        "ledger/abacus.py",
+        "if self._closed or not purse.admitted:",
+        "if False:",
+        SAME,
+        "whoever may not ask has asked",
+    ),
+    Fault(
+        "ledger/abacus.py",
+        "if self._mac(tally_text(self._total)).hex() != seal:",
+        "if False:",
+        SAME + REPLAY,
+        "sealed sums that nobody compares",
+    ),
+    Fault(
+        "ledger/abacus.py",
+        "purse.spent = _times(purse.spent, by)",
+        "pass",
+        SAME,
+        "what was spent shrinks when the denominator grows",
+    ),
+    Fault(
+        "ledger/sieve.py",
+        "if self._seal(number, previous, body.encode()) != mac:",
+        "if False:",
+        SAME,
+        "an edited entry passes the sieve",
+    ),
+    Fault(
+        "ledger/sieve.py",
+        'if hashlib.sha256(payload).hexdigest() != event["digest"]:',
+        "if False:",
+        SAME,
+        "an edited answer passes the sieve",
+    ),
+    Fault(
+        "ledger/verifying.py",
+        "if stretch.items and stretch.previous != mac:",
+        "if False:",
+        SAME,
+        "stretches that are not linked",
+    ),
+    Fault(
+        "ledger/sieve.py",
+        "elif values[7] != link:",
+        "elif False:",
+        SAME,
+        "entries that are not linked",
     ),
     Fault(
         "ledger/check.py",

@@ -188,7 +188,7 @@ class FileAnchor:
             if self._count() > LINES + len(moved.heads):
                 self._rewrite(moved)
             else:
-                self._append(canonical([dataset, *mark.stored()]).encode())
+                self._append(canonical([dataset, *mark.stored()]).encode(), moved)
             return None
 
     def close(self) -> None:
@@ -225,9 +225,13 @@ class FileAnchor:
             raise LedgerError(f"the anchor {self.path} cannot be written: its directory does not exist")
         return locks_at(self._locks).holding("anchor", PATIENCE)
 
-    def _append(self, line: bytes) -> None:
-        """Add a line, ending or cutting off the one that another process did not live to end."""
-        end = 0 if self._seen is None else len(self._seen.text)
+    def _append(self, line: bytes, moved: Marks | None = None) -> None:
+        """Add a line, ending or cutting off the one that another process did not live to end.
+
+        What is then in the file is known, and need not be read again.
+        """
+        seen = self._seen
+        end = 0 if seen is None else len(seen.text)
         try:
             descriptor = os.open(self.path, os.O_RDWR)
             try:
@@ -237,13 +241,16 @@ class FileAnchor:
                     if _whole(rest):
                         os.fdatasync(descriptor)
                         _write(descriptor, b"\n", size)
-                        end = size + 1
+                        end, seen = size + 1, None
                     else:
                         os.ftruncate(descriptor, end)
                 if line:
                     _write(descriptor, line, end)
                     os.fdatasync(descriptor)
                     _write(descriptor, b"\n", end + len(line))
+                    if seen is not None and moved is not None:
+                        version, text = _version(os.fstat(descriptor)), b"%b%b\n" % (seen.text, line)
+                        self._seen = _Seen(version, text, seen.count + 1, moved)
             except OSError:
                 with suppress(OSError):
                     os.ftruncate(descriptor, end)

@@ -27,6 +27,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Literal, TypeVar
 
@@ -346,11 +347,13 @@ class Ledger:
 
     def _verify(self, progress: check.Progress, *, incremental: bool) -> check.Report:
         marks = read_marks(self._anchor, self.identity)
-        findings = [
-            verify_dataset(self._store, self._seals, dataset, marks, progress, incremental=incremental)
-            for dataset in sorted({*self._store.datasets(), *marks.heads})
-        ]
-        return check.Report(self.identity, tuple(findings), self._store.damage())
+        with ThreadPoolExecutor(1) as beside:
+            damage = beside.submit(self._store.damage)
+            findings = [
+                verify_dataset(self._store, self._seals, dataset, marks, progress, incremental=incremental)
+                for dataset in sorted({*self._store.datasets(), *marks.heads})
+            ]
+        return check.Report(self.identity, tuple(findings), damage.result())
 
     def check_recent(self) -> None:
         """Raise LedgerError unless the newest entries, the heads, the totals and the anchor hold."""

@@ -16,12 +16,16 @@ import hmac
 import os
 import secrets
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 from discreet.errors import LedgerError
 
 FIRST = bytes(32)
 """What stands for the mac before the first entry."""
+
+BLOCK = 64
+"""So many bytes SHA-256 takes at a time."""
 
 KEY_VARIABLE = "DISCREET_LEDGER_KEY"
 
@@ -37,6 +41,33 @@ def seal(key: bytes, ledger: str, dataset: str, number: int, previous: bytes, bo
         body.encode(),
     )
     return hmac.digest(key, framed(*parts), "sha256")
+
+
+def sealing(key: bytes, ledger: str, dataset: str) -> Callable[[int, bytes, bytes], bytes]:
+    """Return what seals many entries of one dataset, each by its number, the mac before it and its body."""
+    begin, mac = framed(b"discreet ledger entry", ledger.encode(), dataset.encode()), keyed(key)
+
+    def sealed(number: int, previous: bytes, body: bytes) -> bytes:
+        digits = b"%d" % number
+        sizes = len(digits).to_bytes(8, "big"), len(previous).to_bytes(8, "big"), len(body).to_bytes(8, "big")
+        return mac(b"%b%b%b%b%b%b%b" % (begin, sizes[0], digits, sizes[1], previous, sizes[2], body))
+
+    return sealed
+
+
+def keyed(key: bytes) -> Callable[[bytes], bytes]:
+    """Return HMAC-SHA256 under a key, which is prepared once for all messages."""
+    padded = key if len(key) <= BLOCK else hashlib.sha256(key).digest()
+    inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in padded.ljust(BLOCK, b"\0"))).copy
+    outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in padded.ljust(BLOCK, b"\0"))).copy
+
+    def mac(message: bytes) -> bytes:
+        first, second = inner(), outer()
+        first.update(message)
+        second.update(first.digest())
+        return second.digest()
+
+    return mac
 
 
 def framed(*parts: bytes) -> bytes:

@@ -91,7 +91,7 @@ class PostgresStore:
         self._queueing = (errors.LockNotAvailable,)
         self._unanswered = (errors._WaitTimeout,)
         self._lost = (psycopg.OperationalError, psycopg.InterfaceError, errors._WaitTimeout)
-        self._url = url
+        self.location = url
         self._kind = Patient
         parts = urlsplit(url)
         self.name = f"postgresql://{parts.hostname or ''}{parts.path}"
@@ -110,7 +110,11 @@ class PostgresStore:
     def _connected(self) -> Any:
         try:
             connection = self._kind.connect(
-                self._url, autocommit=True, connect_timeout=REACH, keepalives_idle=30, tcp_user_timeout=60_000
+                self.location,
+                autocommit=True,
+                connect_timeout=REACH,
+                keepalives_idle=30,
+                tcp_user_timeout=60_000,
             )
             connection.execute(
                 f"SET synchronous_commit = on; SET lock_timeout = '{PATIENCE}s'; "

@@ -58,6 +58,12 @@ class Shelf:
                 return
             first = batch[-1].number + 1
 
+    def batch(self, dataset: str, first: int, last: int) -> list[tuple[Any, ...]]:
+        """Return the columns of the entries first .. last, in order, just as they are stored."""
+        where = "dataset = ? AND number BETWEEN ? AND ? ORDER BY number"
+        statement = f"SELECT {COLUMNS} FROM {self.prefix}entry WHERE {where}"
+        return self.run(self._marked(statement), (dataset, first, last))
+
     def steps(self, dataset: str, reservation: int, first: int, most: int) -> list[Row]:
         """Return at most so many entries of a stream, in order, from the one that took step `first`."""
         where = "refers = ? AND kind = 'advanced' AND asked >= ? ORDER BY asked LIMIT ?"

@@ -9,7 +9,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -93,6 +93,7 @@ class SqliteStore:
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()  # the process may change its directory while the file is open
         self.name = str(path)
+        self.location = str(self.path)
         self.shelf = Shelf(self._all, self.name, "", "?", told=True)
         self._leases: dict[str, Locks] = {}
         try:
@@ -195,8 +196,15 @@ class SqliteStore:
             locks.free(key)
 
     def damage(self) -> str | None:
-        """Return the first thing that SQLite's own check of pages and indexes finds."""
-        found = str(self._all("PRAGMA integrity_check(1)")[0][0])
+        """Return the first thing that SQLite's own check of pages and indexes finds.
+
+        It is asked on a connection of its own, so that others may go on meanwhile.
+        """
+        try:
+            with closing(sqlite3.connect(self.path, timeout=PATIENCE)) as database:
+                found = str(database.execute("PRAGMA integrity_check(1)").fetchone()[0])
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise _refusal(self.path, error) from None
         return None if found == "ok" else found.splitlines()[0]
 
     def close(self) -> None:

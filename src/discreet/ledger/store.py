@@ -80,6 +80,8 @@ class Store(Protocol):
     """A durable place for entries; every method raises LedgerError when it cannot keep its promise."""
 
     name: str
+    location: str
+    """Where another process finds the same store; it may hold a password."""
     shelf: "Shelf"
 
     def identity(self) -> Identity | None:

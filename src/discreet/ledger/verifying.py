@@ -1,5 +1,8 @@
 """Verifying a whole ledger: every entry from the first, or from where an earlier verification stopped.
 
+What can be checked of an entry by itself is sifted in stretches, by several processes where there is much to
+do; what depends on the entries before is replayed here, in order.  Nothing is kept but the account.
+
 A verification that finds nothing wrong leaves a checkpoint: the account at the newest entry, sealed under the
 ledger's key together with that entry's mac.  The next one may begin there, since what a seal once covered and
 a replay once confirmed is still confirmed as long as the entries after it are linked to that mac.  A
@@ -7,11 +10,17 @@ checkpoint that is missing, old or edited only means more to do.
 """
 
 import hmac
+from collections.abc import Iterable
+from contextlib import closing
 
 from discreet.errors import DiscreetError, LedgerError
+from discreet.ledger.abacus import KNOWN, Abacus
 from discreet.ledger.anchor import Marks
-from discreet.ledger.chain import framed
-from discreet.ledger.check import Finding, Progress, Replay, Seals, kept_secret, linked
+from discreet.ledger.chain import FIRST, framed
+from discreet.ledger.check import Finding, Progress, Replay, Seals, kept_secret
+from discreet.ledger.crew import sifted
+from discreet.ledger.entry import Entry
+from discreet.ledger.sieve import Item
 from discreet.ledger.store import Checkpoint, Head, Store
 from discreet.ledger.turn import exclusively, newest, stand
 from discreet.ledger.written import all_rows, read_account, tally, write_account
@@ -27,19 +36,73 @@ def verify_dataset(
         head = exclusively(store, dataset, lambda: store.head(dataset))
         number = head.number
         newest(seals, head, dataset)
-        state, begun, mac = Replay(seals, dataset), 0, None
+        state, mac = Replay(seals, dataset), FIRST
         if incremental:
             state, begun, mac = _begin(store, seals, dataset, head)
-        rows = store.shelf.rows(dataset, begun + 1, number)
-        for entry in linked(seals, rows, dataset, begun + 1, number, mac):
-            state.take(entry)
-            progress(entry.number, number)
+        state, mac = replayed(store, seals, dataset, (begun + 1, number), (state, mac), progress)
+        if head.row is not None and mac != head.row.mac:
+            raise LedgerError(f"entry {number} of dataset {dataset} was exchanged while it was verified")
         exclusively(store, dataset, lambda: stand(store, seals, dataset, marks))
         _check_rows(store, seals, dataset, state, number)
         _keep(store, seals, dataset, head, state)
     except DiscreetError as error:
         return Finding(dataset, number, anchored, str(error), begun)
     return Finding(dataset, number, anchored, None, begun)
+
+
+def replayed(
+    store: Store,
+    seals: Seals,
+    dataset: str,
+    between: tuple[int, int],
+    begin: tuple[Replay, bytes],
+    progress: Progress,
+) -> tuple[Replay, bytes]:
+    """Sift and replay the entries between two numbers, from a state and the mac before; return both after."""
+    replaying, mac = Replaying(seals, dataset, begin[0]), begin[1]
+    with closing(sifted(store, seals, dataset, *between)) as stretches:
+        for first, stretch in stretches:
+            if stretch.items and stretch.previous != mac:
+                raise LedgerError(f"entry {first} of dataset {dataset} does not follow the one before it")
+            replaying.take(first, stretch.items)
+            if stretch.problem is not None:
+                raise LedgerError(stretch.problem)
+            mac = stretch.mac
+            progress(first + len(stretch.items) - 1, between[1])
+    return replaying.state, mac
+
+
+class Replaying:
+    """A history that is being replayed: quickly as a rule, by `Replay` where something unusual happens."""
+
+    def __init__(self, seals: Seals, dataset: str, state: Replay) -> None:
+        self._seals = seals
+        self._dataset = dataset
+        self._state = state
+        self._abacus: Abacus | None = None
+        self._turning = {until for until, _ in seals.earlier.get(dataset, ())}
+
+    @property
+    def state(self) -> Replay:
+        """Return where the history stands."""
+        return self._state if self._abacus is None else self._abacus.replayed()
+
+    def take(self, first: int, items: Iterable[Item]) -> None:
+        """Replay some entries, or raise LedgerError at the first that breaks a rule."""
+        for number, item in enumerate(items, first):
+            if isinstance(item, Entry) and not self._usual(item):
+                state = self.state
+                state.take(item)
+                self._state, self._abacus = state, None
+                continue
+            if self._abacus is None:
+                self._abacus = Abacus(self._seals, self._dataset, number, self._state)
+            self._abacus.take(number, item)
+
+    def _usual(self, entry: Entry) -> bool:
+        return (
+            entry.anchor is not None and isinstance(entry.event, KNOWN) and entry.number not in self._turning
+        )
 
 
 def _check_rows(store: Store, seals: Seals, dataset: str, state: Replay, number: int) -> None:
@@ -59,16 +122,16 @@ def _check_rows(store: Store, seals: Seals, dataset: str, state: Replay, number:
     exclusively(store, dataset, check)
 
 
-def _begin(store: Store, seals: Seals, dataset: str, head: Head) -> tuple[Replay, int, bytes | None]:
+def _begin(store: Store, seals: Seals, dataset: str, head: Head) -> tuple[Replay, int, bytes]:
     """Return a replay that stands where the last verification stopped, if that place is still there."""
     point = store.shelf.checkpoint(dataset)
     fresh = Replay(seals, dataset)
     if point is None or not 0 < point.number <= head.number:
-        return fresh, 0, None
+        return fresh, 0, FIRST
     row = store.shelf.row(dataset, point.number)
     key = seals.key_at(dataset, point.number)
     if row is None or not hmac.compare_digest(point.mac, _seal(key, seals, dataset, point, row.mac)):
-        return fresh, 0, None
+        return fresh, 0, FIRST
     entry = seals.open(row)
     account = read_account(point.state)
     total = None if entry.anchor is None else tally(seals.own(dataset, key), all_rows(account))

@@ -43,6 +43,7 @@ from discreet.ledger.entry import (
 from discreet.privacy.filter import Cost
 
 MODULUS = 2**256
+ROW = framed(b"row")
 Change = tuple[str, str | None, str | None]
 """The name of a row, its value before and its value after, None where there is no such row."""
 
@@ -54,7 +55,14 @@ def own_key(key: bytes, ledger: str, dataset: str) -> bytes:
 
 def term(key: bytes, name: str, value: str) -> int:
     """Return what a row adds to the tally."""
-    return int.from_bytes(hmac.digest(key, framed(b"row", name.encode(), value.encode()), "sha256"), "big")
+    return int.from_bytes(hmac.digest(key, term_text(name, value), "sha256"), "big")
+
+
+def term_text(name: str, value: str) -> bytes:
+    """Return what is hashed of a row: its parts, each preceded by its length."""
+    first, second = name.encode(), value.encode()
+    sizes = len(first).to_bytes(8, "big"), len(second).to_bytes(8, "big")
+    return b"%b%b%b%b%b" % (ROW, sizes[0], first, sizes[1], second)
 
 
 def tally(key: bytes, rows: Iterable[tuple[str, str]]) -> int:
@@ -64,7 +72,12 @@ def tally(key: bytes, rows: Iterable[tuple[str, str]]) -> int:
 
 def tally_seal(key: bytes, total: int) -> str:
     """Return what an entry shows of a tally."""
-    return hmac.digest(key, b"tally" + total.to_bytes(32, "big"), "sha256").hex()
+    return hmac.digest(key, tally_text(total), "sha256").hex()
+
+
+def tally_text(total: int) -> bytes:
+    """Return what is hashed of a tally."""
+    return b"tally" + total.to_bytes(32, "big")
 
 
 def all_rows(account: Account) -> Iterator[tuple[str, str]]:

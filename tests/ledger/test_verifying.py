@@ -1,0 +1,315 @@
+"""Verifying at speed finds exactly what the strict way finds: entry by entry, in the same words.
+
+The strict way is `Seals.open`, `linked` and `Replay`, one entry after the other, in rationals.  Histories of
+every kind, broken in every way that somebody with or without the key could break them, are put to both.
+"""
+
+import random
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from tests.ledger.world import Place, ask
+
+from discreet.errors import DiscreetError
+from discreet.ledger import Ledger, Scope, crew
+from discreet.ledger.account import Account, Running, Standing
+from discreet.ledger.chain import FIRST
+from discreet.ledger.check import Replay, linked
+from discreet.ledger.codec import digest, fingerprint
+from discreet.ledger.entry import (
+    Advanced,
+    Answered,
+    Closed,
+    Failed,
+    Joined,
+    Left,
+    Limited,
+    Reserved,
+    Restored,
+    Retried,
+)
+from discreet.ledger.store import Row
+from discreet.ledger.turn import Turn
+from discreet.ledger.verifying import replayed
+from discreet.privacy.filter import ApproximateBudget, Cost, PureBudget
+
+PEOPLE, PROJECTS = ("ann", "ben", "cem"), ("wards", "trial")
+PRICES = (
+    Cost.pure("1/10"),
+    Cost.pure("0.003"),
+    Cost.concentrated("1/7"),
+    Cost.approximate("1/9", "1e-9"),
+    Cost.pure(0),
+)
+
+
+def any_event(chance: random.Random, turn: Turn) -> tuple[object, bytes | None]:
+    """Return some event, perhaps one that a rule forbids, and its payload."""
+    number, account = turn.standing.number, turn.account
+    some = chance.choice([*account.running, number, 2])
+    stream = chance.choice([*account.streams, number])
+    standing = account.streams.get(stream, Standing(0, ""))
+    who = Scope(chance.choice([None, *PROJECTS]), chance.choice([None, *PEOPLE]))
+    budget = chance.choice(
+        [PureBudget(chance.randint(1, 4)), ApproximateBudget(chance.randint(1, 3), "1e-6")]
+    )
+    request = ask(
+        f"r{number}",
+        cost=chance.choice(PRICES),
+        analyst=chance.choice(PEOPLE),
+        project=chance.choice(PROJECTS),
+        question=chance.choice([None, "ätsch, was? \U0001f642"]),
+    )
+    run = account.running.get(some, Running(1, fingerprint(request)))
+    step = standing.step + chance.choice([1, 1, 1, 2])
+    payload = chance.randbytes(5)
+    sealed = digest(payload), len(payload)
+    return chance.choices(
+        (
+            (Reserved(request), None),
+            (Answered(some, run.question, *sealed), payload),
+            (Retried(some, run.attempts + 1), None),
+            (Failed(some, "engine-error"), None),
+            (Advanced(number, 1, 0, digest(b"%d" % number), *sealed), payload),
+            (Advanced(stream, step, step + 1, digest(b"%d" % number), *sealed), payload),
+            (Limited(who, budget, "why"), None),
+            (Joined(chance.choice(PEOPLE), "why"), None),
+            (Left(chance.choice(PEOPLE), "why"), None),
+            (Restored(chance.choice(PRICES), 0, "", "why"), None),
+            (Closed("why"), None),
+        ),
+        (30, 20, 4, 4, 4, 12, 4, 4, 1, 0.3, 0.1),
+    )[0]
+
+
+def grow(ledger: Ledger, chance: random.Random, size: int) -> None:
+    """Add valid entries of all kinds."""
+
+    def add(turn: Turn) -> None:
+        while turn.standing.number < size:
+            event, payload = any_event(chance, turn)
+            try:
+                row = turn.append(event, payload)
+            except DiscreetError:
+                continue
+            if isinstance(event, Advanced):
+                turn.store.shelf.keep_secret("clinic", event.reservation, b"%d" % (row.number - 1))
+
+    ledger._write("clinic", add)
+
+
+def begin(place: Place, analysts: tuple[str, ...] | None = PEOPLE[:2]) -> Ledger:
+    ledger = place.open()
+    ledger.create_dataset("clinic", ApproximateBudget(5, "1e-5"), analysts=analysts, reason="opened")
+    return ledger
+
+
+def rows_of(ledger: Ledger) -> list[Row]:
+    return list(ledger._store.shelf.rows("clinic", 1, 10**6))
+
+
+class Rows:
+    """A store that holds these rows and nothing else."""
+
+    name = location = "rows"
+
+    def __init__(self, rows: list[Row]) -> None:
+        self.rows, self.shelf = rows, self
+
+    def batch(self, dataset: str, first: int, last: int) -> list[tuple]:
+        columns = Row.__slots__
+        return [tuple(getattr(r, c) for c in columns) for r in self.rows if first <= r.number <= last]
+
+
+def strictly(seals, rows: list[Row], last: int) -> Account | str:
+    state = Replay(seals, "clinic")
+    try:
+        for entry in linked(seals, iter(rows), "clinic", 1, last):
+            state.take(entry)
+    except DiscreetError as problem:
+        return str(problem)
+    return state.account
+
+
+def quickly(seals, rows: list[Row], last: int) -> Account | str:
+    begin = Replay(seals, "clinic"), FIRST
+    try:
+        return replayed(Rows(rows), seals, "clinic", (1, last), begin, lambda done, total: None)[0].account
+    except DiscreetError as problem:
+        return str(problem)
+
+
+@pytest.fixture
+def short_stretches(monkeypatch):
+    monkeypatch.setattr(crew, "STRETCH", 7)
+
+
+@pytest.mark.parametrize("histories", [3, pytest.param(200, marks=pytest.mark.fuzz)], ids=["some", "many"])
+def test_histories_of_every_kind_lead_to_the_same_account(file: Place, histories: int, short_stretches):
+    kinds = set()
+    for seed in range(histories):
+        with begin(replace(file, location=f"{file.location}{seed}", anchor=f"{file.anchor}{seed}")) as ledger:
+            grow(ledger, random.Random(seed), 120)
+            rows, seals = rows_of(ledger), ledger._seals
+            kinds |= {row.kind for row in rows}
+            for last in (*range(1, 40, 13), len(rows)):
+                account = strictly(seals, rows[:last], last)
+                assert isinstance(account, Account)
+                assert quickly(seals, rows[:last], last) == account
+            assert ledger.verify().trusted
+    assert len(kinds) >= 10
+
+
+def edited(row: Row, chance: random.Random) -> Row:
+    """Return a row in which one column was changed a little."""
+    column = chance.choice([c for c in Row.__slots__ if c != "dataset"])
+    value = getattr(row, column)
+    match value:
+        case None:
+            changed: object = chance.choice(["x", b"x", 7])
+        case int():
+            changed = value + chance.choice([1, -1])
+        case bytes():
+            changed = bytes([*value[:-1], value[-1] ^ 1]) if value else b"x"
+        case str():
+            place = chance.randrange(len(value))
+            changed = chance.choice([value[:place] + chr(ord(value[place]) ^ 1) + value[place + 1 :], None])
+    return replace(row, **{column: changed})
+
+
+@pytest.mark.parametrize("edits", [150, pytest.param(20_000, marks=pytest.mark.fuzz)], ids=["some", "many"])
+def test_every_edit_is_found_at_the_same_entry_in_the_same_words(file: Place, edits: int, short_stretches):
+    chance = random.Random(edits)
+    with begin(file) as ledger:
+        grow(ledger, chance, 40)
+        rows, seals = rows_of(ledger), ledger._seals
+    for _ in range(edits):
+        row, other = chance.sample(rows, 2)
+        damaged = {r.number: r for r in rows}
+        del damaged[row.number]
+        match chance.randrange(4):
+            case 0:
+                damaged[row.number] = replace(other, number=row.number)
+            case 1 | 2:
+                changed = edited(row, chance)
+                damaged[changed.number] = changed
+        damaged = [damaged[number] for number in sorted(damaged)]
+        found = quickly(seals, damaged, len(rows))
+        if isinstance(found, Account):
+            assert damaged == rows
+        elif "wrong types" not in found:  # which the database's own door finds first
+            assert found == strictly(seals, damaged, len(rows))
+
+
+def misfiled(self: Account, reservation: int) -> Account:
+    """Let an answer settle whatever waits, under whichever question."""
+    other = min((n for n in self.running if n != reservation), default=reservation)
+    run = self.running.get(other, Running(1, ""))
+    return replace(self, running={**self.running, other: replace(run, question="?")})
+
+
+LAX: dict[str, tuple[str, Callable]] = {
+    "limits that are not checked": ("check", lambda self, request: None),
+    "a closed dataset that goes on": ("_require_open", lambda self: None),
+    "answers to what does not wait": (
+        "_waiting",
+        lambda self, reservation: self.running.get(reservation, Running(1, "")),
+    ),
+    "streams that jump": (
+        "_advanced",
+        lambda self, event, number: replace(
+            self, streams={**self.streams, event.reservation: Standing(event.last, event.secret)}
+        ),
+    ),
+    "spending that is forgotten": (
+        "_reserved",
+        lambda self, request, number: replace(
+            self, running={**self.running, number: Running(1, fingerprint(request))}
+        ),
+    ),
+    "answers filed anywhere": ("_settled", misfiled),
+    "lists that nobody keeps": ("_listed", lambda self: self.analysts or frozenset()),
+}
+
+
+@pytest.mark.parametrize("lax", LAX)
+def test_whatever_broken_code_with_the_key_has_written_is_found_by_both(
+    file: Place, lax: str, short_stretches, monkeypatch
+):
+    chance = random.Random(lax)
+    with begin(file, None if lax == "lists that nobody keeps" else PEOPLE) as ledger:
+        if lax == "a closed dataset that goes on":
+            ledger.close_dataset("clinic", reason="over")
+        with monkeypatch.context() as patch:
+            patch.setattr(Account, *LAX[lax])
+            grow(ledger, chance, 120)
+        rows, seals = rows_of(ledger), ledger._seals
+    problem = strictly(seals, rows, len(rows))
+    assert isinstance(problem, str)
+    assert quickly(seals, rows, len(rows)) == problem
+
+
+def test_a_rule_that_only_one_of_the_two_hands_knows_is_a_finding(file: Place, monkeypatch):
+    with begin(file) as ledger:
+        with monkeypatch.context() as patch:
+            patch.setattr(Account, "check", lambda self, request: None)
+            ledger.reserve(ask("too dear", cost=Cost.pure(9)))
+            (finding,) = ledger.verify().findings
+        assert "two ways of replaying entry 2 of dataset clinic disagree" in finding.problem
+
+
+@pytest.fixture
+def with_a_crew(monkeypatch):
+    monkeypatch.setattr(crew, "ALONE", 0)
+    monkeypatch.setattr(crew, "STRETCH", 9)
+    monkeypatch.setattr(crew, "_cores", lambda: 2)
+
+
+def hired(monkeypatch) -> list[crew.Connection]:
+    """Return those who will be hired, as they are hired."""
+    found: list[crew.Connection] = []
+    hire = crew._hire
+
+    def hiring(stack):
+        found.append(hire(stack))
+        return found[-1]
+
+    monkeypatch.setattr(crew, "_hire", hiring)
+    return found
+
+
+def test_a_crew_verifies_both_stores_and_finds_an_old_edit(place: Place, with_a_crew, monkeypatch):
+    found = hired(monkeypatch)
+    with begin(place) as ledger:
+        grow(ledger, random.Random(1), 100)
+        assert ledger.verify().trusted
+        assert len(found) == 2
+        place.tamper("UPDATE {entry} SET body = body || ' ' WHERE number = 50")
+        (finding,) = ledger.verify().findings
+        assert finding.problem == "entry 50 of dataset clinic was edited or forged: its seal does not match"
+
+
+def test_a_crew_that_dies_or_cannot_be_hired_is_not_missed(file: Place, with_a_crew, monkeypatch):
+    found = hired(monkeypatch)
+    with begin(file) as ledger:
+        grow(ledger, random.Random(2), 100)
+
+        def leave(done: int, total: int) -> None:
+            if done >= 50:
+                for connection in found:
+                    connection.close()
+
+        assert ledger.verify(leave).trusted
+        assert found[0].closed
+        monkeypatch.setattr(crew.sys, "executable", "/nowhere")
+        assert ledger.verify().trusted
+
+
+def test_incremental_verification_goes_on_where_a_crew_stopped(file: Place, with_a_crew):
+    with begin(file) as ledger:
+        grow(ledger, random.Random(3), 60)
+        assert ledger.verify().trusted
+        grow(ledger, random.Random(4), 100)
+        (finding,) = ledger.verify(incremental=True).findings
+        assert (finding.problem, finding.trusted) == (None, 60)
