@@ -41,6 +41,7 @@ PRICES = (
     Cost.concentrated("1/7"),
     Cost.approximate("1/9", "1e-9"),
     Cost.pure(0),
+    Cost.pure("1/2"),
 )
 
 
@@ -210,7 +211,8 @@ def misfiled(self: Account, reservation: int) -> Account:
 
 
 LAX: dict[str, tuple[str, Callable]] = {
-    "limits that are not checked": ("check", lambda self, request: None),
+    "people who are not on the list": ("admit", lambda self, analyst: None),
+    "limits that are not checked": ("check", lambda self, request: self.admit(request.analyst)),
     "a closed dataset that goes on": ("_require_open", lambda self: None),
     "answers to what does not wait": (
         "_waiting",
@@ -238,9 +240,13 @@ def test_whatever_broken_code_with_the_key_has_written_is_found_by_both(
     file: Place, lax: str, short_stretches, monkeypatch
 ):
     chance = random.Random(lax)
-    with begin(file, None if lax == "lists that nobody keeps" else PEOPLE) as ledger:
+    with begin(file, None if lax == "lists that nobody keeps" else PEOPLE[:2]) as ledger:
         if lax == "a closed dataset that goes on":
             ledger.close_dataset("clinic", reason="over")
+        if lax == "people who are not on the list":
+            ledger.remove_analyst("clinic", PEOPLE[0], reason="left")
+        if lax == "limits that are not checked":
+            ledger.set_limit("clinic", Scope(PROJECTS[0], PEOPLE[0]), PureBudget(1), reason="a trial")
         with monkeypatch.context() as patch:
             patch.setattr(Account, *LAX[lax])
             grow(ledger, chance, 120)

@@ -28,7 +28,7 @@ answers.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import assert_never
 
 from discreet.errors import BudgetError, ConflictError
@@ -112,6 +112,12 @@ class Account:
         analysts = None if event.analysts is None else frozenset(event.analysts)
         return cls(dataset, {EVERYBODY: event.budget}, analysts)
 
+    def _with(self, **changed: object) -> "Account":
+        """Return the account with some values changed, of which the mappings are tries already."""
+        other = object.__new__(Account)
+        other.__dict__.update(self.__dict__, **changed)
+        return other
+
     def filter(self, scope: Scope) -> Filter:
         """Return the filter of one limit: its budget, and what those it covers have spent together."""
         used = _known(self.used)[scope]
@@ -130,13 +136,12 @@ class Account:
         self.admit(request.analyst)
         self._require_open()
         for scope in self._covering(request.project, request.analyst):
-            try:
-                self.filter(scope).spend(request.cost)
-            except BudgetError as refusal:
+            filter_ = self.filter(scope)
+            if not filter_.can_spend(request.cost):
                 within = "all of" if scope == EVERYBODY else f"{scope} of"
                 raise BudgetError(
-                    f"the limit on {within} dataset {self.dataset} refuses: {refusal}"
-                ) from None
+                    f"the limit on {within} dataset {self.dataset} refuses: {filter_.refusal(request.cost)}"
+                )
 
     def orphans(self, question: str) -> list[int]:
         """Return the reservations for a question that have no outcome, the earliest first."""
@@ -163,8 +168,8 @@ class Account:
                 run = self._waiting(reservation)
                 if attempt != run.attempts + 1 or attempt > ATTEMPTS:
                     raise ConflictError(f"entry {reservation} of dataset {self.dataset} has no attempts left")
-                again = _trie(self.running).set(reservation, replace(run, attempts=attempt))
-                return replace(self, running=again)
+                again = _trie(self.running).set(reservation, Running(attempt, run.question))
+                return self._with(running=again)
             case Answered(reservation) | Failed(reservation):
                 return self._settled(reservation)
             case Advanced():
@@ -194,8 +199,7 @@ class Account:
         used = _known(self.used)
         for scope in self._covering(*member):
             used = used.set(scope, used[scope] + request.cost)
-        return replace(
-            self,
+        return self._with(
             spent=_trie(self.spent).set(member, total),
             running=_trie(self.running).set(number, Running(1, fingerprint(request))),
             used=used,
@@ -210,7 +214,7 @@ class Account:
             )
         before = self._settled(event.reservation) if begins else self
         streams = _trie(self.streams).set(event.reservation, Standing(event.last, event.secret))
-        return replace(before, streams=streams)
+        return before._with(streams=streams)
 
     def _going_on(self, reservation: int) -> Standing:
         standing = self.standing(reservation)
@@ -243,8 +247,9 @@ class Account:
 
     def _covering(self, project: str, analyst: str) -> list[Scope]:
         """Return the limits that cover what this analyst spends in this project, the widest first."""
-        every = EVERYBODY, Scope(project), Scope(None, analyst), Scope(project, analyst)
-        return [scope for scope in every if scope in self.limits]
+        if len(self.limits) == 1:
+            return [EVERYBODY]
+        return [scope for scope in _every_scope(project, analyst) if scope in self.limits]
 
     def _totals(self, scopes: Iterable[Scope]) -> dict[Scope, Cost]:
         """Return what the pairs that each scope covers have spent, in one walk over all pairs."""
@@ -265,7 +270,7 @@ class Account:
 
     def _settled(self, reservation: int) -> "Account":
         self._waiting(reservation)
-        return replace(self, running=_trie(self.running).without(reservation))
+        return self._with(running=_trie(self.running).without(reservation))
 
     def _waiting(self, reservation: int) -> Running:
         if reservation not in self.running:
@@ -279,6 +284,11 @@ class Account:
                 "of analysts; name the analysts when creating a dataset to keep one"
             )
         return self.analysts
+
+
+@lru_cache(4096)
+def _every_scope(project: str, analyst: str) -> tuple[Scope, ...]:
+    return EVERYBODY, Scope(project), Scope(None, analyst), Scope(project, analyst)
 
 
 def _trie(values: Mapping[Key, Value]) -> Trie[Key, Value]:

@@ -22,22 +22,22 @@ can append a line which nobody else appended; `PostgresAnchor` is in `discreet.l
 """
 
 import errno
-import hmac
 import json
 import os
 import secrets
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
 from discreet.errors import LedgerError
-from discreet.ledger.chain import framed, sync_directory
+from discreet.ledger.chain import framed, mac_of, sync_directory
 from discreet.ledger.codec import canonical
 from discreet.ledger.lock import locks_at
 
-LINES = 64
+LINES = 256
 """How many marks a file anchor collects before it is rewritten with only the newest ones."""
 
 ANY = "*"
@@ -109,9 +109,16 @@ class Anchor(Protocol):
 
 def sealed_mark(key: bytes, marks: Marks, dataset: str, mark: Mark) -> Mark:
     """Return a mark with its seal, which only the holder of the ledger's key can make."""
-    names = marks.name.encode(), marks.ledger.encode(), dataset.encode()
-    parts = b"discreet anchor mark", *names, b"%d" % mark.number, mark.mac.encode(), mark.spent.encode()
-    return replace(mark, seal=hmac.digest(key, framed(*parts), "sha256").hex())
+    seal = _mark_seal(key, marks.name, marks.ledger, dataset, mark.number, mark.mac, mark.spent)
+    return Mark(mark.number, mark.mac, mark.spent, seal)
+
+
+@lru_cache(1024)
+def _mark_seal(key: bytes, name: str, ledger: str, dataset: str, number: int, mac: str, spent: str) -> str:
+    # Whoever moves a mark recognises it in the next turn.
+    names = name.encode(), ledger.encode(), dataset.encode()
+    parts = b"discreet anchor mark", *names, b"%d" % number, mac.encode(), spent.encode()
+    return mac_of(key, framed(*parts)).hex()
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +147,7 @@ class FileAnchor:
         # The process may change its directory while the ledger is open; and where a link leads to the anchor,
         # a rewritten one must take the place of what it leads to.
         self.path = Path(os.path.realpath(path))
+        self._place = str(self.path)
         self._locks = Path(f"{self.path}.lock")
         self._seen: _Seen | None = None
 
@@ -149,10 +157,14 @@ class FileAnchor:
     def read(self) -> Marks | None:
         """Return what is anchored, or None if there is no file."""
         try:
-            if self._seen is not None and self._seen.version == _version(os.stat(self.path)):
+            if self._seen is not None and self._seen.version == _version(os.stat(self._place)):
                 return self._seen.marks
-            with open(self.path, "rb") as file:
-                return self._marks(file.read(), _version(os.fstat(file.fileno())))
+            descriptor = os.open(self._place, os.O_RDONLY)
+            try:
+                status = os.fstat(descriptor)
+                return self._marks(os.read(descriptor, status.st_size), _version(status))
+            finally:
+                os.close(descriptor)
         except FileNotFoundError:
             self._seen = None
             return None
@@ -221,9 +233,14 @@ class FileAnchor:
         return 0 if self._seen is None else self._seen.count
 
     def _turn(self) -> AbstractContextManager[None]:
-        if not os.path.isdir(self.path.parent):
-            raise LedgerError(f"the anchor {self.path} cannot be written: its directory does not exist")
-        return locks_at(self._locks).holding("anchor", PATIENCE)
+        try:
+            return locks_at(self._locks).holding("anchor", PATIENCE)
+        except LedgerError:
+            if os.path.isdir(self.path.parent):
+                raise
+            raise LedgerError(
+                f"the anchor {self.path} cannot be written: its directory does not exist"
+            ) from None
 
     def _append(self, line: bytes, moved: Marks | None = None) -> None:
         """Add a line, ending or cutting off the one that another process did not live to end.
@@ -233,7 +250,7 @@ class FileAnchor:
         seen = self._seen
         end = 0 if seen is None else len(seen.text)
         try:
-            descriptor = os.open(self.path, os.O_RDWR)
+            descriptor = os.open(self._place, os.O_RDWR)
             try:
                 size = os.fstat(descriptor).st_size
                 if size > end:

@@ -17,6 +17,7 @@ import os
 import secrets
 import stat
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 from discreet.errors import LedgerError
@@ -40,7 +41,12 @@ def seal(key: bytes, ledger: str, dataset: str, number: int, previous: bytes, bo
         previous,
         body.encode(),
     )
-    return hmac.digest(key, framed(*parts), "sha256")
+    return mac_of(key, framed(*parts))
+
+
+def mac_of(key: bytes, message: bytes) -> bytes:
+    """Return the HMAC-SHA256 of a message."""
+    return keyed(key)(message)
 
 
 def sealing(key: bytes, ledger: str, dataset: str) -> Callable[[int, bytes, bytes], bytes]:
@@ -55,6 +61,7 @@ def sealing(key: bytes, ledger: str, dataset: str) -> Callable[[int, bytes, byte
     return sealed
 
 
+@lru_cache(1024)
 def keyed(key: bytes) -> Callable[[bytes], bytes]:
     """Return HMAC-SHA256 under a key, which is prepared once for all messages."""
     padded = key if len(key) <= BLOCK else hashlib.sha256(key).digest()

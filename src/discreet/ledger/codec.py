@@ -7,9 +7,11 @@ on the kind; an unknown kind or budget is refused, never guessed.
 
 import hashlib
 import json
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, assert_never
+from json.encoder import encode_basestring_ascii as quoted
+from typing import Any, assert_never, cast
 
 from discreet.errors import LedgerError
 from discreet.ledger.entry import (
@@ -37,10 +39,22 @@ from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget
 
 def canonical(value: object) -> str:
     """Return the one text that stands for this value."""
-    return _encoder.encode(value)
+    return "".join(_pieces(value, 0))
 
 
-_encoder = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+def _encoder() -> Callable[[object, int], Iterable[str]]:
+    """Return what encodes a value; made once, since `json` would make it anew for each."""
+    spelled = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    make: Any = getattr(json.encoder, "c_make_encoder", None)
+    if make is None:
+        return lambda value, _: spelled.iterencode(value)
+    return cast(
+        Callable[[object, int], Iterable[str]],
+        make(None, spelled.default, quoted, None, ":", ",", True, False, False),
+    )
+
+
+_pieces = _encoder()
 
 
 def digest(data: bytes) -> str:
@@ -53,9 +67,21 @@ def fingerprint(request: Request) -> str:
 
     Neither who asks nor in which words.
     """
-    return _fingerprint(
+    known = _known.get(id(request))
+    if known is not None and known[0] is request:
+        return known[1]
+    found = _fingerprint(
         request.snapshot, request.question, tuple(write_cost(request.cost)), request.mechanisms
     )
+    if len(_known) >= KEPT:
+        _known.clear()
+    _known[id(request)] = request, found
+    return found
+
+
+KEPT = 256
+_known: dict[int, tuple[Request, str]] = {}
+"""The newest fingerprints, since each is asked for several times; as long as it is here, a request lives."""
 
 
 @lru_cache(1024)
@@ -72,7 +98,7 @@ def step_key(step: int) -> str:
 
 def lease_key(ledger: str, request: Request) -> str:
     """Return the name under which only one caller at a time runs a question, whatever its ids."""
-    return canonical([ledger, request.dataset, fingerprint(request)])
+    return f"[{quoted(ledger)},{quoted(request.dataset)},{quoted(fingerprint(request))}]"
 
 
 def write_cost(cost: Cost) -> list[str | None]:

@@ -16,11 +16,12 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from discreet.errors import LedgerError
 
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.0002, 0.01
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.0002, 0.002
 
 
 class Locks:
@@ -28,6 +29,7 @@ class Locks:
 
     def __init__(self, path: Path, descriptor: int) -> None:
         self.path = path
+        self._place = str(path)
         self._descriptor = descriptor
         self._held: set[int] = set()
         self._change = threading.Condition()
@@ -66,7 +68,7 @@ class Locks:
     def current(self) -> bool:
         """Return whether others will find the same file under its name."""
         with suppress(OSError):
-            return os.path.samestat(os.fstat(self._descriptor), os.stat(self.path))
+            return os.path.samestat(os.fstat(self._descriptor), os.stat(self._place))
         return False
 
     def _try(self, place: int) -> bool:
@@ -106,6 +108,7 @@ def _open(path: Path) -> int:
     return descriptor
 
 
+@lru_cache(1024)
 def _place(name: str) -> int:
     return int.from_bytes(hashlib.sha256(name.encode()).digest()[:7], "big")
 

@@ -130,11 +130,10 @@ def _plain(letter: str) -> bool:
 
 def normal(request: Request) -> Request:
     """Return a request in which names have their one form."""
-    return replace(
-        request,
-        project=one_name(request.project, "project"),
-        analyst=one_name(request.analyst, "analyst"),
-    )
+    project, analyst = one_name(request.project, "project"), one_name(request.analyst, "analyst")
+    if (project, analyst) == (request.project, request.analyst):
+        return request
+    return replace(request, project=project, analyst=analyst)
 
 
 def normal_scope(scope: Scope) -> Scope:

@@ -7,6 +7,7 @@ itself it may prefer the primary key, and then reads the whole history of a data
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from discreet.ledger.codec import step_key
@@ -127,14 +128,18 @@ class Shelf:
         return [(typed(n, str, self.name), typed(v, str, self.name)) for n, v in found]
 
     def _find(self, where: str, dataset: str, *values: object, index: str | None = None) -> list[Row]:
-        table = f"{self.prefix}entry"
-        hint = f" INDEXED BY {table}_{index}" if self.told and index is not None else ""
-        statement = f"SELECT {COLUMNS} FROM {table}{hint} WHERE dataset = ? AND {where}"
-        found = self.run(self._marked(statement), (dataset, *values))
-        return [checked_row(columns, self.name) for columns in found]
+        statement = _entries(self.prefix, self.mark, where, index if self.told else None)
+        return [checked_row(columns, self.name) for columns in self.run(statement, (dataset, *values))]
 
     def _marked(self, statement: str) -> str:
         return statement.replace("?", self.mark)
+
+
+@lru_cache(256)
+def _entries(prefix: str, mark: str, where: str, index: str | None) -> str:
+    hint = f" INDEXED BY {prefix}entry_{index}" if index is not None else ""
+    statement = f"SELECT {COLUMNS} FROM {prefix}entry{hint} WHERE dataset = ? AND {where}"
+    return statement.replace("?", mark)
 
 
 def _first(found: list[Row]) -> Row | None:

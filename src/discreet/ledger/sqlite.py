@@ -94,6 +94,7 @@ class SqliteStore:
         self.path = path.absolute()  # the process may change its directory while the file is open
         self.name = str(path)
         self.location = str(self.path)
+        self._locks = Path(f"{self.path}.locks")
         self.shelf = Shelf(self._all, self.name, "", "?", told=True)
         self._leases: dict[str, Locks] = {}
         try:
@@ -183,7 +184,7 @@ class SqliteStore:
 
     def lease(self, key: str, patience: float) -> bool:
         """Lock a name in the file of locks; the operating system frees it if the process dies."""
-        locks = locks_at(Path(f"{self.path}.locks"))
+        locks = locks_at(self._locks)
         if not locks.take(key, patience):
             return False
         self._leases[key] = locks
@@ -264,7 +265,7 @@ class SqliteStore:
 
     def _refuse_exchange(self) -> None:
         try:
-            same = os.stat(self.path).st_ino == self._inode
+            same = os.stat(self.location).st_ino == self._inode
         except OSError:
             same = False
         if not same:

@@ -34,6 +34,13 @@ class Trie(Mapping[Key, Value], Generic[Key, Value]):
         found: Value = node[key]
         return found
 
+    def __contains__(self, key: object) -> bool:
+        node, bits = self._root, hash(key)
+        while type(node) is tuple:
+            node = node[bits & MASK]
+            bits >>= BITS
+        return key in node
+
     def __len__(self) -> int:
         return self._size
 

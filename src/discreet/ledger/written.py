@@ -12,14 +12,13 @@ Whoever opens the ledger reads all rows once, adds them up and compares; from th
 the entries and never reads a row again.
 """
 
-import hmac
 import json
 from collections.abc import Iterable, Iterator
 from typing import Any, assert_never
 
 from discreet.errors import LedgerError
 from discreet.ledger.account import Account, Running, Standing
-from discreet.ledger.chain import framed
+from discreet.ledger.chain import framed, mac_of
 from discreet.ledger.codec import canonical, read_budget, read_cost, write_budget, write_cost
 from discreet.ledger.entry import (
     Adopted,
@@ -50,12 +49,12 @@ Change = tuple[str, str | None, str | None]
 
 def own_key(key: bytes, ledger: str, dataset: str) -> bytes:
     """Return the key under which the rows of one dataset are added up."""
-    return hmac.digest(key, framed(b"discreet account rows", ledger.encode(), dataset.encode()), "sha256")
+    return mac_of(key, framed(b"discreet account rows", ledger.encode(), dataset.encode()))
 
 
 def term(key: bytes, name: str, value: str) -> int:
     """Return what a row adds to the tally."""
-    return int.from_bytes(hmac.digest(key, term_text(name, value), "sha256"), "big")
+    return int.from_bytes(mac_of(key, term_text(name, value)), "big")
 
 
 def term_text(name: str, value: str) -> bytes:
@@ -72,7 +71,7 @@ def tally(key: bytes, rows: Iterable[tuple[str, str]]) -> int:
 
 def tally_seal(key: bytes, total: int) -> str:
     """Return what an entry shows of a tally."""
-    return hmac.digest(key, tally_text(total), "sha256").hex()
+    return mac_of(key, tally_text(total)).hex()
 
 
 def tally_text(total: int) -> bytes:

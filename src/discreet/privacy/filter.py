@@ -98,7 +98,11 @@ class Cost:
 
     def __add__(self, other: "Cost") -> "Cost":
         both = None if self.epsilon is None or other.epsilon is None else self.epsilon + other.epsilon
-        return Cost(both, self.rho + other.rho, self.delta + other.delta)
+        total = object.__new__(Cost)  # a sum of multiples of 1/GRID needs no rounding and no second look
+        object.__setattr__(total, "epsilon", both)
+        object.__setattr__(total, "rho", self.rho + other.rho)
+        object.__setattr__(total, "delta", self.delta + other.delta if other.delta else self.delta)
+        return total
 
     def __str__(self) -> str:
         parts = [] if self.epsilon is None else [f"epsilon {_show(self.epsilon)}"]
@@ -200,7 +204,7 @@ class Filter:
         """Return the filter after a release of this cost, or raise BudgetError and change nothing."""
         after = self.spent + as_cost(cost)
         if not _admits(self.budget, after):
-            raise BudgetError(self._refusal(cost))
+            raise BudgetError(self.refusal(cost))
         return Filter(self.budget, after)
 
     @property
@@ -234,7 +238,8 @@ class Filter:
             case never:
                 assert_never(never)
 
-    def _refusal(self, cost: Cost) -> str:
+    def refusal(self, cost: Cost) -> str:
+        """Return in words why a release of this cost is refused."""
         if isinstance(self.budget, PureBudget) and (cost.epsilon is None or cost.delta):
             return (
                 f"the budget is pure epsilon, and a release costing {cost} has no pure guarantee; "
