@@ -14,7 +14,7 @@ from tests.ledger.world import Place, ask
 from discreet.errors import DiscreetError
 from discreet.ledger import Ledger, Scope, crew
 from discreet.ledger.account import Account, Running, Standing
-from discreet.ledger.chain import FIRST
+from discreet.ledger.chain import FIRST, seal
 from discreet.ledger.check import Replay, linked
 from discreet.ledger.codec import digest, fingerprint
 from discreet.ledger.entry import (
@@ -201,6 +201,18 @@ def test_every_edit_is_found_at_the_same_entry_in_the_same_words(file: Place, ed
             assert damaged == rows
         elif "wrong types" not in found:  # which the database's own door finds first
             assert found == strictly(seals, damaged, len(rows))
+
+
+@pytest.mark.parametrize("place", [7, 8])  # where a stretch begins, and within one
+def test_entries_of_two_true_histories_cannot_be_spliced(file: Place, place: int, short_stretches):
+    with begin(file) as ledger:
+        grow(ledger, random.Random(5), 20)
+        rows, seals = rows_of(ledger), ledger._seals
+    row = rows[place]
+    mac = seal(seals.key, seals.ledger, "clinic", row.number, rows[2].mac, row.body)
+    rows[place] = replace(row, previous=rows[2].mac, mac=mac)
+    problem = f"entry {row.number} of dataset clinic does not follow the one before it"
+    assert quickly(seals, rows, 20) == strictly(seals, rows, 20) == problem
 
 
 def misfiled(self: Account, reservation: int) -> Account:

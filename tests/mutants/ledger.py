@@ -26,6 +26,7 @@ VERIFYING = "tests/ledger/test_verifying.py::test_"
 SAME = (
     f"{VERIFYING}histories_of_every_kind_lead_to_the_same_account",
     f"{VERIFYING}every_edit_is_found_at_the_same_entry_in_the_same_words",
+    f"{VERIFYING}entries_of_two_true_histories_cannot_be_spliced",
     f"{VERIFYING}whatever_broken_code_with_the_key_has_written_is_found_by_both",
 )
 CHAIN = ("tests/ledger/test_chain.py", "tests/ledger/test_codec.py")

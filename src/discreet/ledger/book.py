@@ -324,12 +324,8 @@ class Ledger:
         if receipt.signature:
             keys = self._seals.keys_since(receipt.dataset, receipt.number)
             check_signature([public_name(key) for key in keys], receipt)
-        row = (
-            self._alone(lambda: self._store.shelf.row(receipt.dataset, receipt.number))
-            if receipt.ledger == self.identity
-            else None
-        )
-        if row is None or row.mac.hex() != receipt.mac:
+        row = self._alone(lambda: self._store.shelf.row(receipt.dataset, receipt.number))
+        if receipt.ledger != self.identity or row is None or row.mac.hex() != receipt.mac:
             raise LedgerError(
                 f"this ledger does not hold entry {receipt.number} of dataset {receipt.dataset} as the "
                 "receipt has it: either the receipt is not from here, or the ledger was rolled back"
