@@ -141,6 +141,15 @@ def test_correct_sparse_vectors_are_not_accused(variant):
     assert verdict.epsilon_lower > 0.2
 
 
+@pytest.mark.fuzz
+@pytest.mark.parametrize("variant", [1, 2])
+def test_correct_sparse_vectors_are_not_accused_and_most_of_their_cost_is_seen(variant):
+    with seeded(30 + variant):
+        verdict = search(sp.sparse_vector(variant, 1.0), 8, epsilon=1, runs=100_000, batched=True)
+    assert isinstance(verdict, Consistent)
+    assert verdict.epsilon_lower > 0.3
+
+
 def test_two_mechanisms_side_by_side_are_told_apart_by_both():
     """Each alone is consistent with the claim; their outputs together are not."""
     pair = sp.both(sp.noisy_max(1), sp.sparse_vector(1, 1.0))
@@ -215,17 +224,22 @@ def test_sequential_audits_find_small_violations_with_more_runs():
     assert verdict.epsilon_lower <= Fraction("1.1")
 
 
-def test_sequential_audits_rarely_accuse_the_innocent_however_long_they_watch():
-    """Each audit looks after every doubling; 80 of them at 90 % within a 1e-7 binomial limit."""
+def sequential_alarms(audits):
     alarms = 0
+    for _ in range(audits):
+        verdict = audit_until(
+            Geometric.calibrate(epsilon=1), 0, 1, epsilon=1, first=100, at_most=1_600, confidence="0.9"
+        )
+        alarms += verdict.violated
+        assert verdict.epsilon_lower <= 1 or verdict.violated
+    return alarms
+
+
+@pytest.mark.parametrize("audits", [80, pytest.param(2_000, marks=LONG)])
+def test_sequential_audits_rarely_accuse_the_innocent_however_long_they_watch(audits):
+    """Each audit at 90 % looks after every doubling; false alarms are within a 1e-7 binomial limit."""
     with seeded(37):
-        for _ in range(80):
-            verdict = audit_until(
-                Geometric.calibrate(epsilon=1), 0, 1, epsilon=1, first=100, at_most=1_600, confidence="0.9"
-            )
-            alarms += verdict.violated
-            assert verdict.epsilon_lower <= 1 or verdict.violated
-    assert alarms <= binom.isf(1e-7, 80, 0.1)
+        assert sequential_alarms(audits) <= binom.isf(1e-7, audits, 0.1)
 
 
 def test_workers_make_the_same_kind_of_runs():
