@@ -29,9 +29,10 @@ docs: $(READY)
 test: lint
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
 
-# Long searches with fresh randomness: each has a short form among the tests.
+# Long searches with fresh randomness, and every property with ten times the examples: each has a short form
+# among the tests.
 fuzz: $(READY)
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m fuzz --timeout 7200 $(FUZZ)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m 'fuzz or hypothesis' --hypothesis-profile long --timeout 7200 $(FUZZ)
 
 # Plants small faults in copies of the sources and demands that the tests notice each; ROOMS="core ledger" picks some.
 mutants: $(READY)

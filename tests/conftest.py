@@ -1,19 +1,28 @@
 """Settings for every test: properties have no deadline, since time is never asserted."""
 
+import gc
 import os
 
 from hypothesis import HealthCheck, settings
 
-# On a build machine the same examples are tried every time, so that a failure is always the change's own.
+ORDINARY, LONG = 40, 400
+"""Examples of a property that does not say how many it needs, in `make test` and in `make fuzz`."""
+
 settings.register_profile(
-    "house",
-    deadline=None,
-    derandomize=bool(os.environ.get("CI")),
-    suppress_health_check=[HealthCheck.too_slow],
+    "house", max_examples=ORDINARY, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
-settings.load_profile("house")
+# On a build machine the same examples are tried every time, so that a failure is always the change's own.
+settings.register_profile("build", settings.get_profile("house"), derandomize=True)
+settings.register_profile("long", settings.get_profile("house"), max_examples=LONG)
+settings.load_profile("build" if os.environ.get("CI") else "house")
 
 
 def pytest_collection_modifyitems(items):
     """Begin with the whole site, the longest test, so that nobody waits for it at the end."""
     items.sort(key=lambda item: "the_site_builds" not in item.name)
+
+
+def pytest_collection_finish():
+    """What was imported stays until the end: the collector need not walk it again and again."""
+    gc.collect()
+    gc.freeze()

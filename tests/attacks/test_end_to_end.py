@@ -36,7 +36,7 @@ TOGETHER = {
     "batch": "SELECT ward, COUNT(*) AS v FROM visits WHERE {} GROUP BY ward",
 }
 FAR = {"rows", "values", "people", "sum", "arithmetic"}
-EPSILON, RUNS = 4, 150
+EPSILON, RUNS = 4, 100
 
 
 def long_but(kinds, *ordinary):
