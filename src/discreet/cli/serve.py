@@ -29,6 +29,10 @@ def serve(
     ] = 0.25,
     queue: Annotated[int, typer.Option(help="How many requests may wait.")] = 64,
     rate: Annotated[float, typer.Option(help="How many requests a second each person may send.")] = 20,
+    postgres_port: Annotated[
+        int | None,
+        typer.Option(help="Speak the PostgreSQL protocol on this port as well; 0 takes a free one."),
+    ] = None,
 ) -> None:
     """Answer questions over HTTP; enter people first, with `discreet analyst add`."""
     try:
@@ -56,5 +60,6 @@ def serve(
         queue=queue,
         rate=rate,
         burst=2 * rate,
+        postgres_port=postgres_port,
     )
     run(settings, lambda address: typer.echo(f"serving {address}"), beside)

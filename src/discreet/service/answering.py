@@ -19,6 +19,7 @@ from discreet.query.price.expected import Quote
 from discreet.query.price.words import afford, caps, lines
 from discreet.release.answer import Release
 from discreet.release.noisy import encode
+from discreet.release.pricing import check_question
 from discreet.release.session import Session
 from discreet.release.sheet import sheet
 from discreet.service import budget as views
@@ -28,6 +29,8 @@ from discreet.service.deciding import decision, limited, verified
 from discreet.service.kind import ARROW, CARD, CSV, JSON, PAGE
 from discreet.service.paging import explained, picture, shown
 from discreet.service.role import Role, Verb, may, sees_all
+from discreet.service.wire import shape, system
+from discreet.service.wire.types import MEDIA_TYPE as WIRE
 
 RECENT = 1000
 """Of a dataset's newest entries so many are searched for somebody's own."""
@@ -91,18 +94,25 @@ def _answered(session: Session, asked: Asked) -> Reply:
     match asked.verb:
         case Verb.CATALOGUE:
             return _json(published(session.catalog))
+        case Verb.SYSTEM:
+            return _json(system.answered(session.catalog, asked.name, asked.body))
+        case Verb.DESCRIBE:
+            return _json(_described(session, asked.body))
         case Verb.QUOTE:
-            question = asked.body["sql"]
-            given = asked.body["parameters"]
+            question, given = asked.body["sql"], _parameters(session, asked)
             priced = session.quote(question, **_price(asked.body), parameters=given)
+            if asked.kind == WIRE:
+                return _json(shape.explained(priced))
             return _json(quoted(priced) | (explained(priced) if asked.kind == PAGE else {}))
         case Verb.QUERY:
             release = session.query(
                 asked.body["sql"],
                 **_price(asked.body),
-                parameters=asked.body["parameters"],
+                parameters=_parameters(session, asked),
                 request_id=asked.request_id,
             )
+            if asked.kind == WIRE:
+                return _json(shape.released(release, session.catalog, intervals=asked.body["intervals"]))
             return _released(release, asked.kind)
         case Verb.BATCH:
             price = _price(asked.body)
@@ -110,8 +120,8 @@ def _answered(session: Session, asked: Asked) -> Reply:
             releases = session.batch(asked.body["sql"], **price, request_id=asked.request_id)
             return _json({"answers": [released(release) for release in releases]})
         case Verb.BUDGET:
-            view = session.budget
-            return _json((view if sees_all(asked.role) else views.own(view, asked.name)).to_json())
+            view = session.budget if sees_all(asked.role) else views.own(session.budget, asked.name)
+            return _json({"lines": str(view).splitlines()} if asked.kind == WIRE else view.to_json())
         case Verb.HISTORY:
             entries = session.ledger.history(session.catalog.name, last=RECENT)
             whose = None if sees_all(asked.role) else asked.name
@@ -139,6 +149,22 @@ def _recalled(session: Session, body: Mapping[str, Any]) -> Release:
     if found is None:
         raise AccessError("nothing of that name")
     return found
+
+
+def _parameters(session: Session, asked: Asked) -> Any:
+    sent = asked.body["parameters"]
+    return shape.parameters(sent, asked.body["sql"], session.catalog) if asked.kind == WIRE else sent
+
+
+def _described(session: Session, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of a question and the types of its parameters, from the declarations alone."""
+    sql, sent = body["sql"], body["parameters"]
+    given = shape.parameters(sent, sql, session.catalog)
+    checked = check_question(session.catalog, sql, _price(body)["limits"], given)
+    return {
+        "columns": shape.columns(checked, session.catalog, intervals=body["intervals"]),
+        "parameters": shape.types_of(sql, session.catalog, len(sent)),
+    }
 
 
 def _price(body: Mapping[str, Any]) -> dict[str, Any]:

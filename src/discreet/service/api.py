@@ -210,11 +210,17 @@ def _measured(gate: Gate, pool: Pool) -> Iterable[str]:
     for (route, status), count in sorted(gate.counts.items()):
         yield f'discreet_requests_total{{route="{route}",status="{status}"}} {count}'
     gauges = {"workers": len(pool.numbers), "workers_idle": pool.idle, "waiting": pool.waiting}
+    if gate.door is not None:
+        gauges |= {"postgres_connections": gate.door.connections, "postgres_strangers": gate.door.strangers}
     for name, value in gauges.items():
         yield f"# TYPE discreet_{name} gauge"
         yield f"discreet_{name} {value}"
-    yield "# TYPE discreet_workers_replaced_total counter"
-    yield f"discreet_workers_replaced_total {pool.replaced}"
+    counters = {"workers_replaced": pool.replaced}
+    if gate.door is not None:
+        counters |= {"postgres_logins": gate.door.entered, "postgres_refusals": gate.door.refused}
+    for name, value in counters.items():
+        yield f"# TYPE discreet_{name}_total counter"
+        yield f"discreet_{name}_total {value}"
 
 
 def _routes(api: FastAPI, ask: Asking) -> None:

@@ -9,7 +9,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from discreet.service import problem
 from discreet.service.pace import Rates
@@ -29,6 +29,23 @@ GUARDS = {
 SECURE = {b"strict-transport-security": b"max-age=31536000"}
 
 
+class Doorkeeper(Protocol):
+    """What can be counted at the door of the PostgreSQL protocol."""
+
+    entered: int
+    refused: int
+
+    @property
+    def connections(self) -> int:
+        """Return how many connections people have."""
+        ...
+
+    @property
+    def strangers(self) -> int:
+        """Return how many connections are nobody's yet."""
+        ...
+
+
 class Gate:
     """An ASGI application around another one."""
 
@@ -45,6 +62,7 @@ class Gate:
         self.rates = Rates(settings.rate, settings.burst)
         self._clock = clock
         self.counts: Counter[tuple[str, int]] = Counter()
+        self.door: Doorkeeper | None = None
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Answer one request, or pass it on with its sender's identity."""

@@ -1,8 +1,9 @@
 """Who may come through the wall: names, roles, datasets, and tokens that are kept only as hashes.
 
 A token is 256 secret bits and the public number under which its hash is found.  It is shown once, when it is
-made.  Its hash is a plain SHA-256: there is nothing to guess, so there is nothing to slow down.  Whoever is
-revoked, expired or unknown is told the same, after the same work.
+made.  Its hash is a plain SHA-256: there is nothing to guess, so there is nothing to slow down.  Beside it
+stands what SCRAM needs, for clients that speak the PostgreSQL protocol.  Whoever is revoked, expired or
+unknown is told the same, after the same work.
 """
 
 import hashlib
@@ -19,6 +20,7 @@ from pathlib import Path
 
 from discreet.errors import ConflictError, LedgerError, ParameterError
 from discreet.service.role import Role
+from discreet.service.wire.scram import Verifier, salt_of, verifier
 
 DAYS = 90
 """How long a token is good for unless told otherwise."""
@@ -35,6 +37,10 @@ CREATE TABLE IF NOT EXISTS person (
     name TEXT PRIMARY KEY, role TEXT NOT NULL, number TEXT NOT NULL UNIQUE, hash BLOB NOT NULL,
     expires TEXT NOT NULL, revoked INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+CREATE TABLE IF NOT EXISTS door (
+    name TEXT PRIMARY KEY REFERENCES person(name), stored BLOB NOT NULL, server BLOB NOT NULL
+) STRICT;
+CREATE TABLE IF NOT EXISTS secret (id INTEGER PRIMARY KEY CHECK (id = 1), value BLOB NOT NULL) STRICT;
 CREATE TABLE IF NOT EXISTS reach (
     name TEXT NOT NULL REFERENCES person(name), dataset TEXT NOT NULL, PRIMARY KEY (name, dataset)
 ) STRICT;
@@ -74,6 +80,15 @@ def marked(token: str) -> Mark:
     match = _TOKEN.fullmatch(token)
     number, secret = match.groups() if match else ("", "")
     return Mark(number, _hash(secret))
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What the PostgreSQL protocol knows of a name before it knows who is there; nobody's looks the same."""
+
+    salt: bytes
+    verifier: Verifier | None = None
+    number: str = ""
 
 
 def person_name(text: str) -> str:
@@ -117,6 +132,7 @@ class People:
                 (name, role.value, number, digest, self._expiry(days)),
             )
             book.execute("INSERT INTO reach VALUES (?, ?)", (name, dataset))
+            _keep(book, name, token)
         return token
 
     def knows(self, name: str) -> bool:
@@ -141,6 +157,7 @@ class People:
                 "UPDATE person SET number = ?, hash = ?, expires = ?, revoked = 0 WHERE name = ?",
                 (number, digest, self._expiry(days), name),
             )
+            _keep(book, name, token)
         return token
 
     def revoke(self, name: str) -> None:
@@ -169,6 +186,27 @@ class People:
             # Compared also where there is nothing to compare with: a wrong secret takes as long as no person.
             same = hmac.compare_digest(_NOBODY if row is None else row[3], mark.digest)
             if row is None or not same:
+                return None
+            person = _person(book, row)
+        return person if person.standing(self.clock()) == "active" else None
+
+    def door(self, name: str) -> Door:
+        """Return how somebody of this name would prove to have their token; nobody's looks the same."""
+        with self._reading() as book:
+            if book.execute("SELECT 1 FROM sqlite_master WHERE name = 'door'").fetchone() is None:
+                return Door(salt_of(_NOBODY, name))
+            (secret,) = book.execute("SELECT value FROM secret").fetchone() or (_NOBODY,)
+            row, salt = _row(book, name), salt_of(secret, name)
+            kept = book.execute("SELECT stored, server FROM door WHERE name = ?", (name,)).fetchone()
+            if row is None or kept is None or _person(book, row).standing(self.clock()) != "active":
+                return Door(salt)
+            return Door(salt, Verifier(*kept), row[2])
+
+    def current(self, name: str, number: str) -> Person | None:
+        """Return who came in with the token of this number, unless it is worth nothing any more."""
+        with self._reading() as book:
+            row = _row(book, name)
+            if row is None or not number or row[2] != number:
                 return None
             person = _person(book, row)
         return person if person.standing(self.clock()) == "active" else None
@@ -202,6 +240,14 @@ def _issued() -> tuple[str, str, bytes]:
     """Return a fresh token, the number it is found by, and what is kept of it."""
     number, secret = secrets.token_hex(8), secrets.token_hex(32)
     return f"dsc_{number}_{secret}", number, _hash(secret)
+
+
+def _keep(book: sqlite3.Connection, name: str, token: str) -> None:
+    """Keep what the PostgreSQL protocol needs of a token; the salt of a name is secret and never changes."""
+    book.execute("INSERT OR IGNORE INTO secret VALUES (1, ?)", (secrets.token_bytes(32),))
+    (secret,) = book.execute("SELECT value FROM secret").fetchone()
+    kept = verifier(token, salt_of(secret, name))
+    book.execute("INSERT OR REPLACE INTO door VALUES (?, ?, ?)", (name, kept.stored, kept.server))
 
 
 def _hash(secret: str) -> bytes:

@@ -28,13 +28,17 @@ class Verb(StrEnum):
     VERIFY = "verify"
     LIMIT = "limit"
     METRICS = "metrics"
+    SYSTEM = "system"
+    DESCRIBE = "describe"
 
 
-ASKING = frozenset({Verb.QUOTE, Verb.QUERY, Verb.BATCH, Verb.RECALL, Verb.PICTURE})
+ASKING = frozenset({Verb.QUOTE, Verb.QUERY, Verb.BATCH, Verb.RECALL, Verb.PICTURE, Verb.DESCRIBE})
 SLOTTED = frozenset({Verb.QUERY, Verb.BATCH})
 """What touches data, and so answers in slots of time."""
 
-_READING = frozenset({Verb.SELF, Verb.DATASETS, Verb.CATALOGUE, Verb.BUDGET, Verb.HISTORY, Verb.RECEIPT})
+_READING = frozenset(
+    {Verb.SELF, Verb.DATASETS, Verb.CATALOGUE, Verb.BUDGET, Verb.HISTORY, Verb.RECEIPT, Verb.SYSTEM}
+)
 _ALLOWED = {
     Role.ANALYST: _READING | ASKING,
     Role.AUDITOR: _READING | {Verb.METRICS, Verb.VERIFY},

@@ -16,6 +16,8 @@ from discreet.service.gate import Gate
 from discreet.service.people import People
 from discreet.service.pool import Pool
 from discreet.service.settings import Settings
+from discreet.service.wire.asking import Asker
+from discreet.service.wire.door import Door
 
 CONNECTIONS = 1000
 
@@ -40,42 +42,55 @@ def serve(settings: Settings, announce: Callable[[str], object], beside: Beside 
 async def _serve(settings: Settings, announce: Callable[[str], object], beside: Beside | None) -> None:
     people = People(settings.people)
     people.all()
-    listening = _listen(settings)
-    with contextlib.closing(listening):
-        async with Pool(settings) as pool:
-            service = application(pool, people, settings)
-            server = _Server(
-                uvicorn.Config(
-                    service if beside is None else beside(service, pool, people, settings),
-                    ssl_certfile=settings.certificate,
-                    ssl_keyfile=settings.key,
-                    lifespan="off",
-                    log_level="error",
-                    access_log=False,
-                    server_header=False,
-                    proxy_headers=False,
-                    limit_concurrency=CONNECTIONS,
-                    timeout_graceful_shutdown=max(1, int(settings.patience)),
-                    ws="none",
-                )
-            )
-            loop = asyncio.get_running_loop()
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.add_signal_handler(number, _stop, server)
-            announce(replace(settings, port=listening.getsockname()[1]).address)
-            await server.serve(sockets=[listening])
+    async with contextlib.AsyncExitStack() as stack:
+        listening = stack.enter_context(contextlib.closing(_listen(settings, settings.port)))
+        settings = replace(settings, port=listening.getsockname()[1])
+        second = None
+        if settings.postgres_port is not None:
+            second = stack.enter_context(contextlib.closing(_listen(settings, settings.postgres_port)))
+            settings = replace(settings, postgres_port=second.getsockname()[1])
+        pool = await stack.enter_async_context(Pool(settings))
+        gate = application(pool, people, settings)
+        whole = gate if beside is None else beside(gate, pool, people, settings)
+        server = _Server(_configured(whole, settings))
+        if second is not None:
+            asker = Asker(pool, people, gate.rates, settings)
+            gate.door = await stack.enter_async_context(Door(asker, settings, second))
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, _stop, server)
+        announce(settings.address)
+        if second is not None:
+            announce(settings.postgres_address)
+        await server.serve(sockets=[listening])
+
+
+def _configured(whole: Callable[..., Any], settings: Settings) -> uvicorn.Config:
+    return uvicorn.Config(
+        whole,
+        ssl_certfile=settings.certificate,
+        ssl_keyfile=settings.key,
+        lifespan="off",
+        log_level="error",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        limit_concurrency=CONNECTIONS,
+        timeout_graceful_shutdown=max(1, int(settings.patience)),
+        ws="none",
+    )
 
 
 def _stop(server: uvicorn.Server) -> None:
     server.should_exit = True
 
 
-def _listen(settings: Settings) -> socket.socket:
+def _listen(settings: Settings, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     try:
-        listening = socket.create_server((settings.host, settings.port), family=family, backlog=256)
+        listening = socket.create_server((settings.host, port), family=family, backlog=256)
     except OSError as error:
-        raise ParameterError(f"cannot listen on {settings.address}: {error.strerror}") from None
+        raise ParameterError(f"cannot listen on {settings.host}, port {port}: {error.strerror}") from None
     # Head and body of an answer leave as two pieces; the second must not wait for word of the first.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

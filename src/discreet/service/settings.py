@@ -34,6 +34,16 @@ class Settings:
     patience: float = 10.0
     """For how long a request may take to arrive."""
 
+    postgres_port: int | None = None
+    """Where the PostgreSQL protocol is spoken; None: nowhere."""
+    idle: float = 600.0
+    """For how long a connection may say nothing."""
+    strangers: int = 64
+    """So many connections may be nobody's yet; a further one takes the place of the oldest."""
+    connections: int = 500
+    connections_each: int = 20
+    """So many connections of the PostgreSQL protocol may be open, for everybody and for each person."""
+
     def __post_init__(self) -> None:
         if (self.certificate is None) != (self.key is None):
             raise ParameterError("TLS needs both a certificate and its key; give both files or neither")
@@ -48,7 +58,9 @@ class Settings:
                 "the network readable; give --certificate and --key, or --plain-text if a proxy ends TLS"
             )
         positive = {"workers": self.workers, "memory": self.memory, "seconds": self.seconds}
-        positive |= {"rate": self.rate, "burst": self.burst, "queue": self.queue}
+        positive |= {"rate": self.rate, "burst": self.burst, "queue": self.queue, "idle": self.idle}
+        positive |= {"strangers": self.strangers, "connections": self.connections}
+        positive |= {"connections_each": self.connections_each, "patience": self.patience}
         for name, value in positive.items():
             if not value > 0:
                 raise ParameterError(f"{name} must be greater than 0, got {value}")
@@ -58,8 +70,16 @@ class Settings:
     @property
     def address(self) -> str:
         """Return how the service is reached."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{'http' if self.certificate is None else 'https'}://{host}:{self.port}"
+        return f"{'http' if self.certificate is None else 'https'}://{self._host}:{self.port}"
+
+    @property
+    def postgres_address(self) -> str:
+        """Return how the PostgreSQL protocol is reached."""
+        return f"postgresql://{self._host}:{self.postgres_port}"
+
+    @property
+    def _host(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host
 
 
 def loopback(host: str) -> bool:

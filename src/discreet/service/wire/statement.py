@@ -1,0 +1,278 @@
+"""What a statement is, by its first words: a question, something about the catalogue, a word to the session.
+
+This reads just enough to find where statements and words end.  A question goes on as it was written and is
+read anew, and in full, by whoever answers it.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from discreet.service.wire.fault import UNSUPPORTED, Fault
+
+_TOKEN = re.compile(
+    r"""(?P<space>\s+|--[^\n]*)
+    |(?P<comment>/\*)
+    |(?P<escaped>[eE]'(?:[^'\\]|\\.|'')*')
+    |(?P<text>'(?:[^']|'')*')
+    |(?P<name>"(?:[^"]|"")*")
+    |(?P<dollar>\$(?P<tag>[A-Za-z_\x80-\uffff][\w]*)?\$.*?\$(?(tag)(?P=tag))\$)
+    |(?P<mark>\$\d+)
+    |(?P<number>\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)
+    |(?P<word>[^\W\d][\w$]*)
+    |(?P<sign>.)""",
+    re.VERBOSE | re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, text, name, number, mark or sign, and where it begins."""
+
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def word(self) -> str:
+        """Return the word in capitals, or nothing where it is none."""
+        return self.text.upper() if self.kind == "word" else ""
+
+    @property
+    def value(self) -> str:
+        """Return what the token says, without its quotes."""
+        match self.kind:
+            case "text":
+                return self.text[1:-1].replace("''", "'")
+            case "name":
+                return self.text[1:-1].replace('""', '"')
+            case _:
+                return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """A question about the data; `explain` asks for its price only."""
+
+    sql: str
+    explain: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Something about the catalogue or the session that reads like a question."""
+
+    sql: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """A setting gets a value, or with None the one it had at first; `local` until the transaction ends."""
+
+    name: str
+    value: str | None
+    local: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Resets:
+    """All settings get the values they had at first; `discard` forgets prepared statements as well."""
+
+    discard: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Shows:
+    """Somebody wants to know the value of a setting."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Transacts:
+    """A transaction begins, ends well, is given up, or goes back (begin, commit, rollback, back)."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Forgets:
+    """A prepared statement is needed no more, or with None all of them."""
+
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """Something that has no meaning here and does no harm."""
+
+    tag: str
+
+
+Meaning: TypeAlias = Asks | About | Sets | Resets | Shows | Transacts | Forgets | Passes
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement: its text, where it begins, and the words of it."""
+
+    text: str
+    start: int
+    tokens: tuple[Token, ...]
+
+    @property
+    def marks(self) -> int:
+        """Return the number of the last parameter."""
+        return max((int(token.text[1:]) for token in self.tokens if token.kind == "mark"), default=0)
+
+
+def tokens(text: str) -> Iterator[Token]:
+    """Yield the words of a text without what has no meaning."""
+    place = 0
+    while place < len(text):
+        match = _TOKEN.match(text, place)
+        if match is None:
+            return
+        kind = match.lastgroup if match.lastgroup != "tag" else "dollar"
+        if kind == "comment":
+            place = _after_comment(text, place)
+            continue
+        place = match.end()
+        if kind != "space":
+            yield Token(str(kind), match.group(), match.start())
+
+
+def _after_comment(text: str, start: int) -> int:
+    depth, place = 0, start
+    for found in re.compile(r"/\*|\*/").finditer(text, start):
+        depth += 1 if found.group() == "/*" else -1
+        place = found.end()
+        if depth == 0:
+            return place
+    raise Fault("42601", "a comment has no end", "end it with */", start + 1)
+
+
+def split(text: str) -> tuple[Statement, ...]:
+    """Return the statements of a text, without the empty ones."""
+    found: list[Statement] = []
+    part: list[Token] = []
+    for token in [*tokens(text), Token("sign", ";", len(text))]:
+        if token.text == ";" and token.kind == "sign":
+            if part:
+                start = part[0].start
+                shifted = tuple(Token(one.kind, one.text, one.start - start) for one in part)
+                found.append(Statement(text[start : token.start].rstrip(), start, shifted))
+            part = []
+        else:
+            part.append(token)
+    return tuple(found)
+
+
+def meaning(statement: Statement) -> Meaning:
+    """Return what a statement is, or refuse it."""
+    words = [token.word for token in statement.tokens]
+    signs = [token.text for token in statement.tokens]
+    match words[0]:
+        case "SELECT" | "WITH" | "VALUES" | "TABLE":
+            return _asked(statement)
+        case "" if signs[0] == "(":
+            return _asked(statement)
+        case "EXPLAIN":
+            return _explained(statement)
+        case "SET":
+            return _set(statement)
+        case "RESET":
+            return Resets() if words[1:2] == ["ALL"] else Sets(_name(statement.tokens[1:]), None)
+        case "SHOW":
+            return Shows(_name(statement.tokens[1:]))
+        case "BEGIN" | "START":
+            return Transacts("begin")
+        case "COMMIT" | "END":
+            return Transacts("commit")
+        case "ABORT":
+            return Transacts("rollback")
+        case "ROLLBACK":
+            return Transacts("back" if "TO" in words else "rollback")
+        case "SAVEPOINT" | "RELEASE":
+            return Passes(words[0])
+        case "DEALLOCATE":
+            last = statement.tokens[-1]
+            return Forgets(None if last.word == "ALL" else _folded(last))
+        case "DISCARD":
+            return Resets(discard=words[1:2] == ["ALL"])
+        case "CLOSE" | "UNLISTEN":
+            return Passes(f"{words[0]} CURSOR ALL" if words[1:2] == ["ALL"] else words[0])
+    raise Fault(
+        UNSUPPORTED,
+        f"{words[0] or 'this'} is nothing that can be done here",
+        "ask with SELECT, see a price with EXPLAIN, choose one with SET discreet.epsilon = 0.1",
+        1,
+    )
+
+
+def _asked(statement: Statement) -> Asks | About:
+    """Return a question, or what reads like one and names no table but those of the system."""
+    words = [token.word for token in statement.tokens]
+    names = [token.value.lower() for token in statement.tokens if token.kind in ("word", "name")]
+    system = any(name.startswith("pg_") or name == "information_schema" for name in names)
+    return About(statement.text) if system or "FROM" not in words else Asks(statement.text)
+
+
+def _explained(statement: Statement) -> Asks:
+    """Return the question whose price is asked for; nothing is run for it."""
+    rest = list(statement.tokens[1:])
+    options: list[str] = []
+    if rest and rest[0].text == "(":
+        while rest and rest[0].text != ")":
+            options.append(rest.pop(0).word)
+        rest = rest[1:]
+    while rest and rest[0].word in ("ANALYZE", "ANALYSE", "VERBOSE"):
+        options.append(rest.pop(0).word)
+    if "ANALYZE" in options or "ANALYSE" in options:
+        raise Fault(UNSUPPORTED, "EXPLAIN ANALYZE would ask the question", "write EXPLAIN, which is free", 1)
+    if not rest:
+        raise Fault("42601", "EXPLAIN explains nothing", "write EXPLAIN SELECT ...", 1)
+    # What stood before is blanked, so that places in the question stay what they are.
+    start = rest[0].start
+    return Asks(re.sub(r"[^\n]", " ", statement.text[:start]) + statement.text[start:], explain=True)
+
+
+def _set(statement: Statement) -> Meaning:
+    rest = list(statement.tokens[1:])
+    local = bool(rest) and rest[0].word == "LOCAL"
+    if rest and rest[0].word in ("LOCAL", "SESSION"):
+        rest = rest[1:]
+    words = [token.word for token in rest]
+    if words[:1] in (["TRANSACTION"], ["CHARACTERISTICS"], ["CONSTRAINTS"]):
+        return Passes("SET")
+    if words[:2] == ["TIME", "ZONE"]:
+        return Sets("timezone", _value(rest[2:]), local)
+    if words[:1] == ["NAMES"]:
+        return Sets("client_encoding", _value(rest[1:]), local)
+    at = next((n for n, one in enumerate(rest) if one.text == "=" or one.word == "TO"), None)
+    if at is None or at == 0:
+        raise Fault("42601", "SET names a setting and its value", "write SET discreet.epsilon = 0.1", 1)
+    return Sets(_name(rest[:at]), _value(rest[at + 1 :]), local)
+
+
+def _name(found: tuple[Token, ...] | list[Token]) -> str:
+    """Return the name of a setting, in small letters."""
+    if not found:
+        raise Fault("42601", "a setting has a name", "write SHOW discreet.epsilon", 1)
+    if all(token.kind == "word" for token in found):
+        return " ".join(token.text.lower() for token in found)
+    return "".join(token.value for token in found).lower()
+
+
+def _value(found: list[Token]) -> str | None:
+    """Return the value of a setting, or None for its default."""
+    if not found:
+        raise Fault("42601", "SET gives no value", "write SET discreet.epsilon = 0.1", 1)
+    if len(found) == 1 and found[0].word == "DEFAULT":
+        return None
+    return "".join(token.value for token in found)
+
+
+def _folded(token: Token) -> str:
+    return token.value if token.kind == "name" else token.text.lower()

@@ -1,0 +1,79 @@
+"""What clients ask about the catalogue, answered from declarations; this is a worker's side."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlglot.dialects.postgres import Postgres
+from sqlglot.errors import SqlglotError
+from sqlglot.parsers.postgres import PostgresParser
+
+from discreet.errors import QueryError
+from discreet.query.catalog.manifest import Catalog
+from discreet.service.wire import types
+from discreet.service.wire.reckon import Reckoner
+from discreet.service.wire.relations import Relation, named, relations
+from discreet.service.wire.scalar import Beyond, Context, shown
+
+LONGEST = 32_768
+_UNREADABLE = (SqlglotError, RecursionError, ValueError, TypeError, IndexError, AttributeError, KeyError)
+
+
+class Reader(Postgres):
+    """PostgreSQL's dialect, in which a function is its name and its arguments."""
+
+    class Parser(PostgresParser):
+        """The parser of this dialect."""
+
+        FUNCTIONS = {}  # noqa: RUF012
+
+
+def answered(catalog: Catalog, user: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the columns of what was asked about the catalogue, its rows, and the types of its parameters."""
+    sql, sent = str(body["sql"]), body["parameters"]
+    found = _table(catalog, user, sql, [_value(*one) for one in sent], dict(body["settings"]))
+    rows = [
+        [_cell(cell, kind) for cell, (_, kind) in zip(row, found.columns, strict=True)] for row in found.rows
+    ]
+    given = [said if kind == "type" and said is not None else "text" for kind, said in sent]
+    return {"columns": found.columns, "rows": rows if body["rows"] else [], "parameters": given}
+
+
+def _table(catalog: Catalog, user: str, sql: str, given: Sequence[Any], settings: dict[str, str]) -> Relation:
+    if len(sql) > LONGEST:
+        raise QueryError("the question", f"is longer than {LONGEST} characters", "shorten it")
+    try:
+        trees = Reader().parse(sql)
+    except _UNREADABLE:
+        trees = []
+    if len(trees) != 1 or trees[0] is None:
+        raise QueryError("the question", "is not SQL that can be read", "write one SELECT statement")
+    context = Context(user, catalog.name, named(catalog), settings)
+    known = relations(catalog, user, tuple(sorted(settings.items())))
+    try:
+        return Reckoner(known, context, given).table(trees[0])
+    except Beyond as beyond:
+        raise QueryError(
+            "the catalogue",
+            f"{beyond} is not known to what answers for it",
+            "see information_schema.tables and information_schema.columns; questions name declared tables",
+        ) from None
+    except RecursionError:
+        raise QueryError("the question", "is nested too deeply", "write it more plainly") from None
+
+
+def _value(kind: str, said: str | None) -> Any:
+    match kind:
+        case "whole":
+            return int(said or 0)
+        case "truth":
+            return said == "true"
+        case "null" | "type":
+            return None
+        case _:
+            return said
+
+
+def _cell(value: Any, kind: str) -> types.Cell:
+    if isinstance(value, list) and kind.endswith("[]"):
+        return [shown(one) for one in value]
+    return shown(value)
