@@ -106,6 +106,8 @@ class Service:
     process: subprocess.Popen[str]
     certificate: Path
     tokens: dict[str, str] = field(default_factory=dict)
+    wire: int = 0
+    """Where the PostgreSQL protocol is spoken, if it is."""
 
     @property
     def people(self) -> People:
@@ -141,6 +143,20 @@ class Service:
 
     def query(self, sql: str, epsilon: Any = "0.1", *, dataset: str = "clinic", **options: Any) -> Answer:
         return self.ask("POST", f"/v1/datasets/{dataset}/query", {"sql": sql, "epsilon": epsilon}, **options)
+
+    def dsn(self, who: str = "analyst", dataset: str = "clinic", **further: str) -> dict[str, str]:
+        """Return how a client of PostgreSQL reaches the service, as libpq names it."""
+        found = {
+            "host": "localhost",
+            "port": str(self.wire),
+            "user": who,
+            "password": self.tokens.get(who, who),
+            "dbname": dataset,
+            "sslmode": "verify-full",
+            "sslrootcert": str(self.certificate),
+            "options": "-c discreet.epsilon=0.1",
+        }
+        return found | further
 
     def spent(self, dataset: str = "clinic") -> tuple[int, Any]:
         view = self.ask("GET", f"/v1/datasets/{dataset}/budget", who="auditor").json()
@@ -190,4 +206,5 @@ def start(folder: Path, *options: str) -> Service:
         process.wait(10)
         raise AssertionError((folder / "stderr.txt").read_text())
     port = int(said[-1].rpartition(":")[2])
-    return Service(folder, f"https://localhost:{port}", port, process, certificate, tokens)
+    wire = int(process.stdout.readline().rpartition(":")[2]) if "--postgres-port" in options else 0
+    return Service(folder, f"https://localhost:{port}", port, process, certificate, tokens, wire)

@@ -5,8 +5,9 @@ asked once, at its first Execute.  Transactions are kept track of and change not
 paid.
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from discreet.service.role import Verb
@@ -26,12 +27,13 @@ from discreet.service.wire.statement import (
     Shows,
     Statement,
     Transacts,
-    meaning,
     split,
 )
 
-MOST = 256
-"""A connection keeps at most so many prepared statements, and so many portals."""
+MOST = 64
+"""A connection keeps at most so many prepared statements, and a statement has so many parameters."""
+
+MOST_PORTALS = 16
 
 
 class Asking(Protocol):
@@ -82,6 +84,8 @@ class Conversation:
         """Answer messages until the other side says goodbye; `patience` bounds the wait for each."""
         while True:
             await self.line.flush()
+            # However much of one connection waits here, the others have their turn.
+            await asyncio.sleep(0)
             message = await patience(receive(self.line, self.limit))
             if isinstance(message, Terminate):
                 return
@@ -189,8 +193,8 @@ class Conversation:
             form > 1 for form in (*message.formats, *message.results)
         ):
             raise Fault(PROTOCOL, "formats are 0 or 1: none, one for all, or one for each")
-        if len(self._portals) >= MOST and message.portal not in self._portals:
-            raise Fault("54000", f"a connection keeps at most {MOST} portals", "close some")
+        if len(self._portals) >= MOST_PORTALS and message.portal not in self._portals:
+            raise Fault("54000", f"a connection keeps at most {MOST_PORTALS} portals", "close some")
         if message.portal and message.portal in self._portals:
             raise Fault("42P03", f"portal {message.portal[:63]!r} exists already", "close it first")
         forms = each(message.formats, len(message.values))
@@ -219,6 +223,8 @@ class Conversation:
         portal.sent = end
         if most and end < len(result.rows):
             return said + frame.SUSPENDED
+        # Nothing is left to send, so nothing is kept.
+        portal.result, portal.sent = replace(result, rows=()), 0
         return said + frame.complete(f"SELECT {len(part)}" if result.tag == "SELECT" else result.tag)
 
     def _statement(self, name: str) -> Prepared:
@@ -235,7 +241,7 @@ class Conversation:
 
     def _meant(self, statement: Statement) -> Meaning:
         """Return what a statement is; in a failed transaction only its end is."""
-        found = meaning(statement)
+        found = statement.meaning
         if self.state == "E" and not (isinstance(found, Transacts) and found.what != "begin"):
             raise Fault("25P02", "the transaction has failed", "end it with ROLLBACK")
         return found

@@ -16,6 +16,9 @@ PUBLIC, SYSTEM, SCHEMA = 2200, 11, 13000
 """The numbers of the schemas public, pg_catalog and information_schema."""
 
 OWNER = 10
+CLASS = 1259
+"""The number of pg_class, to which descriptions of tables refer."""
+
 DATABASE = 5
 FIRST = 16384
 
@@ -226,12 +229,9 @@ def _roles(user: str) -> Relation:
     )
 
 
-CLASS_OID = 1259
-
-
 def _descriptions(found: Sequence[Named]) -> Relation:
     rows = [
-        {"objoid": one.number, "classoid": CLASS_OID, "objsubid": place, "description": words}
+        {"objoid": one.number, "classoid": CLASS, "objsubid": place, "description": words}
         for one in found
         for place, (_, _, _, words) in enumerate(one.columns, 1)
         if words

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.service.wire import types
-from discreet.service.wire.relations import DATABASE, Named, type_name
+from discreet.service.wire.relations import CLASS, Named, type_name
 from discreet.service.wire.setting import VERSION
 
 LONGEST_PATTERN = 200
@@ -231,9 +231,12 @@ def cast(context: Context, value: Any, target: str) -> Any:
 def _number(value: Any, find: Callable[[Any], int | None]) -> int:
     if isinstance(value, int):
         return value
-    # The names of the system's own tables come up as constants that are compared with numbers of others.
+    plain = str(value).removeprefix("pg_catalog.")
     found = find(value)
-    return DATABASE if found is None and "pg_" in str(value) else _missing(value) if found is None else found
+    if found is None and plain.startswith("pg_"):
+        # The system's own tables come up only to be compared with.
+        found = CLASS if plain == "pg_class" else 0
+    return _missing(value) if found is None else found
 
 
 def _missing(value: Any) -> int:

@@ -6,10 +6,13 @@ read anew, and in full, by whoever answers it.
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from discreet.service.wire.fault import UNSUPPORTED, Fault
+
+LONGEST = 32_768
+"""A text has at most so many characters."""
 
 _TOKEN = re.compile(
     r"""(?P<space>\s+|--[^\n]*)
@@ -115,16 +118,19 @@ Meaning: TypeAlias = Asks | About | Sets | Resets | Shows | Transacts | Forgets 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """One statement: its text, where it begins, and the words of it."""
+    """One statement: its text, where it begins, the number of its last parameter, and what it is."""
 
     text: str
     start: int
-    tokens: tuple[Token, ...]
+    marks: int
+    meant: Meaning | Fault
 
     @property
-    def marks(self) -> int:
-        """Return the number of the last parameter."""
-        return max((int(token.text[1:]) for token in self.tokens if token.kind == "mark"), default=0)
+    def meaning(self) -> Meaning:
+        """Return what the statement is, or refuse it."""
+        if isinstance(self.meant, Fault):
+            raise replace(self.meant)
+        return self.meant
 
 
 def tokens(text: str) -> Iterator[Token]:
@@ -155,6 +161,8 @@ def _after_comment(text: str, start: int) -> int:
 
 def split(text: str) -> tuple[Statement, ...]:
     """Return the statements of a text, without the empty ones."""
+    if len(text) > LONGEST:
+        raise Fault("54000", f"a text has at most {LONGEST} characters", "ask shorter questions")
     found: list[Statement] = []
     part: list[Token] = []
     for token in [*tokens(text), Token("sign", ";", len(text))]:
@@ -162,30 +170,38 @@ def split(text: str) -> tuple[Statement, ...]:
             if part:
                 start = part[0].start
                 shifted = tuple(Token(one.kind, one.text, one.start - start) for one in part)
-                found.append(Statement(text[start : token.start].rstrip(), start, shifted))
+                found.append(_statement(text[start : token.start].rstrip(), start, shifted))
             part = []
         else:
             part.append(token)
     return tuple(found)
 
 
-def meaning(statement: Statement) -> Meaning:
-    """Return what a statement is, or refuse it."""
-    words = [token.word for token in statement.tokens]
-    signs = [token.text for token in statement.tokens]
+def _statement(text: str, start: int, found: tuple[Token, ...]) -> Statement:
+    marks = max((int(token.text[1:]) for token in found if token.kind == "mark"), default=0)
+    try:
+        return Statement(text, start, marks, meaning(text, found))
+    except Fault as refusal:
+        return Statement(text, start, marks, refusal.with_traceback(None))
+
+
+def meaning(text: str, found: tuple[Token, ...]) -> Meaning:
+    """Return what a statement is, by its text and the words of it, or refuse it."""
+    words = [token.word for token in found]
+    signs = [token.text for token in found]
     match words[0]:
         case "SELECT" | "WITH" | "VALUES" | "TABLE":
-            return _asked(statement)
+            return _asked(text, found)
         case "" if signs[0] == "(":
-            return _asked(statement)
+            return _asked(text, found)
         case "EXPLAIN":
-            return _explained(statement)
+            return _explained(text, found)
         case "SET":
-            return _set(statement)
+            return _set(found)
         case "RESET":
-            return Resets() if words[1:2] == ["ALL"] else Sets(_name(statement.tokens[1:]), None)
+            return Resets() if words[1:2] == ["ALL"] else Sets(_name(found[1:]), None)
         case "SHOW":
-            return Shows(_name(statement.tokens[1:]))
+            return Shows(_name(found[1:]))
         case "BEGIN" | "START":
             return Transacts("begin")
         case "COMMIT" | "END":
@@ -197,7 +213,7 @@ def meaning(statement: Statement) -> Meaning:
         case "SAVEPOINT" | "RELEASE":
             return Passes(words[0])
         case "DEALLOCATE":
-            last = statement.tokens[-1]
+            last = found[-1]
             return Forgets(None if last.word == "ALL" else _folded(last))
         case "DISCARD":
             return Resets(discard=words[1:2] == ["ALL"])
@@ -211,17 +227,17 @@ def meaning(statement: Statement) -> Meaning:
     )
 
 
-def _asked(statement: Statement) -> Asks | About:
+def _asked(text: str, found: tuple[Token, ...]) -> Asks | About:
     """Return a question, or what reads like one and names no table but those of the system."""
-    words = [token.word for token in statement.tokens]
-    names = [token.value.lower() for token in statement.tokens if token.kind in ("word", "name")]
+    words = [token.word for token in found]
+    names = [token.value.lower() for token in found if token.kind in ("word", "name")]
     system = any(name.startswith("pg_") or name == "information_schema" for name in names)
-    return About(statement.text) if system or "FROM" not in words else Asks(statement.text)
+    return About(text) if system or "FROM" not in words else Asks(text)
 
 
-def _explained(statement: Statement) -> Asks:
+def _explained(text: str, found: tuple[Token, ...]) -> Asks:
     """Return the question whose price is asked for; nothing is run for it."""
-    rest = list(statement.tokens[1:])
+    rest = list(found[1:])
     options: list[str] = []
     if rest and rest[0].text == "(":
         while rest and rest[0].text != ")":
@@ -235,11 +251,11 @@ def _explained(statement: Statement) -> Asks:
         raise Fault("42601", "EXPLAIN explains nothing", "write EXPLAIN SELECT ...", 1)
     # What stood before is blanked, so that places in the question stay what they are.
     start = rest[0].start
-    return Asks(re.sub(r"[^\n]", " ", statement.text[:start]) + statement.text[start:], explain=True)
+    return Asks(re.sub(r"[^\n]", " ", text[:start]) + text[start:], explain=True)
 
 
-def _set(statement: Statement) -> Meaning:
-    rest = list(statement.tokens[1:])
+def _set(found: tuple[Token, ...]) -> Meaning:
+    rest = list(found[1:])
     local = bool(rest) and rest[0].word == "LOCAL"
     if rest and rest[0].word in ("LOCAL", "SESSION"):
         rest = rest[1:]

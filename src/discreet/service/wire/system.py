@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sqlglot import exp
 from sqlglot.dialects.postgres import Postgres
 from sqlglot.errors import SqlglotError
 from sqlglot.parsers.postgres import PostgresParser
@@ -10,11 +11,11 @@ from sqlglot.parsers.postgres import PostgresParser
 from discreet.errors import QueryError
 from discreet.query.catalog.manifest import Catalog
 from discreet.service.wire import types
+from discreet.service.wire.expression import target
 from discreet.service.wire.reckon import Reckoner
 from discreet.service.wire.relations import Relation, named, relations
 from discreet.service.wire.scalar import Beyond, Context, shown
 
-LONGEST = 32_768
 _UNREADABLE = (SqlglotError, RecursionError, ValueError, TypeError, IndexError, AttributeError, KeyError)
 
 
@@ -30,27 +31,43 @@ class Reader(Postgres):
 def answered(catalog: Catalog, user: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns of what was asked about the catalogue, its rows, and the types of its parameters."""
     sql, sent = str(body["sql"]), body["parameters"]
-    found = _table(catalog, user, sql, [_value(*one) for one in sent], dict(body["settings"]))
+    tree = _tree(sql)
+    found = _table(catalog, user, tree, [_value(*one) for one in sent], dict(body["settings"]))
     rows = [
         [_cell(cell, kind) for cell, (_, kind) in zip(row, found.columns, strict=True)] for row in found.rows
     ]
-    given = [said if kind == "type" and said is not None else "text" for kind, said in sent]
+    cast = _cast(tree)
+    given = [cast.get(place, "text") for place in range(1, len(sent) + 1)]
     return {"columns": found.columns, "rows": rows if body["rows"] else [], "parameters": given}
 
 
-def _table(catalog: Catalog, user: str, sql: str, given: Sequence[Any], settings: dict[str, str]) -> Relation:
-    if len(sql) > LONGEST:
-        raise QueryError("the question", f"is longer than {LONGEST} characters", "shorten it")
+def _tree(sql: str) -> exp.Expr:
     try:
         trees = Reader().parse(sql)
     except _UNREADABLE:
         trees = []
     if len(trees) != 1 or trees[0] is None:
         raise QueryError("the question", "is not SQL that can be read", "write one SELECT statement")
+    return trees[0]
+
+
+def _cast(tree: exp.Expr) -> dict[int, str]:
+    """Return the types to which parameters are cast where they stand."""
+    found: dict[int, str] = {}
+    for node in tree.find_all(exp.Parameter):
+        kind = target(node.parent) if isinstance(node.parent, exp.Cast) else ""
+        if kind in types.TYPES and node.name.isdecimal():
+            found[int(node.name)] = kind
+    return found
+
+
+def _table(
+    catalog: Catalog, user: str, tree: exp.Expr, given: Sequence[Any], settings: dict[str, str]
+) -> Relation:
     context = Context(user, catalog.name, named(catalog), settings)
     known = relations(catalog, user, tuple(sorted(settings.items())))
     try:
-        return Reckoner(known, context, given).table(trees[0])
+        return Reckoner(known, context, given).table(tree)
     except Beyond as beyond:
         raise QueryError(
             "the catalogue",
