@@ -83,7 +83,7 @@ def marked(token: str) -> Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Doorway:
     """What the PostgreSQL protocol knows of a name before it knows who is there; nobody's looks the same."""
 
     salt: bytes
@@ -190,17 +190,17 @@ class People:
             person = _person(book, row)
         return person if person.standing(self.clock()) == "active" else None
 
-    def door(self, name: str) -> Door:
+    def door(self, name: str) -> Doorway:
         """Return how somebody of this name would prove to have their token; nobody's looks the same."""
         with self._reading() as book:
             if book.execute("SELECT 1 FROM sqlite_master WHERE name = 'door'").fetchone() is None:
-                return Door(salt_of(_NOBODY, name))
+                return Doorway(salt_of(_NOBODY, name))
             (secret,) = book.execute("SELECT value FROM secret").fetchone() or (_NOBODY,)
             row, salt = _row(book, name), salt_of(secret, name)
             kept = book.execute("SELECT stored, server FROM door WHERE name = ?", (name,)).fetchone()
             if row is None or kept is None or _person(book, row).standing(self.clock()) != "active":
-                return Door(salt)
-            return Door(salt, Verifier(*kept), row[2])
+                return Doorway(salt)
+            return Doorway(salt, Verifier(*kept), row[2])
 
     def current(self, name: str, number: str) -> Person | None:
         """Return who came in with the token of this number, unless it is worth nothing any more."""

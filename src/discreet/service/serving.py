@@ -17,7 +17,7 @@ from discreet.service.people import People
 from discreet.service.pool import Pool
 from discreet.service.settings import Settings
 from discreet.service.wire.asking import Asker
-from discreet.service.wire.door import Door
+from discreet.service.wire.door import PostgresDoor
 
 CONNECTIONS = 1000
 
@@ -55,7 +55,7 @@ async def _serve(settings: Settings, announce: Callable[[str], object], beside: 
         server = _Server(_configured(whole, settings))
         if second is not None:
             asker = Asker(pool, people, gate.rates, settings)
-            gate.door = await stack.enter_async_context(Door(asker, settings, second))
+            gate.door = await stack.enter_async_context(PostgresDoor(asker, settings, second))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, _stop, server)

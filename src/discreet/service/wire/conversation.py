@@ -13,20 +13,30 @@ from typing import Any, Protocol
 from discreet.service.role import Verb
 from discreet.service.wire import fault, frame, types
 from discreet.service.wire.fault import PROTOCOL, Fault, Gone
-from discreet.service.wire.frame import Bind, Close, Describe, Execute, Flush, Parse, Query, Sync, Terminate
-from discreet.service.wire.login import Guest, Line, receive
+from discreet.service.wire.frame import (
+    Bind,
+    Close,
+    Describe,
+    Execute,
+    Flush,
+    Parse,
+    PlainQuery,
+    Sync,
+    Terminate,
+)
+from discreet.service.wire.login import Guest, Wire, receive
 from discreet.service.wire.result import Column, Result, agreed, described, each, read, rows_of, whole
 from discreet.service.wire.statement import (
     About,
     Asks,
+    Assigns,
     Forgets,
     Meaning,
     Passes,
     Resets,
-    Sets,
     Shows,
-    Statement,
     Transacts,
+    WireStatement,
     split,
 )
 
@@ -36,7 +46,7 @@ MOST = 64
 MOST_PORTALS = 16
 
 
-class Asking(Protocol):
+class ByWorker(Protocol):
     """The way to a worker and back; refusals come as Fault."""
 
     async def __call__(self, guest: Guest, verb: Verb, body: dict[str, Any], key: str | None = None) -> Any:
@@ -48,7 +58,7 @@ class Asking(Protocol):
 class Prepared:
     """A statement under a name; what it will return is known once somebody has asked."""
 
-    statement: Statement | None
+    statement: WireStatement | None
     types: tuple[int, ...]
     columns: tuple[Column, ...] | None = None
     described: bool = False
@@ -70,9 +80,9 @@ class Portal:
 class Conversation:
     """One connection's state."""
 
-    line: Line
+    line: Wire
     guest: Guest
-    ask: Asking
+    ask: ByWorker
     limit: int
     state: str = "I"
     asked: bool = False
@@ -101,7 +111,7 @@ class Conversation:
         if self._skipping:
             return
         try:
-            if isinstance(message, Query):
+            if isinstance(message, PlainQuery):
                 await self._simple(message.text)
             else:
                 self.line.write(await self._extended(message))
@@ -110,8 +120,8 @@ class Conversation:
         except Fault as refusal:
             self.line.write(refusal.told())
             self._fail()
-            self._skipping = not isinstance(message, Query)
-        if isinstance(message, Query):
+            self._skipping = not isinstance(message, PlainQuery)
+        if isinstance(message, PlainQuery):
             self.line.write(frame.ready(self.state))
 
     def _fail(self) -> None:
@@ -239,7 +249,7 @@ class Conversation:
             raise Fault("34000", f"there is no portal {name[:63]!r}", "bind it first; Sync closes portals")
         return found
 
-    def _meant(self, statement: Statement) -> Meaning:
+    def _meant(self, statement: WireStatement) -> Meaning:
         """Return what a statement is; in a failed transaction only its end is."""
         found = statement.meaning
         if self.state == "E" and not (isinstance(found, Transacts) and found.what != "begin"):
@@ -269,7 +279,7 @@ class Conversation:
         prepared.described = True
 
     async def _columns(
-        self, statement: Statement, values: Sequence[types.Given]
+        self, statement: WireStatement, values: Sequence[types.Given]
     ) -> tuple[Column, ...] | None:
         match self._meant(statement):
             case Asks(explain=True):
@@ -294,7 +304,9 @@ class Conversation:
             return body | {"settings": dict(settings.all())}
         return body | settings.price | {"intervals": settings.intervals}
 
-    async def _perform(self, statement: Statement, values: Sequence[types.Given], meant: Meaning) -> Result:
+    async def _perform(
+        self, statement: WireStatement, values: Sequence[types.Given], meant: Meaning
+    ) -> Result:
         if len(values) < statement.marks:
             raise Fault(
                 "42P02", "there are no values for parameters here", "send them with the extended protocol"
@@ -305,7 +317,7 @@ class Conversation:
             case About():
                 reply = await self.ask(self.guest, Verb.SYSTEM, self._body(meant, values) | {"rows": True})
                 return Result("SELECT", read(reply["columns"]), reply["rows"])
-            case Sets(name, value, local):
+            case Assigns(name, value, local):
                 return self._set(name, value, local=local)
             case Shows(name):
                 return await self._show(name)

@@ -37,7 +37,7 @@ BROKEN = "something is wrong with the service"
 
 
 class Link(asyncio.Protocol):
-    """One socket as a `Line`: bytes wait here until they are wanted, and no more than a few."""
+    """One socket as a `Wire`: bytes wait here until they are wanted, and no more than a few."""
 
     def __init__(self, begin: "Callable[[Link], None]", tls: ssl.SSLContext | None) -> None:
         self._begin, self._tls = begin, tls
@@ -133,7 +133,7 @@ class _Held:
 
 
 @dataclass(slots=True)
-class Door:
+class PostgresDoor:
     """The PostgreSQL protocol on a socket; `async with` opens and closes it."""
 
     asker: Asker
@@ -148,7 +148,7 @@ class Door:
     _closing: bool = False
     _server: asyncio.Server | None = None
 
-    async def __aenter__(self) -> "Door":
+    async def __aenter__(self) -> "PostgresDoor":
         tls = None if self.settings.certificate is None else _tls(self.settings)
         loop = asyncio.get_running_loop()
         self._server = await loop.create_server(lambda: Link(self._begin, tls), sock=self.listening)

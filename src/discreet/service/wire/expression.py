@@ -9,7 +9,7 @@ from discreet.service.wire import types
 from discreet.service.wire.scalar import AGGREGATES, FUNCTIONS, Beyond, cast, like, matches, shown, together
 
 if TYPE_CHECKING:
-    from discreet.service.wire.reckon import Reckoner, Row
+    from discreet.service.wire.reckon import Reckoner, RowScope
 
 _COMPARED: dict[type[exp.Expr], Callable[[Any, Any], bool]] = {
     exp.EQ: lambda a, b: bool(a == b),
@@ -42,7 +42,7 @@ _WORDS |= {
 }
 
 
-def evaluate(reckoner: "Reckoner", node: Any, row: "Row | None") -> Any:
+def evaluate(reckoner: "Reckoner", node: Any, row: "RowScope | None") -> Any:
     """Return the value of an expression for a row."""
     found = _evaluated(reckoner, node, row)
     # The parser writes NOT LIKE, NOT IN and NOT BETWEEN as one node.
@@ -50,7 +50,7 @@ def evaluate(reckoner: "Reckoner", node: Any, row: "Row | None") -> Any:
     return found if not negated or found is None else not found
 
 
-def _evaluated(reckoner: "Reckoner", node: Any, row: "Row | None") -> Any:
+def _evaluated(reckoner: "Reckoner", node: Any, row: "RowScope | None") -> Any:
     match node:
         case exp.Literal():
             return node.this if node.is_string else _number(node.this)
@@ -108,7 +108,7 @@ def _number(text: str) -> int | float:
         return float(text)
 
 
-def _column(reckoner: "Reckoner", node: exp.Column, row: "Row | None") -> Any:
+def _column(reckoner: "Reckoner", node: exp.Column, row: "RowScope | None") -> Any:
     name, table = node.name if node.this.quoted else node.name.lower(), node.table.lower()
     around = row
     while around is not None:
@@ -139,7 +139,7 @@ def _parameter(reckoner: "Reckoner", node: exp.Expr) -> Any:
     return reckoner.parameters[place - 1]
 
 
-def _case(reckoner: "Reckoner", node: exp.Case, row: "Row | None") -> Any:
+def _case(reckoner: "Reckoner", node: exp.Case, row: "RowScope | None") -> Any:
     subject = None if node.this is None else reckoner.value(node.this, row)
     for one in node.args["ifs"]:
         found = reckoner.value(one.this, row)
@@ -149,7 +149,7 @@ def _case(reckoner: "Reckoner", node: exp.Case, row: "Row | None") -> Any:
     return None if default is None else reckoner.value(default, row)
 
 
-def _junction(reckoner: "Reckoner", node: exp.Expr, row: "Row | None") -> bool | None:
+def _junction(reckoner: "Reckoner", node: exp.Expr, row: "RowScope | None") -> bool | None:
     decisive = isinstance(node, exp.Or)
     left: bool | None = reckoner.value(node.this, row)
     if left is decisive:
@@ -160,7 +160,7 @@ def _junction(reckoner: "Reckoner", node: exp.Expr, row: "Row | None") -> bool |
     return None if left is None or right is None else not decisive
 
 
-def _condition(reckoner: "Reckoner", node: exp.Expr, row: "Row | None") -> bool | None:
+def _condition(reckoner: "Reckoner", node: exp.Expr, row: "RowScope | None") -> bool | None:
     match node:
         case exp.Exists():
             return bool(reckoner.table(node.this, row).rows)
@@ -189,14 +189,14 @@ def _same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def _array(reckoner: "Reckoner", node: exp.Array, row: "Row | None") -> list[Any]:
+def _array(reckoner: "Reckoner", node: exp.Array, row: "RowScope | None") -> list[Any]:
     inner = node.expressions
     if len(inner) == 1 and isinstance(inner[0], exp.Select | exp.Subquery | exp.Union):
         return reckoner.first(inner[0], row)
     return [reckoner.value(one, row) for one in inner]
 
 
-def _bracket(reckoner: "Reckoner", node: exp.Bracket, row: "Row | None") -> Any:
+def _bracket(reckoner: "Reckoner", node: exp.Bracket, row: "RowScope | None") -> Any:
     found = reckoner.value(node.this, row)
     place = reckoner.value(node.expressions[0], row)
     if not isinstance(found, list) or not isinstance(place, int):
@@ -205,7 +205,7 @@ def _bracket(reckoner: "Reckoner", node: exp.Bracket, row: "Row | None") -> Any:
     return found[place] if 0 <= place < len(found) else None
 
 
-def _text_operator(reckoner: "Reckoner", node: exp.Expr, row: "Row | None") -> Any:
+def _text_operator(reckoner: "Reckoner", node: exp.Expr, row: "RowScope | None") -> Any:
     left, right = reckoner.value(node.this, row), reckoner.value(node.expression, row)
     match node:
         case exp.DPipe():
@@ -220,7 +220,7 @@ def _text_operator(reckoner: "Reckoner", node: exp.Expr, row: "Row | None") -> A
             return matches(left, right, fold=isinstance(node, exp.RegexpILike))
 
 
-def _escaped(reckoner: "Reckoner", node: exp.Expr, row: "Row | None") -> bool | None:
+def _escaped(reckoner: "Reckoner", node: exp.Expr, row: "RowScope | None") -> bool | None:
     """Return LIKE ... ESCAPE, whose escape becomes the usual one."""
     inner, mark = node.this, reckoner.value(node.expression, row)
     if not isinstance(inner, exp.Like | exp.ILike) or not isinstance(mark, str) or len(mark) != 1:
@@ -245,7 +245,7 @@ def _named_operator(name: str, left: Any, right: Any) -> Any:
             raise Beyond(f"the operator {name[:20]}")
 
 
-def _binary(reckoner: "Reckoner", node: exp.Expr, row: "Row | None") -> Any:
+def _binary(reckoner: "Reckoner", node: exp.Expr, row: "RowScope | None") -> Any:
     left = reckoner.value(node.this, row)
     other = node.expression
     if isinstance(other, exp.Any | exp.All) and type(node) in (exp.EQ, exp.NEQ):
@@ -279,7 +279,7 @@ def _listed(values: Any) -> list[Any]:
     return [one.strip('"') for one in str(values).strip("{}").split(",") if one]
 
 
-def _call(reckoner: "Reckoner", node: exp.Expr, row: "Row | None") -> Any:
+def _call(reckoner: "Reckoner", node: exp.Expr, row: "RowScope | None") -> Any:
     name, given = called(node)
     if name in AGGREGATES:
         return _aggregate(reckoner, name, given, row)
@@ -293,7 +293,7 @@ def _call(reckoner: "Reckoner", node: exp.Expr, row: "Row | None") -> Any:
         raise Beyond(f"{name} of such values") from None
 
 
-def _aggregate(reckoner: "Reckoner", name: str, given: list[exp.Expr], row: "Row | None") -> Any:
+def _aggregate(reckoner: "Reckoner", name: str, given: list[exp.Expr], row: "RowScope | None") -> Any:
     rows = row.group if row is not None and row.group is not None else ()
     argument = given[0] if given else exp.Star()
     distinct = isinstance(argument, exp.Distinct)
@@ -322,13 +322,13 @@ def target(node: exp.Expr) -> str:
     return f"{base}[]" if array else base
 
 
-def kind(reckoner: "Reckoner", node: Any, row: "Row | None") -> str:
+def kind(reckoner: "Reckoner", node: Any, row: "RowScope | None") -> str:
     """Return the type of an expression, without any value."""
     found = _kind(reckoner, node, row)
     return found if found in types.TYPES else "text"
 
 
-def _kind(reckoner: "Reckoner", node: Any, row: "Row | None") -> str:
+def _kind(reckoner: "Reckoner", node: Any, row: "RowScope | None") -> str:
     match node:
         case exp.Literal():
             return "text" if node.is_string else "int4" if isinstance(_number(node.this), int) else "float8"
@@ -366,7 +366,7 @@ def _kind(reckoner: "Reckoner", node: Any, row: "Row | None") -> str:
             return "text"
 
 
-def _column_kind(node: exp.Column, row: "Row | None") -> str:
+def _column_kind(node: exp.Column, row: "RowScope | None") -> str:
     name, table = node.name.lower(), node.table.lower()
     around = row
     while around is not None:

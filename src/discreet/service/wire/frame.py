@@ -52,7 +52,7 @@ First: TypeAlias = Startup | WantsTls | Cancel
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class PlainQuery:
     """Statements in one text."""
 
     text: str
@@ -113,7 +113,7 @@ class Flush:
 
 
 @dataclass(frozen=True, slots=True)
-class Secret:
+class SecretStep:
     """A step of authentication."""
 
     body: bytes
@@ -132,7 +132,7 @@ class Foreign:
 
 
 Message: TypeAlias = (
-    Query | Parse | Bind | Describe | Execute | Close | Sync | Flush | Secret | Terminate | Foreign
+    PlainQuery | Parse | Bind | Describe | Execute | Close | Sync | Flush | SecretStep | Terminate | Foreign
 )
 
 
@@ -197,7 +197,7 @@ def message(letter: bytes, body: bytes) -> Message:
     """Return a later message, given without its length."""
     read = _Body(body)
     found = _message(letter, read)
-    if not isinstance(found, Secret | Foreign):
+    if not isinstance(found, SecretStep | Foreign):
         read.end()
     return found
 
@@ -205,7 +205,7 @@ def message(letter: bytes, body: bytes) -> Message:
 def _message(letter: bytes, read: _Body) -> Message:
     match letter:
         case b"Q":
-            return Query(read.text())
+            return PlainQuery(read.text())
         case b"P":
             return Parse(read.text(), read.text(), read.numbers("!I"))
         case b"B":
@@ -223,7 +223,7 @@ def _message(letter: bytes, read: _Body) -> Message:
         case b"H":
             return Flush()
         case b"p":
-            return Secret(read.rest)
+            return SecretStep(read.rest)
         case b"X":
             return Terminate()
         case b"d" | b"c" | b"f" | b"F":

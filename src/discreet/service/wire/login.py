@@ -12,7 +12,7 @@ from typing import Protocol
 from discreet.service.people import People, Person
 from discreet.service.wire import frame, scram, setting
 from discreet.service.wire.fault import PROTOCOL, Fault
-from discreet.service.wire.frame import Cancel, Garbled, Secret, Startup, WantsTls
+from discreet.service.wire.frame import Cancel, Garbled, SecretStep, Startup, WantsTls
 
 TRIES = 4
 """A connection may ask for encryption so often before it says who it is."""
@@ -20,7 +20,7 @@ TRIES = 4
 _HEAD = struct.Struct("!cI")
 
 
-class Line(Protocol):
+class Wire(Protocol):
     """Where bytes come from and go to."""
 
     async def exactly(self, size: int) -> bytes:
@@ -47,7 +47,7 @@ class Guest:
     person: Person
     number: str
     dataset: str
-    settings: setting.Settings
+    settings: setting.SessionSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Entrance:
     """The hash of the certificate, to which proofs are bound."""
 
 
-async def receive(line: Line, limit: int) -> frame.Message:
+async def receive(line: Wire, limit: int) -> frame.Message:
     """Return the next message, refusing what is longer than the limit before it is read."""
     letter, size = _HEAD.unpack(await line.exactly(_HEAD.size))
     if not 4 <= size <= limit + 4:
@@ -70,7 +70,7 @@ async def receive(line: Line, limit: int) -> frame.Message:
     return frame.message(letter, await line.exactly(size - 4))
 
 
-async def enter(line: Line, entrance: Entrance, cancel: Callable[[Cancel], Awaitable[None]]) -> Guest | None:
+async def enter(line: Wire, entrance: Entrance, cancel: Callable[[Cancel], Awaitable[None]]) -> Guest | None:
     """Return who has come in; None where somebody only wanted to cancel.  Refusals are raised as Fault."""
     secure = False
     for _ in range(TRIES):
@@ -94,14 +94,14 @@ async def enter(line: Line, entrance: Entrance, cancel: Callable[[Cancel], Await
     raise Garbled("nothing but wishes for encryption")
 
 
-async def _first(line: Line) -> frame.First:
+async def _first(line: Wire) -> frame.First:
     (size,) = struct.unpack("!I", await line.exactly(4))
     if not 8 <= size <= frame.FIRST_LIMIT:
         raise Garbled("a first message is too long")
     return frame.first(await line.exactly(size - 4))
 
 
-async def _admit(line: Line, entrance: Entrance, startup: Startup, *, secure: bool) -> Guest:
+async def _admit(line: Wire, entrance: Entrance, startup: Startup, *, secure: bool) -> Guest:
     if startup.version >> 16 != 3:
         raise Fault(
             "0A000",
@@ -113,10 +113,10 @@ async def _admit(line: Line, entrance: Entrance, startup: Startup, *, secure: bo
     first, unheard = setting.startup(startup.said)
     if startup.version != frame.VERSION or unheard:
         line.write(frame.negotiate(unheard))
-    return Guest(person, number, _chosen(startup, person, entrance), setting.Settings(first))
+    return Guest(person, number, _chosen(startup, person, entrance), setting.SessionSettings(first))
 
 
-async def _prove(line: Line, entrance: Entrance, name: str, *, secure: bool) -> tuple[Person, str]:
+async def _prove(line: Wire, entrance: Entrance, name: str, *, secure: bool) -> tuple[Person, str]:
     """Return who has proved to have the token of this name."""
     end_point = entrance.end_point if secure else None
     offered = ([scram.BOUND] if end_point is not None else []) + [scram.PLAIN]
@@ -149,9 +149,9 @@ def refused(name: str) -> Fault:
     )
 
 
-async def _secret(line: Line) -> bytes:
+async def _secret(line: Wire) -> bytes:
     found = await receive(line, frame.LOGIN_LIMIT)
-    if not isinstance(found, Secret):
+    if not isinstance(found, SecretStep):
         raise Garbled("no step of authentication")
     return found.body
 

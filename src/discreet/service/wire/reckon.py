@@ -12,7 +12,7 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.service.wire.expression import aggregates, called, evaluate, kind, output_name
-from discreet.service.wire.relations import EMPTY, Relation
+from discreet.service.wire.relations import EMPTY, SystemRelation
 from discreet.service.wire.scalar import Beyond, Context
 
 STEPS = 2_000_000
@@ -26,7 +26,7 @@ class Bound:
     """A relation under the name it has in a statement."""
 
     name: str
-    relation: Relation
+    relation: SystemRelation
 
     def place(self, column: str) -> int | None:
         """Return where a column stands."""
@@ -34,27 +34,27 @@ class Bound:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RowScope:
     """One row of each relation in scope, and the scope around it."""
 
     bound: tuple[Bound, ...]
     cells: tuple[tuple[Any, ...] | None, ...]
-    outer: "Row | None" = None
-    group: "tuple[Row, ...] | None" = None
+    outer: "RowScope | None" = None
+    group: "tuple[RowScope, ...] | None" = None
 
 
 @dataclass(slots=True)
 class Reckoner:
     """Works out statements about the catalogue, within so many steps."""
 
-    relations: Mapping[str, Relation]
+    relations: Mapping[str, SystemRelation]
     context: Context
     parameters: Sequence[Any]
     steps: int = 0
     depth: int = 0
-    _with: dict[str, Relation] = field(default_factory=dict)
+    _with: dict[str, SystemRelation] = field(default_factory=dict)
 
-    def table(self, tree: exp.Expr, outer: Row | None = None) -> Relation:
+    def table(self, tree: exp.Expr, outer: RowScope | None = None) -> SystemRelation:
         """Return what a statement returns."""
         self.depth += 1
         if self.depth > DEPTH:
@@ -70,7 +70,7 @@ class Reckoner:
             self._with = before
             self.depth -= 1
 
-    def _statement(self, tree: exp.Expr, outer: Row | None) -> Relation:
+    def _statement(self, tree: exp.Expr, outer: RowScope | None) -> SystemRelation:
         match tree:
             case exp.Subquery():
                 return self.table(tree.this, outer)
@@ -79,19 +79,21 @@ class Reckoner:
                 rows = (*left.rows, *right.rows)
                 if tree.args.get("distinct"):
                     rows = tuple(_distinct(rows))
-                return self._cut(tree, Relation(left.columns, self._sorted_plain(tree, left.columns, rows)))
+                return self._cut(
+                    tree, SystemRelation(left.columns, self._sorted_plain(tree, left.columns, rows))
+                )
             case exp.Values():
                 rows = tuple(
                     tuple(self.value(one, outer) for one in row.expressions) for row in tree.expressions
                 )
                 width = len(rows[0]) if rows else 0
-                return Relation(tuple((f"column{n + 1}", "text") for n in range(width)), rows)
+                return SystemRelation(tuple((f"column{n + 1}", "text") for n in range(width)), rows)
             case exp.Select():
                 return self._select(tree, outer)
             case _:
                 raise Beyond(type(tree).__name__)
 
-    def _select(self, tree: exp.Select, outer: Row | None) -> Relation:
+    def _select(self, tree: exp.Select, outer: RowScope | None) -> SystemRelation:
         for clause in ("into", "windows", "qualify", "connect", "match", "sample", "laterals", "pivots"):
             if tree.args.get(clause):
                 raise Beyond(clause)
@@ -101,7 +103,7 @@ class Reckoner:
             rows = [row for row in rows if self.value(where.this, row) is True]
         rows = self._grouped(tree, bound, rows, outer)
         items = list(self._items(tree, bound))
-        heads = tuple((name, self.kind(one, Row(bound, (), outer))) for name, one in items)
+        heads = tuple((name, self.kind(one, RowScope(bound, (), outer))) for name, one in items)
         sample = [(row, tuple(self.value(one, row) for _, one in items)) for row in rows]
         order = tree.args.get("order")
         if order is not None:
@@ -109,7 +111,7 @@ class Reckoner:
         cells: Sequence[tuple[Any, ...]] = [found for _, found in sample]
         if tree.args.get("distinct"):
             cells = list(_distinct(cells))
-        return self._cut(tree, Relation(heads, tuple(cells)))
+        return self._cut(tree, SystemRelation(heads, tuple(cells)))
 
     def _items(self, tree: exp.Select, bound: Sequence[Bound]) -> Iterator[tuple[str, exp.Expr]]:
         for one in tree.expressions:
@@ -122,13 +124,13 @@ class Reckoner:
             else:
                 yield one.alias_or_name or output_name(one), one.unalias()
 
-    def _from(self, tree: exp.Select, outer: Row | None) -> tuple[tuple[Bound, ...], list[Row]]:
+    def _from(self, tree: exp.Select, outer: RowScope | None) -> tuple[tuple[Bound, ...], list[RowScope]]:
         start = tree.args.get("from_") or tree.args.get("from")
         if start is None:
-            return (), [Row((), (), outer)]
+            return (), [RowScope((), (), outer)]
         sources = [(start.this, None)] + [(join.this, join) for join in tree.args.get("joins") or ()]
         bound: tuple[Bound, ...] = ()
-        rows = [Row((), (), outer)]
+        rows = [RowScope((), (), outer)]
         for source, join in sources:
             if isinstance(source, exp.Lateral) or (isinstance(source, exp.Table) and _calls(source)):
                 bound, rows = self._laterally(source, join, bound, rows)
@@ -138,21 +140,21 @@ class Reckoner:
         return bound, rows
 
     def _laterally(
-        self, source: exp.Expr, join: Any, bound: tuple[Bound, ...], rows: list[Row]
-    ) -> tuple[tuple[Bound, ...], list[Row]]:
+        self, source: exp.Expr, join: Any, bound: tuple[Bound, ...], rows: list[RowScope]
+    ) -> tuple[tuple[Bound, ...], list[RowScope]]:
         """Return rows joined with what a function or a LATERAL subquery returns for each."""
-        found: list[Row] = []
+        found: list[RowScope] = []
         last: Bound | None = None
-        for row in rows or [Row(bound, tuple(None for _ in bound), None)]:
+        for row in rows or [RowScope(bound, tuple(None for _ in bound), None)]:
             last = self._called(source, row)
             wide = (*bound, last)
-            made = [Row(wide, (*row.cells, cells), row.outer) for cells in last.relation.rows]
+            made = [RowScope(wide, (*row.cells, cells), row.outer) for cells in last.relation.rows]
             if join is not None and str(join.side).upper() == "LEFT" and not made:
-                made = [Row(wide, (*row.cells, None), row.outer)]
+                made = [RowScope(wide, (*row.cells, None), row.outer)]
             found += made if rows else []
         return (*bound, last) if last is not None else bound, found
 
-    def _called(self, source: exp.Expr, row: Row) -> Bound:
+    def _called(self, source: exp.Expr, row: RowScope) -> Bound:
         alias = source.args.get("alias")
         names = [column.name for column in (alias.columns if alias is not None else ())]
         if isinstance(source, exp.Lateral) and isinstance(source.this, exp.Subquery):
@@ -171,9 +173,9 @@ class Reckoner:
             case _:
                 raise Beyond(f"the function {name}")
         known = (alias.name if alias is not None else "").lower() or name
-        return Bound(known, _renamed(Relation(((known, sort),), tuple((one,) for one in cells)), names))
+        return Bound(known, _renamed(SystemRelation(((known, sort),), tuple((one,) for one in cells)), names))
 
-    def _bound(self, source: exp.Expr, outer: Row | None) -> Bound:
+    def _bound(self, source: exp.Expr, outer: RowScope | None) -> Bound:
         alias = source.args.get("alias")
         names = [column.name for column in (alias.columns if alias is not None else ())]
         if isinstance(source, exp.Subquery | exp.Values):
@@ -190,49 +192,51 @@ class Reckoner:
             found = self.relations.get(key, EMPTY)
         return Bound(source.alias.lower() or name, _renamed(found, names))
 
-    def _joined(self, join: Any, bound: tuple[Bound, ...], rows: list[Row], new: Bound) -> list[Row]:
+    def _joined(
+        self, join: Any, bound: tuple[Bound, ...], rows: list[RowScope], new: Bound
+    ) -> list[RowScope]:
         side = "" if join is None else str(join.side or "").upper()
         if side not in ("", "LEFT") or (join is not None and str(join.method or "")):
             raise Beyond(f"a {side} join")
         on = None if join is None else join.args.get("on")
         using = [] if join is None else [one.name for one in join.args.get("using") or ()]
-        found: list[Row] = []
+        found: list[RowScope] = []
         for row in rows:
             made = []
             for cells in new.relation.rows:
-                wide = Row(bound, (*row.cells, cells), row.outer)
+                wide = RowScope(bound, (*row.cells, cells), row.outer)
                 self._step()
                 if all(self._equal(wide, name, new) for name in using) and (
                     on is None or self.value(on, wide) is True
                 ):
                     made.append(wide)
             if side == "LEFT" and not made:
-                made.append(Row(bound, (*row.cells, None), row.outer))
+                made.append(RowScope(bound, (*row.cells, None), row.outer))
             found += made
         return found
 
-    def _equal(self, row: Row, name: str, new: Bound) -> bool:
-        before = Row(row.bound[:-1], row.cells[:-1], row.outer)
-        last = Row(row.bound[-1:], row.cells[-1:], None)
+    def _equal(self, row: RowScope, name: str, new: Bound) -> bool:
+        before = RowScope(row.bound[:-1], row.cells[:-1], row.outer)
+        last = RowScope(row.bound[-1:], row.cells[-1:], None)
         column = exp.column(name)
         return bool(self.value(column, before) == self.value(column, last))
 
     def _grouped(
-        self, tree: exp.Select, bound: tuple[Bound, ...], rows: list[Row], outer: Row | None
-    ) -> list[Row]:
+        self, tree: exp.Select, bound: tuple[Bound, ...], rows: list[RowScope], outer: RowScope | None
+    ) -> list[RowScope]:
         group = tree.args.get("group")
         having = tree.args.get("having")
         if group is None and not any(aggregates(one) for one in tree.expressions) and having is None:
             return rows
-        groups: dict[Any, list[Row]] = {}
+        groups: dict[Any, list[RowScope]] = {}
         terms = [] if group is None else [self._term(one, tree) for one in group.expressions]
         for row in rows:
             groups.setdefault(tuple(_key(self.value(one, row)) for one in terms), []).append(row)
         if group is None and not groups:
             groups[()] = []
-        empty = Row(bound, tuple(None for _ in bound), outer)
+        empty = RowScope(bound, tuple(None for _ in bound), outer)
         made = [
-            Row(bound, (members or [empty])[0].cells, outer, group=tuple(members))
+            RowScope(bound, (members or [empty])[0].cells, outer, group=tuple(members))
             for members in groups.values()
         ]
         return made if having is None else [row for row in made if self.value(having.this, row) is True]
@@ -247,7 +251,7 @@ class Reckoner:
     def _sorted(self, order: Any, items: Sequence[tuple[str, exp.Expr]], sample: list[Any]) -> list[Any]:
         names = [name for name, _ in items]
 
-        def key(found: tuple[Row, tuple[Any, ...]], term: exp.Expr) -> Any:
+        def key(found: tuple[RowScope, tuple[Any, ...]], term: exp.Expr) -> Any:
             row, cells = found
             inner = term.this
             if isinstance(inner, exp.Literal) and not inner.is_string:
@@ -270,15 +274,17 @@ class Reckoner:
         if order is None:
             return tuple(rows)
         items = [(name, exp.Null()) for name, _ in heads]
-        return tuple(cells for _, cells in self._sorted(order, items, [(Row((), ()), one) for one in rows]))
+        return tuple(
+            cells for _, cells in self._sorted(order, items, [(RowScope((), ()), one) for one in rows])
+        )
 
-    def _cut(self, tree: exp.Expr, found: Relation) -> Relation:
+    def _cut(self, tree: exp.Expr, found: SystemRelation) -> SystemRelation:
         offset, limit = tree.args.get("offset"), tree.args.get("limit")
         first = 0 if offset is None else int(self.value(offset.expression, None) or 0)
         if limit is None:
-            return Relation(found.columns, found.rows[first:])
+            return SystemRelation(found.columns, found.rows[first:])
         count = self.value(limit.args.get("expression") or limit.args.get("count"), None)
-        return Relation(
+        return SystemRelation(
             found.columns, found.rows[first:] if count is None else found.rows[first : first + int(count)]
         )
 
@@ -287,16 +293,16 @@ class Reckoner:
         if self.steps > STEPS:
             raise Beyond("so much work")
 
-    def value(self, node: Any, row: Row | None) -> Any:
+    def value(self, node: Any, row: RowScope | None) -> Any:
         """Return the value of an expression for a row."""
         self._step()
         return evaluate(self, node, row)
 
-    def kind(self, node: Any, row: Row | None) -> str:
+    def kind(self, node: Any, row: RowScope | None) -> str:
         """Return the type of an expression, without any value."""
         return kind(self, node, row)
 
-    def first(self, tree: exp.Expr, row: Row | None) -> list[Any]:
+    def first(self, tree: exp.Expr, row: RowScope | None) -> list[Any]:
         """Return the first column of a subquery."""
         return [cells[0] for cells in self.table(tree, row).rows]
 
@@ -308,13 +314,13 @@ def _with(tree: exp.Expr) -> Sequence[exp.CTE]:
     return found.expressions if found is not None else ()
 
 
-def _renamed(found: Relation, names: Sequence[str]) -> Relation:
+def _renamed(found: SystemRelation, names: Sequence[str]) -> SystemRelation:
     if not names:
         return found
     heads = [
         (names[n].lower() if n < len(names) else name, kind) for n, (name, kind) in enumerate(found.columns)
     ]
-    return Relation(tuple(heads), found.rows, found.open)
+    return SystemRelation(tuple(heads), found.rows, found.open)
 
 
 def _calls(source: exp.Table) -> bool:

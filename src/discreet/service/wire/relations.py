@@ -7,8 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.query.catalog.column import DeclaredColumn
 from discreet.query.catalog.kind import Day, Real, Text, Whole
-from discreet.query.catalog.manifest import Catalog, Column, Table
+from discreet.query.catalog.manifest import Catalog, DeclaredTable
 from discreet.service.wire import types
 from discreet.service.wire.shape import of_kind
 
@@ -24,7 +25,7 @@ FIRST = 16384
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class SystemRelation:
     """A table: the names and types of its columns, and its rows.  Where it is `open` others are NULL."""
 
     columns: tuple[tuple[str, str], ...]
@@ -33,7 +34,7 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class Catalogued:
     """A declared table or view with its number and its columns."""
 
     number: int
@@ -43,18 +44,18 @@ class Named:
     """Name, type, whether NULL cannot occur, and what is declared about it, in words."""
 
 
-EMPTY = Relation((), (), open=True)
+EMPTY = SystemRelation((), (), open=True)
 """What nothing is declared about: indexes, keys, functions and whatever else a system may have."""
 
 
-def named(catalog: Catalog) -> tuple[Named, ...]:
+def named(catalog: Catalog) -> tuple[Catalogued, ...]:
     """Return the declared tables and views, each with a number that stays the same while they do."""
     tables = [(table.name, "r", _offered(table)) for table in catalog.tables]
     views = [(name, "v", ()) for name, _ in catalog.views]
-    return tuple(Named(FIRST + n, *one) for n, one in enumerate([*tables, *views]))
+    return tuple(Catalogued(FIRST + n, *one) for n, one in enumerate([*tables, *views]))
 
 
-def _offered(table: Table) -> tuple[tuple[str, str, bool, str], ...]:
+def _offered(table: DeclaredTable) -> tuple[tuple[str, str, bool, str], ...]:
     """Return the columns of a table, with the one that identifies people."""
     declared = tuple(_column(column) for column in table.columns)
     if table.unit is None or table.column(table.unit) is not None:
@@ -62,11 +63,11 @@ def _offered(table: Table) -> tuple[tuple[str, str, bool, str], ...]:
     return ((table.unit, "text", False, "identifies a person"), *declared)
 
 
-def _column(column: Column) -> tuple[str, str, bool, str]:
+def _column(column: DeclaredColumn) -> tuple[str, str, bool, str]:
     return column.name, of_kind(column.kind), not column.nullable, _words(column)
 
 
-def _words(column: Column) -> str:
+def _words(column: DeclaredColumn) -> str:
     """Return what is declared about a column, beyond its type."""
     match column.kind:
         case Text(values) if values is not None:
@@ -79,7 +80,7 @@ def _words(column: Column) -> str:
             return ""
 
 
-def relations(catalog: Catalog, user: str, settings: Sequence[tuple[str, str]]) -> dict[str, Relation]:
+def relations(catalog: Catalog, user: str, settings: Sequence[tuple[str, str]]) -> dict[str, SystemRelation]:
     """Return the tables of the catalogue by name; those of information_schema with it before them."""
     found = named(catalog)
     return {
@@ -89,9 +90,9 @@ def relations(catalog: Catalog, user: str, settings: Sequence[tuple[str, str]]) 
         "pg_type": _types(),
         "pg_database": _databases(catalog),
         "pg_roles": _roles(user),
-        "pg_user": Relation((("usename", "name"), ("usesysid", "oid")), ((user, OWNER),), open=True),
+        "pg_user": SystemRelation((("usename", "name"), ("usesysid", "oid")), ((user, OWNER),), open=True),
         "pg_description": _descriptions(found),
-        "pg_settings": Relation((("name", "text"), ("setting", "text")), tuple(settings), open=True),
+        "pg_settings": SystemRelation((("name", "text"), ("setting", "text")), tuple(settings), open=True),
         "pg_tables": _listed(found, "r", "tablename", "tableowner", user),
         "pg_views": _listed(found, "v", "viewname", "viewowner", user),
         "information_schema.schemata": _schemata(catalog, user),
@@ -105,20 +106,20 @@ _ZERO = {"bool": False, "char": "", "oid": 0, "int2": 0, "int4": 0}
 """What a column has where nothing else is said; NULL for other types."""
 
 
-def _made(columns: str, rows: Iterable[Mapping[str, Any]]) -> Relation:
+def _made(columns: str, rows: Iterable[Mapping[str, Any]]) -> SystemRelation:
     """Return a relation whose columns are written as name:type."""
     heads = tuple((name, kind) for name, _, kind in (one.partition(":") for one in columns.split()))
     cells = (tuple(row.get(name, _ZERO.get(kind)) for name, kind in heads) for row in rows)
-    return Relation(heads, tuple(cells), open=True)
+    return SystemRelation(heads, tuple(cells), open=True)
 
 
-def _namespaces() -> Relation:
+def _namespaces() -> SystemRelation:
     schemas = ((SYSTEM, "pg_catalog"), (PUBLIC, "public"), (SCHEMA, "information_schema"))
     rows = [{"oid": number, "nspname": name, "nspowner": OWNER} for number, name in schemas]
     return _made("oid:oid nspname:name nspowner:oid", rows)
 
 
-def _classes(found: Sequence[Named]) -> Relation:
+def _classes(found: Sequence[Catalogued]) -> SystemRelation:
     usual = {"relnamespace": PUBLIC, "relowner": OWNER, "reltuples": -1.0, "relpersistence": "p"}
     return _made(
         """oid:oid relname:name relnamespace:oid reltype:oid reloftype:oid relowner:oid relam:oid
@@ -134,7 +135,7 @@ def _classes(found: Sequence[Named]) -> Relation:
     )
 
 
-def _attributes(found: Sequence[Named]) -> Relation:
+def _attributes(found: Sequence[Catalogued]) -> SystemRelation:
     rows = [
         {"attrelid": one.number, "attname": name, "attnum": place, "attnotnull": fixed, "attislocal": True}
         | {"atttypid": types.TYPES[kind].number, "attlen": types.TYPES[kind].size, "atttypmod": -1}
@@ -182,7 +183,7 @@ def type_name(number: int) -> str:
     return SPELT.get(base, base) + ("[]" if name.endswith("[]") else "")
 
 
-def _types() -> Relation:
+def _types() -> SystemRelation:
     rows = []
     for name, kind in types.TYPES.items():
         array = types.TYPES.get(f"{name}[]")
@@ -210,7 +211,7 @@ def _types() -> Relation:
     )
 
 
-def _databases(catalog: Catalog) -> Relation:
+def _databases(catalog: Catalog) -> SystemRelation:
     row = {"oid": DATABASE, "datname": catalog.name, "datdba": OWNER, "encoding": 6, "datlocprovider": "c"}
     row |= {"datallowconn": True, "datconnlimit": -1, "datcollate": "C.UTF-8", "datctype": "C.UTF-8"}
     return _made(
@@ -220,7 +221,7 @@ def _databases(catalog: Catalog) -> Relation:
     )
 
 
-def _roles(user: str) -> Relation:
+def _roles(user: str) -> SystemRelation:
     row = {"oid": OWNER, "rolname": user, "rolinherit": True, "rolcanlogin": True, "rolconnlimit": -1}
     return _made(
         """oid:oid rolname:name rolsuper:bool rolinherit:bool rolcreaterole:bool rolcreatedb:bool
@@ -229,7 +230,7 @@ def _roles(user: str) -> Relation:
     )
 
 
-def _descriptions(found: Sequence[Named]) -> Relation:
+def _descriptions(found: Sequence[Catalogued]) -> SystemRelation:
     rows = [
         {"objoid": one.number, "classoid": CLASS, "objsubid": place, "description": words}
         for one in found
@@ -239,13 +240,13 @@ def _descriptions(found: Sequence[Named]) -> Relation:
     return _made("objoid:oid classoid:oid objsubid:int4 description:text", rows)
 
 
-def _listed(found: Sequence[Named], kind: str, name: str, owner: str, user: str) -> Relation:
+def _listed(found: Sequence[Catalogued], kind: str, name: str, owner: str, user: str) -> SystemRelation:
     schema = "table_schema" if name == "table_name" else "schemaname"
     rows = [{schema: "public", name: one.name, owner: user} for one in found if one.kind == kind]
     return _made(f"{schema}:name {name}:name {owner}:name", rows)
 
 
-def _schemata(catalog: Catalog, user: str) -> Relation:
+def _schemata(catalog: Catalog, user: str) -> SystemRelation:
     rows = [
         {"catalog_name": catalog.name, "schema_name": name, "schema_owner": user}
         for name in ("information_schema", "pg_catalog", "public")
@@ -253,7 +254,7 @@ def _schemata(catalog: Catalog, user: str) -> Relation:
     return _made("catalog_name:name schema_name:name schema_owner:name", rows)
 
 
-def _tables(catalog: Catalog, found: Sequence[Named]) -> Relation:
+def _tables(catalog: Catalog, found: Sequence[Catalogued]) -> SystemRelation:
     words = {"r": "BASE TABLE", "v": "VIEW"}
     rows = [
         {"table_catalog": catalog.name, "table_schema": "public", "table_name": one.name}
@@ -265,7 +266,7 @@ def _tables(catalog: Catalog, found: Sequence[Named]) -> Relation:
     )
 
 
-def _columns(catalog: Catalog, found: Sequence[Named]) -> Relation:
+def _columns(catalog: Catalog, found: Sequence[Catalogued]) -> SystemRelation:
     rows = [
         {"table_catalog": catalog.name, "table_schema": "public", "table_name": one.name}
         | {"column_name": name, "ordinal_position": place, "is_nullable": "NO" if fixed else "YES"}

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from discreet.service.wire import types
-from discreet.service.wire.relations import CLASS, Named, type_name
+from discreet.service.wire.relations import CLASS, Catalogued, type_name
 from discreet.service.wire.setting import VERSION
 
 LONGEST_PATTERN = 200
@@ -22,10 +22,10 @@ class Context:
 
     user: str
     dataset: str
-    found: tuple[Named, ...]
+    found: tuple[Catalogued, ...]
     settings: Mapping[str, str]
 
-    def table(self, number: object) -> Named | None:
+    def table(self, number: object) -> Catalogued | None:
         """Return the declared table with this number."""
         return next((one for one in self.found if one.number == number), None)
 

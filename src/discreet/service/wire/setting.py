@@ -86,7 +86,7 @@ _DEAREST = 256
 
 
 @dataclass(slots=True)
-class Settings:
+class SessionSettings:
     """The settings of a connection; `first` are the values it began with."""
 
     first: Mapping[str, str] = field(default_factory=dict)

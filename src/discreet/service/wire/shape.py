@@ -17,8 +17,24 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.query.catalog.kind import Day, Kind, Moment, Real, Truth, Whole
 from discreet.query.catalog.manifest import Catalog
-from discreet.query.check.formula import Constant, Formula, Key, Noisy, Operation, Public, Windowed, measured
-from discreet.query.check.measurement import Checked, KeyColumn, Measurement, ModeChoice, Output, Running
+from discreet.query.check.formula import (
+    Constant,
+    Formula,
+    Key,
+    NoisyTerm,
+    Operation,
+    Public,
+    Windowed,
+    measured,
+)
+from discreet.query.check.measurement import (
+    Checked,
+    KeyColumn,
+    Measurement,
+    ModeChoice,
+    Output,
+    RunningGroups,
+)
 from discreet.query.language.text import parsed
 from discreet.query.name import same
 from discreet.query.plan import Column
@@ -59,7 +75,7 @@ def kinds(checked: Checked, catalog: Catalog) -> list[str]:
     """Return the type of each column of a question."""
     keyed = checked.keys
     keys = [_key(column, checked, catalog) for column in keyed.columns]
-    read = isinstance(keyed, Running) and bool(keyed.levels)
+    read = isinstance(keyed, RunningGroups) and bool(keyed.levels)
     if read:
         keys[-1:] = ["float8"]
     found = ["float8" if read else _measured(one) for one in checked.measurements]
@@ -140,7 +156,7 @@ def _formula(formula: Formula, keys: Sequence[str], noisy: Sequence[str]) -> str
             return _constant(value)
         case Key(position):
             return keys[position]
-        case Noisy(position):
+        case NoisyTerm(position):
             return noisy[position]
         case Operation(name, arguments):
             return _operation(name, [_formula(one, keys, noisy) for one in arguments])

@@ -30,7 +30,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class WireToken:
     """A word, text, name, number, mark or sign, and where it begins."""
 
     kind: str
@@ -70,7 +70,7 @@ class About:
 
 
 @dataclass(frozen=True, slots=True)
-class Sets:
+class Assigns:
     """A setting gets a value, or with None the one it had at first; `local` until the transaction ends."""
 
     name: str
@@ -113,11 +113,11 @@ class Passes:
     tag: str
 
 
-Meaning: TypeAlias = Asks | About | Sets | Resets | Shows | Transacts | Forgets | Passes
+Meaning: TypeAlias = Asks | About | Assigns | Resets | Shows | Transacts | Forgets | Passes
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class WireStatement:
     """One statement: its text, where it begins, the number of its last parameter, and what it is."""
 
     text: str
@@ -133,7 +133,7 @@ class Statement:
         return self.meant
 
 
-def tokens(text: str) -> Iterator[Token]:
+def tokens(text: str) -> Iterator[WireToken]:
     """Yield the words of a text without what has no meaning."""
     place = 0
     while place < len(text):
@@ -146,7 +146,7 @@ def tokens(text: str) -> Iterator[Token]:
             continue
         place = match.end()
         if kind != "space":
-            yield Token(str(kind), match.group(), match.start())
+            yield WireToken(str(kind), match.group(), match.start())
 
 
 def _after_comment(text: str, start: int) -> int:
@@ -159,17 +159,17 @@ def _after_comment(text: str, start: int) -> int:
     raise Fault("42601", "a comment has no end", "end it with */", start + 1)
 
 
-def split(text: str) -> tuple[Statement, ...]:
+def split(text: str) -> tuple[WireStatement, ...]:
     """Return the statements of a text, without the empty ones."""
     if len(text) > LONGEST:
         raise Fault("54000", f"a text has at most {LONGEST} characters", "ask shorter questions")
-    found: list[Statement] = []
-    part: list[Token] = []
-    for token in [*tokens(text), Token("sign", ";", len(text))]:
+    found: list[WireStatement] = []
+    part: list[WireToken] = []
+    for token in [*tokens(text), WireToken("sign", ";", len(text))]:
         if token.text == ";" and token.kind == "sign":
             if part:
                 start = part[0].start
-                shifted = tuple(Token(one.kind, one.text, one.start - start) for one in part)
+                shifted = tuple(WireToken(one.kind, one.text, one.start - start) for one in part)
                 found.append(_statement(text[start : token.start].rstrip(), start, shifted))
             part = []
         else:
@@ -177,15 +177,15 @@ def split(text: str) -> tuple[Statement, ...]:
     return tuple(found)
 
 
-def _statement(text: str, start: int, found: tuple[Token, ...]) -> Statement:
+def _statement(text: str, start: int, found: tuple[WireToken, ...]) -> WireStatement:
     marks = max((int(token.text[1:]) for token in found if token.kind == "mark"), default=0)
     try:
-        return Statement(text, start, marks, meaning(text, found))
+        return WireStatement(text, start, marks, meaning(text, found))
     except Fault as refusal:
-        return Statement(text, start, marks, refusal.with_traceback(None))
+        return WireStatement(text, start, marks, refusal.with_traceback(None))
 
 
-def meaning(text: str, found: tuple[Token, ...]) -> Meaning:
+def meaning(text: str, found: tuple[WireToken, ...]) -> Meaning:
     """Return what a statement is, by its text and the words of it, or refuse it."""
     words = [token.word for token in found]
     signs = [token.text for token in found]
@@ -199,7 +199,7 @@ def meaning(text: str, found: tuple[Token, ...]) -> Meaning:
         case "SET":
             return _set(found)
         case "RESET":
-            return Resets() if words[1:2] == ["ALL"] else Sets(_name(found[1:]), None)
+            return Resets() if words[1:2] == ["ALL"] else Assigns(_name(found[1:]), None)
         case "SHOW":
             return Shows(_name(found[1:]))
         case "BEGIN" | "START":
@@ -227,7 +227,7 @@ def meaning(text: str, found: tuple[Token, ...]) -> Meaning:
     )
 
 
-def _asked(text: str, found: tuple[Token, ...]) -> Asks | About:
+def _asked(text: str, found: tuple[WireToken, ...]) -> Asks | About:
     """Return a question, or what reads like one and names no table but those of the system."""
     words = [token.word for token in found]
     names = [token.value.lower() for token in found if token.kind in ("word", "name")]
@@ -235,7 +235,7 @@ def _asked(text: str, found: tuple[Token, ...]) -> Asks | About:
     return About(text) if system or "FROM" not in words else Asks(text)
 
 
-def _explained(text: str, found: tuple[Token, ...]) -> Asks:
+def _explained(text: str, found: tuple[WireToken, ...]) -> Asks:
     """Return the question whose price is asked for; nothing is run for it."""
     rest = list(found[1:])
     options: list[str] = []
@@ -254,7 +254,7 @@ def _explained(text: str, found: tuple[Token, ...]) -> Asks:
     return Asks(re.sub(r"[^\n]", " ", text[:start]) + text[start:], explain=True)
 
 
-def _set(found: tuple[Token, ...]) -> Meaning:
+def _set(found: tuple[WireToken, ...]) -> Meaning:
     rest = list(found[1:])
     local = bool(rest) and rest[0].word == "LOCAL"
     if rest and rest[0].word in ("LOCAL", "SESSION"):
@@ -263,16 +263,16 @@ def _set(found: tuple[Token, ...]) -> Meaning:
     if words[:1] in (["TRANSACTION"], ["CHARACTERISTICS"], ["CONSTRAINTS"]):
         return Passes("SET")
     if words[:2] == ["TIME", "ZONE"]:
-        return Sets("timezone", _value(rest[2:]), local)
+        return Assigns("timezone", _value(rest[2:]), local)
     if words[:1] == ["NAMES"]:
-        return Sets("client_encoding", _value(rest[1:]), local)
+        return Assigns("client_encoding", _value(rest[1:]), local)
     at = next((n for n, one in enumerate(rest) if one.text == "=" or one.word == "TO"), None)
     if at is None or at == 0:
         raise Fault("42601", "SET names a setting and its value", "write SET discreet.epsilon = 0.1", 1)
-    return Sets(_name(rest[:at]), _value(rest[at + 1 :]), local)
+    return Assigns(_name(rest[:at]), _value(rest[at + 1 :]), local)
 
 
-def _name(found: tuple[Token, ...] | list[Token]) -> str:
+def _name(found: tuple[WireToken, ...] | list[WireToken]) -> str:
     """Return the name of a setting, in small letters."""
     if not found:
         raise Fault("42601", "a setting has a name", "write SHOW discreet.epsilon", 1)
@@ -281,7 +281,7 @@ def _name(found: tuple[Token, ...] | list[Token]) -> str:
     return "".join(token.value for token in found).lower()
 
 
-def _value(found: list[Token]) -> str | None:
+def _value(found: list[WireToken]) -> str | None:
     """Return the value of a setting, or None for its default."""
     if not found:
         raise Fault("42601", "SET gives no value", "write SET discreet.epsilon = 0.1", 1)
@@ -290,5 +290,5 @@ def _value(found: list[Token]) -> str | None:
     return "".join(token.value for token in found)
 
 
-def _folded(token: Token) -> str:
+def _folded(token: WireToken) -> str:
     return token.value if token.kind == "name" else token.text.lower()

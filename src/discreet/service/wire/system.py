@@ -13,19 +13,22 @@ from discreet.query.catalog.manifest import Catalog
 from discreet.service.wire import types
 from discreet.service.wire.expression import target
 from discreet.service.wire.reckon import Reckoner
-from discreet.service.wire.relations import Relation, named, relations
+from discreet.service.wire.relations import SystemRelation, named, relations
 from discreet.service.wire.scalar import Beyond, Context, shown
 
 _UNREADABLE = (SqlglotError, RecursionError, ValueError, TypeError, IndexError, AttributeError, KeyError)
 
 
-class Reader(Postgres):
-    """PostgreSQL's dialect, in which a function is its name and its arguments."""
+class PlainFunctions(PostgresParser):
+    """PostgreSQL's parser, for which a function is its name and its arguments."""
 
-    class Parser(PostgresParser):
-        """The parser of this dialect."""
+    FUNCTIONS = {}  # noqa: RUF012
 
-        FUNCTIONS = {}  # noqa: RUF012
+
+class PostgresReader(Postgres):
+    """PostgreSQL's dialect with plain functions."""
+
+    Parser = PlainFunctions
 
 
 def answered(catalog: Catalog, user: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -43,7 +46,7 @@ def answered(catalog: Catalog, user: str, body: Mapping[str, Any]) -> dict[str, 
 
 def _tree(sql: str) -> exp.Expr:
     try:
-        trees = Reader().parse(sql)
+        trees = PostgresReader().parse(sql)
     except _UNREADABLE:
         trees = []
     if len(trees) != 1 or trees[0] is None:
@@ -63,7 +66,7 @@ def _cast(tree: exp.Expr) -> dict[int, str]:
 
 def _table(
     catalog: Catalog, user: str, tree: exp.Expr, given: Sequence[Any], settings: dict[str, str]
-) -> Relation:
+) -> SystemRelation:
     context = Context(user, catalog.name, named(catalog), settings)
     known = relations(catalog, user, tuple(sorted(settings.items())))
     try:
