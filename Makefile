@@ -4,7 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test fuzz mutants lint docs bench clean
+# Kinds of tests to leave out, such as WITHOUT=browser.
+WITHOUT ?=
+
+.PHONY: demo test fuzz mutants lint docs bench clean chromium pictures
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -26,8 +29,19 @@ docs: $(READY)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/sphinx-build -j auto -E -W --keep-going -q -b html docs docs/_build/html
 
 # One thread each: two test workers already use two cores, and linear algebra would spin for more.
-test: lint
-	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal
+test: lint $(if $(filter browser,$(WITHOUT)),,chromium)
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m 'not fuzz$(foreach kind,$(WITHOUT), and not $(kind))'
+	@$(if $(strip $(WITHOUT)),echo "NOT RUN, as asked by WITHOUT: tests marked $(WITHOUT)",:)
+
+# The console is tested in a real browser: the one on the path, or named by CHROMIUM, or Debian's where that may be installed.
+chromium:
+	@command -v "$${CHROMIUM:-chromium}" > /dev/null \
+	|| { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get install --yes --quiet --no-install-recommends chromium; } \
+	|| { echo "the tests of the console need a browser: install the package chromium, or run make test WITHOUT=browser" >&2; exit 1; }
+
+# Pictures of the console for its page in the documentation.
+pictures: $(READY) chromium
+	$(BIN)/python -m tests.console.pictures
 
 # Long searches with fresh randomness, and every property with ten times the examples: each has a short form
 # among the tests.

@@ -12,6 +12,7 @@ from tests.console.world import BY_WARD, COUNT, FORMULA, IMAGE, SCRIPT, Console,
 
 from discreet.console.language import FUNCTIONS
 from discreet.console.page import english
+from discreet.console.picture import harmless
 from discreet.console.view import lines
 
 ONE = "/console/data/clinic"
@@ -192,7 +193,6 @@ def test_an_answer_has_table_chart_card_and_downloads(site: Console):
     assert json.loads(whole.body)["question"] == BY_WARD
     assert "attachment" in whole.headers["content-disposition"]
     assert browser.get(f"{where}.svg").body.startswith(b"<svg")
-    assert browser.get(f"{where}.png").body.startswith(b"\x89PNG")
     assert browser.get(f"{where}.md").text.startswith("###")
     assert browser.get(f"{where}.exe").status == 404
 
@@ -267,3 +267,41 @@ def test_all_words_are_in_one_place_and_all_of_them_are_used():
     # Words that are chosen by a name: `say("site." ~ role)`.
     chosen = {found[0] for found in re.findall(r"""say\(f?["']([a-z_]+)\.(["']|\{)""", text)}
     assert {key.partition(".")[0] for key in known - said} <= chosen | {"ask"}
+
+
+def test_showing_again_what_was_never_asked_pays_nothing(site: Console):
+    session, entries = site.pool.sessions["clinic"], site.entries
+    assert session.recall(COUNT, epsilon="0.123") is None
+    assert site.entries == entries
+    paid = session.query(COUNT, epsilon="0.123")
+    again = session.recall(COUNT, epsilon="0.123", confidence="0.5")
+    assert again is not None
+    assert again.free
+    assert again.noisy == paid.noisy
+    assert site.entries == entries + 2
+
+
+SVG = '<svg xmlns="http://www.w3.org/2000/svg">{}</svg>'
+
+
+@pytest.mark.parametrize(
+    "drawn",
+    [
+        "<script>alert(1)</script>",
+        '<rect onload="alert(1)"></rect>',
+        "<foreignObject><b>x</b></foreignObject>",
+        '<text xmlns:x="http://www.w3.org/1999/xlink" x:href="//evil">x</text>',
+        '<image href="//evil"></image>',
+        '<g fill="url(javascript:x)"></g>',
+        "<style>*{}</style>",
+        "<g>",
+        "<!-- x -->",
+    ],
+)
+def test_a_picture_with_more_in_it_than_a_picture_is_not_shown(drawn: str):
+    assert harmless(SVG.format(drawn).encode()) is None
+
+
+def test_a_picture_is_shown_without_styles_and_its_words_stay_words():
+    shown = harmless(SVG.format('<text style="x" fill="red">&lt;script&gt;</text>').encode())
+    assert shown == '<svg aria-hidden="true"><text fill="red">&lt;script&gt;</text></svg>'

@@ -108,11 +108,11 @@ def test_nobody_becomes_somebody_else_through_the_console(own: Console):
         {"reason": ""},
     ],
 )
-def test_what_is_not_understood_enters_nobody(own: Console, odd: dict[str, str]):
-    before = [person.name for person in own.people.all()]
+def test_what_is_not_understood_enters_nobody(site: Console, odd: dict[str, str]):
+    before = [person.name for person in site.people.all()]
     fields = {"do": "add", "name": "new", "role": "analyst", "days": "9", "reason": "x", "epsilon": ""}
-    assert decide(own.browser("curator"), **(fields | odd)).status in (400, 422)
-    assert [person.name for person in own.people.all()] == before
+    assert decide(site.browser("curator"), **(fields | odd)).status in (400, 422)
+    assert [person.name for person in site.people.all()] == before
 
 
 def test_the_ledger_is_a_timeline_that_can_be_searched_and_checked(own: Console):

@@ -37,8 +37,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "service/role.py",
-        "Role.AUDITOR: _READING | {Verb.METRICS},",
-        "Role.AUDITOR: _READING | ASKING | {Verb.METRICS},",
+        "Role.AUDITOR: _READING | {Verb.METRICS, Verb.VERIFY},",
+        "Role.AUDITOR: _READING | ASKING | {Verb.METRICS, Verb.VERIFY},",
         (f"{PEOPLE}::test_roles_are_what_they_say",),
         "auditors spend",
     ),

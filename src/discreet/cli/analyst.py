@@ -39,11 +39,7 @@ def add(
     if register.knows(person_name(name)):
         raise taken(name)
     with Paper(output) as paper:
-        catalog, ledger = _books(manifest)
-        with ledger:
-            # Limited before they exist: nobody asks without the limit they were meant to have.
-            _limit(ledger, catalog, name, epsilon)
-        token = register.add(name, role, catalog.name, days=days)
+        token = enter(manifest, register, name, role, epsilon, days=days)
         paper.fact("name", name)
         paper.fact("role", role.value)
         paper.fact("limit", None if epsilon is None else epsilon, epsilon or "that of the whole dataset")
@@ -106,6 +102,17 @@ def rotate(
     """Print a new token for somebody, once; the old one is worth nothing from now on."""
     with Paper(output) as paper:
         paper.fact("token", _register(manifest, people).rotate(name, days=days))
+
+
+def enter(
+    manifest: Path, register: People, name: str, role: Role, epsilon: str | None, *, days: int = DAYS
+) -> str:
+    """Enter somebody for a dataset and return their token."""
+    catalog, ledger = _books(manifest)
+    with ledger:
+        # Limited before they exist: nobody asks without the limit they were meant to have.
+        _limit(ledger, catalog, name, epsilon)
+    return register.add(name, role, catalog.name, days=days)
 
 
 def _register(manifest: Path, people: Path | None) -> People:

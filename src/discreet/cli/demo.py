@@ -36,6 +36,10 @@ def demo(
         "demo-out"
     ),
     people: Annotated[int, typer.Option(help="How many people to make up.")] = 200_000,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Open the console on the clinic instead of telling the story.")
+    ] = False,
+    port: Annotated[int, typer.Option(help="With --serve: the port; 0 takes a free one.")] = 8443,
 ) -> None:
     """Make up a clinic, ask private questions about it, and watch the budget run out."""
     from rich.console import Console
@@ -49,6 +53,9 @@ def demo(
     with console.status("making up a clinic ..."):
         start = perf_counter()
         manifest = generate(folder, people)
+    if serve:
+        _open(manifest, port)
+        return
     console.rule("[bold]discreet[/]: answers about people, and nobody given away")
     console.print(
         f"\nA made-up clinic with {people:,} patients is in [bold]{folder}/[/] "
@@ -64,6 +71,21 @@ def demo(
     console.print(
         f'[bold]try[/] discreet query {manifest} "SELECT COUNT(*) AS n FROM visits" --dry-run --epsilon 1'
     )
+
+
+def _open(manifest: Path, port: int) -> None:
+    """Serve a clinic to this machine, with somebody of each role to sign in as."""
+    from discreet.cli.analyst import enter
+    from discreet.cli.serve import serving
+    from discreet.service.people import FILE, People
+    from discreet.service.role import Role
+    from discreet.service.settings import Settings
+
+    register = People(manifest.parent / FILE)
+    for name, role, epsilon in (("ada", Role.ANALYST, "2"), ("carol", Role.CURATOR, None)):
+        token = enter(manifest, register, name, role, epsilon)
+        typer.echo(f"sign in as {name}, {role.value}: {token}")
+    serving(Settings((manifest,), register.path, port=port), "open")
 
 
 def _story(console: "Console", session: "Session") -> list["Release"]:
@@ -187,8 +209,8 @@ def _bars(answer: "Release") -> Any:
 
 
 def _fresh(folder: Path) -> None:
-    """Remove the ledger an earlier demo left in its folder, so that the story starts with a full budget."""
+    """Remove the ledger and the people of an earlier demo, so that the story starts with a full budget."""
     from shutil import rmtree
 
-    for left in folder.glob("clinic.ledger*"):
+    for left in (*folder.glob("clinic.ledger*"), *folder.glob("discreet.people")):
         rmtree(left) if left.is_dir() else left.unlink()

@@ -1,9 +1,12 @@
 """`discreet serve`: answer questions over the network, with the data and the ledger out of reach."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from discreet.service.settings import Settings
 
 
 def serve(
@@ -35,13 +38,6 @@ def serve(
     ] = None,
 ) -> None:
     """Answer questions over HTTP; enter people first, with `discreet analyst add`."""
-    try:
-        from discreet.console.opening import beside
-        from discreet.service.serving import serve as run
-    except ModuleNotFoundError:
-        from discreet.errors import ServiceError
-
-        raise ServiceError("the service needs more packages; install discreet[service]") from None
     from discreet.service.people import FILE
     from discreet.service.settings import Settings
 
@@ -62,4 +58,16 @@ def serve(
         burst=2 * rate,
         postgres_port=postgres_port,
     )
-    run(settings, lambda address: typer.echo(f"serving {address}"), beside)
+    serving(settings)
+
+
+def serving(settings: "Settings", word: str = "serving") -> None:
+    """Run the service and its console, and say where it can be reached."""
+    try:
+        from discreet.console.opening import beside
+        from discreet.service.serving import serve as run
+    except ModuleNotFoundError:
+        from discreet.errors import ServiceError
+
+        raise ServiceError("the service needs more packages; install discreet[service]") from None
+    run(settings, lambda address: typer.echo(f"{word} {address}"), beside)

@@ -140,11 +140,13 @@ async def _picture(room: Room, visit: Visit, dataset: str, asked: Mapping[str, A
 
 
 async def _drawn(room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any], form: str) -> bytes | None:
-    try:
-        specification = await room.desk.ask(visit.person, Verb.PICTURE, dataset, asked)
-    except Refused:
-        return None
-    return await room.draw(specification, form)
+    place = dataset, f"{asked['epsilon']} {asked['sql']}", asked["confidence"]
+    if place not in visit.charts:
+        try:
+            visit.keep(place, await room.desk.ask(visit.person, Verb.PICTURE, dataset, asked))
+        except Refused:
+            return None
+    return await room.draw(visit.charts[place], form)
 
 
 def dataset_file(dataset: str) -> str:

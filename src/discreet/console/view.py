@@ -144,11 +144,19 @@ def _table(name: str, body: Mapping[str, Any]) -> Table:
     facts = [say("catalogue.row_unit") if unit == "row" else say("catalogue.unit", unit=unit)]
     facts.append(say(f"catalogue.{body['neighbours'].replace('-', '_')}"))
     facts += [
-        say(f"catalogue.{limit}", count=body[limit])
+        say(f"catalogue.{limit}", count=body[limit], **_nouns(body[limit]))
         for limit in ("rows_per_unit", "groups_per_unit", "rows_per_group")
         if limit in body
     ]
     return Table(name, tuple(facts), columns, _example(name, body["columns"]))
+
+
+def _nouns(count: int) -> dict[str, str]:
+    one = count == 1
+    return {
+        "rows": say("catalogue.row" if one else "catalogue.rows"),
+        "groups": say("catalogue.group" if one else "catalogue.groups"),
+    }
 
 
 def _example(table: str, columns: Mapping[str, Any]) -> str:

@@ -20,6 +20,7 @@ async function quote() {
   const body = wish();
   if (body === last || !sql.value.trim()) return;
   last = body;
+  remember();
   const mine = ++asked;
   try {
     const headers = { "Content-Type": "application/x-www-form-urlencoded" };
@@ -71,6 +72,20 @@ function ready() {
   slid.textContent = errors.length ? `± ${errors[0]}` : "";
 }
 
+// Whoever comes back to this page finds the question that they left.
+function remember() {
+  const kept = {};
+  for (const [name, value] of new FormData(form)) if (name !== "seal") kept[name] = value;
+  history.replaceState({ kept }, "");
+}
+
+function recover() {
+  const kept = history.state?.kept;
+  if (!kept) return;
+  for (const name of ["sql", "epsilon", "within", "confidence"]) form.elements[name].value = kept[name] ?? "";
+  for (const pick of form.querySelectorAll('input[name="by"]')) pick.checked = pick.value === kept.by;
+}
+
 function soon() {
   clearTimeout(timer);
   timer = setTimeout(quote, WAIT);
@@ -89,6 +104,7 @@ function toSlider() {
 }
 
 document.getElementById("slide").hidden = false;
+recover();
 toSlider();
 slider.addEventListener("input", fromSlider);
 form.addEventListener("input", (event) => {

@@ -1,0 +1,154 @@
+"""The stories in a real browser: with and without JavaScript, hostile names, double clicks, a broken line."""
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+from tests.console.served import Served, accessible
+from tests.console.world import BY_WARD, COUNT, IMAGE, SCRIPT
+
+pytestmark = pytest.mark.browser
+
+
+def spent(page: Any, served: Served) -> float:
+    page.goto(f"{served.data}/budget")
+    words = page.locator(".gauge .said").first.inner_text()
+    return float(re.search(r"epsilon ([\d.]+) of", words)[1])  # type: ignore[index]
+
+
+def test_an_analyst_asks_watches_the_price_and_pays_once(served: Served, chromium: Browser):
+    with served.visit(chromium, "analyst") as page:
+        before = spent(page, served)
+        page.goto(f"{served.data}/")
+        accessible(page)
+        page.get_by_role("link", name="Ask about visits").click()
+        expect(page.get_by_label("Question, in SQL")).to_have_value(re.compile("SELECT ward"))
+        # The quote comes by itself, and follows the slider.
+        expect(page.locator("#quote")).to_contain_text("epsilon 0.1")
+        near = page.locator("#slid").inner_text()
+        page.locator("#slider").press("ArrowRight")
+        expect(page.locator("#quote")).to_contain_text("epsilon 0.13")
+        assert page.locator("#slid").inner_text() != near
+        page.locator("#epsilon").fill("0.5")
+        expect(page.locator("#pay button")).to_have_text("Pay epsilon 0.5 and ask")
+        page.get_by_text("Why this is private").click()
+        expect(page.locator(".tree")).to_be_visible()
+        accessible(page)
+        page.locator("#pay button").dblclick()
+        page.wait_for_url("**/answers/*")
+        # Hostile keys are words in the table and in the chart, and nothing else.
+        expect(page.locator("tbody")).to_contain_text(SCRIPT)
+        expect(page.locator("tbody")).to_contain_text(IMAGE)
+        expect(page.locator(".chart svg")).to_be_visible()
+        assert page.locator("main img, main script").count() == 0
+        accessible(page)
+        answer = page.url.partition("?")[0]
+        page.go_back()
+        expect(page.locator("#pay button")).to_have_text("Pay epsilon 0.5 and ask")
+        page.locator("#pay button").click()
+        page.wait_for_url("**/answers/*")
+        assert page.url.partition("?")[0] == answer
+        page.reload()
+        assert spent(page, served) - before == pytest.approx(0.5)
+        page.goto(f"{served.data}/answers")
+        accessible(page)
+
+
+def test_writing_is_completed_by_keys_and_a_refusal_leads_to_its_place(served: Served, chromium: Browser):
+    with served.visit(chromium, "analyst", color_scheme="dark") as page:
+        page.goto(f"{served.data}/ask")
+        editor = page.get_by_label("Question, in SQL")
+        editor.press_sequentially("SELECT COUNT(*) AS n\nFROM vis")
+        expect(page.get_by_role("option", name="visits table")).to_be_visible()
+        editor.press("Enter")
+        expect(editor).to_have_value("SELECT COUNT(*) AS n\nFROM visits")
+        editor.press("End")
+        editor.press_sequentially(f"\nWHERE nothing = '{SCRIPT}'")
+        expect(page.locator("#quote mark")).to_have_text("nothing")
+        accessible(page)
+        page.get_by_role("button", name="Go there").click()
+        assert page.evaluate("() => getSelection().toString()") == "nothing"
+
+
+def test_everything_works_without_javascript(served: Served, chromium: Browser):
+    with served.visit(
+        chromium, "plain", java_script_enabled=False, viewport={"width": 390, "height": 800}
+    ) as page:
+        page.goto(f"{served.data}/ask")
+        page.get_by_label("Question, in SQL").fill(COUNT)
+        page.get_by_role("button", name="Quote, free").click()
+        page.get_by_role("button", name="Pay epsilon 0.1 and ask").click()
+        page.wait_for_url("**/answers/*")
+        expect(page.locator("tbody td")).to_contain_text("±")
+        page.goto(f"{served.data}/answers")
+        page.get_by_role("link", name="Show again, free").click()
+        expect(page.locator("h1")).to_contain_text("Answer")
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_role("status")).to_have_text("You have been signed out.")
+        page.goto(f"{served.data}/answers")
+        expect(page.get_by_label("Token")).to_be_visible()
+
+
+def test_a_line_that_breaks_after_paying_loses_nothing(served: Served, chromium: Browser):
+    with served.visit(chromium, "analyst") as page:
+        before = spent(page, served)
+        page.goto(f"{served.data}/ask")
+        page.get_by_label("Question, in SQL").fill(BY_WARD)
+        page.locator("#epsilon").fill("0.25")
+        expect(page.locator("#pay button")).to_have_text("Pay epsilon 0.25 and ask")
+
+        def broken(route: Any) -> None:
+            route.fetch(max_redirects=0)
+            route.abort()
+
+        page.route("**/ask", broken)
+        page.locator("#pay button").click(no_wait_after=True)
+        page.wait_for_event("requestfailed")
+        page.unroute("**/ask")
+        page.goto(f"{served.data}/answers")
+        page.get_by_role("link", name="Show again, free").first.click()
+        expect(page.locator("h1")).to_contain_text("Answer")
+        assert spent(page, served) - before == pytest.approx(0.25)
+
+
+def test_a_curator_enters_somebody_and_checks_the_ledger(served: Served, chromium: Browser):
+    with served.visit(chromium, "curator", color_scheme="dark") as page:
+        page.goto(f"{served.data}/people")
+        accessible(page)
+        page.get_by_label("Name").fill("ben")
+        page.locator("#epsilon").fill("0.5")
+        page.locator("#reason").fill(SCRIPT)
+        page.get_by_role("button", name="Enter and show the token").click()
+        served.tokens["ben"] = page.locator("#token").inner_text()
+        page.reload()
+        assert page.locator("#token").count() == 0
+        page.goto(f"{served.data}/ledger")
+        expect(page.locator("tbody")).to_contain_text(f"{SCRIPT} (curator, in the console)")
+        page.get_by_role("button", name="Check every entry").click()
+        expect(page.get_by_role("status")).to_contain_text("is sealed")
+        accessible(page)
+    with served.visit(chromium, "ben") as page:
+        page.goto(f"{served.data}/people")
+        expect(page.get_by_role("alert")).to_contain_text("not for your role")
+        accessible(page)
+    with served.visit(chromium, "auditor") as page:
+        page.goto(f"{served.data}/ask")
+        expect(page.get_by_role("alert")).to_contain_text("not for your role")
+
+
+def test_a_page_of_somebody_else_can_neither_frame_nor_send_anything(served: Served, chromium: Browser):
+    with served.visit(chromium, "analyst") as page:
+        before = spent(page, served)
+        other = page.context.new_page()
+        fields = {"do": "ask", "sql": COUNT, "epsilon": "9", "key": f"console-{'0' * 32}-9", "cost": '["9"]'}
+        inputs = "".join(f"<input name={name} value='{value}'>" for name, value in fields.items())
+        other.set_content(f'<form method=post action="{served.data}/ask">{inputs}<button>x</button></form>')
+        other.get_by_role("button").click()
+        other.wait_for_load_state()
+        assert "Answer" not in other.inner_text("body")
+        other.set_content(f'<iframe src="{served.data}/ask"></iframe>')
+        other.wait_for_timeout(300)
+        assert other.frames[-1].locator("#sql").count() == 0
+        other.close()
+        assert spent(page, served) == before

@@ -1,0 +1,108 @@
+"""Faults in the console: visits, forms, prices, roles, and what a page lets through."""
+
+from tests.mutants.fault import Fault
+
+VISITS = "tests/console/test_visits.py"
+ASKING = "tests/console/test_asking.py"
+CURATING = "tests/console/test_curating.py"
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "console/visit.py",
+        '        wanted = self.seal(identity or "")\n',
+        "        wanted = given\n",
+        (f"{VISITS}::test_a_forged_form_does_nothing",),
+        "any form of a visit is believed",
+    ),
+    Fault(
+        "console/visit.py",
+        "if person is None or at - known.begun > LONGEST or at - known.seen > IDLE:",
+        "if person is None or at - known.begun > LONGEST:",
+        (f"{VISITS}::test_a_visit_ends_with_its_token_and_with_time",),
+        "a visit that was left alone goes on",
+    ),
+    Fault(
+        "console/visit.py",
+        "        identity = fresh()\n        self._known",
+        '        identity = "0" * 64\n        self._known',
+        (f"{VISITS}::test_the_oldest_visits_are_forgotten_first",),
+        "everybody has the same cookie",
+    ),
+    Fault(
+        "console/visit.py",
+        "HttpOnly; SameSite=Strict",
+        "HttpOnly; SameSite=Lax",
+        (f"{VISITS}::test_the_cookie_is_strict_and_the_token_is_nowhere",),
+        "other sites send the cookie along",
+    ),
+    Fault(
+        "console/door.py",
+        "script-src 'self'; style-src",
+        "script-src 'self' 'unsafe-inline'; style-src",
+        (f"{VISITS}::test_every_response_has_the_same_guarding_headers",),
+        "scripts in a page run",
+    ),
+    Fault(
+        "console/room.py",
+        "        if not may(visit.person.role, verb):\n            raise refusal(problem.FORBIDDEN)\n",
+        "",
+        (f"{VISITS}::test_every_page_is_for_the_roles_it_is_for_and_no_others",),
+        "pages are for everybody",
+    ),
+    Fault(
+        "console/page.py",
+        "autoescape=True",
+        "autoescape=False",
+        (f"{VISITS}::test_no_page_has_a_script_style_or_handler_of_its_own_or_anything_from_elsewhere",),
+        "names are markup",
+    ),
+    Fault(
+        "console/analyst.py",
+        'if json.dumps(priced["cost"]) != given.get("cost"):',
+        "if False:",
+        (f"{ASKING}::test_nobody_pays_another_price_than_was_confirmed",),
+        "another price than the confirmed one is paid",
+    ),
+    Fault(
+        "console/analyst.py",
+        "sent, kind=JSON, key=key)",
+        "sent, kind=JSON)",
+        (f"{ASKING}::test_a_key_that_stands_for_another_question_is_refused",),
+        "the key of a form is not sent on",
+    ),
+    Fault(
+        "console/analyst.py",
+        'if asked is not None and asked["analyst"] == visit.person.name and asked["text"]:',
+        'if asked is not None and asked["text"]:',
+        (f"{ASKING}::test_an_answer_is_for_whoever_asked_and_for_nobody_else",),
+        "a curator reads what others paid for",
+    ),
+    Fault(
+        "console/curator.py",
+        "    if not person.datasets <= curator.datasets:",
+        "    if False:",
+        (f"{CURATING}::test_nobody_becomes_somebody_else_through_the_console",),
+        "a curator takes a token that opens datasets of others",
+    ),
+    Fault(
+        "console/curator.py",
+        "    if person.role is Role.CURATOR:",
+        "    if False:",
+        (f"{CURATING}::test_nobody_becomes_somebody_else_through_the_console",),
+        "a curator becomes another curator",
+    ),
+    Fault(
+        "console/sign.py",
+        'if _OURS.fullmatch(wanted) and "//" not in wanted else',
+        "if wanted else",
+        (f"{VISITS}::test_nobody_is_led_to_another_site",),
+        "signing in leads anywhere",
+    ),
+    Fault(
+        "release/session.py",
+        "stored = self.ledger.find(self._request(question, priced, None))",
+        "stored, _ = self._find(priced, self._request(question, priced, None))",
+        (f"{ASKING}::test_showing_again_what_was_never_asked_pays_nothing",),
+        "looking for an answer pays for one",
+    ),
+)
