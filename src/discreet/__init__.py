@@ -25,6 +25,7 @@ _HOME = {
         "DiscreetError",
         "EngineError",
         "EntropyError",
+        "ExtraError",
         "LedgerError",
         "ParameterError",
         "ProgramError",

@@ -10,6 +10,7 @@ from discreet.errors import ConflictError as ConflictError
 from discreet.errors import DiscreetError as DiscreetError
 from discreet.errors import EngineError as EngineError
 from discreet.errors import EntropyError as EntropyError
+from discreet.errors import ExtraError as ExtraError
 from discreet.errors import LedgerError as LedgerError
 from discreet.errors import ParameterError as ParameterError
 from discreet.errors import ProgramError as ProgramError

@@ -14,6 +14,17 @@ class ParameterError(DiscreetError, ValueError):
     """A parameter is outside what its theorem allows."""
 
 
+class ExtraError(DiscreetError, ImportError):
+    """Something needs a library that is not installed, because not everybody needs it."""
+
+    def __init__(self, purpose: str, extra: str) -> None:
+        self.purpose = purpose
+        self.extra = extra
+        super().__init__(
+            f"{purpose} needs a library that is not installed; run: pip install 'discreet[{extra}]'"
+        )
+
+
 class EntropyError(DiscreetError, OSError):
     """The operating system's source of randomness failed, so nothing may be drawn."""
 

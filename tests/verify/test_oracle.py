@@ -79,7 +79,7 @@ def replayed_pair(text, witness):
     for private in (witness.first, witness.second):
         env = {name: exact(v) for name, v in {**witness.constants, **private}.items() if not callable(v)}
         pair.append({**dict.fromkeys(oracle.constants(program), Fraction(1)), **env})
-    if any(isinstance(p.type, oracle.tree.Query) for p in program.parameters):
+    if any(isinstance(p.type, oracle.tree.SensitiveQuery) for p in program.parameters):
         raise oracle.BeyondError("a query")
     assert oracle.are_neighbours(program, *pair), f"not neighbours: {pair}\n{text}"
 

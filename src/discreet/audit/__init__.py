@@ -8,6 +8,13 @@ import sys
 from types import ModuleType
 from typing import Any
 
+from discreet.errors import ExtraError
+
+try:
+    import scipy  # noqa: F401 - every verdict needs its tails of the binomial law
+except ImportError:
+    raise ExtraError("auditing", "lab") from None
+
 from discreet.audit.batch import assert_consistent, audit
 from discreet.audit.evidence import Tally, epsilon_lower
 from discreet.audit.neighbours import audit_pairs, patterns, search

@@ -47,6 +47,7 @@ def demo(
     from discreet.cli.clinic import generate
     from discreet.cli.report import page
     from discreet.release.opening import open as open_session
+    from discreet.show.save import can_draw
 
     console = Console(highlight=False)
     _fresh(folder)
@@ -68,6 +69,8 @@ def demo(
         report = folder / "report.html"
         report.write_text(page(answers, session.budget, NOSY), encoding="utf-8")
     console.print(f"\n[bold]report[/] {report}")
+    if not can_draw():
+        console.print("[bold]charts[/] the report has tables only; run: pip install 'discreet\\[pictures]'")
     console.print(
         f'[bold]try[/] discreet query {manifest} "SELECT COUNT(*) AS n FROM visits" --dry-run --epsilon 1'
     )

@@ -9,7 +9,7 @@ from discreet.markup import table
 from discreet.query.check.formula import measured
 from discreet.query.price.words import caps, price
 from discreet.release.answer import cell_text
-from discreet.show.save import inline_svg
+from discreet.show.save import can_draw, inline_svg
 
 if TYPE_CHECKING:
     from discreet.ledger import BudgetView
@@ -37,7 +37,8 @@ def _answer(answer: "Release") -> str:
     if len(rows) == 1:
         body = _figures([output.name for output in columns], shown[0])
     else:
-        picture = inline_svg(answer.plot()) if any(measured(output.formula) for output in columns) else ""
+        drawn = can_draw() and any(measured(output.formula) for output in columns)
+        picture = inline_svg(answer.plot()) if drawn else ""
         body = f"<div class='scroll'>{picture}{table(answer.columns, shown)}</div>"
     said = [
         price(answer.quote.cost),

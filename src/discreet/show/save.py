@@ -7,7 +7,8 @@ still shows its chart and tells nobody that it was opened.
 from pathlib import Path
 from typing import Any
 
-from discreet.errors import ParameterError
+from discreet.errors import ExtraError, ParameterError
+from discreet.extra import library
 from discreet.show.theme import ROLES
 
 FORMATS = (".svg", ".png", ".html", ".json")
@@ -44,14 +45,27 @@ def check_target(path: str | Path) -> Path:
         raise ParameterError(f"there is no folder {target.parent} to save the chart in; create it first")
     if target.is_dir():
         raise ParameterError(f"{target} is a folder; name a file to save the chart in")
+    if ending != ".json":
+        _renderer()
     return target
+
+
+def can_draw() -> bool:
+    """Whether charts can become files here; notebooks draw them by themselves."""
+    try:
+        _renderer()
+    except ExtraError:
+        return False
+    return True
+
+
+def _renderer() -> Any:
+    return library("vl_convert", "pictures", "a chart as an SVG, PNG or HTML file")
 
 
 def svg(chart: Any) -> str:
     """Return a chart as SVG text."""
-    import vl_convert
-
-    return str(vl_convert.vegalite_to_svg(specification(chart)))
+    return str(_renderer().vegalite_to_svg(specification(chart)))
 
 
 def inline_svg(chart: Any) -> str:
@@ -72,19 +86,16 @@ def in_colours_of_the_page(drawing: str) -> str:
 
 def png(chart: Any, *, scale: float = 2.0) -> bytes:
     """Return a chart as PNG bytes, `scale` times its nominal size."""
-    import vl_convert
-
-    return bytes(vl_convert.vegalite_to_png(specification(chart), scale=scale))
+    return bytes(_renderer().vegalite_to_png(specification(chart), scale=scale))
 
 
 def html(chart: Any) -> str:
     """Return a chart as one HTML document with every script inside it."""
-    import vl_convert
-
-    stated = specification(chart)
+    renderer = _renderer()
+    described = specification(chart)
     # The default menu offers to open the chart, data included, in an editor on somebody else's host.
-    stated["usermeta"] = {"embedOptions": {"actions": False}}
-    document = str(vl_convert.vegalite_to_html(_without_markup(stated), bundle=True))
+    described["usermeta"] = {"embedOptions": {"actions": False}}
+    document = str(renderer.vegalite_to_html(_without_markup(described), bundle=True))
     return document.replace(STAND_IN, "\\u003c")
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.exact.number import round_down
+from discreet.extra import library
 from discreet.mechanisms.table import Table
 from discreet.utility.certificate import ChannelCertificate
 from discreet.utility.problem import Level, Problem, ratio_bounds
@@ -45,9 +46,8 @@ def approximate_certificate(problem: Problem, level: Level, delta: Fraction) -> 
 def _solve(
     problem: Problem, ratio: float, delta: float
 ) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.float64]], list[dict[tuple[int, int], float]]]:
-    from scipy import sparse
-    from scipy.optimize import linprog
-
+    sparse = library("scipy.sparse", "lab", "the search for an optimal mechanism")
+    linprog = library("scipy.optimize", "lab", "the search for an optimal mechanism").linprog
     size, width = len(problem.graph), len(problem.loss.guesses)
     costs, unit = problem.costs()
     pairs = [pair for i, j in problem.graph.edges for pair in ((i, j), (j, i))]

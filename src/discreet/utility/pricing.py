@@ -19,6 +19,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.extra import library
 from discreet.utility.graph import Graph
 from discreet.utility.loss import Loss
 
@@ -118,8 +119,7 @@ class LinearPricer:
     """Pricing on any graph by a linear program that keeps its basis from one guess to the next."""
 
     def __init__(self, graph: Graph, epsilon: float) -> None:
-        import highspy
-
+        highspy = library("highspy", "lab", "the search for an optimal mechanism")
         self._size = len(graph)
         self._epsilon = epsilon
         self._pairs = [pair for i, j in graph.edges for pair in ((i, j), (j, i))]

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.extra import library
 from discreet.utility.graph import Graph
 from discreet.utility.pricing import Floats, ForestPricer, LinearPricer, Potentials, Pricer, values
 
@@ -169,8 +170,7 @@ class _Master:
     """The restricted program over the rays found so far."""
 
     def __init__(self, basis: Basis, cost: Floats, prior: Floats | None) -> None:
-        import highspy
-
+        highspy = library("highspy", "lab", "the search for an optimal mechanism")
         self._basis, self._cost, self._prior = basis, cost, prior
         self._potentials: list[Potentials] = []
         self._guesses: list[Positions] = []

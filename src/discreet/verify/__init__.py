@@ -5,6 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
+from discreet.errors import ExtraError
+
+try:
+    import z3  # noqa: F401 - every other module of the room needs it
+except ImportError:
+    raise ExtraError("the verifier", "lab") from None
+
 from discreet.verify.acceptance import Accepted, check_certificate
 from discreet.verify.call import run
 from discreet.verify.certificate import Certificate

@@ -30,6 +30,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from discreet.errors import ParameterError
+from discreet.workload.descent import descend
 from discreet.workload.linear import Floats
 
 _COARSEST = 48
@@ -122,8 +123,6 @@ def _refine(logs: Floats, size: int) -> Floats:
 
 def _climb(gram: Floats, start: Floats, tolerance: float, steps: int) -> _Best:
     """Return the best point on the way up: big steps while they pay, then a quasi-Newton method."""
-    from scipy.optimize import minimize
-
     symmetric = gram.shape[0] % 2 == 0 and bool(np.array_equal(gram, gram[::-1, ::-1]))
     best = _Best(start)
 
@@ -140,11 +139,10 @@ def _climb(gram: Floats, start: Floats, tolerance: float, steps: int) -> _Best:
             raise _CloseEnoughError
         return upper / best.lower - 1, v, diagonal, trace
 
-    def descend(logs: Floats) -> tuple[float, Floats]:
+    def value_and_slope(logs: Floats) -> tuple[float, Floats]:
         _, v, diagonal, trace = look(logs)
         return float(np.log(v.sum()) - 2 * np.log(trace)), v / v.sum() - diagonal / trace
 
-    options = {"maxiter": steps, "maxcor": 20, "ftol": 1e-15, "gtol": 1e-13}
     with suppress(_CloseEnoughError):
         logs, gap = start, np.inf
         for _ in range(steps):
@@ -153,7 +151,7 @@ def _climb(gram: Floats, start: Floats, tolerance: float, steps: int) -> _Best:
                 break
             # Where M is diagonal this lands on the optimum, v_i = R_ii**2 / v_i.
             logs, gap = 2 * np.log(np.maximum(diagonal, _FLOOR)) - np.log(v), now
-        minimize(descend, best.logs, jac=True, method="L-BFGS-B", options=options)
+        descend(value_and_slope, best.logs, steps=steps, memory=20, flat=1e-15)
     return best
 
 

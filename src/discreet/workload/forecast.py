@@ -103,14 +103,14 @@ def inverse_information(matrix: Floats) -> Floats:
 
 def _inverse(matrix: Floats) -> tuple[Floats, bool]:
     """Return the (pseudo-)inverse and whether the matrix had full rank."""
-    from scipy.linalg import lapack
-
-    factor, failed = lapack.dpotrf(matrix, lower=True)
-    pivots = np.diagonal(factor)
-    if failed or pivots.min() <= pivots.max() * _PIVOT_TOLERANCE:
+    try:
+        pivots = np.diagonal(np.linalg.cholesky(matrix))
+    except np.linalg.LinAlgError:
+        pivots = np.zeros(1)
+    if pivots.min() <= pivots.max() * _PIVOT_TOLERANCE:
         return np.asarray(np.linalg.pinv(matrix, rcond=_RANK_TOLERANCE, hermitian=True)), False
-    lower, _ = lapack.dpotri(factor, lower=True)
-    return np.asarray(np.tril(lower) + np.tril(lower, -1).T), True
+    inverse = np.linalg.inv(matrix)
+    return np.asarray((inverse + inverse.T) / 2), True
 
 
 def _information(strategy: Flat, *, known_total: bool) -> Floats:

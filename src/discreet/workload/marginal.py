@@ -40,6 +40,7 @@ from discreet.mechanisms.geometric import Geometric
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.sensitivity import Sensitivity
+from discreet.workload.descent import descend
 from discreet.workload.forecast import Error
 from discreet.workload.linear import Floats, Marginals
 from discreet.workload.noise import Noise, Promise, spread
@@ -257,8 +258,6 @@ def _promise_of_shares(
 
 def _optimal_shares(workload: Marginals, cost: Fraction, adjacency: Adjacency) -> dict[Attributes, Fraction]:
     """Return shares of epsilon that (nearly) minimise the total error, by descent over their logarithms."""
-    from scipy.optimize import minimize
-
     sets = [
         a
         for a in closure(workload)
@@ -273,7 +272,7 @@ def _optimal_shares(workload: Marginals, cost: Fraction, adjacency: Adjacency) -
             if subset in place:
                 tells[place[subset], place[a]] = workload.table_cells(subset) / workload.table_cells(a)
 
-    def descend(logits: Floats) -> tuple[float, Floats]:
+    def value_and_slope(logits: Floats) -> tuple[float, Floats]:
         raised = np.exp(logits - logits.max())
         share = raised / raised.sum()
         known = tells @ np.square(share)
@@ -282,7 +281,7 @@ def _optimal_shares(workload: Marginals, cost: Fraction, adjacency: Adjacency) -
         return float(np.log(total)), share * (slope - float(slope @ share)) / total
 
     start = np.array([0.0 if a in workload.sets else -3.0 for a in sets])
-    found = minimize(descend, start, jac=True, method="L-BFGS-B", options={"maxiter": 500, "ftol": 1e-12}).x
+    found = descend(value_and_slope, start, steps=500, level=1e-5)
     share = np.exp(found - found.max())
     needed = {a for a in workload.sets if not any(set(a) < set(b) for b in workload.sets)}
     share = np.where([a in needed for a in sets], np.maximum(share, _NEGLIGIBLE), share)

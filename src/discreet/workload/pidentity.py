@@ -21,6 +21,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from discreet.workload.descent import descend
 from discreet.workload.linear import Floats
 from discreet.workload.strategy import ROUNDING_BITS, Dense
 
@@ -31,24 +32,17 @@ def p_identity(
     gram_apply: Callable[[Floats], Floats], gram_diagonal: Floats, extra: int, *, steps: int = 400
 ) -> Dense:
     """Return an optimised integer strategy with `extra` rows beside the cells."""
-    from scipy.optimize import minimize
-
     cells = gram_diagonal.size
     scale = float(gram_diagonal.sum())
 
-    def descend(flat: Floats) -> tuple[float, Floats]:
+    def value_and_slope(flat: Floats) -> tuple[float, Floats]:
         value, slope = error_and_gradient(flat.reshape(extra, cells), gram_apply, gram_diagonal)
         return value / scale, slope.reshape(-1) / scale
 
-    found = minimize(
-        descend,
-        _nested(extra, cells).reshape(-1),
-        jac=True,
-        method="L-BFGS-B",
-        bounds=[(0, None)] * (extra * cells),
-        options={"maxiter": steps, "maxcor": 10, "ftol": 1e-11},
+    found = descend(
+        value_and_slope, _nested(extra, cells).reshape(-1), steps=steps, flat=1e-11, level=1e-5, positive=True
     )
-    return _integers(found.x.reshape(extra, cells))
+    return _integers(found.reshape(extra, cells))
 
 
 def error_and_gradient(

@@ -24,6 +24,7 @@ from discreet.audit.attack.curator import Discreet, coin_flips, naive
 from discreet.audit.attack.report import DISCREET, NAIVE, RAW, AttackReport, Figure
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact.number import Real, positive
+from discreet.extra import library
 from discreet.mechanisms.geometric import Geometric
 
 Bits = NDArray[np.int8]
@@ -48,8 +49,7 @@ def least_squares(questions: Bits, answers: NDArray[Any], variance: float = 0.0)
 
 def linear_program(questions: Bits, answers: NDArray[Any]) -> Bits:
     """Return the bits whose sums fit best in absolute values, relaxed to 0 <= x <= 1 and rounded."""
-    import highspy
-
+    highspy = library("highspy", "lab", "the attack by linear programming")
     asked, people = questions.shape
     solver = highspy.Highs()
     solver.setOptionValue("output_flag", False)
