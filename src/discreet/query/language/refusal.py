@@ -7,7 +7,7 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.query.language.text import Door
+from discreet.query.language.text import WrittenDialect
 from discreet.query.language.vocabulary import SUPPORTED
 
 
@@ -140,7 +140,7 @@ def words_of(node: object) -> str:
 
 def _shortened(node: exp.Expr) -> str:
     try:
-        text = " ".join(node.sql(dialect=Door).split())
+        text = " ".join(node.sql(dialect=WrittenDialect).split())
     except (ValueError, AttributeError, KeyError, TypeError, RecursionError):
         text = ""
     return "the question" if not text else text if len(text) <= 60 else f"{text[:57]}..."

@@ -19,7 +19,7 @@ from discreet.query.language.expression import expression
 from discreet.query.language.inside import Inside
 from discreet.query.language.parameter import Parameters, bind
 from discreet.query.language.refusal import fields, refusal
-from discreet.query.language.text import Door, Written, parsed
+from discreet.query.language.text import Written, WrittenDialect, parsed
 from discreet.query.name import HIDDEN, folded, same
 from discreet.query.plan import (
     COMMA,
@@ -335,7 +335,7 @@ def _items(nodes: list[exp.Expr], level: int) -> tuple[Item, ...]:
 
 
 def _default_name(node: exp.Expr) -> str:
-    text = node.sql(dialect=Door, normalize_functions="lower").lower()
+    text = node.sql(dialect=WrittenDialect, normalize_functions="lower").lower()
     return text if len(text) <= 60 else text[:57] + "..."
 
 

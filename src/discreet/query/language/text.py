@@ -39,7 +39,7 @@ AS_WRITTEN = frozenset(
 """Functions whose arguments the parser leaves alone."""
 
 
-class Door(DuckDB):
+class WrittenDialect(DuckDB):
     """DuckDB's dialect, with the functions of `AS_WRITTEN` uninterpreted."""
 
     class Parser(DuckDBParser):
@@ -62,7 +62,7 @@ def parsed(text: str) -> Written:
     """Return the tree of one statement, refusing what cannot be read in one way only."""
     plain = _plain(text)
     try:
-        tokens = Door().tokenize(plain)
+        tokens = WrittenDialect().tokenize(plain)
     except UNREADABLE:
         raise _unreadable() from None
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
@@ -77,7 +77,7 @@ def parsed(text: str) -> Written:
                 token.text, "is not supported as an argument", "write SUM(CLAMP(x, 0, 100))", place
             )
     try:
-        trees = Door().parser().parse(tokens, plain)
+        trees = WrittenDialect().parser().parse(tokens, plain)
     except UNREADABLE as problem:
         raise _unreadable(*_position(problem)) from None
     if len(trees) != 1 or trees[0] is None:
@@ -246,10 +246,10 @@ def _options(tokens: list[Token]) -> tuple[tuple[str, str], ...]:
 
 def _round_trip(tree: exp.Expr) -> None:
     """Refuse a tree that does not survive being written and read again: two readings of it exist."""
-    written = tree.sql(dialect=Door)
+    written = tree.sql(dialect=WrittenDialect)
     try:
-        again = Door().parse(written)
+        again = WrittenDialect().parse(written)
     except UNREADABLE:
         again = []
-    if len(again) != 1 or again[0] is None or again[0].sql(dialect=Door) != written:
+    if len(again) != 1 or again[0] is None or again[0].sql(dialect=WrittenDialect) != written:
         raise QueryError("the question", "can be read in more than one way", "write it more plainly")
