@@ -220,16 +220,20 @@ class Conversation:
     async def _execute(self, portal: Portal, most: int) -> bytes:
         if portal.prepared.statement is None:
             return frame.EMPTY
-        said = b""
         if portal.result is None:
             statement = portal.prepared.statement
-            result = await self._perform(statement, portal.values, self._meant(statement))
-            agreed(portal.columns, result.columns)
-            portal.result, said = result, result.said
+            if len(portal.forms) > 1:
+                # Whether there are as many as columns is known before anything is asked.
+                await self._shape(portal)
+                described(portal.columns, portal.forms)
+            portal.result = await self._perform(statement, portal.values, self._meant(statement))
+            # What was paid is told whatever becomes of the rows.
+            self.line.write(portal.result.said)
+            agreed(portal.columns, portal.result.columns)
         result = portal.result
         end = len(result.rows) if most == 0 else min(len(result.rows), portal.sent + most)
         part = result.rows[portal.sent : end]
-        said += rows_of(result.columns or (), part, portal.forms)
+        said = rows_of(result.columns or (), part, portal.forms)
         portal.sent = end
         if most and end < len(result.rows):
             return said + frame.SUSPENDED

@@ -63,6 +63,8 @@ _WORDS = frozenset(("text", "varchar", "name", "char"))
 _GIVEN = {21: "int2", 23: "int4", 20: "int8", 26: "oid", 700: "float4", 701: "float8", 1700: "numeric"}
 _GIVEN |= {25: "text", 1043: "text", 1042: "text", 19: "text", 16: "bool", 1082: "date", 1114: "timestamp"}
 OPEN = frozenset((0, 705))
+_ARRAYS = frozenset(kind.number for kind in TYPES.values() if kind.of is not None)
+"""What is taken as text only."""
 
 
 def written(cell: Cell, kind: str, form: int) -> bytes | None:
@@ -136,7 +138,7 @@ def given(value: bytes | None, number: int, form: int) -> Given:
         return "null", None
     if number in OPEN and form == 0:
         return "open", _text(_decoded(value), "text")[1]
-    kind = _GIVEN.get(number)
+    kind = _GIVEN.get(number, "text" if form == 0 and number in _ARRAYS else None)
     if kind is None or form not in (0, 1):
         raise Misfit(f"parameters of the type number {number} are not understood")
     try:
@@ -196,10 +198,9 @@ def _unpacked(value: bytes) -> Decimal:
     digits = struct.unpack(f"!{count}H", value[8:])
     if sign not in (0, 0x4000) or any(digit > 9999 for digit in digits) or abs(weight) > 100 or scale > 400:
         raise ValueError("no plain decimal")
-    found = sum(
-        (Decimal(digit).scaleb(4 * (weight - place)) for place, digit in enumerate(digits)), Decimal(0)
-    )
-    return -found if sign else found
+    # Written as digits and an exponent: a sum of decimals would be rounded.
+    whole = tuple(int(one) for digit in digits for one in f"{digit:04d}")
+    return Decimal((int(sign != 0), whole or (0,), 4 * (weight - count + 1)))
 
 
 def _finite(value: Decimal) -> str:
