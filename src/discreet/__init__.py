@@ -53,6 +53,7 @@ _HOME = {
     "discreet.mechanisms.truncated_laplace": ("TruncatedLaplace",),
     "discreet.privacy.adjacency": ("Adjacency", "Unit"),
     "discreet.privacy.allocate": ("budget_each", "least_noise"),
+    "discreet.privacy.amplify": ("noise_for", "sampled"),
     "discreet.privacy.bounds": ("Bounds",),
     "discreet.privacy.compose": ("Composition", "compose"),
     "discreet.privacy.filter": ("ApproximateBudget", "Cost", "Filter", "PureBudget"),

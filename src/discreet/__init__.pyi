@@ -46,6 +46,8 @@ from discreet.privacy.adjacency import Adjacency as Adjacency
 from discreet.privacy.adjacency import Unit as Unit
 from discreet.privacy.allocate import budget_each as budget_each
 from discreet.privacy.allocate import least_noise as least_noise
+from discreet.privacy.amplify import noise_for as noise_for
+from discreet.privacy.amplify import sampled as sampled
 from discreet.privacy.bounds import Bounds as Bounds
 from discreet.privacy.compose import Composition as Composition
 from discreet.privacy.compose import compose as compose

@@ -85,3 +85,22 @@ def test_each_kind_of_release_is_read(text, expected):
 def test_what_cannot_be_read_is_refused(text):
     with pytest.raises(ParameterError):
         read_release(text)
+
+
+def test_samples_are_written_with_their_rate():
+    data = json.loads(
+        _run("gaussian:1@0.05x20", "pure:0.1@0.5", "--delta", "1e-6", "--format", "json").output
+    )
+    assert data["epsilon"]["low"] <= data["epsilon"]["high"] <= 1.001 * data["epsilon"]["low"]
+    replaced = json.loads(
+        _run("pure:0.1@0.5x3", "--neighbours", "replace", "--delta", "1e-6", "--format", "json").output
+    )
+    assert replaced["epsilon"]["high"] <= 3 * 0.0513
+
+
+@pytest.mark.parametrize(
+    "text", ["gaussian:1@", "gaussian:1@2", "zcdp:1@0.5", "gaussian@0.1", "pure:1@0.5x0"]
+)
+def test_samples_that_cannot_be_are_refused(text):
+    with pytest.raises(ParameterError):
+        read_release(text)

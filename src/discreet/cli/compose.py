@@ -30,10 +30,16 @@ KINDS = {
 def compose(
     releases: Annotated[
         list[str],
-        typer.Argument(help=f"What is released, each as KIND:NUMBER[xCOUNT]: {', '.join(KINDS.values())}."),
+        typer.Argument(
+            help=f"What is released, each as KIND:NUMBER[@RATE][xCOUNT]: {', '.join(KINDS.values())}; "
+            "@RATE where it sees only a sample."
+        ),
     ],
     delta: Annotated[str, typer.Option(help="The delta at which epsilon is asked.")] = "1e-6",
     epsilon: Annotated[str | None, typer.Option(help="Also give the delta at this epsilon.")] = None,
+    neighbours: Annotated[
+        str, typer.Option(help="Who differs, for samples: add-remove, or replace (also m of n).")
+    ] = "add-remove",
     group: Annotated[int, typer.Option(help="Protect this many units at once.")] = 1,
     plot: Annotated[
         Path | None,
@@ -46,7 +52,7 @@ def compose(
     """Bound what many releases cost together, from below and from above, by every known route."""
     from discreet.privacy.compose import compose as together
 
-    whole = together([read_release(text) for text in releases])
+    whole = together([read_release(text, neighbours) for text in releases])
     whole = whole.group(group) if group != 1 else whole
     with Paper(output) as paper:
         with waiting("composing"):
@@ -63,18 +69,22 @@ def compose(
             paper.say(f"drawn in {plot}")
 
 
-def read_release(text: str) -> tuple["Guarantee", int]:
-    """Return the guarantee and the count that a word such as laplace:0.1x1000 stands for."""
+def read_release(text: str, neighbours: str = "add-remove") -> tuple["Guarantee", int]:
+    """Return the guarantee and the count that a word such as laplace:0.1@0.01x1000 stands for."""
     from discreet.exact.number import whole
+    from discreet.privacy.amplify import sampled
 
     kind, _, rest = text.strip().lower().partition(":")
     body, _, times = rest.partition("x")
+    body, at, rate = body.partition("@")
     count = whole(times, "the number of releases") if times else 1
     if kind not in KINDS or not body or count < 1:
         raise ParameterError(
-            f"cannot read the release {text!r}; write one of {', '.join(KINDS.values())}, then xCOUNT"
+            f"cannot read the release {text!r}; write one of {', '.join(KINDS.values())}, "
+            "then @RATE for a sample and xCOUNT for several"
         )
-    return _guarantee(kind, body.split(":"), text), count
+    guarantee = _guarantee(kind, body.split(":"), text)
+    return (sampled(guarantee, rate, adjacency=neighbours) if at else guarantee), count
 
 
 def _guarantee(kind: str, numbers: list[str], text: str) -> "Guarantee":
@@ -147,10 +157,11 @@ def draw(whole: "Composition", delta: str) -> object:
     from discreet.show import lines, stacked
 
     curves = []
-    for exponent in range(1, 31):
+    # A sampled composition takes a second each.
+    for exponent in range(2, 14, 3) if whole.sampled else range(1, 31):
         curves += _rows(whole, Fraction(1, 10**exponent), "delta", 10.0**-exponent)
     growth = []
-    for times in (1, 2, 3, 5, 8, 12, 20, 30, 50):
+    for times in (1, 3, 10) if whole.sampled else (1, 2, 3, 5, 8, 12, 20, 30, 50):
         growth += _rows(together([(whole, times)]), Fraction(delta), "releases", float(times * len(whole)))
     return stacked(
         [

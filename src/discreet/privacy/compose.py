@@ -14,7 +14,7 @@ a loss distribution is never used so.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from inspect import signature
 from typing import Protocol, assert_never, runtime_checkable
@@ -26,6 +26,7 @@ from discreet.exact.number import Real, ball, enclose, non_negative, shown
 from discreet.markup import figure, table
 from discreet.privacy.atoms import AtomsLoss, multiplied
 from discreet.privacy.bounds import FULLY, Bounds
+from discreet.privacy.direction import CORNERS, ROUGH, Order, orders, summand
 from discreet.privacy.filter import Cost
 from discreet.privacy.guarantee import (
     Approximate,
@@ -36,7 +37,7 @@ from discreet.privacy.guarantee import (
     group_size,
     small_delta,
 )
-from discreet.privacy.loss import Law, ResponseLoss
+from discreet.privacy.loss import Law, ResponseLoss, SampledLoss, Summand
 from discreet.privacy.optimal import Responses
 from discreet.privacy.route import (
     BASIC,
@@ -128,13 +129,24 @@ class Composition:
     def epsilon(self, delta: Real = 0) -> Bounds:
         """Return the smallest epsilon that the whole promises at this delta."""
         at = small_delta(delta)
-        alone = self._alone()
+        alone = self.alone()
         if alone is not None:
             return alone.epsilon(at)
-        slack_low, slack_high = self.slack
+        if not self.sampled:
+            return self._epsilon(at, None)
+        if at == 0:
+            found = self._simple().epsilon()
+            return replace(found, low=found.low * (1 - Fraction(1, 2**90)))
+        return _worse(
+            [(self._epsilon(at, above), self._epsilon(at, below)) for above, below in self._orders(at)]
+        )
+
+    def _epsilon(self, at: Fraction, order: Order | None) -> Bounds:
+        """Return the epsilon at this delta, of sampled laws that of one order and of one side."""
+        slack_low, slack_high = self._slack(order)
         if at < slack_high:
             return Bounds(Fraction(0), None, "no epsilon is enough: the slacks alone exceed this delta")
-        releases = self.releases()
+        releases = self.releases(order)
         left = (at - slack_high) / (1 - slack_high)
         most = (at - slack_low) / (1 - slack_low)
         if most == 0:
@@ -142,24 +154,68 @@ class Composition:
             return (
                 Bounds(Fraction(0), None, "basic", FULLY) if total is None else self._exactly(releases, total)
             )
-        routes = (BASIC,) if left == 0 else _wanted(releases)
+        if order is not None and not order.above:
+            return Bounds(releases.least_epsilon(most), None)
+        routes = (BASIC,) if left == 0 else _wanted(releases) if order is None else _ordered(releases)
         route, high = _best([(route, route.epsilon(releases, left)) for route in routes])
-        low = releases.least_epsilon(most)
+        low = releases.least_epsilon(most) if order is None else Fraction(0)
         return Bounds(low if high is None else min(low, high), high, route.name, route.adaptive)
 
     def delta(self, epsilon: Real) -> Bounds:
         """Return the smallest delta that the whole promises at this epsilon."""
         at = non_negative(epsilon, "epsilon")
-        alone = self._alone()
+        alone = self.alone()
         if alone is not None:
             return alone.delta(at)
-        slack_low, slack_high = self.slack
-        releases = self.releases()
-        route, found = _best([(route, route.delta(releases, at)) for route in _wanted(releases)])
+        if not self.sampled:
+            return self._delta(at, None)
+        rough = self.most_delta(at, ROUGH)
+        return _worse(
+            [(self._delta(at, above), self._delta(at, below)) for above, below in self._orders(rough)]
+        )
+
+    def _delta(self, at: Fraction, order: Order | None) -> Bounds:
+        """Return the delta at this epsilon, of sampled laws that of one order and of one side."""
+        slack_low, slack_high = self._slack(order)
+        releases = self.releases(order)
+        if order is not None and not order.above:
+            return Bounds(slack_low + (1 - slack_low) * releases.least_delta(at), None)
+        routes = _wanted(releases) if order is None else _ordered(releases)
+        route, found = _best([(route, route.delta(releases, at)) for route in routes])
         high = Fraction(1) if found is None else found
-        low = releases.least_delta(at)
-        top = slack_high + (1 - slack_high) * high
+        low = releases.least_delta(at) if order is None else Fraction(0)
+        top = min(Fraction(1), slack_high + (1 - slack_high) * high)
         return Bounds(min(slack_low + (1 - slack_low) * low, top), top, route.name, route.adaptive)
+
+    def most_delta(self, epsilon: Fraction, corners: int = CORNERS, near: Fraction = Fraction(0)) -> Fraction:
+        """Return an upper bound on delta alone, of sampled releases with so many corners of their mesh.
+
+        It is made for a delta near the one given, if one is.
+        """
+        if self.alone() is not None or not self.sampled:
+            return self.delta(epsilon).high or Fraction(0)
+        return max(
+            self._delta(epsilon, above).high or Fraction(0) for above, _ in self._orders(near, corners)
+        )
+
+    @property
+    def sampled(self) -> bool:
+        """Whether some release is about a sample."""
+        return any(isinstance(part, Profile) and isinstance(part.law, SampledLoss) for part, _ in self.parts)
+
+    def _orders(self, delta: Fraction, corners: int = CORNERS) -> tuple[tuple[Order, Order], ...]:
+        return orders([(part.law, n) for part, n in self.parts if isinstance(part, Profile)], delta, corners)
+
+    def _simple(self) -> "Composition":
+        """Return what every route can use: of a sampled law its epsilon, or the law without sampling."""
+
+        def plain(part: Guarantee) -> Guarantee:
+            if not isinstance(part, Profile) or not isinstance(part.law, SampledLoss):
+                return part
+            law = part.law
+            return Profile(law.base if law.pure is None else ResponseLoss(law.pure, law.slack))
+
+        return Composition(tuple((plain(part), n) for part, n in self.parts))
 
     def group(self, size: int) -> "Composition":
         """Return what the whole promises to `size` units at once."""
@@ -168,12 +224,16 @@ class Composition:
     def explain(self, delta: Real) -> Explanation:
         """Return every route's epsilon at this delta, with its theorem."""
         at = small_delta(delta)
-        bounds, slack = self.epsilon(at), self.slack[1]
-        releases = self.releases()
+        bounds, simple = self.epsilon(at), self._simple()
+        releases, slack = simple.releases(), simple.slack[1]
         lines = tuple(
             Line(route.name, self._line(route, releases, at, slack), route.adaptive, route.theorem)
             for route in ROUTES
         )
+        if self.sampled:
+            # What the other routes say of the epsilon of each sample is true, too, but less.
+            whole = Line(LAW.name, bounds.high, LAW.adaptive, LAW.theorem)
+            lines = tuple(whole if line.route == LAW.name else line for line in lines)
         return Explanation(at, bounds, lines)
 
     def price(self) -> Cost:
@@ -188,7 +248,7 @@ class Composition:
         """Return the number of releases."""
         return sum(n for _, n in self.parts)
 
-    def _alone(self) -> Guarantee | None:
+    def alone(self) -> Guarantee | None:
         """Return the single guarantee that the whole amounts to exactly, where there is one."""
         if len(self.parts) == 1 and self.parts[0][1] == 1:
             return self.parts[0][0]
@@ -212,7 +272,11 @@ class Composition:
     @property
     def slack(self) -> tuple[Fraction, Fraction]:
         """Return rationals around the probability that some release reveals everything."""
-        slacks = [(_slack_of(part), n) for part, n in self.parts if _slack_of(part)]
+        return self._slack(None)
+
+    def _slack(self, order: Order | None) -> tuple[Fraction, Fraction]:
+        found = [(_slack_of(part, order), n) for part, n in self.parts]
+        slacks = [(slack, n) for slack, n in found if slack]
         if not slacks:
             return Fraction(0), Fraction(0)
         if any(slack == 1 for slack, _ in slacks):
@@ -228,25 +292,28 @@ class Composition:
             return slacks[0][0], slacks[0][0]
         return enclose(lost)
 
-    def releases(self) -> Releases:
-        """Return the loss laws and the zCDP of the parts, slacks set aside."""
-        laws: dict[Law, int] = {}
-        rho = Fraction(0)
+    def releases(self, order: Order | None = None) -> Releases:
+        """Return the loss laws and the zCDP of the parts, slacks set aside; sampled laws need an order."""
+        laws: dict[Summand, int] = {}
+        rho, lenient = Fraction(0), False
         for part, n in self.parts:
             match part:
                 case Concentrated(cost):
                     rho += n * cost
                 case Pure(cost) | Approximate(cost):
-                    law: Law = ResponseLoss(cost)
+                    law: Summand = ResponseLoss(cost)
                     laws[law] = laws.get(law, 0) + n
-                case Profile(law):
-                    law = ResponseLoss(law.cost) if isinstance(law, ResponseLoss) else law
+                case Profile(stated):
+                    found = _standing(stated, order)
+                    if found is None:
+                        lenient = True
+                        continue
+                    law = ResponseLoss(found.cost) if isinstance(found, ResponseLoss) else found
                     laws[law] = laws.get(law, 0) + n
                 case never:
                     assert_never(never)
         losing = tuple((law, n) for law, n in laws.items() if law.pure != 0)
-        lenient = any(_lenient(law) for law in laws)
-        return Releases(losing, rho, lenient)
+        return Releases(losing, rho, lenient or any(_lenient(law) for law in laws))
 
 
 Release = Guarantee | Composition | Mechanism
@@ -302,19 +369,29 @@ def _stated(promise: object) -> object:
     return promise()
 
 
-def _slack_of(part: Guarantee) -> Fraction:
+def _standing(law: Law, order: Order | None) -> Summand | None:
+    """Return what stands for a law in an order."""
+    if order is not None:
+        return summand(law, order)
+    if isinstance(law, SampledLoss):
+        raise ParameterError("a sampled release is known by its epsilon and delta only; ask compose for them")
+    return law
+
+
+def _slack_of(part: Guarantee, order: Order | None) -> Fraction:
     match part:
         case Pure():
             return Fraction(0)
         case Approximate(slack=slack) | Concentrated(slack=slack):
             return slack
         case Profile(law):
-            return law.slack
+            found = law if order is None else summand(law, order)
+            return Fraction(0) if found is None else found.slack
         case never:
             assert_never(never)
 
 
-def _lenient(law: Law) -> bool:
+def _lenient(law: Summand) -> bool:
     """Whether a law has finite losses and none above zero: taken for no loss at all it is only bounded."""
     return isinstance(law, AtomsLoss) and law.pure == 0 and any(p != q for p, q in law.atoms if q)
 
@@ -323,6 +400,22 @@ def _wanted(releases: Releases) -> tuple[Route, ...]:
     if not releases.tight:
         return BASIC, LAW, CONCENTRATED, RENYI
     return (OPTIMAL,) if Responses.of(releases.laws) is not None else (LAW,)
+
+
+def _ordered(releases: Releases) -> tuple[Route, ...]:
+    """Return the routes for one order alone; the others take what is said of a loss for both orders."""
+    return (BASIC, RENYI) if releases.rho else (BASIC, LAW)
+
+
+def _worse(orders: list[tuple[Bounds, Bounds]]) -> Bounds:
+    """Return the bounds of the worse order, each given from above and from below."""
+    low = max(below.low for _, below in orders)
+    for above, _ in orders:
+        if above.high is None:
+            return Bounds(low, None, above.route, above.adaptive)
+    worst = max((above for above, _ in orders), key=lambda bounds: bounds.high or Fraction(0))
+    high = worst.high or Fraction(0)
+    return Bounds(min(low, high), high, worst.route, worst.adaptive)
 
 
 def _best(found: list[tuple[Route, Fraction | None]]) -> tuple[Route, Fraction | None]:

@@ -56,6 +56,7 @@ _WIDTH, _COSTLY_WIDTH, _CHEAP = 1e-10, 3e-7, 2**22
 
 _MOST_WORK = 3 * 10**7
 _FEWEST_SAMPLES, _MOST_SAMPLES = 2**12, 2**16
+_NEGLIGIBLE, _MOST_CORNERS = 2.0**-100, 2**21
 _SPREADS = np.logspace(-3, 3, 61)
 
 
@@ -165,6 +166,14 @@ class Samples:
         """Return the terms of the density."""
         return Row.of(self.phi, self.error, self.t)
 
+    @cached_property
+    def series(self) -> tuple[Complexes, Complexes]:
+        """Return step / (1 - exp(-s step)) and the same at s + 1: the lattice's two geometric series."""
+        if self.lattice is None:
+            raise AssertionError("geometric series need a lattice")
+        s, h = float(self.theta) + 1j * self.t, float(self.lattice[1])
+        return np.asarray(h / -expm1(-s * h)), np.asarray(h / -expm1(-(1 + s) * h))
+
     def row(self, weight: Complexes, weight_error: Reals) -> Row:
         """Return the terms with weights known up to an error."""
         return Row.of(
@@ -187,8 +196,14 @@ def sample(
     spread = _spread(total, theta)
     small = _TOLERANCE / ((1 + theta) * (1 + theta * spread))
     window = widen * _window(total, theta, at, spread, small)
+    if total.mesh is not None:
+        # A window cut short is only folded over more, which the bound on that says.
+        window = smooth_odd(ceil(min(window / float(total.mesh), _MOST_CORNERS))) * float(total.mesh)
     most = min(max(_MOST_WORK // total.work, _FEWEST_SAMPLES), _FEWEST_SAMPLES if coarse else _MOST_SAMPLES)
     grid = total.common_lattice
+    if grid is not None and total.mesh == grid[1] and not coarse:
+        count = round(window / float(grid[1]))
+        return _sampled(total, tilt, window, 0.0, grid, (count + 1) // 2, 0.0)
     if grid is not None and window / float(grid[1]) <= most:
         count = max(ceil(window / float(grid[1])) | 1, 3)
         return _sampled(total, tilt, count * float(grid[1]), 0.0, grid, (count + 1) // 2, 0.0)
@@ -201,6 +216,21 @@ def sample(
         reach = sqrt(-2 * log(small) / smoothing)
     count = ceil(reach * window / (2 * pi)) + 1
     return _sampled(total, tilt, window, smoothing, None, count, reach)
+
+
+def smooth_odd(least: int) -> int:
+    """Return the least odd number from `least` on without prime factors above 7: a quick transform."""
+    found = int(3 ** ceil(log(max(least, 3)) / log(3) + 1e-9))
+    sevens = 1
+    while sevens < found:
+        fives = sevens
+        while fives < found:
+            rest = max(1, -(-least // fives))
+            threes = int(3 ** max(0, ceil(log(rest) / log(3) - 1e-9)))
+            found = min(found, fives * threes) if fives * threes >= least else found
+            fives *= 5
+        sevens *= 7
+    return found
 
 
 def _spread(total: LossSum, theta: float) -> float:
@@ -245,7 +275,7 @@ def _sampled(
     log_size, angle = -variance * t * t / 2, np.zeros(count)
     log_most = log_size.copy()
     with np.errstate(divide="ignore"):
-        for phi, slip, counts in total.factors(tilt, t):
+        for phi, slip, counts in total.factors(tilt, t, window):
             sizes = np.abs(phi)
             if (counts == 1).all():
                 product = phi.prod(axis=0)
@@ -262,7 +292,14 @@ def _sampled(
     )
     gap = np.where(np.isfinite(log_size), -np.expm1(np.minimum(log_size - log_most, 0)), 1.0)
     missing = (0.0, 0.0)
-    if grid is None:
+    if grid is not None:
+        # Of a long row only what is not negligible is kept; no weight exceeds the one at t = 0.
+        last = int(np.flatnonzero(most > _NEGLIGIBLE)[-1]) + 1
+        dropped = 2 * float(most[last:].sum()) / window * (1 / theta + float(grid[1])) * (1 + 1e-9)
+        missing = (dropped, 0.0)
+        t, size, most = t[:last], size[:last], most[:last]
+        angle, gap, rounding = angle[:last], gap[:last], rounding[:last]
+    else:
         bound = exp(max(total.log_decay(theta, float(t[-1]), variance) + 1e-2, -700.0)) / pi
         curve = bound * min(1 / t[-1], 1 / (variance * t[-1] ** 3) if variance else inf)
         missing = (float(curve), float(bound / (variance * t[-1])) if variance else inf)
@@ -320,12 +357,12 @@ def _lattice_weights(samples: Samples, epsilon: Fraction) -> tuple[Complexes, Re
     """Return step * G(s) and a bound on its error."""
     if samples.lattice is None:
         raise AssertionError("lattice weights need a lattice")
-    s = float(samples.theta) + 1j * samples.t
     point, step = samples.lattice
     first = (point - epsilon) % step
     h, x = float(step), float(first if first else step)
-    slow = h * np.exp(-s * x) / -expm1(-s * h)
-    fast = h * np.exp(-(1 + s) * x) / -expm1(-(1 + s) * h)
+    turn = samples.t * x
+    start = exp(-float(samples.theta) * x) * (np.cos(turn) - 1j * np.sin(turn))
+    slow, fast = start * samples.series[0], start * exp(-x) * samples.series[1]
     # x is at most h, so an exponent s x is rounded by at most (theta + t) h units.
     turned = (1 + float(samples.theta) + samples.t) * h
     return slow - fast, (16 + 8 * turned) * UNIT * (np.abs(slow) + np.abs(fast))

@@ -51,7 +51,14 @@ def _sampled_curve(total: LossSum, theta: float, epsilon: Fraction) -> tuple[Sam
     while True:
         samples = sample(total, theta, epsilon, widen=widen)
         there = curve(samples, epsilon)
-        if widen > 4 or samples.smoothing or there.high - there.low <= _ALIASING_GOAL * there.high:
+        narrow = there.high - there.low <= _ALIASING_GOAL * there.high
+        # A wider window cures what is folded over, and nothing else.
+        if (
+            narrow
+            or widen > 4
+            or samples.smoothing
+            or samples.folded(float(epsilon)) <= _ALIASING_GOAL / 4 * there.high
+        ):
             return samples, there
         widen *= 1.6
 

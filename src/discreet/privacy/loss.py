@@ -51,6 +51,8 @@ from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.bounds import ZERO, Enclosure
 from discreet.privacy.gaussian import DiscreteGaussianLoss, GaussianLoss
 from discreet.privacy.geometric import GeometricLoss
+from discreet.privacy.mesh import MeshLoss
+from discreet.privacy.sampled import SampledLoss
 from discreet.privacy.zcdp import pure_rho
 
 
@@ -207,7 +209,7 @@ class BoundedRangeLoss:
         return BoundedRangeLoss(self.cost * size)
 
 
-Law = (
+Base = (
     ResponseLoss
     | GeometricLoss
     | LaplaceLoss
@@ -216,6 +218,13 @@ Law = (
     | DiscreteGaussianLoss
     | AtomsLoss
 )
+"""The laws of one release about everybody."""
+
+Summand = Base | MeshLoss
+"""What can be summed: a mesh stands for one side of one order of a sampled law."""
+
+Law = Base | SampledLoss
+"""The laws that a guarantee may state."""
 
 
 def _check_cost(cost: Fraction) -> None:
@@ -225,11 +234,15 @@ def _check_cost(cost: Fraction) -> None:
 
 __all__ = [
     "AtomsLoss",
+    "Base",
     "BoundedRangeLoss",
     "DiscreteGaussianLoss",
     "GaussianLoss",
     "GeometricLoss",
     "LaplaceLoss",
     "Law",
+    "MeshLoss",
     "ResponseLoss",
+    "SampledLoss",
+    "Summand",
 ]

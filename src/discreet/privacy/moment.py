@@ -38,13 +38,15 @@ import numpy.typing as npt
 from discreet.exact.number import log_bounds
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.loss import (
+    Base,
     BoundedRangeLoss,
     DiscreteGaussianLoss,
     GaussianLoss,
     GeometricLoss,
     LaplaceLoss,
-    Law,
+    MeshLoss,
     ResponseLoss,
+    Summand,
 )
 
 Reals: TypeAlias = npt.NDArray[np.floating[Any]]
@@ -62,7 +64,7 @@ class Lattice:
     step: Fraction
 
 
-def log_moment(law: Law, theta: Reals) -> Reals:
+def log_moment(law: Summand, theta: Reals) -> Reals:
     """Return ln E[exp(theta L)] over the finite losses, renormalised, for theta >= 0."""
     match law:
         case GaussianLoss(mu_squared):
@@ -72,6 +74,8 @@ def log_moment(law: Law, theta: Reals) -> Reals:
             if variance >= _SMOOTH:
                 return np.asarray(smooth, dtype=np.float64)
             return np.asarray(smooth + np.log(_ripple(law, theta)), dtype=np.float64)
+        case MeshLoss():
+            return mesh_moment(law, theta)
         case ResponseLoss() | GeometricLoss() | LaplaceLoss() | BoundedRangeLoss() | AtomsLoss():
             inner = _below_top(law, theta.astype(np.complex128)).real
             return np.asarray(theta * float(top(law)) + np.log(inner), dtype=np.float64)
@@ -79,7 +83,23 @@ def log_moment(law: Law, theta: Reals) -> Reals:
             assert_never(never)
 
 
-def centre(law: Law, theta: Fraction) -> Fraction:
+def mesh_moment(law: MeshLoss, theta: Reals) -> Reals:
+    """Return ln of the sum of p exp(theta L) over the finite losses, not renormalised.
+
+    At more than a few tilts at once it is bounded from above by that of a mesh with fewer corners.
+    """
+    step, weights = (float(law.step), law.weights) if theta.size <= _FEW_TILTS else law.coarse
+    below, out = np.arange(len(weights)) * step, np.empty(theta.shape)
+    for place, tilt in enumerate(theta):
+        out[place] = tilt * float(law.top) + np.log((weights * np.exp(-tilt * below)).sum())
+    return out
+
+
+_FEW_TILTS = 2
+"""At so many tilts at once the moments of a mesh are summed over all of its corners."""
+
+
+def centre(law: Summand, theta: Fraction) -> Fraction:
     """Return the rational taken out of the loss before its characteristic function is computed."""
     match law:
         case GaussianLoss(mu_squared):
@@ -88,13 +108,30 @@ def centre(law: Law, theta: Fraction) -> Fraction:
             if variance < _POISSON:
                 return _loss_at(law, -floor(theta * shift))
             return Fraction(shift**2) / variance * (theta + Fraction(1, 2))
+        case MeshLoss():
+            return law.top
         case ResponseLoss() | GeometricLoss() | LaplaceLoss() | BoundedRangeLoss() | AtomsLoss():
             return top(law)
         case never:
             assert_never(never)
 
 
-def tilted(law: Law, theta: Fraction, t: Reals) -> Complexes:
+def transformed(law: MeshLoss, theta: Fraction, size: int, count: int) -> tuple[Complexes, float]:
+    """Return phi at the first `count` multiples of 2 pi / (size step), and a bound on its error.
+
+    Each value of a transform of a length without large factors is a sum of all weights, each turned and added
+    in at most log2(size) rounds, so its error is at most that of as many roundings of their sum.
+    """
+    weights = law.weights * np.exp(-float(theta) * float(law.step) * np.arange(len(law.weights)))
+    folded = np.zeros(-(-len(weights) // size) * size)
+    folded[: len(weights)] = weights / weights.sum()
+    half = np.fft.rfft(folded.reshape(-1, size).sum(axis=0))
+    turn = np.arange(count) % size
+    near = half[np.minimum(turn, size - turn)]
+    return np.where(2 * turn > size, np.conj(near), near), UNIT * (ROUNDING + 64 * size.bit_length())
+
+
+def tilted(law: Base, theta: Fraction, t: Reals) -> Complexes:
     """Return the characteristic function of the centred loss under the tilt."""
     match law:
         case GaussianLoss(mu_squared):
@@ -108,7 +145,7 @@ def tilted(law: Law, theta: Fraction, t: Reals) -> Complexes:
             assert_never(never)
 
 
-def span(law: Law) -> float:
+def span(law: Summand) -> float:
     """Return the distance from the centre to the furthest loss that still matters."""
     match law:
         case GaussianLoss():
@@ -121,6 +158,8 @@ def span(law: Law) -> float:
             return float(losses.max() - losses.min() + abs(losses.max()))
         case ResponseLoss() | GeometricLoss() | LaplaceLoss() | BoundedRangeLoss():
             return 2 * float(top(law))
+        case MeshLoss():
+            return float(law.step) * len(law.weights) + abs(float(law.top))
         case never:
             assert_never(never)
 
@@ -138,7 +177,7 @@ MOST_SHIFT = 2**200
 """Beyond, a shift is no longer exactly a float's multiple of the noise's unit."""
 
 
-def tractable(law: Law) -> bool:
+def tractable(law: Summand) -> bool:
     """Whether the error bounds stated above apply to a law."""
     match law:
         case GaussianLoss(mu_squared):
@@ -156,13 +195,15 @@ def tractable(law: Law) -> bool:
             ratios = [p / q for p, q in atoms if p and q]
             widest = max((max(ratio, 1 / ratio) for ratio in ratios), default=Fraction(1))
             return 1 + LEAST_LOSS <= widest <= _ROOM and min(p for p, _ in atoms if p) * _ROOM >= 1
+        case MeshLoss():
+            return True
         case ResponseLoss() | LaplaceLoss() | BoundedRangeLoss():
             return LEAST_LOSS <= law.pure <= MOST_LOSS
         case never:
             assert_never(never)
 
 
-def terms(law: Law) -> int:
+def terms(law: Summand) -> int:
     """Return about how many exponentials one value of the characteristic function costs."""
     match law:
         case GaussianLoss():
@@ -171,13 +212,15 @@ def terms(law: Law) -> int:
             return len(atoms)
         case DiscreteGaussianLoss():
             return 2 * _REACH + 1
+        case MeshLoss():
+            return 2
         case ResponseLoss() | GeometricLoss() | LaplaceLoss() | BoundedRangeLoss():
             return 2
         case never:
             assert_never(never)
 
 
-def lattice(law: Law) -> Lattice | None:
+def lattice(law: Summand) -> Lattice | None:
     """Return the lattice that carries the finite losses, if there is a simple one."""
     match law:
         case ResponseLoss(cost):
@@ -191,17 +234,21 @@ def lattice(law: Law) -> Lattice | None:
             if len(ratios | {1 / ratio for ratio in ratios}) == 2:
                 return Lattice(1 / max(max(ratios), 1 / min(ratios)), Fraction(1))
             return None
+        case MeshLoss():
+            return Lattice(None, law.step)
         case LaplaceLoss() | BoundedRangeLoss() | GaussianLoss():
             return None
         case never:
             assert_never(never)
 
 
-def anchor(law: Law) -> Fraction:
+def anchor(law: Summand) -> Fraction:
     """Return a point of the law's lattice."""
     match law:
         case DiscreteGaussianLoss():
             return _loss_at(law, 0)
+        case MeshLoss():
+            return law.top
         case ResponseLoss() | GeometricLoss() | LaplaceLoss() | BoundedRangeLoss() | AtomsLoss():
             return top(law)
         case GaussianLoss():

@@ -27,7 +27,7 @@ from math import gcd
 from flint import arb, fmpz_poly
 
 from discreet.exact.number import ball, enclose
-from discreet.privacy.loss import GeometricLoss, Law, ResponseLoss
+from discreet.privacy.loss import GeometricLoss, ResponseLoss, Summand
 
 MOST_TERMS = 20_000
 """Longer sums are left to the loss-distribution route."""
@@ -44,7 +44,7 @@ class Responses:
     alpha: Fraction | None = None
 
     @classmethod
-    def of(cls, laws: Sequence[tuple[Law, int]]) -> "Responses | None":
+    def of(cls, laws: Sequence[tuple[Summand, int]]) -> "Responses | None":
         """Return the common form of the laws, or None if they have none or the sum would be too long."""
         responses = [(law.cost, n) for law, n in laws if isinstance(law, ResponseLoss)]
         if laws and len(responses) == len(laws):

@@ -27,14 +27,14 @@ from flint import arb
 from discreet.exact.number import LARGEST_EXPONENT, ball, enclose, exp_bounds, log_bounds, sqrt_up
 from discreet.privacy.bounds import FIXED, FULLY
 from discreet.privacy.inverse import delta_at, epsilon_at
-from discreet.privacy.loss import BoundedRangeLoss, GaussianLoss, Law, ResponseLoss
+from discreet.privacy.loss import Base, BoundedRangeLoss, GaussianLoss, MeshLoss, ResponseLoss, Summand
 from discreet.privacy.moment import MOST_LOSS, Reals, chernoff_constant
 from discreet.privacy.optimal import Responses
 from discreet.privacy.total import LossSum, lowest
 from discreet.privacy.zcdp import delta_of_rho, epsilon_of_rho, pure_rho
 
 Enclosure = tuple[Fraction, Fraction]
-Laws = tuple[tuple[Law, int], ...]
+Laws = tuple[tuple[Summand, int], ...]
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Releases:
 
     def attained(self) -> Laws:
         """Return laws of actual mechanisms that keep these guarantees, for lower bounds."""
-        member: list[tuple[Law, int]] = [
+        member: list[tuple[Summand, int]] = [
             (ResponseLoss(law.cost / 2) if isinstance(law, BoundedRangeLoss) else law, n)
             for law, n in self.laws
         ]
@@ -273,10 +273,11 @@ def tight_delta(laws: Laws, epsilon: Fraction) -> Enclosure:
     return delta_at(total, epsilon) if total.tractable else (Fraction(0), Fraction(1))
 
 
-def _whole(laws: Laws) -> Law | Responses | None:
+def _whole(laws: Laws) -> Base | Responses | None:
     """Return an exact law of the whole, where there is one."""
-    if len(laws) == 1 and laws[0][1] == 1 and laws[0][0].slack == 0:
-        return laws[0][0]
+    first = laws[0][0]
+    if len(laws) == 1 and laws[0][1] == 1 and first.slack == 0 and not isinstance(first, MeshLoss):
+        return first
     if all(isinstance(law, GaussianLoss) for law, _ in laws):
         return GaussianLoss(
             sum((n * law.mu_squared for law, n in laws if isinstance(law, GaussianLoss)), Fraction(0))

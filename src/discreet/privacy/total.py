@@ -16,8 +16,9 @@ from discreet.privacy.loss import (
     GaussianLoss,
     GeometricLoss,
     LaplaceLoss,
-    Law,
+    MeshLoss,
     ResponseLoss,
+    Summand,
 )
 from discreet.privacy.moment import (
     ROUNDING,
@@ -36,6 +37,7 @@ from discreet.privacy.moment import (
     terms,
     tilted,
     tractable,
+    transformed,
 )
 
 MOST_RELEASES = 2**40
@@ -50,7 +52,7 @@ _CHUNK, _MOST_ROWS = 2**17, 16
 class LossSum:
     """The sum of independent losses: laws with their multiplicities, each able to lose something."""
 
-    parts: tuple[tuple[Law, int], ...]
+    parts: tuple[tuple[Summand, int], ...]
 
     @cached_property
     def variance(self) -> Fraction:
@@ -72,13 +74,18 @@ class LossSum:
         return tuple(found)
 
     @cached_property
-    def others(self) -> tuple[tuple[GeometricLoss | DiscreteGaussianLoss | AtomsLoss, int], ...]:
+    def others(self) -> tuple[tuple[GeometricLoss | DiscreteGaussianLoss | AtomsLoss | MeshLoss, int], ...]:
         """Return the remaining parts, which are taken one by one."""
         return tuple(
             (law, n)
             for law, n in self.parts
-            if isinstance(law, GeometricLoss | DiscreteGaussianLoss | AtomsLoss)
+            if isinstance(law, GeometricLoss | DiscreteGaussianLoss | AtomsLoss | MeshLoss)
         )
+
+    @cached_property
+    def mesh(self) -> Fraction | None:
+        """Return the step that all parts on a mesh share, if there are such parts."""
+        return next((law.step for law, _ in self.parts if isinstance(law, MeshLoss)), None)
 
     @cached_property
     def ceiling(self) -> Fraction | None:
@@ -153,7 +160,7 @@ class LossSum:
             total += float(counts @ np.log(family_decay(family, losses, theta, t)))
         return total
 
-    def factors(self, theta: Fraction, t: Reals) -> Iterator[tuple[Complexes, Reals, Reals]]:
+    def factors(self, theta: Fraction, t: Reals, window: float) -> Iterator[tuple[Complexes, Reals, Reals]]:
         """Yield phi, a bound on its error, and the multiplicities, for one law or several laws at a time."""
         at = float(theta)
         rows = min(max(1, _CHUNK // len(t)), _MOST_ROWS)
@@ -163,6 +170,10 @@ class LossSum:
                 whole = closed_form(family, c, np.array([[complex(at)]])).real
                 yield closed_form(family, c, at + 1j * t[None, :]) / whole, _slip(t, 2 * c), several
         for law, n in self.others:
+            if isinstance(law, MeshLoss):
+                phi, slip = transformed(law, theta, round(window / float(law.step)), len(t))
+                yield phi[None, :], np.full((1, len(t)), slip), np.array([float(n)])
+                continue
             yield tilted(law, theta, t)[None, :], _slip(t, np.array([[span(law)]])), np.array([float(n)])
 
     @cached_property

@@ -1,0 +1,185 @@
+"""The two orders of sampled pairs, and for each the laws that stand for it from above and from below.
+
+Neighbours are compared in two orders, removing and adding a unit; every release of a composition is in the
+same one.  A law of one release about everybody covers both orders.  A sampled law is, in one order, exactly a
+finite law if its base is one; otherwise it lies between two laws on a mesh that all releases share.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import ceil, inf, sqrt
+
+import numpy as np
+
+from discreet.exact.number import exp_bounds, log_bounds
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.atoms import Atom, AtomsLoss
+from discreet.privacy.gaussian import DiscreteGaussianLoss, GaussianLoss
+from discreet.privacy.geometric import GeometricLoss
+from discreet.privacy.loss import Base, BoundedRangeLoss, LaplaceLoss, Law, ResponseLoss, Summand
+from discreet.privacy.mesh import ADD, REMOVE, MeshLoss, Sampling, dominated, dominating
+from discreet.privacy.sampled import SampledLoss
+from discreet.privacy.steep import (
+    DEEP,
+    Steep,
+    SteepGaussian,
+    SteepGeometric,
+    SteepLaplace,
+    SteepLattice,
+    SteepRange,
+)
+
+WAYS = (REMOVE, ADD)
+
+CORNERS, ROUGH = 2**17, 2**13
+"""How many corners the mesh has over the losses of one release; and how many it has
+where only the size of an answer is asked; the window of all releases has four times as many."""
+
+_WRITTEN_OUT = 64
+"""Geometric noise moved by at most this much is a finite law of so many atoms."""
+
+_LEAST_RATE, _LEAST_LOSS, _FARTHEST = Fraction(1, 2**24), Fraction(1, 2**20), 600.0
+_MOST_VARIANCE = 10**8
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """One order of all pairs, one side of the truth, and the mesh for the laws that need one."""
+
+    way: str
+    above: bool
+    step: Fraction
+    deep: float = DEEP
+    """How many standard deviations of a Gaussian are looked at."""
+    aligned: bool = False
+    """Whether the mesh is made to carry the largest and the smallest loss of the only law there is."""
+
+
+def orders(
+    laws: Sequence[tuple[Law, int]], delta: Fraction, corners: int = CORNERS
+) -> tuple[tuple[Order, Order], ...]:
+    """Return each order from above and from below, made for deltas of about this size."""
+    found, deep = [], _deep(delta, sum(n for _, n in laws))
+    for way in WAYS:
+        step, aligned = _mesh(tuple(laws), way, corners, deep)
+        found.append(tuple(Order(way, above, step, deep, aligned) for above in (True, False)))
+    return tuple((above, below) for above, below in found)
+
+
+def _deep(delta: Fraction, count: int) -> float:
+    """Return how deep to look so that what lies beyond is nothing to this delta, in steps of a half."""
+    tail = float(log_bounds(delta / count)[0]) - 25.0 if delta else -inf
+    return min(ceil(2 * sqrt(-2 * tail)) / 2, DEEP) if tail > -1e4 else DEEP
+
+
+def summand(law: Law, order: Order) -> Summand | None:
+    """Return what stands for a law in an order; None where nothing is known from below."""
+    if not isinstance(law, SampledLoss):
+        return law
+    base = law.base
+    if isinstance(base, BoundedRangeLoss) and not order.above:
+        # The range is an envelope; randomised response of half its length is a mechanism that keeps it.
+        base = ResponseLoss(base.cost / 2)
+    atoms = _atoms(base, order.above)
+    if atoms is not None:
+        return _finite(atoms, law, order)
+    if _steep(base) is None or law.rate < _LEAST_RATE:
+        return base if order.above else None
+    return _meshed(SampledLoss(base, law.rate, law.adjacency), order)
+
+
+def _atoms(base: Base, above: bool) -> tuple[Atom, ...] | None:
+    """Return the atoms of a finite base; an irrational ratio is rounded to the side asked for."""
+    match base:
+        case AtomsLoss(atoms):
+            return atoms
+        case ResponseLoss(cost, slack):
+            odds = exp_bounds(cost)[1 if above else 0] if cost else Fraction(1)
+            true, false = (1 - slack) * odds / (1 + odds), (1 - slack) / (1 + odds)
+            return (slack, Fraction(0)), (true, false), (false, true), (Fraction(0), slack)
+        case GeometricLoss(_, shift) if shift <= _WRITTEN_OUT:
+            return base.atoms().atoms
+        case _:
+            return None
+
+
+def _finite(atoms: tuple[Atom, ...], law: SampledLoss, order: Order) -> AtomsLoss:
+    q = law.rate
+    removed = tuple((q * p + (1 - q) * r, r) for p, r in atoms)
+    added = tuple((p, (1 - q) * p + q * r) for p, r in atoms)
+    if law.adjacency is Adjacency.REPLACE and order.above:
+        return AtomsLoss.envelope((removed, added))
+    return AtomsLoss(removed if order.way == REMOVE else added)
+
+
+def _steep(base: Base, deep: float = DEEP) -> Steep | None:
+    """Return a base as whole arrays of events, where its numbers are no strain on floats."""
+    found: Steep
+    match base:
+        case GaussianLoss(mu_squared) if mu_squared >= _LEAST_LOSS**2:
+            found = SteepGaussian(sqrt(mu_squared), deep)
+        case DiscreteGaussianLoss(variance, shift) if (
+            Fraction(1, 100) <= variance <= _MOST_VARIANCE and 0 < shift <= 2**40
+        ):
+            found = SteepLattice(float(variance), shift, deep)
+        case LaplaceLoss(ratio) if ratio >= _LEAST_LOSS:
+            found = SteepLaplace(float(ratio))
+        case BoundedRangeLoss(cost) if cost >= _LEAST_LOSS:
+            found = SteepRange(float(cost))
+        case GeometricLoss(alpha, shift) if shift <= 2**40 and base.pure >= _LEAST_LOSS:
+            found = SteepGeometric(float(log_bounds(1 / alpha)[0]), shift)
+        case _:
+            return None
+    return found if found.end <= _FARTHEST else None
+
+
+@lru_cache(maxsize=32)
+def _meshed(law: SampledLoss, order: Order) -> MeshLoss:
+    steep = _steep(law.base, order.deep)
+    if steep is None:
+        raise AssertionError("only laws with a mesh are put on one")
+    sides = {way: Sampling(steep, float(law.rate), way) for way in WAYS}
+    key = (law, order)
+    if law.adjacency is Adjacency.REPLACE and order.above:
+        return dominating(key, (sides[REMOVE], sides[ADD]), order.step, Fraction(0), law.rho)
+    side = sides[order.way]
+    offset = Fraction(side.ends()[1]) if order.aligned else Fraction(0)
+    if order.above:
+        return dominating(key, (side,), order.step, offset, law.rho)
+    return dominated(key, side, order.step, offset, law.rho)
+
+
+@lru_cache(maxsize=64)
+def _mesh(laws: tuple[tuple[Law, int], ...], way: str, corners: int, deep: float) -> tuple[Fraction, bool]:
+    """Return the step of the mesh for these laws, and whether it is made to fit the only one of them."""
+    sides = [(side, n) for side, n in ((_side(law, way, deep), n) for law, n in laws) if side is not None]
+    if not sides:
+        return Fraction(1), False
+    widths = [high - low for low, high in (side.ends() for side, _ in sides)]
+    spread = sqrt(sum(n * _variance(side) for side, n in sides))
+    step = max(min(widths) / corners, (max(widths) + 20 * spread) / (4 * corners))
+    alone = len(laws) == 1 and sides[0][0].steep.bounded
+    if alone and not any(
+        isinstance(law, SampledLoss) and law.adjacency is Adjacency.REPLACE for law, _ in laws
+    ):
+        return Fraction(widths[0]) / max(1, round(widths[0] / step)), True
+    return Fraction(step), False
+
+
+def _side(law: Law, way: str, deep: float) -> Sampling | None:
+    if not isinstance(law, SampledLoss) or law.rate < _LEAST_RATE or _atoms(law.base, True) is not None:
+        return None
+    steep = _steep(law.base, deep)
+    return None if steep is None else Sampling(steep, float(law.rate), way)
+
+
+def _variance(side: Sampling) -> float:
+    """Return about the variance of the loss."""
+    low, high = side.ends()
+    losses = np.linspace(low, high, 4096)
+    mass = -np.diff(side.first(*side.event(losses)))
+    middles = (losses[1:] + losses[:-1]) / 2
+    mean = float((mass * middles).sum())
+    return float((mass * (middles - mean) ** 2).sum())
