@@ -17,7 +17,7 @@ PVLDB 11(10), 2018.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from itertools import combinations
 from math import prod
@@ -180,6 +180,7 @@ class Matrix:
     """Any 0/1 counting queries, one tuple of zeros and ones per question."""
 
     rows: tuple[tuple[int, ...], ...]
+    _array: NDArray[np.int64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.rows or not self.rows[0]:
@@ -188,6 +189,9 @@ class Matrix:
             raise ParameterError("every row of a matrix of counting queries must have one entry per cell")
         if not all(entry in (0, 1) for row in self.rows for entry in row):
             raise ParameterError("a counting query counts a cell or it does not: entries must be 0 or 1")
+        array = np.array(self.rows, dtype=np.int64)
+        array.setflags(write=False)
+        object.__setattr__(self, "_array", array)
 
     @classmethod
     def of(cls, rows: Iterable[Iterable[int]]) -> "Matrix":
@@ -205,8 +209,8 @@ class Matrix:
         return len(self.rows)
 
     def array(self) -> NDArray[np.int64]:
-        """Return the matrix itself."""
-        return np.array(self.rows, dtype=np.int64)
+        """Return the matrix itself, which cannot be written to."""
+        return self._array
 
     def apply(self, x: Array) -> Array:
         """Return W x."""
