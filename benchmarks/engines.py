@@ -15,7 +15,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table as Grid
 
-from benchmarks.query import GROUPS, timed
+from benchmarks.query import GROUPS, generate, timed
 
 ROWS = int(os.environ.get("ROWS", "10000000"))
 PLAIN = "SELECT k, count(*), sum(x), avg(x) FROM v GROUP BY k"
@@ -28,18 +28,6 @@ CASES: dict[str, tuple[dict[str, Any], str]] = {
     "keys found in the data": ({"k": "text"}, "SELECT k, COUNT(*) FROM v GROUP BY k"),
     "median by group": ({"k": VALUES}, "SELECT k, MEDIAN(x) FROM v GROUP BY k"),
 }
-
-
-def generate(path: Path) -> None:
-    """Write the rows: people and groups are scattered over them."""
-    import duckdb
-
-    with duckdb.connect(str(path)) as connection:
-        connection.execute(
-            f"CREATE TABLE v AS SELECT CAST(hash(range * 7 + 1) % {max(ROWS // 10, 1)} AS BIGINT) AS u, "
-            f"'g' || lpad(CAST((hash(range) // 1000) % {GROUPS} AS VARCHAR), 2, '0') AS k, "
-            f"CAST((hash(range * 3) // 77) % 5000 AS BIGINT) AS x FROM range({ROWS})"
-        )
 
 
 def load(path: Path, url: str) -> None:
@@ -91,7 +79,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         path, server = Path(folder) / "v.duckdb", Server()
         try:
-            generate(path)
+            generate(path, ROWS, max(ROWS // 10, 1))
             begun = perf_counter()
             load(path, server.url())
             console.print(f"loaded into PostgreSQL in {perf_counter() - begun:.0f} s")

@@ -49,15 +49,15 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
 }
 
 
-def generate(path: Path) -> None:
+def generate(path: Path, rows: int = ROWS, people: int = PEOPLE) -> None:
     """Write the table: people and groups are scattered over the rows."""
     import duckdb
 
     with duckdb.connect(str(path)) as connection:
         connection.execute(
-            f"CREATE TABLE v AS SELECT CAST(hash(range * 7 + 1) % {PEOPLE} AS BIGINT) AS u, "
+            f"CREATE TABLE v AS SELECT CAST(hash(range * 7 + 1) % {people} AS BIGINT) AS u, "
             f"'g' || lpad(CAST((hash(range) // 1000) % {GROUPS} AS VARCHAR), 2, '0') AS k, "
-            f"CAST((hash(range * 3) // 77) % 5000 AS BIGINT) AS x FROM range({ROWS})"
+            f"CAST((hash(range * 3) // 77) % 5000 AS BIGINT) AS x FROM range({rows})"
         )
 
 

@@ -1,6 +1,7 @@
 """The prover alone, without the kernel behind it: a program that fails by one obligation is not proved."""
 
 import pytest
+from tests.verify.shapes import on_list
 
 from discreet.verify import parse
 from discreet.verify.prove import NoProof, prove
@@ -26,83 +27,36 @@ P (x : private real) (k : public {0..5}) : public real
     i := i + 1
   return y
 """,
-    "the price is a little too high": """
-P (q : private real list) : public real
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Laplace(9/(10*eps), q[0])
-  return z
-""",
-    "the prices of two draws add up": """
-P (q : private real list) : public real
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  y := $ Laplace(1/eps, q[0])
-  z := $ Laplace(1/eps, q[0])
-  return (y, z)
-""",
-    "the prices of all turns add up": """
-P (q : private real list) : public real list
-  neighbours q all by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  i := 0; r := []
-  while i < size q
-    z := $ Laplace(1/eps, q[i])
-    r := r ++ [z]
-    i := i + 1
-  return r
-""",
-    "an integer list may change by more than one": """
-P (q : private int list) : public real
-  neighbours q one by 2
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Laplace(1/eps, q[0])
-  return z
-""",
-    "a replaced number has no bound": """
-P (q : private real list) : public real
-  neighbours q replace
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Laplace(1/eps, q[0])
-  return z
-""",
-    "an interval is wider than the noise": """
-P (q : private real list) : public real
-  neighbours q replace in [0, 3]
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Laplace(2/eps, q[0])
-  return z
-""",
-    "the range of a type is wider than the noise": """
-P (q : private {0..3} list) : public real
-  neighbours q replace
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Laplace(2/eps, q[0])
-  return z
-""",
-    "one-sided noise hides one direction only": """
-P (q : private real list) : public real
-  neighbours q monotone by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Exponential(1/eps)
-  return q[0] + z
-""",
-    "one-sided noise hides the other direction only": """
-P (q : private real list) : public real
-  neighbours q monotone by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Exponential(1/eps)
-  return z - q[0]
-""",
+    "the price is a little too high": on_list("one by 1", "z := $ Laplace(9/(10*eps), q[0])", "return z"),
+    "the prices of two draws add up": on_list(
+        "one by 1", "y := $ Laplace(1/eps, q[0])", "z := $ Laplace(1/eps, q[0])", "return (y, z)"
+    ),
+    "the prices of all turns add up": on_list(
+        "all by 1",
+        "i := 0; r := []",
+        "while i < size q",
+        "  z := $ Laplace(1/eps, q[i])",
+        "  r := r ++ [z]",
+        "  i := i + 1",
+        "return r",
+        gives="real list",
+    ),
+    "an integer list may change by more than one": on_list(
+        "one by 2", "z := $ Laplace(1/eps, q[0])", "return z", of="int"
+    ),
+    "a replaced number has no bound": on_list("replace", "z := $ Laplace(1/eps, q[0])", "return z"),
+    "an interval is wider than the noise": on_list(
+        "replace in [0, 3]", "z := $ Laplace(2/eps, q[0])", "return z"
+    ),
+    "the range of a type is wider than the noise": on_list(
+        "replace", "z := $ Laplace(2/eps, q[0])", "return z", of="{0..3}"
+    ),
+    "one-sided noise hides one direction only": on_list(
+        "monotone by 1", "z := $ Exponential(1/eps)", "return q[0] + z"
+    ),
+    "one-sided noise hides the other direction only": on_list(
+        "monotone by 1", "z := $ Exponential(1/eps)", "return z - q[0]"
+    ),
     "directions of two lists are independent": """
 P (p : private real list) (q : private real list) : public real
   neighbours p monotone by 1
@@ -141,38 +95,12 @@ P (x : private real) (k : public real) : public real
   b := $ Bernoulli(k)
   return 1
 """,
-    "nothing can be chosen": """
-P (q : private real list) : public real
-  neighbours q all by 1
-  ensures epsilon eps
-  b := $ ExpMech(eps/2, q)
-  return 1
-""",
-    "a choice costs twice its rate": """
-P (q : private real list) : public real
-  neighbours q all by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  b := $ ExpMech(eps, q)
-  return b
-""",
-    "a private branch is no public value": """
-P (q : private real list) : public real
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  y := 0
-  if q[0] > 0 then
-    y := 1
-  return y
-""",
-    "a private length": """
-P (q : private real list) : public real
-  neighbours q any
-  requires size(q) >= 1
-  ensures epsilon eps
-  return size(q)
-""",
+    "nothing can be chosen": on_list("all by 1", "b := $ ExpMech(eps/2, q)", "return 1", requires=""),
+    "a choice costs twice its rate": on_list("all by 1", "b := $ ExpMech(eps, q)", "return b"),
+    "a private branch is no public value": on_list(
+        "one by 1", "y := 0", "if q[0] > 0 then", "  y := 1", "return y"
+    ),
+    "a private length": on_list("any", "return size(q)"),
     "a query without noise": """
 P (d : private data) (f : data -> real) : public real
   neighbours d one by 1
@@ -249,22 +177,8 @@ P (x : private real) (k : public int) : public int
   ensures epsilon eps
   return 5 mod k
 """,
-    "a list may be too short": """
-P (q : private real list) : public real
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Laplace(1/eps, q[1])
-  return z
-""",
-    "an element before the first": """
-P (q : private real list) : public real
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Laplace(1/eps, q[0 - 1])
-  return z
-""",
+    "a list may be too short": on_list("one by 1", "z := $ Laplace(1/eps, q[1])", "return z"),
+    "an element before the first": on_list("one by 1", "z := $ Laplace(1/eps, q[0 - 1])", "return z"),
     "centres further apart than paid for": """
 P (x : private real) : public real
   neighbours x one by 2
@@ -302,13 +216,7 @@ P (q : private real list) : public real
   ensures epsilon eps
   return 1
 """,
-    "an empty interval of data": """
-P (q : private real list) : public real
-  neighbours q replace in [1, 0]
-  requires size(q) >= 1
-  ensures epsilon eps
-  return 1
-""",
+    "an empty interval of data": on_list("replace in [1, 0]", "return 1"),
 }
 
 
@@ -318,38 +226,10 @@ def test_a_program_that_fails_by_one_obligation_is_not_proved(trap):
 
 
 SOUND = {
-    "the same with enough noise": """
-P (q : private real list) : public real
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Laplace(1/eps, q[0])
-  return z
-""",
-    "the range of a type": """
-P (q : private {0..3} list) : public real
-  neighbours q replace
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Laplace(3/eps, q[0])
-  return z
-""",
-    "the interval of a clause": """
-P (q : private real list) : public real
-  neighbours q replace in [0, 3]
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Laplace(3/eps, q[0])
-  return z
-""",
-    "one direction": """
-P (q : private real list) : public real
-  neighbours q monotone by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Laplace(1/eps, q[0])
-  return z
-""",
+    "the same with enough noise": on_list("one by 1", "z := $ Laplace(1/eps, q[0])", "return z"),
+    "the range of a type": on_list("replace", "z := $ Laplace(3/eps, q[0])", "return z", of="{0..3}"),
+    "the interval of a clause": on_list("replace in [0, 3]", "z := $ Laplace(3/eps, q[0])", "return z"),
+    "one direction": on_list("monotone by 1", "z := $ Laplace(1/eps, q[0])", "return z"),
     "an interval that is not empty": """
 P (x : private real) (k : public {1..3}) : public real
   neighbours x one by 1

@@ -4,6 +4,7 @@ from fractions import Fraction
 from math import exp
 
 import pytest
+from tests.verify.shapes import on_list
 
 from discreet.errors import ProgramError
 from discreet.verify import Proved, Refuted, Unknown, parse, verify
@@ -12,16 +13,9 @@ from discreet.verify.prove import NoProof, prove
 from discreet.verify.refute import OutputEvent, Predicate, bounds, mass
 
 UNPROVABLE = {
-    "a private branch that decides whether to draw": """
-P (q : private real list) : public real
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  y := 0.0
-  if q[0] > 0 then
-    y := $ Laplace(1/eps, q[0])
-  return y
-""",
+    "a private branch that decides whether to draw": on_list(
+        "one by 1", "y := 0.0", "if q[0] > 0 then", "  y := $ Laplace(1/eps, q[0])", "return y"
+    ),
     "an empty second list opens a back door": """
 P (a : private real list) (b : private real list) : public real
   neighbours a one by 1
@@ -65,43 +59,25 @@ P (d : private real list) : public int
     i := i + 1
   return i
 """,
-    "a loop whose length depends on private data": """
-P (q : private {0,1} list) : public real list
-  neighbours q replace
-  requires size(q) >= 1
-  ensures epsilon 10 * eps
-  i := 0; r := []
-  while i < q[0]
-    z := $ Laplace(1/eps)
-    r := r ++ [z]
-    i := i + 1
-  return r
-""",
-    "integer noise for real data": """
-P (q : private real list) : public real
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Geometric(1/eps)
-  return q[0] + z
-""",
-    "exponential noise that would have to move down": """
-P (q : private real list) : public real
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Exponential(1/eps)
-  return q[0] + z
-""",
-    "division by a private number": """
-P (q : private real list) : public bool
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Laplace(1/eps)
-  y := 1 / q[0]
-  return z > 0
-""",
+    "a loop whose length depends on private data": on_list(
+        "replace",
+        "i := 0; r := []",
+        "while i < q[0]",
+        "  z := $ Laplace(1/eps)",
+        "  r := r ++ [z]",
+        "  i := i + 1",
+        "return r",
+        of="{0,1}",
+        gives="real list",
+        claim="epsilon 10 * eps",
+    ),
+    "integer noise for real data": on_list("one by 1", "z := $ Geometric(1/eps)", "return q[0] + z"),
+    "exponential noise that would have to move down": on_list(
+        "one by 1", "z := $ Exponential(1/eps)", "return q[0] + z"
+    ),
+    "division by a private number": on_list(
+        "one by 1", "z := $ Laplace(1/eps)", "y := 1 / q[0]", "return z > 0", gives="bool"
+    ),
     "reading at a private place": """
 P (q : private {0..3} list) (t : public real list) : public real
   neighbours q replace
@@ -119,37 +95,30 @@ P (m : private msg) (n : private msg) : public msg
   b := n xor k
   return (a, b)
 """,
-    "Gaussian noise under a private branch": """
-P (q : private real list) : public real
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures rho 1/2
-  z := $ Gaussian(1, q[0])
-  y := 0.0
-  if q[0] + z > 0 then
-    y := 1.0
-  return y
-""",
-    "Gaussian noise with half the variance": """
-P (q : private real list) : public real
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures rho 1/4
-  z := $ Gaussian(1, q[0])
-  return z
-""",
-    "a scale that shrinks while the loop runs": """
-P (q : private real list) : public real list
-  neighbours q one by 1
-  ensures epsilon eps
-  i := 0; b := 1.0; r := []
-  while i < size(q)
-    z := $ Laplace(b/eps)
-    r := r ++ [q[i] + z]
-    b := b / 2
-    i := i + 1
-  return r
-""",
+    "Gaussian noise under a private branch": on_list(
+        "one by 1",
+        "z := $ Gaussian(1, q[0])",
+        "y := 0.0",
+        "if q[0] + z > 0 then",
+        "  y := 1.0",
+        "return y",
+        claim="rho 1/2",
+    ),
+    "Gaussian noise with half the variance": on_list(
+        "one by 1", "z := $ Gaussian(1, q[0])", "return z", claim="rho 1/4"
+    ),
+    "a scale that shrinks while the loop runs": on_list(
+        "one by 1",
+        "i := 0; b := 1.0; r := []",
+        "while i < size(q)",
+        "  z := $ Laplace(b/eps)",
+        "  r := r ++ [q[i] + z]",
+        "  b := b / 2",
+        "  i := i + 1",
+        "return r",
+        gives="real list",
+        requires="",
+    ),
     "assumptions that nothing satisfies": """
 P (q : private real list) : public real
   neighbours q one by 1
@@ -168,16 +137,16 @@ def test_a_trap_is_never_proved(trap):
 
 def test_a_list_that_starts_twice_is_refused():
     """Its k-th element would mean two things, and assumptions about both would contradict each other."""
-    text = """
-P (q : private real list) : public bool list
-  neighbours q one by 1
-  ensures epsilon eps
-  r := []
-  r := r ++ [true]
-  r := []
-  r := r ++ [q[0] > 0]
-  return r
-"""
+    text = on_list(
+        "one by 1",
+        "r := []",
+        "r := r ++ [true]",
+        "r := []",
+        "r := r ++ [q[0] > 0]",
+        "return r",
+        gives="bool list",
+        requires="",
+    )
     with pytest.raises(ProgramError, match="must start once"):
         parse(text)
 
@@ -208,35 +177,29 @@ P (q : private real list) : public real
 
 
 def test_post_processing_is_free():
-    text = """
-P (q : private real list) : public real
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  z := $ Laplace(1/eps, q[0])
-  y := 0.0
-  if z > 5 then
-    y := 2 * z + 1
-  else
-    y := -z
-  return (y, z > 3)
-"""
+    text = on_list(
+        "one by 1",
+        "z := $ Laplace(1/eps, q[0])",
+        "y := 0.0",
+        "if z > 5 then",
+        "  y := 2 * z + 1",
+        "else",
+        "  y := -z",
+        "return (y, z > 3)",
+    )
     assert isinstance(verify(text), Proved)
 
 
 def test_no_alignment_is_not_a_refutation():
     """Adding independent noise twice is private, but no single draw pays for it in this template."""
-    text = """
-P (q : private real list) : public real
-  neighbours q one by 1
-  requires size(q) >= 1
-  ensures epsilon eps
-  y := $ Laplace(2/eps)
-  z := $ Laplace(2/eps)
-  x := y * z
-  w := $ Laplace(1/eps, q[0])
-  return w + x
-"""
+    text = on_list(
+        "one by 1",
+        "y := $ Laplace(2/eps)",
+        "z := $ Laplace(2/eps)",
+        "x := y * z",
+        "w := $ Laplace(1/eps, q[0])",
+        "return w + x",
+    )
     assert not isinstance(verify(text, seconds=6), Refuted)
 
 
