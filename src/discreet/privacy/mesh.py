@@ -30,7 +30,8 @@ from math import ceil, floor
 
 import numpy as np
 
-from discreet.privacy.steep import Reals, Steep, suffix_sums
+from discreet.privacy.normal import Reals
+from discreet.privacy.steep import Steep, suffix_sums
 
 _SUMS = 2.0**-40
 """Two rounds of sums in blocks err by less than this fraction for up to 2**20 corners."""
