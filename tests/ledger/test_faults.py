@@ -19,6 +19,7 @@ from tests.ledger.world import NOBODY, Place, ask, server_place
 import discreet.ledger.anchor as anchor_module
 from discreet.errors import LedgerError
 from discreet.ledger import Granted, Ledger, Stored
+from discreet.ledger.sqlite import SqliteStore
 from discreet.privacy.filter import PureBudget
 
 pytestmark = [pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning"), pytest.mark.timeout(1800)]
@@ -48,13 +49,15 @@ class FailingConnection:
 
 def fail_commits(ledger: Ledger, *, kept: bool) -> None:
     store = ledger._store
-    if isinstance(store._database, sqlite3.Connection):
+    if isinstance(store, SqliteStore):
         error: Exception = sqlite3.OperationalError("disk I/O error")
+        store._database = FailingConnection(store._database, error, kept)
     else:
         import psycopg
 
         error = psycopg.OperationalError("server closed the connection unexpectedly")
-    store._database = FailingConnection(store._database, error, kept)
+        (connection,) = store._pool._idle
+        store._pool._idle = [FailingConnection(connection, error, kept)]
 
 
 @pytest.mark.parametrize("kept", [True, False])

@@ -25,6 +25,7 @@ import errno
 import json
 import os
 import secrets
+import threading
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field, replace
@@ -147,7 +148,7 @@ class FileAnchor:
         # The process may change its directory while the ledger is open; and where a link leads to the anchor,
         # a rewritten one must take the place of what it leads to.
         self.path = Path(os.path.realpath(path))
-        self._place = str(self.path)
+        self._place, self._folder = str(self.path), str(self.path.parent)
         self._locks = Path(f"{self.path}.lock")
         self._seen: _Seen | None = None
 
@@ -156,13 +157,19 @@ class FileAnchor:
 
     def read(self) -> Marks | None:
         """Return what is anchored, or None if there is no file."""
+        found = self._look()
+        return None if found is None else found[1]
+
+    def _look(self) -> tuple[_Seen, Marks] | None:
+        """Return the file as it is, and what it says; threads may look at once."""
         try:
-            if self._seen is not None and self._seen.version == _version(os.stat(self._place)):
-                return self._seen.marks
+            seen = self._seen
+            if seen is not None and seen.version == _version(os.stat(self._place)):
+                return seen, seen.marks
             descriptor = os.open(self._place, os.O_RDONLY)
             try:
                 status = os.fstat(descriptor)
-                return self._marks(os.read(descriptor, status.st_size), _version(status))
+                return self._marks(seen, os.read(descriptor, status.st_size), _version(status))
             finally:
                 os.close(descriptor)
         except FileNotFoundError:
@@ -183,24 +190,25 @@ class FileAnchor:
     def move(self, marks: Marks, dataset: str, mark: Mark) -> Mark | None:
         """Append a mark, if nobody else has moved this dataset's since."""
         with self._turn():
-            standing = self.read()
-            if standing is None or (standing.ledger, standing.name) != (marks.ledger, marks.name):
+            looked = self._look()
+            if looked is not None and looked[1].pending:
+                self._append(looked[0], b"")
+                looked = self._look()
+            if looked is None or (looked[1].ledger, looked[1].name) != (marks.ledger, marks.name):
                 raise LedgerError(
                     f"the anchor {self.path} disappeared or was exchanged while the ledger was open"
                 )
+            seen, standing = looked
             found = standing.heads.get(dataset)
-            if standing.pending:
-                self._append(b"")
-                self.read()
             if found != marks.heads.get(dataset):
                 return found
             if found == mark:
                 return None
             moved = Marks(marks.ledger, {**standing.heads, dataset: mark}, marks.name)
-            if self._count() > LINES + len(moved.heads):
+            if seen.count > LINES + len(moved.heads):
                 self._rewrite(moved)
             else:
-                self._append(canonical([dataset, *mark.stored()]).encode(), moved)
+                self._append(seen, canonical([dataset, *mark.stored()]).encode(), moved)
             return None
 
     def close(self) -> None:
@@ -212,43 +220,34 @@ class FileAnchor:
             self._rewrite(marks)
             return marks
 
-    def _marks(self, data: bytes, version: tuple[int, ...]) -> Marks:
+    def _marks(self, before: _Seen | None, data: bytes, version: tuple[int, ...]) -> tuple[_Seen, Marks]:
         """Return what stands in the file, understanding only what was added since the last time.
 
         What was there before is compared byte by byte: the number of a file that is gone may come again.
         """
-        known = self._seen if self._seen is not None and data.startswith(self._seen.text) else None
+        known = before if before is not None and data.startswith(before.text) else None
         start = 0 if known is None else len(known.text)
         end = data.rfind(b"\n") + 1
         lines, rest = data[start:end].splitlines(), data[end:]
         marks = _added(None if known is None else known.marks, lines, self.path)
         count = len(lines) + (0 if known is None else known.count)
         # With a line that lacks its end the file is looked at again, whatever its version.
-        self._seen = _Seen(() if rest else version, data[:end], count, marks)
+        seen = self._seen = _Seen(() if rest else version, data[:end], count, marks)
         if not _whole(rest):
-            return marks
-        return replace(_added(marks, [rest], self.path), pending=True)
-
-    def _count(self) -> int:
-        return 0 if self._seen is None else self._seen.count
+            return seen, marks
+        return seen, replace(_added(marks, [rest], self.path), pending=True)
 
     def _turn(self) -> AbstractContextManager[None]:
-        try:
-            return locks_at(self._locks).holding("anchor", PATIENCE)
-        except LedgerError:
-            if os.path.isdir(self.path.parent):
-                raise
-            raise LedgerError(
-                f"the anchor {self.path} cannot be written: its directory does not exist"
-            ) from None
+        if not os.path.isdir(self._folder):
+            raise LedgerError(f"the anchor {self.path} cannot be written: its directory does not exist")
+        return locks_at(self._locks).holding("anchor", PATIENCE)
 
-    def _append(self, line: bytes, moved: Marks | None = None) -> None:
+    def _append(self, seen: _Seen, line: bytes, moved: Marks | None = None) -> None:
         """Add a line, ending or cutting off the one that another process did not live to end.
 
         What is then in the file is known, and need not be read again.
         """
-        seen = self._seen
-        end = 0 if seen is None else len(seen.text)
+        end, ended = len(seen.text), False
         try:
             descriptor = os.open(self._place, os.O_RDWR)
             try:
@@ -258,14 +257,14 @@ class FileAnchor:
                     if _whole(rest):
                         os.fdatasync(descriptor)
                         _write(descriptor, b"\n", size)
-                        end, seen = size + 1, None
+                        end, ended = size + 1, True
                     else:
                         os.ftruncate(descriptor, end)
                 if line:
                     _write(descriptor, line, end)
                     os.fdatasync(descriptor)
                     _write(descriptor, b"\n", end + len(line))
-                    if seen is not None and moved is not None:
+                    if moved is not None and not ended:
                         version, text = _version(os.fstat(descriptor)), b"%b%b\n" % (seen.text, line)
                         self._seen = _Seen(version, text, seen.count + 1, moved)
             except OSError:
@@ -319,17 +318,23 @@ class LogAnchor:
         self._name = name
         self._seen = 0
         self._known: Marks | None = None
+        self._reading = threading.Lock()
 
     def __str__(self) -> str:
         return self._name
 
     def read(self) -> Marks | None:
         """Return what is anchored, or None for an empty log."""
-        fresh = self._log.lines(self._seen)
-        if fresh:
-            self._known = _added(self._known, fresh, self._name)
-            self._seen += len(fresh)
-        return self._known
+        return self._look()[0]
+
+    def _look(self) -> tuple[Marks | None, int]:
+        """Return what is anchored, and how many lines say so."""
+        with self._reading:
+            fresh = self._log.lines(self._seen)
+            if fresh:
+                self._known = _added(self._known, fresh, self._name)
+                self._seen += len(fresh)
+            return self._known, self._seen
 
     def start(self, ledger: str) -> Marks:
         """Write the first line, unless there is one."""
@@ -343,13 +348,13 @@ class LogAnchor:
     def move(self, marks: Marks, dataset: str, mark: Mark) -> Mark | None:
         """Append a mark, if nobody else has moved this dataset's since."""
         while True:
-            standing = self.read()
+            standing, lines = self._look()
             if standing is None or (standing.ledger, standing.name) != (marks.ledger, marks.name):
                 raise LedgerError(f"the anchor {self} disappeared or was exchanged while the ledger was open")
             found = standing.heads.get(dataset)
             if found != marks.heads.get(dataset):
                 return found
-            if found == mark or self._log.append(self._seen, canonical([dataset, *mark.stored()]).encode()):
+            if found == mark or self._log.append(lines, canonical([dataset, *mark.stored()]).encode()):
                 return None
 
     def close(self) -> None:

@@ -31,10 +31,9 @@ def reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
     """
     turn.account.admit(request.analyst)
     asked = fingerprint(request)
-    row = turn.store.shelf.reservation(turn.dataset, request.request_id)
+    row, repeated = turn.store.shelf.asked(turn.dataset, request.request_id, asked)
     if row is not None:
         return _resume(turn, request, row)
-    repeated = turn.store.shelf.answer(turn.dataset, asked)
     if repeated is not None:
         return _stored(turn, repeated, asked)
     orphan = _orphan(turn, asked)

@@ -24,7 +24,6 @@ entry it makes use of.  So an edit of an old entry can never move a budget or re
 """
 
 import os
-import threading
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -83,7 +82,6 @@ class Ledger:
         self._seals = seals
         self._anchor = anchor
         self._role = role
-        self._lock = threading.RLock()
         self._process = os.getpid()
         self._known: dict[str, Position] = {}
         self.counters = Counters()
@@ -108,7 +106,7 @@ class Ledger:
         """Close the store; requests still running may then be run by others."""
 
         def close() -> None:
-            with self._lock:
+            with self._store.gate(""):
                 self._store.close()
                 self._anchor.close()
 
@@ -279,10 +277,8 @@ class Ledger:
 
     def cap(self, dataset: str) -> Budget | None:
         """Return the cap on what everybody together may learn, None where there is no such dataset."""
-        return self._write(
-            dataset,
-            lambda turn: None if turn.standing.account is None else turn.account.limits[EVERYBODY],
-        )
+        limits = self._write(dataset, lambda t: {} if t.standing.account is None else t.account.limits)
+        return limits.get(EVERYBODY)
 
     def account_name(self, dataset: str) -> Name:
         """Return the name of a dataset's account, to be pinned where its data is declared."""
@@ -407,14 +403,14 @@ class Ledger:
                 raise
             return result
 
-        return self._alone(write)
+        return self._alone(write, dataset)
 
-    def _alone(self, act: Callable[[], Result]) -> Result:
+    def _alone(self, act: Callable[[], Result], dataset: str = "") -> Result:
         """Use the store without other threads, and where no interrupt leaves it half used."""
         self._refuse_fork()
 
         def alone() -> Result:
-            with self._lock:
+            with self._store.gate(dataset):
                 return act()
 
         return shielded(alone)

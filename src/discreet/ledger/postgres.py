@@ -7,6 +7,8 @@ advisory lock by which that process shows that it lives; the server frees the lo
 A stranger who takes a lock of the same number is another process, and changes nothing.  A server that runs
 without fsync is refused.
 
+Threads share a pool of connections, so that those who use different datasets do not wait for each other.
+
 Connections end, servers restart.  Before anything was written a lost connection is opened again; after a
 commit whose outcome is unknown nothing is assumed.  Nothing waits for ever, even if the server stands still.
 """
@@ -15,12 +17,13 @@ import secrets
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from discreet.errors import BusyError, LedgerError
 from discreet.ledger.codec import digest
+from discreet.ledger.pool import Gates, Pool
 from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
     COLUMNS,
@@ -49,7 +52,18 @@ REACH = 10
 TRIES, PAUSE = 3, 0.2
 """How often, and after how many seconds, a connection lost before anything was written is renewed."""
 
+CONNECTIONS = 8
+"""So many threads of a process use the ledger at once, besides one connection for leases."""
+
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.02
+
+LAST = "SELECT coalesce(max(number), 0) FROM discreet_entry WHERE dataset = $1"
+HEAD = (
+    f"SELECT ({LAST}), h.number, {', '.join(f'e.{column}' for column in COLUMNS.split(', '))} "
+    "FROM discreet_head h LEFT JOIN discreet_entry e ON e.dataset = h.dataset AND e.number = h.number "
+    "WHERE h.dataset = $1"
+)
+"""Where a history ends; prepared once, and run together with the statement that locks it."""
 
 ALIVE = """SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.granted AND k.pid = held.pid
     AND (k.classid::bigint << 32 | k.objid::bigint) = held.number"""
@@ -74,6 +88,8 @@ class PostgresStore:
             """A connection that waits for its server only so long."""
 
             limit = LIMIT
+            ready = False
+            """Whether the statement for heads was prepared."""
 
             def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
                 return super().wait(gen, interval, self.limit if timeout is None else timeout)
@@ -87,6 +103,7 @@ class PostgresStore:
             errors.UniqueViolation,
             errors.DuplicateTable,
             errors.DuplicateFunction,
+            errors.InvalidSqlStatementName,
         )
         self._queueing = (errors.LockNotAvailable,)
         self._unanswered = (errors._WaitTimeout,)
@@ -99,8 +116,9 @@ class PostgresStore:
         self._held: dict[str, int] = {}
         self._aside: Any = None
         self._leasing = threading.Lock()
-        self._closed = self._inside = False
-        self._database = self._connected()
+        self._pool = Pool(self._connected, CONNECTIONS, self.name)
+        self._gates = Gates(self.name)
+        self._mine = _Mine()
         if self._all("SHOW fsync")[0][0] != "on":
             self.close()
             raise LedgerError(
@@ -121,7 +139,7 @@ class PostgresStore:
                 "SET idle_in_transaction_session_timeout = '60s'; SET statement_timeout = '600s'"
             )
         except self._root as error:
-            raise LedgerError(f"the ledger {self.name} cannot be reached: {_first_line(error)}") from None
+            raise _Unreachable(f"the ledger {self.name} cannot be reached: {_first_line(error)}") from None
         return connection
 
     def identity(self) -> Identity | None:
@@ -155,78 +173,87 @@ class PostgresStore:
             self._all(statement)
         self._all("UPDATE discreet_ledger SET schema = %s", (SCHEMA,))
 
+    def gate(self, dataset: str) -> AbstractContextManager[None]:
+        """Keep the other threads of this process from a dataset; none are in the way of the whole."""
+        return self._gates.passing(dataset) if dataset else nullcontext()
+
     @contextmanager
     def writing(self, dataset: str) -> Iterator[None]:
         """Hold the dataset's head row, or all of them, in one transaction."""
-        self._begin(dataset)
-        self._inside = True  # a connection that is lost now is not renewed before the turn has ended
+        connection = self._begin(dataset)
+        # From here on a connection that is lost is not renewed before the turn has ended.
+        self._mine.connection = connection
         try:
             yield
         except BaseException:
-            self._roll_back()
+            self._roll_back(connection)
             raise
         else:
             self._commit()
         finally:
-            self._inside = False
+            self._mine.connection = self._mine.head = None
+            self._pool.give(connection)
 
-    def _begin(self, dataset: str) -> None:
+    def _begin(self, dataset: str) -> Any:
         """Begin and queue for the lock, renewing a connection that was lost: nothing is paid yet."""
-        statement = f"BEGIN ISOLATION LEVEL READ COMMITTED; {self._lock(dataset)}"
-        for left in reversed(range(TRIES)):
+        left = TRIES
+        while True:
+            left -= 1
             try:
-                if self._database.closed and not self._closed:
-                    self._database = self._connected()
-                self._database.execute(statement.encode())
-                return
-            except self._queueing:
-                self._roll_back()
-                raise BusyError(f"the ledger {self.name} is busy: others kept writing to it") from None
-            except self._races:
-                self._roll_back()
-                raise Again from None
-            except self._lost as error:
-                self._database.close()
-                if self._closed or not left:
-                    raise LedgerError(
-                        f"the ledger {self.name} cannot be reached: {_first_line(error)}"
-                    ) from None
-            except self._root as error:
-                self._roll_back()
-                raise LedgerError(
-                    f"the ledger {self.name} cannot be read or written: {_first_line(error)}"
-                ) from None
-            except LedgerError:
-                if not left:
+                return self._queued(dataset)
+            except _Unreachable:
+                if not left or self._pool.closed:
                     raise
             time.sleep(PAUSE)
 
-    def _lock(self, dataset: str) -> str:
-        """Return the statement that locks a head, or, by a name that no dataset has, all of them."""
-        if dataset != EVERYTHING:
-            name = self._literal(dataset).as_string(self._database)
-            return f"SELECT FROM discreet_head WHERE dataset = {name} FOR UPDATE"
-        # Where there are no tables yet, whoever creates them second loses a race and begins again.
-        return (
-            "DO $$ BEGIN IF to_regclass('discreet_head') IS NOT NULL THEN "
-            "LOCK TABLE discreet_head IN EXCLUSIVE MODE; END IF; END $$"
-        )
+    def _queued(self, dataset: str) -> Any:
+        connection = self._pool.take()
+        try:
+            self._queue(connection, dataset)
+        except BaseException as error:
+            refusal = self._refusal(error)
+            if isinstance(refusal, _Unreachable):
+                connection.close()
+                self._pool.forget()  # the idle ones may be lost too
+            else:
+                self._roll_back(connection)
+            self._pool.give(connection)
+            raise refusal from None
+        return connection
 
-    def _roll_back(self) -> None:
+    def _queue(self, connection: Any, dataset: str) -> None:
+        """Lock a head, or, by a name that no dataset has, all of them; find the head in the same breath."""
+        begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
+        if dataset == EVERYTHING:
+            # Where there are no tables yet, whoever creates them second loses a race and begins again.
+            connection.execute(
+                f"{begin}; DO $$ BEGIN IF to_regclass('discreet_head') IS NOT NULL THEN "
+                "LOCK TABLE discreet_head IN EXCLUSIVE MODE; END IF; END $$".encode()
+            )
+            return
+        name = self._literal(dataset).as_string(connection)
+        if not connection.ready:
+            connection.execute(f"DEALLOCATE ALL; PREPARE discreet_find_head (text) AS {HEAD}".encode())
+            connection.ready = True
+        lock = f"SELECT FROM discreet_head WHERE dataset = {name} FOR UPDATE"
+        cursor = connection.execute(f"{begin}; {lock}; EXECUTE discreet_find_head ({name})".encode())
+        while cursor.nextset():
+            pass
+        self._mine.head = dataset, cursor.fetchall()
+
+    def _roll_back(self, connection: Any) -> None:
+        connection.ready = False  # psycopg forgets everything that was prepared when a turn is undone
         with suppress(self._root):
-            self._database.execute("ROLLBACK")
+            connection.execute("ROLLBACK")
 
     def head(self, dataset: str) -> Head:
         """Return where a dataset's history ends; inside `writing` it stays there."""
-        columns = ", ".join(f"e.{column}" for column in COLUMNS.split(", "))
-        last = "SELECT coalesce(max(number), 0) FROM discreet_entry WHERE dataset = %s"
-        found = self._all(
-            f"SELECT ({last}), h.number, {columns} FROM discreet_head h LEFT JOIN discreet_entry e "
-            "ON e.dataset = h.dataset AND e.number = h.number WHERE h.dataset = %s",
-            (dataset, dataset),
-        )
+        if self._mine.head is not None and self._mine.head[0] == dataset:
+            found = self._mine.head[1]
+        else:
+            found = self._all(HEAD.replace("$1", "%s"), (dataset, dataset))
         if not found:
-            return checked_head([], self._all(last, (dataset,))[0][0], self.name)
+            return checked_head([], self._all(LAST.replace("$1", "%s"), (dataset,))[0][0], self.name)
         return checked_head([found[0][1:]], found[0][0], self.name)
 
     def former_state(self, dataset: str) -> str:
@@ -260,6 +287,7 @@ class PostgresStore:
         rows = [(name, value) for name, value in changed if value is not None]
         table = row.dataset, [name for name, _ in rows], [value for _, value in rows]
         places = row.number, row.dataset, row.dataset, removed
+        self._mine.head = None
         self._all(entry + move + gone + kept, (*stored_values(row), *places, *table))
 
     def lease(self, key: str, patience: float) -> bool:
@@ -302,7 +330,7 @@ class PostgresStore:
 
     def _ask_aside(self, statements: str) -> bool:
         """Ask on a connection of its own, since other threads may be in a transaction on the first."""
-        if self._closed:
+        if self._pool.closed:
             raise LedgerError(f"the ledger {self.name} was closed; open it again")
         problem: Exception | None = None
         for left in reversed(range(TRIES)):
@@ -332,21 +360,20 @@ class PostgresStore:
 
     def close(self) -> None:
         """Close the connections, which frees every lock they hold."""
+        self._pool.close()
         with self._leasing:
-            self._closed = True
             self._held.clear()
             if self._aside is not None:
                 self._aside.close()
-        self._database.close()
 
     def _commit(self) -> None:
         try:
-            ended = self._database.execute("COMMIT")
+            ended = self._mine.connection.execute("COMMIT")
         except self._races:
             raise Again from None
         except self._root as error:
             # The commit may or may not have happened; only a new look at the entries can tell.
-            self._database.close()
+            self._mine.connection.close()
             raise LedgerError(
                 f"the ledger {self.name} broke off during a commit: {_first_line(error)}"
             ) from None
@@ -364,22 +391,54 @@ class PostgresStore:
         return cast(tuple[int, str, str], found[0])
 
     def _all(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        """Run a statement, within this thread's turn if it has one; otherwise it may be run again."""
+        if self._mine.connection is not None:
+            return self._run(self._mine.connection, statement, values)
+        for left in reversed(range(TRIES)):
+            connection = self._pool.take()
+            try:
+                return self._run(connection, statement, values)
+            except LedgerError:
+                if not connection.closed or not left or self._pool.closed:
+                    raise
+                self._pool.forget()
+            finally:
+                self._pool.give(connection)
+            time.sleep(PAUSE)
+        raise LedgerError(f"the ledger {self.name} cannot be reached")
+
+    def _run(self, connection: Any, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         try:
-            if self._database.closed and not self._closed and not self._inside:
-                self._database = self._connected()
-            cursor = self._database.execute(statement.encode(), values or None)
+            cursor = connection.execute(statement.encode(), values or None)
             return cursor.fetchall() if cursor.description else []
-        except self._races:
-            raise Again from None
-        except self._queueing:
-            raise BusyError(f"the ledger {self.name} is busy: others kept writing to it") from None
         except self._root as error:
             if isinstance(error, self._unanswered):
-                self._database.close()  # what the server may still say belongs to nobody
-            raise LedgerError(
-                f"the ledger {self.name} cannot be read or written: {_first_line(error)}"
-            ) from None
+                connection.close()  # what the server may still say belongs to nobody
+            raise self._refusal(error) from None
+
+    def _refusal(self, error: BaseException) -> BaseException:
+        """Return what is said where the server has said this."""
+        if isinstance(error, self._races):
+            return Again()
+        if isinstance(error, self._queueing):
+            return BusyError(f"the ledger {self.name} is busy: others kept writing to it")
+        if isinstance(error, self._lost):
+            return _Unreachable(f"the ledger {self.name} cannot be reached: {_first_line(error)}")
+        if isinstance(error, self._root):
+            return LedgerError(f"the ledger {self.name} cannot be read or written: {_first_line(error)}")
+        return error
 
 
-def _first_line(error: Exception) -> str:
+class _Unreachable(LedgerError):  # noqa: N818
+    """The server does not answer, or a connection to it was lost."""
+
+
+class _Mine(threading.local):
+    """What one thread holds while it has its turn: a connection, and the head that it found."""
+
+    connection: Any = None
+    head: tuple[str, list[tuple[Any, ...]]] | None = None
+
+
+def _first_line(error: BaseException) -> str:
     return (str(error) or type(error).__name__).strip().splitlines()[0]

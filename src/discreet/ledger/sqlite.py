@@ -9,12 +9,13 @@ import os
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from discreet.errors import BusyError, LedgerError
 from discreet.ledger.lock import Locks, locks_at
+from discreet.ledger.pool import Gates
 from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
     COLUMNS,
@@ -97,6 +98,7 @@ class SqliteStore:
         self._locks = Path(f"{self.path}.locks")
         self.shelf = Shelf(self._all, self.name, "", "?", told=True)
         self._leases: dict[str, Locks] = {}
+        self._gates = Gates(self.name)
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite would let everybody read it
             self._inode = os.stat(path).st_ino
@@ -138,6 +140,10 @@ class SqliteStore:
         for statement in (s for step in MIGRATIONS[schema:] for s in step):
             self._all(statement)
         self._all("UPDATE ledger SET schema = ?", (SCHEMA,))
+
+    def gate(self, dataset: str) -> AbstractContextManager[None]:
+        """Keep all other threads away: they share one connection."""
+        return self._gates.passing("")
 
     @contextmanager
     def writing(self, dataset: str) -> Iterator[None]:

@@ -93,6 +93,12 @@ class Store(Protocol):
     def migrate(self) -> None:
         """Bring the tables of an older version up to date; only inside `writing`."""
 
+    def gate(self, dataset: str) -> AbstractContextManager[None]:
+        """Keep away the other threads of this process that use a dataset, or, without a name, the store.
+
+        A store that can be used by several threads at once keeps none away where it need not.
+        """
+
     def writing(self, dataset: str) -> AbstractContextManager[None]:
         """Hold the dataset's account alone; commit durably at the end, or roll back when an error leaves."""
 
