@@ -305,3 +305,28 @@ def test_a_picture_with_more_in_it_than_a_picture_is_not_shown(drawn: str):
 def test_a_picture_is_shown_without_styles_and_its_words_stay_words():
     shown = harmless(SVG.format('<text style="x" fill="red">&lt;script&gt;</text>').encode())
     assert shown == '<svg aria-hidden="true"><text fill="red">&lt;script&gt;</text></svg>'
+
+
+def test_no_page_grows_with_its_answer(site: Console):
+    browser = site.browser("second")
+    sql = "SELECT day, ward, COUNT(*) AS n FROM visits GROUP BY day, ward -- " + "long " * 1500
+    where = browser.ask(sql, epsilon="0.9").where
+    page = browser.get(where)
+    assert "1,325 more rows are in the files" in page.text
+    assert len(page.body) < 200_000
+    assert len(browser.get(f"{where}.csv").text.splitlines()) == 365 * 5 + 1
+    assert len(browser.get(f"{ONE}/answers").body) < 200_000
+
+
+def test_names_of_columns_are_no_formulas_and_no_markup_either(site: Console):
+    browser = site.browser("second")
+    where = browser.ask(f'SELECT COUNT(*) AS "=1+1", SUM(stay) AS "{SCRIPT}" FROM visits', epsilon="0.8").where
+    assert browser.get(f"{where}.csv").text.startswith("'=1+1,")
+    tags = [tag for tag, said in browser.get(where).tags() if tag == "script"]
+    assert tags == []
+
+
+def test_a_price_of_too_many_digits_is_refused_before_it_is_paid(site: Console):
+    page = site.browser("analyst").quote(COUNT, epsilon="0." + "123456789" * 6)
+    assert page.status == 422
+    assert "too many digits" in page.text

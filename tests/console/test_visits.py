@@ -8,7 +8,7 @@ from tests.console.world import COUNT, Browser, Console, console
 
 from discreet.console import visit
 from discreet.console.sign import onward
-from discreet.console.visit import IDLE, LONGEST, Cookie, Visits
+from discreet.console.visit import IDLE, LONGEST, OWN, Cookie, Visits
 from discreet.service.people import People
 from discreet.service.role import Role
 
@@ -141,6 +141,16 @@ def test_the_oldest_visits_are_forgotten_first(tmp_path: Path, monkeypatch):
     assert visits.begin(token, 0.0) is not None
     assert visits.find(first, 0.0) is None
     assert visits.find(second, 0.0) is not None
+
+
+def test_one_token_has_so_many_visits_and_no_more(tmp_path: Path):
+    people = People(tmp_path / "people")
+    one, other = (people.add(name, Role.ANALYST, "clinic") for name in ("ada", "ben"))
+    visits = Visits(people)
+    kept = visits.begin(other, 0.0)
+    own = [visits.begin(one, 0.0) for _ in range(OWN + 2)]
+    assert [visits.find(identity, 0.0) is not None for identity in own] == [False] * 2 + [True] * OWN
+    assert visits.find(kept, 0.0) is not None
 
 
 def test_a_forged_form_does_nothing(site: Console):

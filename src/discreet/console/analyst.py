@@ -30,12 +30,15 @@ from discreet.service.role import Verb
 
 ONE = "/console/data/{dataset}"
 CONFIDENCES = ("0.9", "0.95", "0.99")
+LISTED = 100
+"""So many of somebody's newest questions are listed."""
+
 SHOWN = ("question", "unproved", "parameter", "budget")
 """Refusals that are shown beside the question they are about; none of them cost anything."""
 
 FORMS = {"csv": CSV, "json": JSON, "md": CARD}
 DRAWN = {"svg": "image/svg+xml", "png": "image/png"}
-_KEY = re.compile(r"console-[0-9a-f]{32}-([0-9/]{1,60})")
+_KEY = re.compile(r"console-[0-9a-f]{32}-([0-9/]{1,90})")
 
 
 def routes(app: FastAPI, room: Room) -> None:
@@ -140,13 +143,13 @@ async def _picture(room: Room, visit: Visit, dataset: str, asked: Mapping[str, A
 
 
 async def _drawn(room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any], form: str) -> bytes | None:
-    place = dataset, f"{asked['epsilon']} {asked['sql']}", asked["confidence"]
-    if place not in visit.charts:
-        try:
-            visit.keep(place, await room.desk.ask(visit.person, Verb.PICTURE, dataset, asked))
-        except Refused:
-            return None
-    return await room.draw(visit.charts[place], form)
+    place = visit.person.name, dataset, str(asked["epsilon"]), asked["sql"], asked["confidence"]
+    try:
+        chart = room.charts.get(place) or await room.desk.fetch(visit.person, Verb.PICTURE, dataset, asked)
+    except Refused:
+        return None
+    room.keep(place, chart)
+    return await room.draw(json.loads(chart), form)
 
 
 def dataset_file(dataset: str) -> str:
@@ -228,6 +231,9 @@ async def _quoted(room: Room, visit: Visit, dataset: str, given: Mapping[str, st
     try:
         sent = _wish(given)
         body = await room.desk.ask(visit.person, Verb.QUOTE, dataset, sent)
+        key = f"console-{secrets.token_hex(16)}-{body['epsilon']}"
+        if not _KEY.fullmatch(key):
+            raise refusal(Problem("parameter", say("ask.digits")))
     except Refused as refused:
         if refused.kind not in SHOWN:
             raise
@@ -238,7 +244,7 @@ async def _quoted(room: Room, visit: Visit, dataset: str, given: Mapping[str, st
         "epsilon": body["epsilon"],
         "confidence": sent["confidence"],
         "cost": json.dumps(body["cost"]),
-        "key": f"console-{secrets.token_hex(16)}-{body['epsilon']}",
+        "key": key,
     }
     return _NOTHING | {"quote": view.quote(body), "pay": pay}
 
@@ -322,11 +328,13 @@ def _rows(entries: list[dict[str, Any]], whose: str) -> list[dict[str, Any]]:
             {
                 "number": one["number"],
                 "time": one["time"],
-                "text": one["text"] or one["question"],
+                "text": view.short(one["text"] or one["question"]),
                 "again": bool(one["text"]),
                 "price": view.cost(one["cost"]),
                 "state": state,
                 "answer": None if ended is None else ended["number"],
             }
         )
+        if len(rows) == LISTED:
+            break
     return rows

@@ -47,7 +47,7 @@ class Door:
     ) -> None:
         self._pages, self._service, self._visits, self._settings = pages, service, visits, settings
         self._clock = clock
-        self._strangers = Rates(2.0, 20.0)
+        self._strangers = Rates(20.0, 100.0)
         self.cookie = cookie_of(settings)
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:

@@ -26,7 +26,7 @@ ELEMENTS = frozenset(
         "title",
     }
 )
-LARGEST = 400_000
+LARGEST = 120_000
 
 
 def harmless(drawn: bytes) -> Markup | None:

@@ -1,7 +1,8 @@
 """What every page needs: who is there, what their form says, and a page around what is shown."""
 
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, quote
 
@@ -18,6 +19,8 @@ from discreet.service.problem import Problem
 from discreet.service.role import Role, Verb, may, sees_all
 
 FIELDS = 40
+CHARTS = 40
+LARGEST = 200_000
 
 
 Draw: TypeAlias = Callable[[Mapping[str, Any], str], Awaitable[bytes | None]]
@@ -41,6 +44,8 @@ class Room:
     people: People
     cookie: Cookie
     draw: Draw
+    charts: OrderedDict[tuple[str, ...], bytes] = field(default_factory=OrderedDict)
+    """The newest charts, which take long to make: by who saw them, dataset, question and confidence."""
 
     def visit(self, request: Request) -> Visit:
         """Return who is there."""
@@ -88,6 +93,13 @@ class Room:
         if identity is None:
             response.headers["set-cookie"] = self.cookie.write(known)
         return response
+
+    def keep(self, place: tuple[str, ...], chart: bytes) -> None:
+        """Remember a chart that is not too large."""
+        if len(chart) <= LARGEST:
+            self.charts[place] = chart
+        while len(self.charts) > CHARTS:
+            self.charts.popitem(last=False)
 
     def trouble(self, request: Request, refused: Refused) -> HTMLResponse:
         """Return the page of a refusal."""

@@ -13,6 +13,14 @@ HIGH = 0.8
 """From this share of a limit on it is worth a warning."""
 
 SHOWN_VALUES = 12
+LONG = 1000
+"""Longer texts are cut in lists, and"""
+
+LONGEST = 20_000
+"""in single places: no page grows without end."""
+
+
+STATEMENTS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +83,11 @@ class Line:
 def number(text: str | None) -> str:
     """Return an exact number for people."""
     return "–" if text is None else format_number(Fraction(text))
+
+
+def short(text: str, most: int = LONG) -> str:
+    """Return a text for a list, cut where it is long."""
+    return text if len(text) <= most else f"{text[:most]} …"
 
 
 def percent(text: str) -> str:
@@ -219,7 +232,7 @@ def quote(body: Mapping[str, Any]) -> Quoted:
         count != 0,
         tuple(body["words"][0 if count is None else 1 :]),
         tuple(body["proof"]),
-        tuple(body["statements"]),
+        tuple(short(text, LONGEST) for text in body["statements"][:STATEMENTS]),
     )
 
 

@@ -26,8 +26,10 @@ IDLE = 3600.0
 MOST = 2000
 """So many visits are remembered; the oldest are forgotten first."""
 
+OWN = 20
+"""and so many of one token."""
+
 NOTES = 200
-CHARTS = 10
 
 _IDENTITY = re.compile(r"[0-9a-f]{64}")
 
@@ -42,20 +44,12 @@ class Visit:
     """What was asked for the answers that this visit was shown, by dataset and entry."""
     told: dict[str, Mapping[str, str]]
     """What is to be told once, on the next page of a dataset."""
-    charts: OrderedDict[tuple[str, str, str], Mapping[str, Any]]
-    """The specifications of the newest charts, by dataset, question and confidence."""
 
     def note(self, dataset: str, number: int, asked: Mapping[str, Any]) -> None:
         """Remember what an answer was asked with."""
         self.notes[dataset, number] = asked
         while len(self.notes) > NOTES:
             self.notes.popitem(last=False)
-
-    def keep(self, place: tuple[str, str, str], chart: Mapping[str, Any]) -> None:
-        """Remember a chart, which takes long to make."""
-        self.charts[place] = chart
-        while len(self.charts) > CHARTS:
-            self.charts.popitem(last=False)
 
 
 @dataclass
@@ -65,7 +59,6 @@ class _Known:
     seen: float
     notes: OrderedDict[tuple[str, int], Mapping[str, Any]] = field(default_factory=OrderedDict)
     told: dict[str, Mapping[str, str]] = field(default_factory=dict)
-    charts: OrderedDict[tuple[str, str, str], Mapping[str, Any]] = field(default_factory=OrderedDict)
 
 
 @dataclass(frozen=True)
@@ -82,6 +75,9 @@ class Visits:
         if self.people.bearer(mark) is None:
             return None
         identity = fresh()
+        own = [place for place, known in self._known.items() if known.mark == mark]
+        for place in own[: max(len(own) - OWN + 1, 0)]:
+            del self._known[place]
         self._known[_place(identity)] = _Known(mark, at, at)
         while len(self._known) > MOST:
             self._known.popitem(last=False)
@@ -97,7 +93,7 @@ class Visits:
             self.end(identity)
             return None
         known.seen = at
-        return Visit(identity, person, known.notes, known.told, known.charts)
+        return Visit(identity, person, known.notes, known.told)
 
     def end(self, identity: str) -> None:
         """Forget a visit."""
