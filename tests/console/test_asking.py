@@ -320,7 +320,9 @@ def test_no_page_grows_with_its_answer(site: Console):
 
 def test_names_of_columns_are_no_formulas_and_no_markup_either(site: Console):
     browser = site.browser("second")
-    where = browser.ask(f'SELECT COUNT(*) AS "=1+1", SUM(stay) AS "{SCRIPT}" FROM visits', epsilon="0.8").where
+    where = browser.ask(
+        f'SELECT COUNT(*) AS "=1+1", SUM(stay) AS "{SCRIPT}" FROM visits', epsilon="0.8"
+    ).where
     assert browser.get(f"{where}.csv").text.startswith("'=1+1,")
     tags = [tag for tag, said in browser.get(where).tags() if tag == "script"]
     assert tags == []

@@ -16,4 +16,8 @@ def sheet(names: Sequence[str], records: Sequence[Mapping[str, object]]) -> str:
 
 def safe_cell(value: object) -> object:
     """Return a cell that no spreadsheet will take for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r", "\n") else value
+    return (
+        f"'{value}"
+        if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r", "\n")
+        else value
+    )
