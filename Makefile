@@ -7,7 +7,10 @@ READY := $(VENV)/.ready
 # Kinds of tests to leave out, such as WITHOUT=browser.
 WITHOUT ?=
 
-.PHONY: demo test fuzz mutants lint docs bench clean chromium pictures
+# A fresh machine installs packages and the browser at the same time.
+MAKEFLAGS += --jobs=2
+
+.PHONY: demo test fuzz mutants lint style types contracts docs bench clean chromium pictures
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -18,10 +21,16 @@ $(READY): pyproject.toml constraints.txt
 demo: $(READY)
 	$(BIN)/discreet demo
 
-lint: $(READY)
+lint: style types contracts
+
+style: $(READY)
 	$(BIN)/ruff check src tests benchmarks docs/conf.py docs/_ext
 	$(BIN)/ruff format --check src tests benchmarks docs/conf.py docs/_ext
+
+types: $(READY)
 	$(BIN)/mypy
+
+contracts: $(READY)
 	$(BIN)/lint-imports
 
 # Read anew each time, since the pages run the code they describe.
@@ -36,7 +45,8 @@ test: lint $(if $(filter browser,$(WITHOUT)),,chromium)
 # The console is tested in a real browser: the one on the path, or named by CHROMIUM, or Debian's where that may be installed.
 chromium:
 	@command -v "$${CHROMIUM:-chromium}" > /dev/null \
-	|| { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get install --yes --quiet --no-install-recommends chromium; } \
+	|| { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update --quiet --quiet \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet --no-install-recommends chromium > /dev/null; } \
 	|| { echo "the tests of the console need a browser: install the package chromium, or run make test WITHOUT=browser" >&2; exit 1; }
 
 # Pictures of the console for its page in the documentation.
