@@ -26,7 +26,7 @@ def encode_counter(counter: Counter) -> Json:
     """Return a counter as JSON."""
     match counter:
         case TreeCounter(length, radices, noises, each):
-            kept = [_encode_noise(noise) for noise in noises]
+            kept = [encode_noise(noise) for noise in noises]
             return {
                 "name": "tree/1",
                 "length": length,
@@ -35,7 +35,7 @@ def encode_counter(counter: Counter) -> Json:
                 "each": each,
             }
         case RootCounter(length, noise, each):
-            return {"name": "root/1", "length": length, "noise": _encode_noise(noise), "each": each}
+            return {"name": "root/1", "length": length, "noise": encode_noise(noise), "each": each}
         case EachPrefix(length, noise, adjacency):
             return _encode_plain("each-prefix/1", length, noise, adjacency)
         case EachItem(length, noise, adjacency):
@@ -113,10 +113,11 @@ def _block(row: list[Any]) -> DyadicBlock:
 
 
 def _encode_plain(name: str, length: int, noise: Noise, adjacency: Adjacency) -> Json:
-    return {"name": name, "length": length, "noise": _encode_noise(noise), "adjacency": adjacency.value}
+    return {"name": name, "length": length, "noise": encode_noise(noise), "adjacency": adjacency.value}
 
 
-def _encode_noise(noise: Noise) -> Json:
+def encode_noise(noise: Noise) -> Json:
+    """Return a noise as it is stored, with counters and in records of plans."""
     match noise:
         case Geometric(alpha):
             return {"law": "geometric", "alpha": str(alpha)}

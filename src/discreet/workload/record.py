@@ -9,9 +9,8 @@ from typing import Any, assert_never
 
 import numpy as np
 
-from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.geometric import Geometric
 from discreet.privacy.guarantee import Concentrated, Pure
+from discreet.workload.codec import Json, encode_noise
 from discreet.workload.linear import (
     AllRange,
     Identity,
@@ -24,11 +23,9 @@ from discreet.workload.linear import (
     Workload,
 )
 from discreet.workload.marginal import MarginalPlan
-from discreet.workload.noise import Noise, Promise
+from discreet.workload.noise import Promise
 from discreet.workload.plan import Plan
 from discreet.workload.strategy import Dense, Hierarchy, Kronecker, Strategy, Wavelet
-
-Json = dict[str, Any]
 
 
 def describe(made: Plan | MarginalPlan) -> Json:
@@ -44,11 +41,15 @@ def describe(made: Plan | MarginalPlan) -> Json:
                 "name": "plan/1",
                 **shared,
                 "strategy": _strategy(made.strategy),
-                "noise": _noise(made.noise),
+                "noise": encode_noise(made.noise),
             }
         case MarginalPlan():
             tables = [
-                {"attributes": list(table.attributes), "centred": table.centred, "noise": _noise(table.noise)}
+                {
+                    "attributes": list(table.attributes),
+                    "centred": table.centred,
+                    "noise": encode_noise(table.noise),
+                }
                 for table in made.tables
             ]
             return {"name": "marginal-plan/1", **shared, "tables": tables}
@@ -92,16 +93,6 @@ def _strategy(strategy: Strategy) -> Json:
 
 def _seal(matrix: "np.ndarray[Any, np.dtype[np.int64]]") -> str:
     return sha256(np.ascontiguousarray(matrix, dtype="<i8").tobytes()).hexdigest()
-
-
-def _noise(noise: Noise) -> Json:
-    match noise:
-        case Geometric(alpha):
-            return {"law": "geometric", "alpha": str(alpha)}
-        case Gaussian(sigma_squared):
-            return {"law": "gaussian", "sigma_squared": str(sigma_squared)}
-        case _:
-            assert_never(noise)
 
 
 def _promise(promise: Promise) -> Json:
