@@ -4,6 +4,7 @@ The laboratory's solvers and the renderer of files are extras; whatever needs on
 """
 
 import os
+import re
 import subprocess
 import sys
 import tomllib
@@ -138,3 +139,17 @@ def test_the_extras_bring_what_the_base_lacks():
     for module, extra in EXTRAS.items():
         assert names[module] not in needed
         assert any(line.startswith(names[module]) for line in project["optional-dependencies"][extra])
+
+
+def test_only_rooms_that_ask_at_their_door_import_an_extra_outright():
+    """Everybody else goes through `library`, which says what is missing."""
+    outright = re.compile(rf"^\s*(?:import|from) (?:{'|'.join(EXTRAS)})\b", re.MULTILINE)
+    asking = ("audit/", "console/", "verify/")
+    source = ROOT / "src" / "discreet"
+    found = [
+        path.relative_to(source).as_posix()
+        for path in sorted(source.rglob("*.py"))
+        if outright.search(path.read_text(encoding="utf-8"))
+    ]
+    assert [place for place in found if not place.startswith(asking)] == []
+    assert any(place.startswith("verify/kernel/") for place in found)
