@@ -1,11 +1,13 @@
 """The curator's story: budgets, people and tokens, limits with reasons, and a ledger that can be checked."""
 
 import re
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from tests.console.world import BY_WARD, COUNT, Console, Shown, console
 
+import discreet as dp
 from discreet.service.role import Role
 
 ONE = "/console/data/clinic"
@@ -154,3 +156,49 @@ def test_budgets_of_everybody_are_for_curators_and_auditors_and_an_analyst_sees_
     page = own.browser("analyst").get(f"{ONE}/budget").text
     assert "analyst analyst" in page
     assert "second" not in page
+
+
+def test_the_cap_is_raised_with_a_reason_and_the_token_and_the_data_opens_again(own: Console):
+    curator = own.browser("curator")
+    form = curator.get(f"{ONE}/budget").form(reason="")
+    act = {"epsilon": "120.5", "reason": "a second year", "token": own.tokens["curator"]}
+    entries = own.entries
+    for odd, status in (
+        ({"token": ""}, 403),
+        ({"token": own.tokens["analyst"]}, 403),
+        ({"reason": ""}, 422),
+        ({"epsilon": "100"}, 422),
+        ({"epsilon": "x"}, 422),
+        ({"known": '["pure", "7"]'}, 409),
+        ({"known": "x"}, 409),
+    ):
+        assert curator.submit({**form, **act, **odd}).status == status
+    assert own.entries == entries
+    analyst = own.browser("analyst")
+    seal = analyst.get("/console/").forms()[0]["seal"]
+    assert analyst.submit({**form, **act, "seal": seal}).status == 403
+    manifest = (own.folder / "clinic.toml").read_text()
+    assert curator.submit({**form, **act}).status == 303
+    page = curator.get(f"{ONE}/budget").text
+    assert "The cap is raised" in page
+    assert "of epsilon 120.50" in page
+    assert "a second year (curator, in the console)" in curator.get(LEDGER).text
+    changed = (own.folder / "clinic.toml").read_text()
+    assert changed == manifest.replace("epsilon = 100", 'epsilon = "241/2"')
+    own.pool.sessions["clinic"].close()
+    with dp.open(own.folder / "clinic.toml") as opened:
+        assert opened.budget.limits[0].budget.epsilon == Fraction(241, 2)
+        own.pool.sessions = {**own.pool.sessions, "clinic": opened}
+        assert curator.submit({**form, **act, "epsilon": "130"}).status == 409
+
+
+def test_a_cap_that_the_manifest_cannot_hold_is_not_raised(own: Console):
+    manifest = own.folder / "clinic.toml"
+    text = manifest.read_text().replace("[budget]\nepsilon = 100\n", "")
+    manifest.write_text("budget = { epsilon = 100 }\n" + text)
+    curator, entries = own.browser("curator"), own.entries
+    form = curator.get(f"{ONE}/budget").form(reason="")
+    page = curator.submit({**form, "epsilon": "200", "reason": "x", "token": own.tokens["curator"]})
+    assert page.status == 422
+    assert "section [budget] of its" in page.text
+    assert own.entries == entries

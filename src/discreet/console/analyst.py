@@ -26,7 +26,7 @@ from discreet.console.visit import Visit
 from discreet.service import problem, schema
 from discreet.service.kind import CARD, CSV, JSON
 from discreet.service.problem import Problem
-from discreet.service.role import Verb
+from discreet.service.role import Verb, may
 
 ONE = "/console/data/{dataset}"
 CONFIDENCES = ("0.9", "0.95", "0.99")
@@ -57,8 +57,13 @@ def routes(app: FastAPI, room: Room) -> None:
         visit = room.allowed(request, Verb.BUDGET, dataset)
         body = await room.desk.ask(visit.person, Verb.BUDGET, dataset)
         members = [(one["analyst"], one["project"], view.cost(one["cost"])) for one in body["spent"]]
-        counts = {"entries": body["entries"], "running": body["running"]}
-        return _of(room, request, dataset, "budget", gauges=view.gauges(body), members=members, counts=counts)
+        shown: dict[str, Any] = {
+            "members": members,
+            "counts": {"entries": body["entries"], "running": body["running"]},
+        }
+        shown |= {"known": json.dumps(body["limits"][0]["budget"]), "told": visit.told.pop(dataset, None)}
+        shown |= {"decides": may(visit.person.role, Verb.CAP)}
+        return _of(room, request, dataset, "budget", gauges=view.gauges(body), **shown)
 
     @app.get(f"{ONE}/ask")
     async def blank(request: Request, dataset: str) -> Response:

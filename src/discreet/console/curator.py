@@ -4,6 +4,7 @@ What is decided here is an entry of the ledger, with a reason and the curator's 
 made and changed at the command line only: whoever holds one visit must not be able to become somebody else.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,6 +55,19 @@ def routes(app: FastAPI, room: Room) -> None:
             raise refusal(problem.of(error)) from None
         return go(address(dataset, "people"))
 
+    @app.post(f"{ONE}/budget")
+    async def cap(request: Request, dataset: str) -> Response:
+        visit = room.allowed(request, Verb.CAP, dataset)
+        given = await room.form(request)
+        # The one decision that reaches everybody's data: an open visit is not enough for it.
+        holder = room.people.holder(given.get("token", "").strip())
+        if holder is None or holder.name != visit.person.name:
+            raise refusal(Problem("role", say("budget.token_wrong")))
+        sent = {"epsilon": given.get("epsilon", ""), "reason": given.get("reason", "")}
+        await room.desk.ask(visit.person, Verb.CAP, dataset, sent | {"known": _known(given)})
+        visit.told[dataset] = {"did": say("budget.raised")}
+        return go(address(dataset, "budget"))
+
     @app.get(f"{ONE}/ledger")
     async def ledger(request: Request, dataset: str) -> Response:
         visit = _reader(room, request, dataset)
@@ -65,6 +79,13 @@ def routes(app: FastAPI, room: Room) -> None:
         await room.form(request)
         found = await room.desk.ask(visit.person, Verb.VERIFY, dataset)
         return await _ledger(room, request, visit, dataset, found)
+
+
+def _known(given: Mapping[str, str]) -> Any:
+    try:
+        return json.loads(given.get("known", ""))
+    except ValueError:
+        return None
 
 
 def _reader(room: Room, request: Request, dataset: str) -> Visit:

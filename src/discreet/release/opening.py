@@ -156,7 +156,7 @@ def open_catalog(
         if scratch is not None:
             rmtree(scratch, ignore_errors=True)
         raise
-    session = Session(catalog, engine, book, analyst, project)
+    session = Session(catalog, engine, book, analyst, project, manifest)
     if scratch is not None:
         session._scratch = finalize(session, rmtree, scratch, ignore_errors=True)
     return session

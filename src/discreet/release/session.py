@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
@@ -70,6 +71,8 @@ class Session:
     ledger: Ledger
     analyst: str = "analyst"
     project: str = "project"
+    manifest: Path | None = None
+    """The file that declared the catalog, if one did."""
     _scratch: "finalize[..., Any] | None" = None
     _interrupts: int = 0
 

@@ -25,7 +25,7 @@ from discreet.release.sheet import sheet
 from discreet.service import budget as views
 from discreet.service import problem
 from discreet.service.catalogue import published
-from discreet.service.deciding import decision, limited, verified
+from discreet.service.deciding import capped, decision, limited, verified
 from discreet.service.kind import ARROW, CARD, CSV, JSON, PAGE
 from discreet.service.paging import explained, picture, shown
 from discreet.service.role import Role, Verb, may, sees_all
@@ -87,7 +87,7 @@ def refused(stated: problem.Problem) -> Reply:
 
 def _for(opened: Session, name: str) -> Session:
     """Return the open data as somebody's own session."""
-    return Session(opened.catalog, opened.engine, opened.ledger, name, opened.project)
+    return Session(opened.catalog, opened.engine, opened.ledger, name, opened.project, opened.manifest)
 
 
 def _answered(session: Session, asked: Asked) -> Reply:
@@ -137,6 +137,8 @@ def _answered(session: Session, asked: Asked) -> Reply:
             return _released(release, asked.kind)
         case Verb.LIMIT:
             return _json(limited(session, asked.name, asked.body))
+        case Verb.CAP:
+            return _json(capped(session, asked.name, asked.body))
         case Verb.VERIFY:
             return _json(verified(session))
         case _:

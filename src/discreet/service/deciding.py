@@ -6,11 +6,12 @@ Every decision is an entry of the ledger with the reason and the name of who too
 from collections.abc import Mapping
 from typing import Any
 
-from discreet.errors import ParameterError
+from discreet.errors import ConflictError, ParameterError
 from discreet.exact.number import positive
 from discreet.ledger import Ledger, Scope
 from discreet.ledger.codec import write_budget, write_cost
 from discreet.ledger.entry import (
+    EVERYBODY,
     Adopted,
     Advanced,
     Closed,
@@ -26,6 +27,7 @@ from discreet.ledger.entry import (
 )
 from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
 from discreet.query.catalog.manifest import Catalog
+from discreet.release.pinning import recap
 from discreet.release.session import Session
 
 LONGEST_REASON = 500
@@ -52,13 +54,38 @@ def like_cap(catalog: Catalog, epsilon: str) -> Budget:
 
 def limited(session: Session, curator: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """Admit somebody and set the most that they may spend, for a stated reason."""
-    name, epsilon, said = body["analyst"], body["epsilon"], " ".join(str(body["reason"]).split())
+    name, epsilon, reason = body["analyst"], body["epsilon"], _reason(body, curator)
+    admit(session.ledger, session.catalog, name, epsilon, reason)
+    return {"analyst": name}
+
+
+def capped(session: Session, curator: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Raise the cap of the whole dataset, in the ledger and in the manifest, which must say the same.
+
+    `known` is the cap that the curator saw: of two who raise it at once, one is told to look again.
+    """
+    wanted, reason = like_cap(session.catalog, body["epsilon"]), _reason(body, curator)
+    now = session.ledger.cap(session.catalog.name)
+    if now is None or write_budget(now) != body["known"]:
+        raise ConflictError("the cap is not the one you saw; load the page again")
+    if wanted.epsilon <= now.epsilon:
+        raise ParameterError(f"epsilon must be more than the cap of now, {now}; a cap is not lowered here")
+    if session.manifest is None:
+        raise ParameterError("the dataset was not declared in a manifest, so its cap cannot be raised here")
+    # Prepared before the ledger is asked, so that both say it or neither does.
+    declare = recap(session.manifest, wanted.epsilon)
+    session.ledger.set_limit(session.catalog.name, EVERYBODY, wanted, reason=reason)
+    declare()
+    return {"cap": write_budget(wanted)}
+
+
+def _reason(body: Mapping[str, Any], curator: str) -> str:
+    said = " ".join(str(body["reason"]).split())
     if not 0 < len(said) <= LONGEST_REASON:
         raise ParameterError(
             f"reason must be 1 to {LONGEST_REASON} characters: it stands in the ledger for ever"
         )
-    admit(session.ledger, session.catalog, name, epsilon, f"{said} ({curator}, in the console)")
-    return {"analyst": name}
+    return f"{said} ({curator}, in the console)"
 
 
 def verified(session: Session) -> dict[str, Any]:

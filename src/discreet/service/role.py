@@ -27,6 +27,7 @@ class Verb(StrEnum):
     PICTURE = "picture"
     VERIFY = "verify"
     LIMIT = "limit"
+    CAP = "cap"
     METRICS = "metrics"
     SYSTEM = "system"
     DESCRIBE = "describe"
@@ -42,7 +43,7 @@ _READING = frozenset(
 _ALLOWED = {
     Role.ANALYST: _READING | ASKING,
     Role.AUDITOR: _READING | {Verb.METRICS, Verb.VERIFY},
-    Role.CURATOR: _READING | ASKING | {Verb.METRICS, Verb.VERIFY, Verb.LIMIT},
+    Role.CURATOR: _READING | ASKING | {Verb.METRICS, Verb.VERIFY, Verb.LIMIT, Verb.CAP},
 }
 
 
