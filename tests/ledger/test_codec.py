@@ -1,6 +1,7 @@
 """The stored form of events is for ever: these texts must decode to these values in every later version."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -35,7 +36,7 @@ from discreet.ledger.entry import (
     Scope,
 )
 from discreet.ledger.written import read_account, write_account
-from discreet.privacy.filter import ApproximateBudget, Cost, PureBudget
+from discreet.privacy.filter import ApproximateBudget, Cost, PureBudget, Rule
 
 REQUEST = Request(
     request_id="r1",
@@ -44,7 +45,7 @@ REQUEST = Request(
     project="wards",
     analyst="ann",
     question="SELECT count(*) FROM visits",
-    cost=Cost(Fraction(1, 3), Fraction(1, 18), Fraction(0)),
+    cost=Cost(Fraction(1, 3), Fraction(1, 18), Fraction(0)).plain,
     mechanisms=('{"alpha":"2/3","mechanism":"geometric"}',),
 )
 
@@ -53,7 +54,9 @@ GOLDEN = {
         PureBudget(3), None, "start"
     ),
     '{"analysts":["ann"],"budget":["approximate-zcdp","1/2","1/1000","1/2000"],"kind":"created",'
-    '"reason":""}': (Created(ApproximateBudget("1/2", "1/1000"), ("ann",), "")),
+    '"reason":""}': (Created(ApproximateBudget("1/2", "1/1000", rule=Rule.CONCENTRATED), ("ann",), "")),
+    '{"analysts":null,"budget":["approximate-renyi","1/2","1/1000","1/10000"],"kind":"created",'
+    '"reason":""}': (Created(ApproximateBudget("1/2", "1/1000"), None, "")),
     '{"analyst":"ann","budget":["pure","1/10"],"kind":"limited","project":null,"reason":"cap"}': (
         Limited(Scope(analyst="ann"), PureBudget("0.1"), "cap")
     ),
@@ -63,6 +66,11 @@ GOLDEN = {
     '{"analyst":"ann","cost":["1/3","1/18","0"],"dataset":"clinic","kind":"reserved","mechanisms":'
     '["{\\"alpha\\":\\"2/3\\",\\"mechanism\\":\\"geometric\\"}"],"project":"wards","question":'
     '"SELECT count(*) FROM visits","request":"r1","snapshot":"2026-01"}': Reserved(REQUEST),
+    '{"analyst":"ann","cost":["1/3","1/18","0","renyi/1"],"dataset":"clinic","kind":"reserved","mechanisms":'
+    '["{\\"alpha\\":\\"2/3\\",\\"mechanism\\":\\"geometric\\"}"],"project":"wards","question":'
+    '"SELECT count(*) FROM visits","request":"r1","snapshot":"2026-01"}': (
+        Reserved(replace(REQUEST, cost=Cost(Fraction(1, 3), Fraction(1, 18), Fraction(0))))
+    ),
     '{"attempt":2,"kind":"retried","reservation":5}': Retried(5, 2),
     '{"digest":"ab","kind":"answered","question":"cd","reservation":5,"size":7}': Answered(5, "cd", "ab", 7),
     '{"code":"engine-error","kind":"failed","reservation":5}': Failed(5, "engine-error"),
@@ -70,6 +78,45 @@ GOLDEN = {
         Advanced(5, 3, 4, "ef", "ab", 7)
     ),
 }
+
+
+COSTS = [
+    Cost.zero,
+    Cost.pure("1/3"),
+    Cost.pure("1/3").plain,
+    Cost.concentrated("1/7", "1e-9"),
+    Cost.approximate("1/3", "1e-9") + Cost.pure("1/4"),
+    Cost.pure("1/3").plain + Cost.pure("1/4") + Cost.concentrated("1/7"),
+    Cost.pure("1/3").plain + Cost.pure("1/4").plain + Cost.concentrated("1/7"),
+]
+
+
+@pytest.mark.parametrize("cost", COSTS)
+def test_costs_and_their_sums_come_back_as_they_were(cost: Cost) -> None:
+    assert read_cost(json.loads(canonical(write_cost(cost)))) == cost
+    assert read_cost(write_cost(cost)).renyi == cost.renyi
+
+
+def test_what_was_stored_without_renyi_costs_stays_so() -> None:
+    """A history of an older version adds up to the very texts that it sealed then."""
+    old = [
+        read_cost(["1/3", "1/18", "0"]),
+        read_cost(["1/4", "1/32", "0"]),
+        read_cost([None, "1/50", "1/1000"]),
+    ]
+    assert write_cost(old[0] + old[1]) == ["7/12", "25/288", "0"]
+    assert write_cost(sum(old, Cost.zero)) == [None, str(Fraction(25, 288) + Fraction(1, 50)), "1/1000"]
+
+
+@pytest.mark.parametrize("curve", ["renyi/2", "renyi/1 0", "renyi/1 0 1 2", "renyi/1 0" + " 1" * 61, ""])
+def test_renyi_costs_on_another_ladder_are_refused(curve: str) -> None:
+    with pytest.raises(LedgerError, match="does not know"):
+        read_cost(["1/3", "1/18", "0", curve])
+
+
+def test_a_question_is_the_same_question_under_both_forms() -> None:
+    """What an older version answered is found again, free."""
+    assert fingerprint(REQUEST) == fingerprint(replace(REQUEST, cost=replace(REQUEST.cost, curve=None)))
 
 
 @pytest.mark.parametrize(("text", "event"), GOLDEN.items())
@@ -145,8 +192,6 @@ def test_accounts_survive_storage_and_have_one_text(limits, analysts, closed, sp
 
 
 def test_a_fingerprint_depends_on_the_question_not_on_who_asks():
-    from dataclasses import replace
-
     print_ = fingerprint(REQUEST)
     for same in ({"request_id": "r2"}, {"analyst": "bob"}, {"project": "other"}):
         assert fingerprint(replace(REQUEST, **same)) == print_
@@ -163,16 +208,12 @@ def test_a_fingerprint_depends_on_the_question_not_on_who_asks():
 @pytest.mark.parametrize("field", ["request_id", "dataset", "snapshot", "project", "analyst"])
 @pytest.mark.parametrize("name", ["", "x" * 201, "line\nbreak", "nul\0", "\ud800", None, 3])
 def test_names_are_short_and_printable(field: str, name):
-    from dataclasses import replace
-
     with pytest.raises(ParameterError, match=field):
         replace(REQUEST, **{field: name})
 
 
 @pytest.mark.parametrize("question", ["", "\ud83d\ude00"])
 def test_a_question_is_valid_text(question: str):
-    from dataclasses import replace
-
     with pytest.raises(ParameterError, match="question"):
         replace(REQUEST, question=question)
 

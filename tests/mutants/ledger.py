@@ -384,8 +384,8 @@ FAULTS = (
     ),
     Fault(
         "ledger/backup.py",
-        "rho, delta = max(Fraction(0), budget.rho - spent.rho), max(Fraction(0), slack - spent.delta)",
-        "rho, delta = Fraction(0), max(Fraction(0), slack - spent.delta)",
+        "rho, delta = max(Fraction(0), *left), max(Fraction(0), slack - spent.delta)",
+        "rho, delta = max(Fraction(0), left[0]), max(Fraction(0), slack - spent.delta)",
         BACKUP,
         "a lost history leaves one route open",
     ),

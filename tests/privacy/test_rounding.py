@@ -7,7 +7,7 @@ from mpmath import mp, mpf
 
 from discreet.exact.number import BITS, HAIR, exp_bounds, float_down, float_up, log_bounds, sqrt_down, sqrt_up
 from discreet.mechanisms.table import Table
-from discreet.privacy.filter import GRID, ApproximateBudget, Cost, below_grid, on_grid, pure_within
+from discreet.privacy.filter import GRID, ApproximateBudget, Cost, Rule, below_grid, on_grid, pure_within
 from discreet.privacy.loss import AtomsLoss, BoundedRangeLoss, GeometricLoss, LaplaceLoss, ResponseLoss
 from discreet.privacy.odometer import Odometer
 from discreet.privacy.optimal import Responses
@@ -142,13 +142,15 @@ def test_renyi_conversions_are_rounded_up(order):
 
 @pytest.mark.parametrize("delta", ["1e-6", "0.01"])
 @pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(1, 10)])
-def test_a_budget_keeps_the_slack_of_its_releases_apart_from_the_conversion(delta, share):
+@pytest.mark.parametrize(("rule", "near"), [(Rule.CONCENTRATED, "1.001"), (Rule.ORDERS, "1.02")])
+def test_a_budget_keeps_the_slack_of_its_releases_apart_from_the_conversion(delta, share, rule, near):
     whole = Fraction(delta)
-    budget = ApproximateBudget(Fraction(1), whole, whole * share)
+    budget = ApproximateBudget(Fraction(1), whole, whole * share, rule)
     # The delta is rounded up, and its order need not be the one that found rho.
     assert delta_of_rho(budget.rho, Fraction(1)) <= (whole - budget.slack) * (1 + Fraction(1, 2**80))
-    assert delta_of_rho(budget.rho * Fraction(1001, 1000), Fraction(1)) > whole - budget.slack
-    assert ApproximateBudget(Fraction(1), whole).slack == whole / 2
+    assert delta_of_rho(budget.rho * Fraction(near), Fraction(1)) > whole - budget.slack
+    usual = whole / 2 if rule is Rule.CONCENTRATED else whole / 10
+    assert ApproximateBudget(Fraction(1), whole, rule=rule).slack == usual
 
 
 def test_costs_are_rounded_up_and_budgets_down():

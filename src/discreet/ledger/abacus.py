@@ -145,7 +145,7 @@ class Abacus:
             case Reserved(request):
                 asked = fingerprint(request)
                 row = self._mac(term_text(canonical(["running", number]), canonical([1, asked])))
-                epsilon, rho, delta = write_cost(request.cost)
+                epsilon, rho, delta = write_cost(request.cost)[:3]
                 price = epsilon, str(rho), str(delta)
                 self._pay(number, request.project, request.analyst, price, asked, row)
             case Answered(reservation, question):

@@ -57,7 +57,7 @@ from discreet.ledger.entry import (
 )
 from discreet.ledger.name import folded_or_kept
 from discreet.ledger.trie import Key, Trie, Value, trie
-from discreet.privacy.filter import Budget, Cost, Filter
+from discreet.privacy.filter import Budget, Cost, Filter, adds_orders
 
 Member = tuple[str, str]
 """A project and an analyst."""
@@ -142,6 +142,12 @@ class Account:
                 raise BudgetError(
                     f"the limit on {within} dataset {self.dataset} refuses: {filter_.refusal(request.cost)}"
                 )
+
+    def recorded(self, request: Request) -> Request:
+        """Return a request as it is written down: with Renyi costs only where a limit adds them up."""
+        if any(adds_orders(budget) for budget in self.limits.values()):
+            return request
+        return replace(request, cost=request.cost.plain)
 
     def orphans(self, question: str) -> list[int]:
         """Return the reservations for a question that have no outcome, the earliest first."""

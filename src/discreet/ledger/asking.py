@@ -39,8 +39,9 @@ def reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
     orphan = _orphan(turn, asked)
     if orphan is not None:
         return orphan
-    row = turn.append(Reserved(request))
-    return Granted(turn.dataset, row.number, 1, request)
+    paid = turn.account.recorded(request)
+    row = turn.append(Reserved(paid))
+    return Granted(turn.dataset, row.number, 1, paid)
 
 
 def find(turn: Turn, request: Request) -> Stored | None:

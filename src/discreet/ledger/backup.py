@@ -186,7 +186,7 @@ def _go_on(
             charge, mark = _charge(target, seals, dataset, position, before, facts)
             turn = Turn(target, seals, dataset, position, marks)
             number, mac = (mark.number, mark.mac) if mark is not None else (0, "")
-            turn.append(Restored(charge.lost, number, mac, facts.reason))
+            turn.append(Restored(charge.lost.plain, number, mac, facts.reason))
             charges.append(charge)
             turns.append(turn)
         for dataset in sorted(set(marks.heads) - set(kept)):
@@ -206,7 +206,7 @@ def _closed(store: Store, seals: Seals, dataset: str, marks: Marks, reason: str)
     turn = Turn(store, seals, dataset, NOWHERE, marks)
     words = f"younger than the backup, its history is lost; {reason}"
     turn.append(Created(PureBudget(Fraction(1)), (), words))
-    turn.append(Restored(Cost.pure(1), mark.number, mark.mac, reason))
+    turn.append(Restored(Cost.pure(1).plain, mark.number, mark.mac, reason))
     turn.append(Closed(reason))
     return turn
 
@@ -280,8 +280,10 @@ def all_that_is_left(account: Account) -> Cost:
         case PureBudget():
             return Cost(epsilon, Fraction(0)) if epsilon is not None else Cost.zero
         case ApproximateBudget(slack=slack) as budget:
-            rho, delta = max(Fraction(0), budget.rho - spent.rho), max(Fraction(0), slack - spent.delta)
-            return Cost(epsilon, rho, delta)
+            # Enough zCDP for every route, as a sum of releases of which nothing better is known.
+            left = [(route.most - route.used(spent)) / route.order for route in budget.routes]
+            rho, delta = max(Fraction(0), *left), max(Fraction(0), slack - spent.delta)
+            return Cost(epsilon, rho, delta).plain
 
 
 def _covers(stated: Cost, needed: Cost) -> bool:

@@ -8,6 +8,7 @@ on the kind; an unknown kind or budget is refused, never guessed.
 import hashlib
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from json.encoder import encode_basestring_ascii as quoted
@@ -34,7 +35,8 @@ from discreet.ledger.entry import (
     Scope,
     Succeeded,
 )
-from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget
+from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget, Rule
+from discreet.privacy.ladder import RUNGS, Curve
 
 
 def canonical(value: object) -> str:
@@ -70,9 +72,8 @@ def fingerprint(request: Request) -> str:
     known = _known.get(id(request))
     if known is not None and known[0] is request:
         return known[1]
-    found = _fingerprint(
-        request.snapshot, request.question, tuple(write_cost(request.cost)), request.mechanisms
-    )
+    price = write_cost(request.cost)[:3]  # the Renyi costs follow from it, and older versions had none
+    found = _fingerprint(request.snapshot, request.question, tuple(price), request.mechanisms)
     if len(_known) >= KEPT:
         _known.clear()
     _known[id(request)] = request, found
@@ -101,21 +102,49 @@ def lease_key(ledger: str, request: Request) -> str:
     return f"[{quoted(ledger)},{quoted(request.dataset)},{quoted(fingerprint(request))}]"
 
 
+LADDER = "renyi/1"
+"""What stands before Renyi costs on the rungs of `discreet.privacy.ladder`; other rungs need another name."""
+
+
 def write_cost(cost: Cost) -> list[str | None]:
-    """Return the stored form of a cost."""
-    return [None if cost.epsilon is None else str(cost.epsilon), str(cost.rho), str(cost.delta)]
+    """Return the stored form of a cost: epsilon, rho, delta and, unless rho says it all, the Renyi costs.
+
+    Those of one release follow from the rest, so only their ladder is named; for several the sums follow it.
+    """
+    price = [None if cost.epsilon is None else str(cost.epsilon), str(cost.rho), str(cost.delta)]
+    match cost.curve:
+        case None if cost.epsilon is None or cost.rho == 0:
+            return price
+        case None:
+            return [*price, LADDER]
+        case Curve(_, ()):
+            return price
+        case Curve(plain, steps):
+            return [*price, " ".join([LADDER, str(plain), *(f"{step:x}" for step in steps)])]
 
 
 def read_cost(stored: Any) -> Cost:
-    """Return the cost that was stored."""
+    """Return the cost that was stored; where it names no ladder, rho is all that is known of its curve."""
     match stored:
         case [None | str() as epsilon, str(rho), str(delta)]:
             return _cost(epsilon, rho, delta)
+        case [None | str() as epsilon, str(rho), str(delta), str(curve)]:
+            match curve.split(" "):
+                case [name] if name == LADDER:
+                    return _release(epsilon, rho, delta)
+                case [name, plain, *steps] if name == LADDER and len(steps) == len(RUNGS):
+                    sums = Curve(Fraction(plain), tuple(int(step, 16) for step in steps))
+                    return replace(_release(epsilon, rho, delta), curve=sums)
     raise LedgerError("the ledger holds a cost in a form this version does not know; upgrade discreet")
 
 
-@lru_cache(4096)
 def _cost(epsilon: str | None, rho: str, delta: str) -> Cost:
+    cost = _release(epsilon, rho, delta)
+    return cost if cost.epsilon is None or cost.rho == 0 else cost.plain
+
+
+@lru_cache(4096)
+def _release(epsilon: str | None, rho: str, delta: str) -> Cost:
     # The same few prices come again and again, and rationals take long to read.
     return Cost(None if epsilon is None else Fraction(epsilon), Fraction(rho), Fraction(delta))
 
@@ -125,8 +154,8 @@ def write_budget(budget: Budget) -> list[str]:
     match budget:
         case PureBudget(epsilon):
             return ["pure", str(epsilon)]
-        case ApproximateBudget(epsilon, delta, slack):
-            return ["approximate-zcdp", str(epsilon), str(delta), str(slack)]
+        case ApproximateBudget(epsilon, delta, slack, rule):
+            return [str(rule), str(epsilon), str(delta), str(slack)]
         case never:
             assert_never(never)
 
@@ -136,8 +165,8 @@ def read_budget(stored: Any) -> Budget:
     match stored:
         case ["pure", str(epsilon)]:
             return PureBudget(Fraction(epsilon))
-        case ["approximate-zcdp", str(epsilon), str(delta), str(slack)]:
-            return ApproximateBudget(Fraction(epsilon), Fraction(delta), Fraction(slack))
+        case ["approximate-zcdp" | "approximate-renyi" as rule, str(epsilon), str(delta), str(slack)]:
+            return ApproximateBudget(Fraction(epsilon), Fraction(delta), Fraction(slack), Rule(rule))
     raise LedgerError("the ledger holds a budget in a form this version does not know; upgrade discreet")
 
 

@@ -57,8 +57,9 @@ class Stretch:
 class Sieve:
     """Checks the entries of one dataset, each by itself."""
 
-    def __init__(self, seals: Seals, dataset: str, name: str) -> None:
+    def __init__(self, seals: Seals, dataset: str, name: str, *, strictly: bool = False) -> None:
         self._seals = seals
+        self._strictly = strictly
         self._dataset = dataset
         self._name = name
         self._turning = {until for until, _ in seals.earlier.get(dataset, ())}
@@ -103,7 +104,7 @@ class Sieve:
     def _sifted(self, values: tuple[Any, ...]) -> Item:
         if values[1] in self._turning:
             self._use_keys(values[1])
-        else:
+        elif not self._strictly:
             found = self._quickly(*values)
             if found is not None:
                 return found
@@ -168,6 +169,8 @@ class Sieve:
         if not question:
             return None
         (question + event.get("text", "")).encode()
+        if len(event["cost"]) != 3:
+            return None
         price = tuple(event["cost"])
         found = self._prices.get(price) or self._price(price)
         drawn = tuple(event["mechanisms"])

@@ -41,9 +41,10 @@ def begin(turn: Turn, request: Request, state: bytes) -> Streaming:
     """Pay for a stream and begin it, or find the one that the same question began under this id."""
     found = find(turn, request.request_id, request.analyst)
     if found is None:
-        number = turn.append(Reserved(request)).number
+        paid = turn.account.recorded(request)
+        number = turn.append(Reserved(paid)).number
         _record(turn, number, 1, Taken(0, state, b""))
-        return Streaming(turn.dataset, number, request, request.analyst)
+        return Streaming(turn.dataset, number, paid, request.analyst)
     if found.request.question != request.question:
         raise ConflictError(
             f"dataset {turn.dataset} has a {found.request.question}, and this would be a {request.question}; "

@@ -194,7 +194,7 @@ def fasten(
 def mark_of(seals: Seals, marks: Marks, dataset: str, standing: Position) -> Mark:
     """Return the sealed mark of a position."""
     account = standing.account
-    spent = "" if account is None else canonical(write_cost(account.filter(EVERYBODY).spent))
+    spent = "" if account is None else canonical(write_cost(account.filter(EVERYBODY).spent)[:3])
     return sealed_mark(seals.key, marks, dataset, Mark(standing.number, standing.mac.hex(), spent))
 
 

@@ -25,12 +25,9 @@ class LimitView:
     @property
     def used(self) -> Fraction:
         """Return the share of the limit that is used up, under the measure in which most of it remains."""
-        shares = [_share(self.spent.epsilon, self.budget.epsilon)]
-        if not isinstance(self.budget, PureBudget):
-            shares.append(_share(self.spent.rho, self.budget.rho))
-            slack = _share(self.spent.delta, self.budget.slack)
-            return max(min(shares), slack)
-        return shares[0]
+        if isinstance(self.budget, PureBudget):
+            return _share(self.spent.epsilon, self.budget.epsilon)
+        return min(Fraction(1), self.budget.share(self.spent))
 
     @property
     def paid(self) -> str:

@@ -240,8 +240,7 @@ class Composition:
         """Return what a filter charges: the sum of what it charges for the parts."""
         total = Cost.zero
         for part, n in self.parts:
-            each = part.price()
-            total += Cost(None if each.epsilon is None else n * each.epsilon, n * each.rho, n * each.delta)
+            total += part.price().times(n)
         return total
 
     def __len__(self) -> int:

@@ -35,9 +35,8 @@ from discreet.ledger import Ledger, Request, Streaming, Taken
 from discreet.ledger.codec import canonical
 from discreet.ledger.entry import STREAM_ID
 from discreet.privacy.adjacency import Adjacency
-from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget, below_grid
+from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget
 from discreet.privacy.guarantee import Concentrated, Pure
-from discreet.privacy.zcdp import largest_rho
 from discreet.query.catalog.manifest import DeclaredTable
 from discreet.workload.codec import Counter, decode_counter, decode_state, encode_counter, encode_state
 from discreet.workload.noise import Promise, towards_one
@@ -213,6 +212,7 @@ def open_stream(
     promise, price = _promised(budget, epsilon, rho)
     changes = _changes(each, adjacency)
     counter = counter_for(steps, towards_one(promise, changes))
+    cost = counter.guarantee.group(changes).price()
     doing = "replacing" if adjacency is Adjacency.REPLACE else "adding"
     whom = {"contribution": each, "neighbours": adjacency.value}
     request = Request(
@@ -222,7 +222,7 @@ def open_stream(
         project=project,
         analyst=analyst,
         question=f"stream {json.dumps(name)} of {steps} steps at {price}, one person {doing} at most {each}",
-        cost=counter.guarantee.group(changes).price(),
+        cost=cost.plain if isinstance(budget, PureBudget) else cost,
         mechanisms=(canonical({"name": "stream/1", "counter": encode_counter(counter), **whom}),),
     )
     return _continued(ledger, name, ledger.open_stream(request, _write_state(counter.start())))
@@ -267,8 +267,8 @@ def _promised(budget: Budget, epsilon: Real | None, rho: Real | None) -> tuple[P
     match budget:
         case PureBudget():
             return Pure(exact), f"epsilon {exact}"
-        case ApproximateBudget(_, delta, slack):
-            return Concentrated(below_grid(largest_rho(exact, delta - slack))), f"epsilon {exact}"
+        case ApproximateBudget():
+            return Concentrated(budget.worth(exact)), f"epsilon {exact}"
 
 
 def _changes(contribution: int, adjacency: Adjacency) -> int:
