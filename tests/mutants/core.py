@@ -476,8 +476,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/filter.py",
-        "Route(rung, most_at(epsilon, MAIN * delta, t))",
-        "Route(rung, most_at(epsilon, 2 * delta, t))",
+        "FilterRoute(rung, most_at(epsilon, MAIN * delta, t))",
+        "FilterRoute(rung, most_at(epsilon, 2 * delta, t))",
         LADDER,
         "the best order gets more than delta",
     ),

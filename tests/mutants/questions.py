@@ -10,6 +10,7 @@ CELLS = (
     "tests/query/test_error_freeness.py::test_patterns_mean_the_same_at_every_cell_whatever_the_escape_character",
 )
 FAR = ("tests/query/test_error_freeness.py::test_a_date_read_from_text_cannot_leave_the_range_of_integers",)
+EITHER = ("tests/query/test_either.py",)
 MANIFEST = ("tests/query/test_catalog.py",)
 
 FAULTS: tuple[Fault, ...] = (
@@ -103,5 +104,26 @@ FAULTS: tuple[Fault, ...] = (
         "        if column.unique and False:\n",
         MANIFEST,
         "people's columns pass for unique",
+    ),
+    Fault(
+        "query/price/either.py",
+        "return min(found, key=lambda terms: error(checked, price(terms), delta))",
+        "return max(found, key=lambda terms: error(checked, price(terms), delta))",
+        EITHER,
+        "a question takes the noise that errs more",
+    ),
+    Fault(
+        "query/price/either.py",
+        "return terms(epsilon) if questions is None else terms(budget.epsilon).part(questions)",
+        "return terms(epsilon)",
+        EITHER,
+        "the declared number of questions is not looked at",
+    ),
+    Fault(
+        "query/price/quote.py",
+        "return min(found, key=lambda priced: budget.share(priced.cost))",
+        "return found[0]",
+        EITHER,
+        "an error that is asked for takes the larger part of the budget",
     ),
 )

@@ -133,6 +133,7 @@ version = "7"
 ledger = "secret.ledger"
 [budget]
 epsilon = "1/3"
+questions = 40
 delta = "1e-9"
 [tables.people]
 source = "/secret/people.parquet"

@@ -212,7 +212,7 @@ ASIDE = (-4, 4, 8, 12)
 
 
 @dataclass(frozen=True, slots=True)
-class Route:
+class FilterRoute:
     """One sum that may reach `most`: of Renyi costs at a rung of the ladder, or of rhos without one."""
 
     rung: int | None
@@ -237,21 +237,21 @@ class Route:
 
 
 @lru_cache(maxsize=4096)
-def routes(epsilon: Fraction, delta: Fraction, rule: Rule) -> tuple[Route, ...]:
+def routes(epsilon: Fraction, delta: Fraction, rule: Rule) -> tuple[FilterRoute, ...]:
     """Return the routes of a budget whose releases leave it so much of its delta, the best one first."""
     match rule:
         case Rule.CONCENTRATED:
-            return (Route(None, below_grid(largest_rho(epsilon, delta))),)
+            return (FilterRoute(None, below_grid(largest_rho(epsilon, delta))),)
         case Rule.ORDERS:
-            every = [Route(rung, most_at(epsilon, MAIN * delta, t)) for rung, t in enumerate(RUNGS)]
+            every = [FilterRoute(rung, most_at(epsilon, MAIN * delta, t)) for rung, t in enumerate(RUNGS)]
             best = max(range(len(RUNGS)), key=lambda rung: every[rung].most / every[rung].order)
             main = every[best]
             if best in (0, len(RUNGS) - 1):
                 # Very small and very large budgets have their best order beyond the ends of the ladder.
-                main = Route(None, below_grid(largest_rho(epsilon, MAIN * delta)))
+                main = FilterRoute(None, below_grid(largest_rho(epsilon, MAIN * delta)))
             part = (1 - MAIN) * delta / len(ASIDE)
             rungs = [best + far for far in ASIDE if 0 <= best + far < len(RUNGS)]
-            aside = [Route(rung, most_at(epsilon, part, RUNGS[rung])) for rung in rungs]
+            aside = [FilterRoute(rung, most_at(epsilon, part, RUNGS[rung])) for rung in rungs]
             return main, *(route for route in aside if route.most > 0)
         case never:
             assert_never(never)
@@ -285,7 +285,7 @@ class ApproximateBudget:
         return f"epsilon {_show(self.epsilon)}, delta {_show(self.delta)}"
 
     @property
-    def routes(self) -> tuple[Route, ...]:
+    def routes(self) -> tuple[FilterRoute, ...]:
         """Return the sums of which one has to stay within its limit, unless that of the epsilons does."""
         return routes(self.epsilon, self.delta - self.slack, self.rule)
 

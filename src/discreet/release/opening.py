@@ -20,7 +20,7 @@ from discreet.ledger.signing import Name
 from discreet.privacy.filter import Budget
 from discreet.query.catalog.manifest import Catalog, load
 from discreet.release.pinning import pin
-from discreet.release.pricing import declared_budget
+from discreet.release.pricing import declared_budget, promised
 from discreet.release.session import Session
 from discreet.release.sources import declared, origins
 
@@ -186,7 +186,8 @@ def _agree(book: Ledger, catalog: Catalog, budget: Budget, manifest: Path | None
         with suppress(ConflictError):
             book.create_dataset(dataset, budget, reason="declared when the data was first opened")
     capped = book.budget(dataset).limits[0].budget
-    if capped != budget:
+    # The promise is what is declared; by which rule it is kept is what the ledger began with.
+    if promised(capped) != promised(budget):
         raise CatalogError(
             f"the ledger caps dataset {dataset} at {capped}, but {budget} is declared; a cap "
             "changes only by an entry of its own: Ledger.set_limit(dataset, EVERYBODY, budget, reason=...)"

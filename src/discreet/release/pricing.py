@@ -29,7 +29,7 @@ from discreet.query.price.quote import quote
 from discreet.release.answer import Release
 from discreet.release.noisy import Noisy
 
-KEY_QUESTIONS = 100
+KEY_QUESTIONS = 20
 """A question that finds its own group keys may use this part of the budget's slack unless told otherwise."""
 
 
@@ -100,10 +100,13 @@ def price_question(
         epsilon=epsilon,
         within=within,
         confidence=confidence,
-        conversion=budget.delta - budget.slack if isinstance(budget, ApproximateBudget) else None,
         delta=own,
+        budget=budget if isinstance(budget, ApproximateBudget) else None,
+        questions=None if catalog.budget is None else catalog.budget.questions,
     )
-    return replace(priced, proof=proof_of(priced, catalog))
+    # A pure budget adds up epsilons and nothing else.
+    cost = priced.cost.plain if isinstance(budget, PureBudget) else priced.cost
+    return replace(priced, cost=cost, share=budget.share(cost), proof=proof_of(priced, catalog))
 
 
 def split(texts: Sequence[str], batch: Batch, whole: Release) -> tuple[Release, ...]:
@@ -138,9 +141,14 @@ def declared_budget(catalog: Catalog) -> Budget:
     return PureBudget(catalog.budget.epsilon)
 
 
+def promised(budget: Budget) -> tuple[Fraction, Fraction]:
+    """Return the epsilon and delta that a budget promises."""
+    return budget.epsilon, Fraction(0) if isinstance(budget, PureBudget) else budget.delta
+
+
 def _own_delta(budget: Budget) -> Fraction:
     match budget:
-        case ApproximateBudget(_, _, slack):
+        case ApproximateBudget(slack=slack):
             return slack / KEY_QUESTIONS
         case PureBudget():
             return Fraction(0)

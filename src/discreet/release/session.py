@@ -26,7 +26,7 @@ from discreet.exact.number import Real as Number
 from discreet.ledger import BudgetView, Granted, Ledger, Request, Stored
 from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.mechanisms.codec import encode as encode_mechanism
-from discreet.privacy.filter import Budget, Cost, Filter
+from discreet.privacy.filter import Budget, Filter
 from discreet.query.catalog.kind import Real, Whole
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check import bounds
@@ -100,7 +100,7 @@ class Session:
             else check_batch(self.catalog, question, limits).whole
         )
         priced = self._quote(checked, epsilon, within, confidence, delta)
-        priced = replace(priced, copies=self._copies(priced.cost))
+        priced = self._compared(priced)
         if prior is None:
             return priced
         from discreet.release.belief import advice
@@ -315,11 +315,15 @@ class Session:
     def _budget(self) -> Budget:
         return declared_budget(self.catalog)
 
-    def _copies(self, cost: Cost) -> int | None:
-        """Return how many more questions of this cost the tightest limit on this analyst admits."""
-        applying = [limit for limit in self.budget.limits if limit.scope.covers(self.project, self.analyst)]
+    def _compared(self, priced: Quote) -> Quote:
+        """Return a quote with what it would mean for the budget as it stands."""
+        limits, cost = self.budget.limits, priced.cost
+        applying = [limit for limit in limits if limit.scope.covers(self.project, self.analyst)]
         found = [Filter(limit.budget, limit.spent).copies(cost) for limit in applying]
-        return min((copies for copies in found if copies is not None), default=None)
+        copies = min((number for number in found if number is not None), default=None)
+        spent = limits[0].spent
+        closes = cost.epsilon is None and spent.epsilon is not None and not spent.nothing
+        return replace(priced, copies=copies, closes=closes)
 
     @property
     def budget(self) -> BudgetView:

@@ -15,7 +15,10 @@ def published(catalog: Catalog) -> dict[str, Any]:
     """Return a catalog as JSON values: no source, dialect, ledger or folder; numbers are exact text."""
     body: dict[str, Any] = {"dataset": {"name": catalog.name, "version": catalog.version}}
     if catalog.budget is not None:
-        body["budget"] = {"epsilon": str(catalog.budget.epsilon), "delta": str(catalog.budget.delta)}
+        budget = catalog.budget
+        body["budget"] = {"epsilon": str(budget.epsilon), "delta": str(budget.delta)}
+        if budget.questions is not None:
+            body["budget"]["questions"] = budget.questions
     body["tables"] = {table.name: _table(table) for table in catalog.tables}
     return body | ({"views": dict(catalog.views)} if catalog.views else {})
 

@@ -66,10 +66,15 @@ class DeclaredTable:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredBudget:
-    """The most that the dataset may ever cost: pure epsilon, or with delta a zCDP filter underneath."""
+    """The most that the dataset may ever cost: pure epsilon, or with delta what a filter admits.
+
+    `questions` is about how many it is meant for, where that was declared; it decides nothing but which noise
+    serves them better.
+    """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
+    questions: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +187,7 @@ def _budget(value: object) -> DeclaredBudget | None:
     if value is None:
         return None
     body = mapping(value, "budget")
-    only(body, ("epsilon", "delta"), "budget")
+    only(body, ("epsilon", "delta", "questions"), "budget")
     if "epsilon" not in body:
         raise CatalogError("budget.epsilon is missing; it is the most that all answers together may cost")
     epsilon = number(body["epsilon"], "budget.epsilon")
@@ -195,7 +200,7 @@ def _budget(value: object) -> DeclaredBudget | None:
             "that probability a person may not be protected at all, so take far less than one over the "
             'number of people, such as "1e-9"'
         )
-    return DeclaredBudget(epsilon, delta)
+    return DeclaredBudget(epsilon, delta, _limit(body, "questions", "budget"))
 
 
 def _table(name: str, body: Mapping[str, Any]) -> DeclaredTable:

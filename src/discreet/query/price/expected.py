@@ -65,6 +65,10 @@ class Quote:
     """Which mechanism would serve best, where a prior and a loss were given; it changes nothing else."""
     copies: int | None = None
     """How many such questions the tightest limit would still admit, where the ledger was asked."""
+    share: Fraction | None = None
+    """The part of the whole declared budget that it would take of a fresh one, where that is known."""
+    closes: bool = False
+    """Whether everything so far was pure and this is not, so that epsilons no longer simply add up."""
     proof: Proof | None = field(default=None, repr=False, compare=False)
     """What the statements were proved to keep; without it nothing runs."""
 

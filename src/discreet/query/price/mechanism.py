@@ -103,7 +103,7 @@ def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> 
     if isinstance(checked.keys, Private) and position == checked.keys.people:
         groups = given(measurement.sensitivity.l0)
         return MeasurementShare(
-            measurement, Threshold.calibrate(epsilon=_pure(price), delta=delta, groups=groups)
+            measurement, Threshold.calibrate(epsilon=pure_epsilon(price), delta=delta, groups=groups)
         )
     match measurement:
         case Measurement():
@@ -113,7 +113,7 @@ def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> 
             return MeasurementShare(measurement, mechanism, _offset(measurement, mechanism))
         case ModeChoice():
             flips = isinstance(price, PurePrice) and measurement.candidates <= FLIP_LIMIT
-            kind, epsilon = (PermuteAndFlip, _pure(price)) if flips else (Exponential, _ranged(price))
+            kind, epsilon = (PermuteAndFlip, pure_epsilon(price)) if flips else (Exponential, _ranged(price))
             return MeasurementShare(
                 measurement,
                 kind.calibrate(
@@ -161,7 +161,7 @@ def _promise(price: Price) -> Pure | Concentrated:
             assert_never(price)
 
 
-def _pure(price: Price) -> Fraction:
+def pure_epsilon(price: Price) -> Fraction:
     """Return the largest epsilon that a mechanism known only to be pure may have at this price."""
     match price:
         case PurePrice(epsilon):

@@ -1,12 +1,16 @@
 """What an answer will cost and how wrong it may be, before any data is touched.
 
-Rule.  The price asked for is split equally over the measurements of a question.  Under a pure budget that is
-epsilon / k each.  Under a budget with delta, which is kept by a zCDP filter, epsilon means what the question
-would promise if it were the only one: its rho is the largest that converts to epsilon at the budget's delta,
-and k measurements get rho / k each.  So one question at the whole budget's epsilon uses up the whole budget,
-and many small ones add up as the squares of their epsilons do.  Group keys found in the data use one share
-and the question's own delta.  After the split the cost is recomputed from the mechanisms and must not exceed
-what was asked.
+Rule.  The price asked for is split equally over the measurements of a question.  At pure epsilon that is
+epsilon / k each.  Under a budget with delta epsilon means what the question would promise if it were the only
+one, and noise is of the kind that errs less for it (see `either`): at pure epsilon, or Gaussian, whose rho is
+the largest that converts to epsilon at the budget's delta, and of which k measurements get rho / k each.  So
+one question at the whole budget's epsilon uses up the whole budget; smaller ones add up as their epsilons do,
+or, with Gaussian noise, as the squares of them.  Group keys found in the data use one share and the
+question's own delta.  After the split the cost is recomputed from the mechanisms and must not exceed what was
+asked.
+
+Where an error is asked for instead of an epsilon, each kind of noise has a smallest epsilon that gets there,
+and the one that takes the smaller part of the budget is quoted.
 
 Error bars.  A column that is one measurement has that measurement's exact radius.  Any other column is
 evaluated over the box in which all its j measurements lie together with the confidence asked (each at
@@ -18,12 +22,12 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError, QueryError
 from discreet.exact.number import Real, positive, probability, rational
-from discreet.privacy.filter import below_grid
-from discreet.privacy.zcdp import largest_rho
+from discreet.privacy.filter import ApproximateBudget
 from discreet.query.check.measurement import Checked, Private
 from discreet.query.plan import given
+from discreet.query.price.either import Terms, better, converted, kinds
 from discreet.query.price.expected import Quote, expect
-from discreet.query.price.mechanism import Price, PurePrice, RhoPrice, charge, share_of
+from discreet.query.price.mechanism import PurePrice, charge, share_of
 
 SEARCH = 40
 
@@ -36,12 +40,14 @@ def quote(
     confidence: Real = "0.95",
     conversion: Fraction | None = None,
     delta: Real = 0,
+    budget: ApproximateBudget | None = None,
+    questions: int | None = None,
 ) -> Quote:
     """Return the price and accuracy of a question at this epsilon, or at the smallest that suffices.
 
-    `conversion` is the delta at which a budget kept in zCDP promises its epsilon, and None for a pure one;
-    `delta` is what the question itself
-    may use to find its group keys.
+    `delta` is what the question itself may use to find its group keys.  Noise is at pure epsilon unless
+    `conversion` says at which delta Gaussian noise is converted; with the `budget` that is to pay, and
+    perhaps the number of `questions` that it was declared for, it is of the kind that serves better.
     """
     sure = probability(confidence, "confidence")
     slack = rational(delta, "delta")
@@ -49,13 +55,20 @@ def quote(
         raise ParameterError(
             "give either epsilon=..., or within=... for the smallest epsilon that gets there"
         )
+    terms: Terms = PurePrice if conversion is None else converted(conversion)
     if epsilon is not None:
-        return _priced(checked, positive(epsilon, "epsilon"), sure, slack, conversion)
-    return _smallest(checked, positive(given(within), "within"), sure, slack, conversion)
+        asked = positive(epsilon, "epsilon")
+        kind = terms if budget is None else better(checked, asked, slack, budget, questions)
+        return _priced(checked, asked, sure, slack, kind)
+    wish = positive(given(within), "within")
+    if budget is None:
+        return _smallest(checked, wish, sure, slack, terms)
+    found = [_smallest(checked, wish, sure, slack, kind) for kind in kinds(checked, budget)]
+    return min(found, key=lambda priced: budget.share(priced.cost))
 
 
 def _priced(
-    checked: Checked, epsilon: Fraction, confidence: Fraction, delta: Fraction, conversion: Fraction | None
+    checked: Checked, epsilon: Fraction, confidence: Fraction, delta: Fraction, terms: Terms
 ) -> Quote:
     if isinstance(checked.keys, Private) and delta <= 0:
         column = next(column.name for column in checked.keys.columns if column.values is None)
@@ -64,9 +77,7 @@ def _priced(
             "its values are not declared, and finding them in the data needs a delta",
             f"declare values for {column} in the manifest, or give the budget a delta",
         )
-    price: Price = (
-        PurePrice(epsilon) if conversion is None else RhoPrice(below_grid(largest_rho(epsilon, conversion)))
-    )
+    price = terms(epsilon)
     part = price.part(len(checked.measurements))
     shares = tuple(share_of(checked, position, part, delta) for position in range(len(checked.measurements)))
     cost = charge(shares, price, delta if isinstance(checked.keys, Private) else Fraction(0))
@@ -77,12 +88,12 @@ def _priced(
 
 
 def _smallest(
-    checked: Checked, within: Fraction, confidence: Fraction, delta: Fraction, conversion: Fraction | None
+    checked: Checked, within: Fraction, confidence: Fraction, delta: Fraction, terms: Terms
 ) -> Quote:
     """Return the cheapest quote whose every foreseeable column is within the wish, to one part in 2**20."""
 
     def reaches(epsilon: Fraction) -> bool:
-        priced = _priced(checked, epsilon, confidence, delta, conversion)
+        priced = _priced(checked, epsilon, confidence, delta, terms)
         radii = [
             expected.radius
             for expected in priced.expected
@@ -109,4 +120,4 @@ def _smallest(
     for _ in range(20):
         middle = (low + high) / 2
         low, high = (low, middle) if reaches(middle) else (middle, high)
-    return _priced(checked, high, confidence, delta, conversion)
+    return _priced(checked, high, confidence, delta, terms)

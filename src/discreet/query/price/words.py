@@ -8,6 +8,8 @@ from discreet.query.check.measurement import Measurement, Sort
 from discreet.show.number import format_number
 
 if TYPE_CHECKING:
+    from fractions import Fraction
+
     from discreet.privacy.filter import Cost
     from discreet.query.check.measurement import Checked
     from discreet.query.price.expected import Quote
@@ -73,14 +75,29 @@ def afford(priced: "Quote") -> str | None:
             return f"the budget suffices for about {copies:,} such questions"
 
 
+def takes(priced: "Quote") -> list[str]:
+    """Return in words which part of the whole budget a question takes, and what it changes for later ones."""
+    said = [] if priced.share is None else [f"{_percent(priced.share)} of the whole budget"]
+    if priced.closes:
+        said.append(
+            "everything so far is pure and this is not: from here on questions at pure epsilon count for more"
+        )
+    return said
+
+
+def _percent(share: "Fraction") -> str:
+    return f"{float(share):.2%}".replace(".00%", "%")
+
+
 def text(priced: "Quote") -> str:
     """Return a quote as a few lines: the error of each column, the price, and what is left for it."""
-    parts = [f"cost {price(priced.cost)}", "nothing is spent yet", afford(priced), *caps(priced.checked)]
+    paid = [f"cost {price(priced.cost)}", *takes(priced)]
+    parts = [*paid, "nothing is spent yet", afford(priced), *caps(priced.checked)]
     last = "; ".join(part for part in parts if part is not None)
     return f"{aligned([heads(priced), *lines(priced)])}\n{last}"
 
 
 def html(priced: "Quote") -> str:
     """Return a quote as a table under its price; nothing in it comes from the data."""
-    said = [f"Quote: {price(priced.cost)}", "nothing is spent yet", *caps(priced.checked)]
+    said = [f"Quote: {price(priced.cost)}", *takes(priced), "nothing is spent yet", *caps(priced.checked)]
     return table(heads(priced), lines(priced), caption="; ".join(said))

@@ -1,0 +1,125 @@
+"""Geometric or Gaussian: under a budget with delta a question takes the noise that errs less for it.
+
+Rule.  `epsilon` means what the question would promise if it were the only one.  Noise at pure epsilon
+promises it without any delta; Gaussian noise of the largest rho that converts to epsilon promises it at the
+budget's delta.  The budget admits both.  Which of them is drawn depends on the question, its price and the
+declarations, all public and fixed before any data is read; so the choice gives nothing away.
+
+Theorem.  Let one number move by at most s.  Geometric noise at pure epsilon has a variance of at most
+2 (s / epsilon)**2, and its rho is at most epsilon**2 / 2, at which Gaussian noise has the variance
+(s / epsilon)**2.  So geometric noise is never more than sqrt(2) noisier than Gaussian noise that takes the
+same part of the budget.
+Proof.  With a = exp(-epsilon / s) the variance is 2 a / (1 - a)**2 = 1 / (2 sinh(epsilon / 2s)**2), and
+sinh(x) >= x; the rho of any epsilon-private release is epsilon tanh(epsilon / 2), and tanh(x) <= x.
+
+Gaussian noise pays for the root of a sum of squares: it wins where a person touches many groups, and where a
+budget is to answer so many questions that each gets a small part of it.  A curator who declares that number
+has both compared at an equal part of the budget, instead of at the epsilon that is asked.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from math import log
+from typing import TypeAlias, assert_never
+
+from discreet.mechanisms.exponential import Exponential
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.staircase import Staircase
+from discreet.mechanisms.threshold import Threshold
+from discreet.privacy.filter import ApproximateBudget, below_grid
+from discreet.privacy.zcdp import largest_rho
+from discreet.query.check.measurement import Checked, Joint, Private, Sets
+from discreet.query.price.mechanism import (
+    MeasurementShare,
+    Price,
+    PurePrice,
+    RhoPrice,
+    pure_epsilon,
+    share_of,
+)
+from discreet.query.price.together import Together
+
+PURE_CELLS = 256
+"""Above so many groups that overlap, planning for pure privacy takes longer than its noise could be worth."""
+
+
+Terms: TypeAlias = Callable[[Fraction], Price]
+"""What a question at an epsilon may cost, in the measure of one kind of noise."""
+
+
+def converted(delta: Fraction) -> Terms:
+    """Return the terms of Gaussian noise that is converted at this delta."""
+    return lambda epsilon: RhoPrice(below_grid(largest_rho(epsilon, delta)))
+
+
+def under(budget: ApproximateBudget) -> Terms:
+    """Return the terms of Gaussian noise that this budget pays for: one at its epsilon uses it up."""
+    return lambda epsilon: RhoPrice(budget.worth(epsilon))
+
+
+def kinds(checked: Checked, budget: ApproximateBudget) -> tuple[Terms, ...]:
+    """Return the terms of all kinds of noise that a question may have under a budget with delta."""
+    keys = checked.keys
+    if isinstance(keys, Joint) and not isinstance(keys, Sets) and keys.size > PURE_CELLS:
+        return (under(budget),)
+    return PurePrice, under(budget)
+
+
+def better(
+    checked: Checked, epsilon: Fraction, delta: Fraction, budget: ApproximateBudget, questions: int | None
+) -> Terms:
+    """Return the terms of the noise that errs less for a question.
+
+    Where the number of questions is declared, all are compared at that part of the budget.
+    """
+
+    def price(terms: Terms) -> Price:
+        return terms(epsilon) if questions is None else terms(budget.epsilon).part(questions)
+
+    found = kinds(checked, budget)
+    if len(found) == 1:
+        return found[0]
+    return min(found, key=lambda terms: error(checked, price(terms), delta))
+
+
+def error(checked: Checked, price: Price, delta: Fraction) -> float:
+    """Return the mean over a question's measurements of the logarithm of their error at this price."""
+    parts = len(checked.measurements)
+    part = price.part(parts)
+    return sum(_error_at(checked, position, part, delta) for position in range(parts)) / parts
+
+
+def _error_at(checked: Checked, position: int, price: Price, delta: Fraction) -> float:
+    if isinstance(checked.keys, Private) and position == checked.keys.people:
+        # How many people a group needs is nearly proportional to 1 / epsilon.
+        return -_log(pure_epsilon(price))
+    return _error(share_of(checked, position, price, delta))
+
+
+def _error(share: MeasurementShare) -> float:
+    match share.mechanism:
+        case Geometric(alpha=alpha):
+            return _log(2 * alpha / (1 - alpha) ** 2) / 2
+        case Staircase() as stairs:
+            return _log(stairs.variance) / 2
+        case Gaussian(sigma_squared=variance):
+            return _log(variance) / 2
+        case Together() as joint:
+            return log(float(joint.variances.mean())) / 2
+        case Exponential(alpha=alpha) | PermuteAndFlip(alpha=alpha):
+            # A selection falls short by multiples of 1 / ln(1 / alpha).
+            return -log(-_log(alpha))
+        case Threshold():
+            raise TypeError("keys found in the data are not measured with noise")
+        case _:
+            assert_never(share.mechanism)
+
+
+def _log(x: Fraction) -> float:
+    """Return a logarithm that neither a huge nor a tiny rational can spoil."""
+    near = x - 1
+    if abs(near) < Fraction(1, 2**20):
+        return float(near)
+    return log(x.numerator) - log(x.denominator)

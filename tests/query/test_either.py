@@ -1,0 +1,156 @@
+"""Under a budget with delta a question takes the noise that errs less for it, within its price."""
+
+from fractions import Fraction
+from math import sqrt
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.query.gate.questions import QUESTIONS
+from tests.query.gate.walk import declared
+from tests.query.questions import clinic
+
+from discreet.errors import CatalogError
+from discreet.exact.number import log_bounds
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.staircase import Staircase
+from discreet.mechanisms.threshold import Threshold
+from discreet.privacy.filter import ApproximateBudget, Filter
+from discreet.privacy.zcdp import pure_rho
+from discreet.query.catalog.manifest import declare
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+from discreet.query.price import either
+from discreet.query.price.either import error, kinds
+from discreet.query.price.quote import quote
+from discreet.release.opening import open as open_session
+from discreet.release.pricing import price_question
+
+BUDGET = ApproximateBudget(1, "1e-5")
+COUNT = check(read("SELECT COUNT(*) FROM people"), clinic())
+SMALL = Fraction(1, 10**9)
+
+
+def test_a_count_under_a_budget_with_delta_is_as_exact_as_under_a_pure_one() -> None:
+    """A root of the mean squared error of 1.4, where Gaussian noise of the same promise has 4.4."""
+    catalog = declare(
+        {
+            "budget": {"epsilon": 1, "delta": "1e-5"},
+            "tables": {"people": {"unit": "person", "rows_per_unit": 1, "columns": {"age": "integer"}}},
+        }
+    )
+    priced = price_question(catalog, check(read("SELECT COUNT(*) FROM people"), catalog), 1)
+    (share,) = priced.shares
+    assert isinstance(share.mechanism, Geometric | Staircase)
+    assert sqrt(share.mechanism.variance) / share.measured.scale < 1.42
+    bell = quote(COUNT, epsilon=1, conversion=BUDGET.delta - BUDGET.slack).shares[0]
+    assert isinstance(bell.mechanism, Gaussian)
+    assert sqrt(bell.mechanism.sigma_squared) / bell.measured.scale > 4
+
+
+@given(st.fractions(Fraction(1, 10**6), Fraction(999, 1000)))
+def test_geometric_noise_is_within_the_root_of_two_of_gaussian_noise_at_equal_cost(alpha: Fraction) -> None:
+    """Exactly: Var <= 2 / ln(1/a)**2, whose rho is at most ln(1/a)**2 / 2."""
+    _, cost = log_bounds(1 / alpha)
+    variance = Geometric(alpha).variance
+    assert variance * cost**2 <= 2 * (1 + Fraction(1, 10**12))
+    assert pure_rho(cost) <= cost**2 / 2
+    same_cost = Gaussian.calibrate(rho=pure_rho(cost), sensitivity=1)
+    assert variance <= 2 * same_cost.sigma_squared * (1 + Fraction(1, 10**12))
+
+
+def wrong_choices(questions: int = 9) -> int:
+    """Count how often another noise than the chosen one would have erred less at the price that was asked."""
+    wrong = 0
+    for asked in QUESTIONS[::questions]:
+        checked = asked.checked(declared(asked.clinic))
+        for epsilon in (Fraction(1), Fraction(1, 20)):
+            chosen = either.better(checked, epsilon, SMALL, BUDGET, None)
+            found = [error(checked, terms(epsilon), SMALL) for terms in kinds(checked, BUDGET)]
+            wrong += error(checked, chosen(epsilon), SMALL) > min(found)
+    return wrong
+
+
+def test_no_other_noise_would_have_erred_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert wrong_choices() == 0
+    # The broken twin always takes the noise that such a budget always took.
+    monkeypatch.setattr(either, "better", lambda checked, *_: kinds(checked, BUDGET)[-1])
+    assert wrong_choices() > 0
+
+
+@pytest.mark.parametrize(("groups", "kind"), [(1, Geometric), (2, Geometric), (40, Gaussian)])
+def test_people_in_many_groups_are_better_served_by_gaussian_noise(groups: int, kind: type) -> None:
+    catalog = clinic(rows=groups, groups=groups, per_group=1)
+    text = "SELECT day, COUNT(*) FROM visits GROUP BY day"
+    priced = quote(check(read(text), catalog), epsilon=1, budget=BUDGET)
+    assert isinstance(priced.shares[0].mechanism, kind)
+
+
+def test_many_declared_questions_are_better_served_by_gaussian_noise() -> None:
+    kinds = [
+        type(quote(COUNT, epsilon="0.1", budget=BUDGET, questions=k).shares[0].mechanism) for k in (5, 50)
+    ]
+    assert kinds == [Geometric, Gaussian]
+    few, many = (quote(COUNT, epsilon="0.1", budget=BUDGET, questions=k).cost for k in (5, 50))
+    assert Filter(BUDGET).copies(few) == 10
+    assert (Filter(BUDGET).copies(many) or 0) > 50
+
+
+@pytest.mark.parametrize("epsilon", ["1", "0.3", "0.01"])
+def test_either_noise_costs_what_it_would_promise_alone(epsilon: str) -> None:
+    """One question at the whole epsilon fits into the whole budget, and fills it."""
+    whole = ApproximateBudget(epsilon, "1e-5")
+    for text in ("SELECT COUNT(*), SUM(age) FROM visits", "SELECT MEDIAN(age) FROM visits"):
+        for questions in (None, 1, 10**5):
+            priced = quote(check(read(text), clinic()), epsilon=epsilon, budget=whole, questions=questions)
+            assert Filter(whole).can_spend(priced.cost)
+            # A selection has a pure guarantee besides its zCDP, and takes the smaller part.
+            assert whole.share(priced.cost) > (0 if "MEDIAN" in text else Fraction(999, 1000))
+
+
+def test_keys_found_in_the_data_get_their_share_of_the_whole_epsilon() -> None:
+    catalog = clinic(groups=1)
+    checked = check(read("SELECT city, COUNT(*) FROM visits GROUP BY city"), catalog)
+    priced = quote(checked, epsilon=1, budget=BUDGET, delta=SMALL)
+    keys = next(share.mechanism for share in priced.shares if isinstance(share.mechanism, Threshold))
+    assert keys.guarantee().cost > Fraction(499, 1000)
+    assert priced.cost.epsilon == 1
+    assert priced.cost.delta == SMALL
+
+
+@pytest.mark.parametrize("within", [3, 10, 60, 400])
+def test_an_error_that_is_asked_for_takes_the_smaller_part_of_the_budget(within: int) -> None:
+    priced = quote(COUNT, within=within, budget=BUDGET)
+    assert priced.expected[0].radius is not None
+    assert priced.expected[0].radius <= within
+    for other in (None, BUDGET.delta - BUDGET.slack):
+        alone = BUDGET.share(quote(COUNT, within=within, conversion=other).cost)
+        assert BUDGET.share(priced.cost) <= alone * Fraction(102, 100)
+    assert isinstance(priced.shares[0].mechanism, Geometric if within < 20 else Gaussian)
+
+
+def test_a_session_draws_the_noise_that_its_quote_names() -> None:
+    people = pd.DataFrame({"person": range(500), "age": [n % 90 for n in range(500)]})
+    columns = {"age": {"type": "integer", "low": 0, "high": 90}}
+    opened = open_session(
+        people=people, unit="person", columns=columns, epsilon=2, delta="1e-6", rows_per_unit=1
+    )
+    with opened as data:
+        answers = [data.query(f"SELECT COUNT(*) FROM people WHERE age >= -{n}", epsilon=1) for n in (1, 2)]
+        assert all("Gaussian" not in repr(answer.quote) for answer in answers)
+        # Noise of 30 has a probability of e**-30.
+        assert all(abs(answer.value - 500) < 30 for answer in answers)
+        assert data.budget.limits[0].spent.epsilon == 2
+
+
+@pytest.mark.parametrize("wrong", [0, -3, "many", True, 1.5])
+def test_a_number_of_questions_is_a_whole_number(wrong: object) -> None:
+    with pytest.raises(CatalogError, match=r"budget\.questions"):
+        declare(
+            {
+                "budget": {"epsilon": 1, "delta": "1e-6", "questions": wrong},
+                "tables": {"t": {"columns": {"x": "integer"}}},
+            }
+        )
