@@ -126,7 +126,7 @@ class LedgerMachine(RuleBasedStateMachine):
     def fresh(self, analyst: str, project: str, tenths: int, question: str | None = None) -> Request:
         self.names += 1
         request = ask(f"r{self.names}", question=question, analyst=analyst, project=project)
-        return replace(request, cost=Cost.pure(Fraction(tenths, 10)))
+        return replace(request, cost=Cost.pure(Fraction(tenths, 10)).plain)
 
     def expect(self, request: Request) -> None:
         """Reserve, and check the outcome against the model."""

@@ -32,10 +32,10 @@ from discreet.ledger.entry import (
 from discreet.ledger.store import Row
 from discreet.ledger.turn import Turn
 from discreet.ledger.verifying import replayed
-from discreet.privacy.filter import ApproximateBudget, Cost, PureBudget
+from discreet.privacy.filter import ApproximateBudget, Cost, PureBudget, Rule
 
 PEOPLE, PROJECTS = ("ann", "ben", "cem"), ("wards", "trial")
-PRICES = (
+WITH_ORDERS = (
     Cost.pure("1/10"),
     Cost.pure("0.003"),
     Cost.concentrated("1/7"),
@@ -43,9 +43,14 @@ PRICES = (
     Cost.pure(0),
     Cost.pure("1/2"),
 )
+"""Prices with their Renyi costs, which only the strict way adds up."""
+
+PRICES = tuple(cost.plain for cost in WITH_ORDERS)
 
 
-def any_event(chance: random.Random, turn: Turn) -> tuple[object, bytes | None]:
+def any_event(
+    chance: random.Random, turn: Turn, rules: tuple[Rule, ...] = (Rule.CONCENTRATED,)
+) -> tuple[object, bytes | None]:
     """Return some event, perhaps one that a rule forbids, and its payload."""
     number, account = turn.standing.number, turn.account
     some = chance.choice([*account.running, number, 2])
@@ -53,11 +58,15 @@ def any_event(chance: random.Random, turn: Turn) -> tuple[object, bytes | None]:
     standing = account.streams.get(stream, Standing(0, ""))
     who = Scope(chance.choice([None, *PROJECTS]), chance.choice([None, *PEOPLE]))
     budget = chance.choice(
-        [PureBudget(chance.randint(1, 4)), ApproximateBudget(chance.randint(1, 3), "1e-6")]
+        [
+            PureBudget(chance.randint(1, 4)),
+            ApproximateBudget(chance.randint(1, 3), "1e-6", rule=chance.choice(rules)),
+        ]
     )
+    prices = PRICES if Rule.ORDERS not in rules else (*PRICES, *WITH_ORDERS)
     request = ask(
         f"r{number}",
-        cost=chance.choice(PRICES),
+        cost=chance.choice(prices),
         analyst=chance.choice(PEOPLE),
         project=chance.choice(PROJECTS),
         question=chance.choice([None, "ätsch, was? \U0001f642"]),
@@ -77,19 +86,21 @@ def any_event(chance: random.Random, turn: Turn) -> tuple[object, bytes | None]:
             (Limited(who, budget, "why"), None),
             (Joined(chance.choice(PEOPLE), "why"), None),
             (Left(chance.choice(PEOPLE), "why"), None),
-            (Restored(chance.choice(PRICES), 0, "", "why"), None),
+            (Restored(chance.choice(prices), 0, "", "why"), None),
             (Closed("why"), None),
         ),
         (30, 20, 4, 4, 4, 12, 4, 4, 1, 0.3, 0.1),
     )[0]
 
 
-def grow(ledger: Ledger, chance: random.Random, size: int) -> None:
+def grow(
+    ledger: Ledger, chance: random.Random, size: int, rules: tuple[Rule, ...] = (Rule.CONCENTRATED,)
+) -> None:
     """Add valid entries of all kinds."""
 
     def add(turn: Turn) -> None:
         while turn.standing.number < size:
-            event, payload = any_event(chance, turn)
+            event, payload = any_event(chance, turn, rules)
             try:
                 row = turn.append(event, payload)
             except DiscreetError:
@@ -100,9 +111,12 @@ def grow(ledger: Ledger, chance: random.Random, size: int) -> None:
     ledger._write("clinic", add)
 
 
-def begin(place: Place, analysts: tuple[str, ...] | None = PEOPLE[:2]) -> Ledger:
+def begin(
+    place: Place, analysts: tuple[str, ...] | None = PEOPLE[:2], rule: Rule = Rule.CONCENTRATED
+) -> Ledger:
     ledger = place.open()
-    ledger.create_dataset("clinic", ApproximateBudget(5, "1e-5"), analysts=analysts, reason="opened")
+    budget = ApproximateBudget(5, "1e-5", rule=rule)
+    ledger.create_dataset("clinic", budget, analysts=analysts, reason="opened")
     return ledger
 
 
@@ -160,6 +174,43 @@ def test_histories_of_every_kind_lead_to_the_same_account(file: Place, histories
                 assert quickly(seals, rows[:last], last) == account
             assert ledger.verify().trusted
     assert len(kinds) >= 10
+
+
+@pytest.mark.parametrize("first", list(Rule))
+@pytest.mark.parametrize("histories", [2, pytest.param(100, marks=pytest.mark.fuzz)], ids=["some", "many"])
+def test_histories_that_add_up_renyi_costs_are_read_strictly(
+    file: Place, histories: int, first: Rule, short_stretches
+):
+    """Limits of both rules come and go, and prices of both forms are paid in between."""
+    for seed in range(histories):
+        place = replace(file, location=f"{file.location}{seed}", anchor=f"{file.anchor}{seed}")
+        with begin(place, rule=first) as ledger:
+            grow(ledger, random.Random(seed), 90, tuple(Rule))
+            rows, seals = rows_of(ledger), ledger._seals
+            for last in (*range(1, 40, 13), len(rows)):
+                account = strictly(seals, rows[:last], last)
+                assert isinstance(account, Account)
+                assert quickly(seals, rows[:last], last) == account
+            assert ledger.verify().trusted
+            grow(ledger, random.Random(seed + 1), 110, tuple(Rule))
+            assert ledger.verify(incremental=True).trusted
+        with place.open() as again:
+            assert again.verify().trusted
+
+
+def test_only_a_ledger_that_adds_up_renyi_costs_writes_them_down(file: Place):
+    dear = Cost.pure("1/10")
+    for rule in Rule:
+        place = replace(file, location=f"{file.location}{rule}", anchor=f"{file.anchor}{rule}")
+        with begin(place, rule=rule) as ledger:
+            for number in range(2):
+                granted = ledger.reserve(ask(f"r{number}", cost=dear, question=f"q{number}", analyst="ann"))
+                ledger.answer(granted, b"answer")
+            assert len(ledger.budget("clinic").limits[0].spent.renyi.steps) == (
+                60 if rule is Rule.ORDERS else 0
+            )
+            again = ledger.reserve(ask("again", cost=dear, question="q1", analyst="ann"))
+            assert again.payload == b"answer"
 
 
 def edited(row: Row, chance: random.Random) -> Row:

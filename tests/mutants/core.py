@@ -455,8 +455,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/filter.py",
-        "return Cost(both, self.rho + other.rho, self.delta + other.delta, self.renyi + other.renyi)",
-        "return Cost(both, self.rho + other.rho, max(self.delta, other.delta), self.renyi + other.renyi)",
+        "self.delta + other.delta if other.delta else self.delta",
+        "max(self.delta, other.delta)",
         WORKED,
         "slacks do not add up",
     ),

@@ -8,6 +8,8 @@ something that shares neither arithmetic nor data structures with what wrote it,
 Every entry seals the sum over the account's rows, and every sum is compared.  A row's term is kept beside the
 row, so only rows that change are hashed.  A rule that is broken here is put to `Account`, which finds the
 words; if it finds no rule broken, the two hands disagree, and that is a finding in itself.
+
+Renyi costs are not added up here: a history that has some is left to `Account`.
 """
 
 from collections.abc import Iterable
@@ -308,7 +310,7 @@ class Abacus:
         def cost(amount: Amount) -> Cost:
             epsilon, rho, delta = amount
             pure = None if epsilon is None else Fraction(epsilon, self._unit)
-            return Cost(pure, Fraction(rho, self._unit), Fraction(delta, self._unit))
+            return Cost(pure, Fraction(rho, self._unit), Fraction(delta, self._unit)).plain
 
         return Account(
             self._dataset,

@@ -22,7 +22,7 @@ from discreet.ledger.chain import FIRST, framed
 from discreet.ledger.check import Finding, Progress, Replay, Seals, kept_secret
 from discreet.ledger.codec import write_cost
 from discreet.ledger.crew import sifted
-from discreet.ledger.entry import Created, Entry, Limited, Reserved
+from discreet.ledger.entry import Created, Entry, Limited, Request, Reserved, Restored
 from discreet.ledger.sieve import Item
 from discreet.ledger.store import Checkpoint, Head, Store
 from discreet.ledger.turn import exclusively, newest, stand
@@ -148,8 +148,8 @@ def _begins_orders(entry: Entry) -> bool:
     match entry.event:
         case Created(budget) | Limited(_, budget):
             return adds_orders(budget)
-        case Reserved(request):
-            return len(write_cost(request.cost)) > 3
+        case Reserved(Request(cost=cost)) | Restored(cost):
+            return len(write_cost(cost)) > 3
         case _:
             return False
 
