@@ -16,6 +16,7 @@ import pytest
 import discreet as dp
 import docstring
 from cell import PageError, cells, run
+from discreet.query.catalog import column as declared_column
 from discreet.query.catalog import manifest as catalog
 from discreet.query.catalog.manifest import declare
 from live import own_names
@@ -143,9 +144,10 @@ def test_the_page_on_manifests_shows_one_that_is_understood_and_explains_every_k
     text = (DOCS / "how-to" / "manifest.md").read_text()
     (manifest,) = re.findall(r"```toml\n(.*?)```", text, flags=re.S)
     assert [table.name for table in declare(tomllib.loads(manifest)).tables] == ["visits", "wards"]
-    tree = ast.parse(Path(catalog.__file__).read_text())
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and len(node.args) == 3]
-    known = [node.args[1] for node in calls if isinstance(node.func, ast.Name) and node.func.id == "_only"]
+    trees = [ast.parse(Path(module.__file__).read_text()) for module in (catalog, declared_column)]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    calls = [node for node in nodes if isinstance(node, ast.Call) and len(node.args) == 3]
+    known = [node.args[1] for node in calls if isinstance(node.func, ast.Name) and node.func.id == "only"]
     keys = {part.value for names in known for part in ast.walk(names) if isinstance(part, ast.Constant)}
     assert {"source", "unit", "bounds", "delta"} <= keys
     for key in keys - {"dataset", "budget", "tables", "columns", "views"}:
