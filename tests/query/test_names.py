@@ -272,3 +272,11 @@ def test_a_table_may_have_any_declared_name(name: str) -> None:
                 checked = check(read(text), catalog)
                 found = engine._exact(requests(checked), 1)
                 assert found._totals or found._cells
+
+
+@pytest.mark.parametrize(
+    "place", ["FROM ''", 'FROM ""', "FROM visits AS ''", "FROM visits.''", "FROM ''visits"]
+)
+def test_nothing_is_no_name(place: str) -> None:
+    with pytest.raises(QueryError):
+        check(read(f"SELECT COUNT(*) AS n {place}"), clinic())

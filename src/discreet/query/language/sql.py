@@ -355,7 +355,7 @@ def name_of(node: exp.Expr) -> str:
     """Return an identifier's text, refusing what could be mistaken for another name."""
     if not isinstance(node, exp.Identifier):
         raise refusal(node)
-    name = str(fields(node, "this", "quoted")["this"])
+    name = str(fields(node, "this", "quoted").get("this", ""))
     if unicodedata.normalize("NFKC", name) != name or not name.isprintable() or not name:
         raise QueryError("a name", "contains characters that look like others", "use the declared spelling")
     _unreserved(name)

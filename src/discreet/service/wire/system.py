@@ -77,8 +77,9 @@ def _table(
             f"{beyond} is not known to what answers for it",
             "see information_schema.tables and information_schema.columns; questions name declared tables",
         ) from None
-    except RecursionError:
-        raise QueryError("the question", "is nested too deeply", "write it more plainly") from None
+    except (*_UNREADABLE, ArithmeticError):
+        # Everything here is public, so what an interpreter of a part of SQL stumbles over tells nothing.
+        raise QueryError("the catalogue", "is not asked about like this", "write it more plainly") from None
 
 
 def _value(kind: str, said: str | None) -> Any:
