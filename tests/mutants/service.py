@@ -5,6 +5,10 @@ from tests.mutants.fault import Fault
 PEOPLE = "tests/service/test_people.py"
 PARTS = "tests/service/test_parts.py"
 GATE = "tests/service/test_gate.py"
+WIRE = "tests/service/test_wire_parts.py"
+DOOR = "tests/service/test_wire_hostile.py"
+CLIENTS = "tests/service/test_wire_clients.py"
+TAMPERED = "tests/service/test_wire_fuzz.py"
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -104,5 +108,104 @@ FAULTS: tuple[Fault, ...] = (
         "if wait < 0:",
         (f"{GATE}::test_whoever_asks_too_often_is_told_when_to_come_again",),
         "nobody is sent away for asking too often",
+    ),
+    Fault(
+        "service/wire/scram.py",
+        'case "SCRAM-SHA-256", "y" if end_point is None:',
+        'case "SCRAM-SHA-256", "y":',
+        (f"{WIRE}::test_a_proof_is_bound_to_the_certificate_where_both_sides_can",),
+        "somebody in between talks the binding away",
+    ),
+    Fault(
+        "service/wire/scram.py",
+        'same = fields.get("r") == self.nonce and',
+        "same =",
+        (f"{WIRE}::test_whoever_has_the_token_proves_it_and_nobody_else_does",),
+        "the nonce of another exchange will do",
+    ),
+    Fault(
+        "service/wire/login.py",
+        "if entrance.encrypted and not secure:",
+        "if False:",
+        (f"{DOOR}::test_nothing_is_said_without_tls",),
+        "TLS is offered and not demanded",
+    ),
+    Fault(
+        "service/wire/door.py",
+        "if self._buffer or self._tls is None:",
+        "if self._tls is None:",
+        (f"{DOOR}::test_what_was_said_in_the_open_before_tls_is_nobodys_word",),
+        "bytes that came in the open are taken for what was said in TLS",
+    ),
+    Fault(
+        "service/wire/door.py",
+        "held.secret == wanted.secret and",
+        "True and",
+        (f"{DOOR}::test_a_cancelled_question_is_given_up_and_only_by_who_holds_the_key",),
+        "anybody cancels anybody's question",
+    ),
+    Fault(
+        "service/wire/door.py",
+        "if len(self._strangers) > self.settings.strangers:",
+        "if len(self._strangers) > 10**9:",
+        (f"{DOOR}::test_whoever_only_stands_at_the_door_is_sent_away_when_others_come",),
+        "strangers fill the place before the door",
+    ),
+    Fault(
+        "service/wire/asking.py",
+        "if not may(person.role, verb):",
+        "if False:",
+        (f"{DOOR}::test_each_role_does_what_it_may",),
+        "the door relies on the worker alone",
+        (f"{DOOR}::test_a_connection_ends_when_its_token_does",),
+    ),
+    Fault(
+        "service/people.py",
+        "if row is None or not number or row[2] != number:",
+        "if row is None or not number:",
+        (f"{WIRE}::test_a_register_tells_nobody_from_somebody_and_forgets_what_is_revoked",),
+        "a connection outlives the token it was opened with",
+    ),
+    Fault(
+        "service/wire/login.py",
+        "if not 4 <= size <= limit + 4:",
+        "if not 4 <= size:",
+        (f"{DOOR}::test_long_messages_are_not_waited_for_before_somebody_is_known",),
+        "strangers may send messages of any size",
+    ),
+    Fault(
+        "service/wire/conversation.py",
+        "return await self.ask(self.guest, Verb.DESCRIBE, body)",
+        "return {**await self.ask(self.guest, Verb.QUERY, body), 'parameters': []}",
+        (f"{DOOR}::test_a_question_is_asked_once_at_its_first_execute_and_never_before",),
+        "describing a question asks it",
+    ),
+    Fault(
+        "service/wire/conversation.py",
+        'kept = what == "commit" and before == "T"',
+        "kept = True",
+        (f"{CLIENTS}::test_transactions_are_kept_track_of_and_give_nothing_back",),
+        "a price set in a transaction that was given up stays",
+    ),
+    Fault(
+        "service/wire/types.py",
+        "return Decimal((int(sign != 0), whole or (0,), 4 * (weight - count + 1)))",
+        "return Decimal((0, whole or (0,), 4 * (weight - count + 1)))",
+        (f"{WIRE}::test_a_parameter_is_read_as_a_client_wrote_it_in_both_formats",),
+        "a parameter loses its sign",
+    ),
+    Fault(
+        "service/wire/statement.py",
+        'if "ANALYZE" in options or "ANALYSE" in options:',
+        'if "ANALYSE" in options:',
+        (f"{WIRE}::test_what_would_do_more_than_ask_is_refused",),
+        "EXPLAIN ANALYZE looks like an answer",
+    ),
+    Fault(
+        "service/wire/frame.py",
+        "if size < 0 or size > len(self.rest):",
+        "if size < 0:",
+        (f"{WIRE}::test_messages_are_read_as_clients_write_them",),
+        "a message that is cut short is taken for a whole one",
     ),
 )
