@@ -75,6 +75,7 @@ def test_whoever_has_the_token_proves_it_and_nobody_else_does():
         (proof, kept, replayed),
         (proof[:-4] + b"AAA=", kept, challenge),
         (client.proof(TOKEN, BARE, challenge.first.decode(), b"y,,"), kept, challenge),
+        (client.proof(TOKEN, BARE, challenge.first.decode(), nonce=replayed.nonce), kept, challenge),
         (b"", kept, challenge),
         (b"c=biws,r=x", kept, challenge),
     ):

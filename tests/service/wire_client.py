@@ -142,13 +142,13 @@ class Client:
         return bare, answer[1][4:].decode(errors="replace")
 
 
-def proof(token: str, bare: str, challenge: str, binding: bytes = b"n,,") -> bytes:
+def proof(token: str, bare: str, challenge: str, binding: bytes = b"n,,", nonce: str = "") -> bytes:
     """Return the client's last message of SCRAM-SHA-256, after RFC 5802."""
     parts = dict(part.split("=", 1) for part in challenge.split(","))
     salt, rounds = base64.b64decode(parts["s"]), int(parts["i"])
     salted = hashlib.pbkdf2_hmac("sha256", token.encode(), salt, rounds)
     key = hmac.new(salted, b"Client Key", hashlib.sha256).digest()
-    without = f"c={base64.b64encode(binding).decode()},r={parts['r']}"
+    without = f"c={base64.b64encode(binding).decode()},r={nonce or parts['r']}"
     signed = f"{bare},{challenge},{without}".encode()
     signature = hmac.new(hashlib.sha256(key).digest(), signed, hashlib.sha256).digest()
     hidden = (int.from_bytes(key, "big") ^ int.from_bytes(signature, "big")).to_bytes(32, "big")
