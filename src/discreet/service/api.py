@@ -1,6 +1,5 @@
 """The addresses of the service: each is a function from an identity and a request to a worker's reply."""
 
-import asyncio
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -15,7 +14,7 @@ from starlette.exceptions import HTTPException
 from discreet.errors import BusyError
 from discreet.service import problem, schema
 from discreet.service.gate import Gate
-from discreet.service.pace import until_slot
+from discreet.service.pace import rest, until_slot
 from discreet.service.people import People, Person
 from discreet.service.pool import Pool
 from discreet.service.problem import KINDS, PLACE, Problem
@@ -113,7 +112,7 @@ class Asking:
             return told(problem.of(error))
         finally:
             if verb in SLOTTED:
-                await asyncio.sleep(until_slot(self.clock() - came, self.settings.slot))
+                await rest(until_slot(self.clock() - came, self.settings.slot))
         if reply is None:
             return told(problem.FAILED)
         stated, content = reply

@@ -9,7 +9,7 @@ from typing import Any
 
 from discreet.errors import BusyError
 from discreet.service import problem
-from discreet.service.pace import Rates, until_slot
+from discreet.service.pace import Rates, rest, until_slot
 from discreet.service.people import People
 from discreet.service.pool import Pool
 from discreet.service.role import SLOTTED, Verb, may
@@ -57,7 +57,7 @@ class Asker:
             raise fault.of(problem.of(error)) from None
         finally:
             if verb in SLOTTED:
-                await asyncio.sleep(until_slot(self.clock() - came, self.settings.slot))
+                await rest(until_slot(self.clock() - came, self.settings.slot))
         if reply is None:
             raise fault.of(problem.FAILED)
         stated, content = reply

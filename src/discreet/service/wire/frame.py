@@ -138,18 +138,25 @@ Message: TypeAlias = (
 
 @dataclass(slots=True)
 class _Body:
-    """A body being read."""
+    """A body being read, up to a place: nothing is copied but what is found."""
 
-    rest: bytes
+    body: bytes
+    place: int = 0
+
+    @property
+    def rest(self) -> bytes:
+        return self.body[self.place :]
 
     def text(self) -> str:
-        found, zero, self.rest = self.rest.partition(b"\0")
-        if not zero:
+        end = self.body.find(b"\0", self.place)
+        if end < 0:
             raise Garbled("a text does not end")
         try:
-            return found.decode()
+            found = self.body[self.place : end].decode()
         except UnicodeDecodeError:
             raise Garbled("a text is not UTF-8") from None
+        self.place = end + 1
+        return found
 
     def number(self, form: str) -> int:
         size = struct.calcsize(form)
@@ -157,10 +164,10 @@ class _Body:
         return found
 
     def piece(self, size: int) -> bytes:
-        if size < 0 or size > len(self.rest):
+        begin, self.place = self.place, self.place + size
+        if size < 0 or self.place > len(self.body):
             raise Garbled("a length leads beyond the message")
-        found, self.rest = self.rest[:size], self.rest[size:]
-        return found
+        return self.body[begin : self.place]
 
     def numbers(self, form: str) -> tuple[int, ...]:
         return tuple(self.number(form) for _ in range(self.number("!H")))
@@ -170,7 +177,7 @@ class _Body:
         return None if size == -1 else self.piece(size)
 
     def end(self) -> None:
-        if self.rest:
+        if self.place < len(self.body):
             raise Garbled("a message is longer than what it says")
 
 

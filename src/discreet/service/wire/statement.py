@@ -20,8 +20,8 @@ _TOKEN = re.compile(
     |(?P<escaped>[eE]'(?:[^'\\]|\\.|'')*')
     |(?P<text>'(?:[^']|'')*')
     |(?P<name>"(?:[^"]|"")*")
-    |(?P<dollar>\$(?P<tag>[A-Za-z_\x80-\uffff][\w]*)?\$.*?\$(?(tag)(?P=tag))\$)
-    |(?P<mark>\$\d+)
+    |(?P<dollar>\$(?:[A-Za-z_\x80-\uffff]\w*)?\$)
+    |(?P<mark>\$[0-9]+)
     |(?P<number>\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[eE][-+]?\d+)?)
     |(?P<word>[^\W\d][\w$]*)
     |(?P<sign>.)""",
@@ -140,13 +140,13 @@ def tokens(text: str) -> Iterator[WireToken]:
         match = _TOKEN.match(text, place)
         if match is None:
             return
-        kind = match.lastgroup if match.lastgroup != "tag" else "dollar"
+        kind, start = str(match.lastgroup), place
         if kind == "comment":
             place = _after_comment(text, place)
             continue
-        place = match.end()
+        place = match.end() if kind != "dollar" else _after_dollar(text, match)
         if kind != "space":
-            yield WireToken(str(kind), match.group(), match.start())
+            yield WireToken(kind, text[start:place], start)
 
 
 def _after_comment(text: str, start: int) -> int:
@@ -157,6 +157,16 @@ def _after_comment(text: str, start: int) -> int:
         if depth == 0:
             return place
     raise Fault("42601", "a comment has no end", "end it with */", start + 1)
+
+
+def _after_dollar(text: str, begun: re.Match[str]) -> int:
+    # Refused at the first that does not end: to go on would mean to seek the end of every further one.
+    end = text.find(begun.group(), begun.end())
+    if end < 0:
+        raise Fault(
+            "42601", "a text in dollars has no end", f"end it with {begun.group()}", begun.start() + 1
+        )
+    return end + len(begun.group())
 
 
 def split(text: str) -> tuple[WireStatement, ...]:
@@ -178,11 +188,16 @@ def split(text: str) -> tuple[WireStatement, ...]:
 
 
 def _statement(text: str, start: int, found: tuple[WireToken, ...]) -> WireStatement:
-    marks = max((int(token.text[1:]) for token in found if token.kind == "mark"), default=0)
+    marks = max((_place(token) for token in found if token.kind == "mark"), default=0)
     try:
         return WireStatement(text, start, marks, meaning(text, found))
     except Fault as refusal:
         return WireStatement(text, start, marks, refusal.with_traceback(None))
+
+
+def _place(mark: WireToken) -> int:
+    """Return which parameter a mark stands for; all that lie beyond reach are one."""
+    return int(mark.text[1:].lstrip("0")[:6] or "0")
 
 
 def meaning(text: str, found: tuple[WireToken, ...]) -> Meaning:
