@@ -452,3 +452,47 @@ def test_slacks_of_samples_shrink_with_the_rate():
     assert sampled.law.slack == Fraction(1, 10_000)
     assert compose([(sampled, 2)]).epsilon("1e-5").high is None
     assert isinstance(compose([(sampled, 2)]), Composition)
+
+
+def test_promises_about_other_neighbours_are_not_mixed():
+    removed, replaced = dp.sampled(Pure(1), "0.1"), dp.sampled(Pure(1), "0.1", adjacency="replace")
+    with pytest.raises(ParameterError, match="neighbours"):
+        compose([removed, replaced])
+    with pytest.raises(ParameterError, match="neighbours"):
+        compose([compose([(removed, 2)]), Pure(1), compose([(replaced, 3)])])
+    for part, neighbours in ((removed, "replace"), (replaced, "add-remove")):
+        with pytest.raises(ParameterError, match="sampled under"):
+            dp.parallel([part, Pure(1)], neighbours, "by index")
+    with pytest.raises(ParameterError, match="by index"):
+        dp.parallel([replaced, replaced], "replace", "by value")
+    assert dp.parallel([replaced, replaced], "replace", "by index") == replaced
+    assert dp.parallel([removed, removed], "add-remove", "by value") == removed
+
+
+def _excess(p, q, x):
+    return sum((max(p.get(key, 0) - x * q.get(key, 0), Fraction(0)) for key in {*p, *q}), Fraction(0))
+
+
+def _about_lots(base, rate, person):
+    """Return the law of a release about a sample that the one person enters by lot."""
+    law = {key: rate * chance for key, chance in base((person,)).items()}
+    for key, chance in base(()).items():
+        law[key] = law.get(key, Fraction(0)) + (1 - rate) * chance
+    return law
+
+
+@pytest.mark.parametrize("rate", [Fraction(1, 100), Fraction(1, 2), Fraction(9, 10)])
+def test_lots_of_their_own_need_a_base_that_covers_removing_as_well(rate):
+    """A report that tells whether anybody was drawn is about replacing alone, and lots add nothing to it."""
+    odds = Fraction(3)
+    true, false = odds / (1 + odds), 1 / (1 + odds)
+    reports = {(1,): {1: true, 0: false}, (0,): {1: false, 0: true}}
+    told = {**reports, (): {None: Fraction(1)}}
+    covered = {**reports, (): {1: Fraction(1, 2), 0: Fraction(1, 2)}}
+    promise = dp.sampled(Pure(dp.RandomizedResponse(odds).guarantee().cost), rate, adjacency="replace")
+    x = _around(promise.epsilon().high)[1]
+    broken = [_about_lots(told.__getitem__, rate, person) for person in (1, 0)]
+    assert _excess(*broken, x) > 0
+    assert _excess(*broken, odds) == 0
+    kept = [_about_lots(covered.__getitem__, rate, person) for person in (1, 0)]
+    assert _excess(*kept, x) == 0

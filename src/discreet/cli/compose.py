@@ -38,7 +38,7 @@ def compose(
     delta: Annotated[str, typer.Option(help="The delta at which epsilon is asked.")] = "1e-6",
     epsilon: Annotated[str | None, typer.Option(help="Also give the delta at this epsilon.")] = None,
     neighbours: Annotated[
-        str, typer.Option(help="Who differs, for samples: add-remove, or replace (also m of n).")
+        str, typer.Option(help="Who differs, for samples: add-remove (by lots), or replace (m of n drawn).")
     ] = "add-remove",
     group: Annotated[int, typer.Option(help="Protect this many units at once.")] = 1,
     plot: Annotated[

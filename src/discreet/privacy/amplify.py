@@ -1,8 +1,9 @@
 """Releases about samples: what sampling makes of a promise, and the noise that training by samples needs.
 
 Training a model privately is a composition of sampled Gaussian releases: every step draws a sample at a
-rate, sums what the sampled units contribute, each clipped to length 1, and adds Gaussian noise of `noise`
-times that length.  `noise_for` reads the composition backwards.
+rate, sums what the sampled units contribute, each clipped to one length, and adds Gaussian noise of `noise`
+times that length; under replace of twice that length, which is how far one unit then moves the sum.
+`noise_for` reads the composition backwards.
 
 References.  Abadi, Chu, Goodfellow, McMahan, Mironov, Talwar, Zhang, "Deep learning with differential
 privacy", CCS 2016; amplification as in `discreet.privacy.sampled`.
@@ -29,9 +30,9 @@ def sampled(release: Release, rate: Real, *, adjacency: Adjacency | str = Adjace
     """Return what a release promises that sees only a secret sample, drawn anew at this rate.
 
     Under add-remove every unit enters the sample by itself with probability `rate` (Poisson sampling).
-    Under replace the sample may also be m of n units, drawn without replacement, with rate m / n; the promise
-    of the release must then be about replacing a unit.  The release is a guarantee, or a mechanism that knows
-    what it was made for.
+    Under replace the sample is m of n units, drawn without replacement, with rate m / n, and the promise of
+    the release must be about replacing a unit; units may enter each by itself only if it is also about adding
+    or removing one.  The release is a guarantee, or a mechanism that knows what it was made for.
     """
     share, kind = rational(rate, "rate"), Adjacency.of(adjacency)
     if not 0 < share <= 1:

@@ -24,6 +24,7 @@ from flint import arb
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, ball, enclose, non_negative, shown
 from discreet.markup import figure, table
+from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.atoms import AtomsLoss, multiplied
 from discreet.privacy.bounds import FULLY, Bounds
 from discreet.privacy.direction import CORNERS, ROUGH, Order, orders, summand
@@ -126,6 +127,19 @@ class Composition:
 
     parts: tuple[tuple[Guarantee, int], ...]
 
+    def __post_init__(self) -> None:
+        if len(self.neighbours) > 1:
+            raise ParameterError(
+                "releases were sampled under add-remove and under replace neighbours, and neither promise "
+                "says anything about the other's; sample all of them under the same"
+            )
+
+    @property
+    def neighbours(self) -> frozenset[Adjacency]:
+        """Return the neighbours that the sampled releases were sampled under; others may mean any."""
+        laws = [part.law for part, _ in self.parts if isinstance(part, Profile)]
+        return frozenset(law.adjacency for law in laws if isinstance(law, SampledLoss))
+
     def epsilon(self, delta: Real = 0) -> Bounds:
         """Return the smallest epsilon that the whole promises at this delta."""
         at = small_delta(delta)
@@ -201,7 +215,7 @@ class Composition:
     @property
     def sampled(self) -> bool:
         """Whether some release is about a sample."""
-        return any(isinstance(part, Profile) and isinstance(part.law, SampledLoss) for part, _ in self.parts)
+        return bool(self.neighbours)
 
     def _orders(self, delta: Fraction, corners: int = CORNERS) -> tuple[tuple[Order, Order], ...]:
         return orders([(part.law, n) for part, n in self.parts if isinstance(part, Profile)], delta, corners)

@@ -79,6 +79,7 @@ def parallel(
     kind, way = Adjacency.of(adjacency), _routing(routing)
     if not guarantees:
         raise ParameterError("there is nothing to compose: give the guarantee of at least one part")
+    _check_samples(guarantees, kind, way)
     singles: tuple[Guarantee | Composition, ...] = tuple(dict.fromkeys(guarantees))
     match kind, way:
         case (Adjacency.ADD_REMOVE, _) | (_, Routing.INDEX):
@@ -89,6 +90,21 @@ def parallel(
             return _reduced(tuple(dict.fromkeys(_pair(one, two) for one, two in combinations(guarantees, 2))))
         case _:
             raise AssertionError("every adjacency and routing is covered")
+
+
+def _check_samples(guarantees: Sequence[Guarantee], kind: Adjacency, way: Routing) -> None:
+    """Refuse a promise about a sample where a unit may change a part in a way that it does not cover."""
+    known = compose(guarantees).neighbours
+    if known and known != {kind}:
+        raise ParameterError(
+            f"a release was sampled under {' and '.join(sorted(known))} neighbours, and says nothing about "
+            f"{kind} ones; sample it under the same"
+        )
+    if known and kind is Adjacency.REPLACE and way is Routing.VALUE:
+        raise ParameterError(
+            "a replaced unit can leave one part and enter another, and a promise about m of n units drawn "
+            "from a part says nothing about that; route records by index, or give the releases unsampled"
+        )
 
 
 def _pair(one: Guarantee, two: Guarantee) -> Guarantee | Composition:

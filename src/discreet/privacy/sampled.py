@@ -14,9 +14,12 @@ with (P, Q) and (Q, P) alike, the same event gains (x - 1) (1 - q) (P(E) - Q(E))
 releases either may be the worse, so the two are composed apart from each other and the larger one counts.
 
 Theorem (replacement).  Let the base law be that of replacing one unit.  If m of n units are drawn without
-replacement, or each by itself with probability q = m / n, and neighbours replace one unit, both orders of
-every pair of neighbours lie below the curve that is the first above for x >= 1 and the second for x < 1.
-What neighbours in either order attain from below are the two pairs themselves.
+replacement, q = m / n, and neighbours replace one unit, both orders of every pair of neighbours lie below the
+curve that is the first above for x >= 1 and the second for x < 1.  What neighbours in either order attain
+from below are the two pairs themselves.
+The proof compares samples with the unit to samples with another one in its place.  If units enter each by
+itself, the latter are samples without it, so the base law has to cover removing a unit, too: a base that
+tells the size of its sample keeps its epsilon, since whoever sees the size knows that the unit was drawn.
 
 Conditions.  Who is in the sample stays secret, a new sample is drawn for every release, and the size of
 the data may be public only under replacement.
