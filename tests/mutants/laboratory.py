@@ -391,4 +391,14 @@ VERIFY = (
     ),
 )
 
-FAULTS = (*AUDIT, *UTILITY, *WORKLOAD, *VERIFY)
+INTERVALS = (
+    Fault(
+        "workload/noise.py",
+        "deviations * min(wide + grain, 1 / sqrt(risk))",
+        "deviations * min(wide, 1 / sqrt(risk))",
+        ("tests/workload/test_intervals.py",),
+        "noise that moves in steps is taken for a continuous one",
+    ),
+)
+
+FAULTS = (*AUDIT, *UTILITY, *WORKLOAD, *INTERVALS, *VERIFY)

@@ -48,7 +48,12 @@ def quantiles(priced: Quote, keys: RunningGroups, noisy: Noisy, confidence: Frac
         first = group * size
         running = np.array([float(value) for value in noisy.values[0][first : first + size]])  # type: ignore[arg-type]
         found = read_quantiles(
-            running, covariance * spread, keys.levels, bell=joint.bell, beta=1 - confidence
+            running,
+            covariance * spread,
+            keys.levels,
+            bell=joint.bell,
+            grain=joint.grain,
+            beta=1 - confidence,
         )
         key = noisy.keys[first][:-1]
         for level, quantile in zip(keys.levels, found, strict=True):

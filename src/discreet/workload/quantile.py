@@ -13,7 +13,8 @@ import numpy as np
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, rational
 from discreet.workload.linear import Floats, Prefix
-from discreet.workload.reconcile import Estimate, WorkloadAnswers
+from discreet.workload.noise import half_widths
+from discreet.workload.reconcile import Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +34,23 @@ def quantiles(
     if len(estimate.inverses) != 1:
         raise ParameterError("quantiles are read off one ordered attribute")
     running = Prefix(estimate.cells.size).apply(estimate.cells)
-    return read_quantiles(running, running_covariance(estimate), levels, bell=estimate.bell, beta=beta)
+    covariance = running_covariance(estimate)
+    return read_quantiles(running, covariance, levels, bell=estimate.bell, grain=estimate.grain, beta=beta)
 
 
 def read_quantiles(
-    running: Floats, covariance: Floats, levels: Sequence[Real], *, bell: bool, beta: Real = "0.05"
+    running: Floats,
+    covariance: Floats,
+    levels: Sequence[Real],
+    *,
+    bell: bool,
+    grain: float,
+    beta: Real = "0.05",
 ) -> tuple[QuantileCells, ...]:
-    """Return quantiles from estimated running counts and the covariance of their errors."""
+    """Return quantiles from estimated running counts and the covariance of their errors.
+
+    `grain` is one step of the noise in its standard deviations.
+    """
     steady = np.maximum.accumulate(running)
     own, cross, whole = np.diagonal(covariance), covariance[:, -1], covariance[-1, -1]
     out = []
@@ -48,7 +59,7 @@ def read_quantiles(
         if not 0 <= q <= 1:
             raise ParameterError(f"the level of a quantile must lie between 0 and 1, got {given}")
         spread = np.maximum(own - 2 * q * cross + q * q * whole, 0)
-        radius = WorkloadAnswers(running, spread, bell).radius(beta)
+        radius = half_widths(np.sqrt(spread), beta, bell=bell, grain=grain)
         ahead = running - q * running[-1]
         cell = _first(steady - q * steady[-1] >= -1e-9 * max(1.0, abs(float(steady[-1]))))
         low, high = _first(ahead + radius >= 0), _last_negative(ahead - radius) + 1

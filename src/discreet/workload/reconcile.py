@@ -16,19 +16,18 @@ All of this is post-processing of integers that are already private; it may and 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import log, prod, sqrt
-from statistics import NormalDist
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, probability
+from discreet.exact.number import Real
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.workload.forecast import as_products, inverse_and_sight, supported, variances
 from discreet.workload.linear import Floats, Workload, kron
-from discreet.workload.noise import Noise, spread
+from discreet.workload.noise import Noise, grain, half_widths, spread
 from discreet.workload.strategy import Flat, Kronecker, Strategy, adjoint, information, measured_rows
 
 _PROJECTION_STEPS = 20_000
@@ -52,11 +51,12 @@ class MeasuredStrategy:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorkloadAnswers:
-    """Consistent answers to a workload, each with its variance."""
+    """Consistent answers to a workload, each with its variance; `grain` is a step of noise in deviations."""
 
     values: Floats
     variances: Floats
     bell: bool
+    grain: float
 
     @property
     def deviations(self) -> Floats:
@@ -64,15 +64,8 @@ class WorkloadAnswers:
         return np.sqrt(self.variances)
 
     def radius(self, beta: Real = "0.05") -> Floats:
-        """Return half-widths that each answer exceeds with probability about beta at most.
-
-        Combinations of Gaussian noise have the normal quantile; combinations of geometric noise have lighter
-        tails than a single Laplace variable of the same variance, whose quantile is used.
-        """
-        risk = float(probability(beta, "beta"))
-        wide = log(1 / risk) / sqrt(2)
-        normal = NormalDist().inv_cdf(1 - risk / 2)
-        return self.deviations * (normal if self.bell else max(wide, normal))
+        """Return half-widths that each answer exceeds with probability about beta at most."""
+        return half_widths(self.deviations, beta, bell=self.bell, grain=self.grain)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,11 +77,12 @@ class Estimate:
     known_total: bool
     bell: bool
     seen: tuple[Floats | None, ...]
+    grain: float
 
     def answer(self, workload: Workload) -> WorkloadAnswers:
         """Return the answers to a workload: the planned one, or any other about what was measured."""
         self._require_seen(workload)
-        return WorkloadAnswers(workload.apply(self.cells), self._variances(workload), self.bell)
+        return WorkloadAnswers(workload.apply(self.cells), self._variances(workload), self.bell, self.grain)
 
     def _require_seen(self, workload: Workload) -> None:
         if all(seen is None for seen in self.seen):
@@ -157,7 +151,8 @@ def reconcile(
         cells = cells + shares * ((total - cells.sum()) / shares.sum())
     if nonnegative is not None:
         cells = nearest_nonnegative(cells, nonnegative, total)
-    return Estimate(cells, inverses, total is not None, bell, seen)
+    coarse = max(grain(measurement.noise) for measurement in measurements)
+    return Estimate(cells, inverses, total is not None, bell, seen, coarse)
 
 
 def nearest_nonnegative(cells: Floats, workload: Workload, total: int | None) -> Floats:

@@ -5,20 +5,19 @@ Only `measure_marginals` sees exact counts.  What it returns, and everything com
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from math import log, prod, sqrt
-from statistics import NormalDist
+from math import prod, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, probability
+from discreet.exact.number import Real
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.privacy.adjacency import Adjacency
 from discreet.workload.linear import Floats
 from discreet.workload.marginal import Attributes, MarginalPlan
-from discreet.workload.noise import spread
+from discreet.workload.noise import grain, half_widths, spread
 from discreet.workload.strategy import integers, roomy
 
 Progress = Callable[[int, int], None]
@@ -58,10 +57,10 @@ class MarginalAnswers:
 
     def radius(self, attributes: Attributes, beta: Real = "0.05") -> float:
         """Return a half-width that a cell of one marginal exceeds with probability about beta at most."""
-        risk = float(probability(beta, "beta"))
-        normal = NormalDist().inv_cdf(1 - risk / 2)
         bell = all(isinstance(table.noise, Gaussian) for table in self.plan.tables)
-        return self.deviation(attributes) * (normal if bell else max(normal, log(1 / risk) / sqrt(2)))
+        coarse = max(grain(table.noise) for table in self.plan.tables)
+        own = np.array(self.deviation(attributes))
+        return float(half_widths(own, beta, bell=bell, grain=coarse))
 
 
 def tabulate(

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, sqrt
+from math import ceil
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
 from discreet.privacy.filter import Cost
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.workload import Estimate, MarginalPlan, Plan, Workload
-    from discreet.workload.noise import Noise
 
 Promise: TypeAlias = Pure | Concentrated
 Key: TypeAlias = tuple[Public, ...]
@@ -67,17 +66,11 @@ class Together:
         return self.plan.guarantee.group(self.reach).price()
 
     def radius(self, beta: Fraction, key: Key | None = None) -> Fraction:
-        """Return how far an answer may be off in integer units but for probability beta; without key, any.
-
-        An answer is a sum of c_i Z_i with integers Z_i of variance v at least, so it moves in steps of at
-        most max |c_i| <= deviation / sqrt(v): where that is coarse, a quantile of a continuous law may be
-        short by one step.  Chebyshev's inequality needs no law.
-        """
-        from discreet.workload import WorkloadAnswers
+        """Return how far an answer may be off in integer units but for probability beta; without key, any."""
+        from discreet.workload.noise import half_widths
 
         chosen = self.variances.max() if key is None else self.variances[self.places[key]]
-        deviation, usual = sqrt(chosen), float(WorkloadAnswers(chosen, chosen, self.bell).radius(beta))
-        return Fraction(min(usual + deviation * self.grain, deviation / sqrt(beta)))
+        return Fraction(float(half_widths(chosen**0.5, beta, bell=self.bell, grain=self.grain)))
 
     def release(self, counts: "Mapping[tuple[int, ...], NDArray[Any]]", scale: int) -> tuple[Public, ...]:
         """Draw the noise, once, and return consistent answers for all groups in natural units."""
@@ -111,6 +104,7 @@ def together(keys: Joint, measurement: Measurement, promise: Promise) -> Togethe
     import numpy as np
 
     from discreet.workload import Marginals, plan_marginals
+    from discreet.workload.noise import grain as coarseness
     from discreet.workload.noise import towards_one
 
     reach = max(ceil(measurement.sensitivity.l1), 1)
@@ -122,19 +116,12 @@ def together(keys: Joint, measurement: Measurement, promise: Promise) -> Togethe
         planned = plan_marginals(workload, unit)
         known = planned.variances()
         spread = [np.full(workload.table_cells(chosen), known[chosen]) for chosen in keys.sets]
-        grain = max(_grain(table.noise) for table in planned.tables)
+        grain = max(coarseness(table.noise) for table in planned.tables)
         return Together(planned, reach, np.concatenate(spread), bell, places, grain)
     ahead = foreseen(_workload(keys), bell)
     chosen = ahead.plan.at(unit)
     variances = ahead.variances * ahead.scale_to(chosen)
-    return Together(chosen, reach, variances, bell, places, _grain(chosen.noise))
-
-
-def _grain(noise: "Noise") -> float:
-    from discreet.workload.noise import spread
-
-    variance = spread(noise)
-    return 1 / sqrt(variance) if variance else 0.0
+    return Together(chosen, reach, variances, bell, places, coarseness(chosen.noise))
 
 
 def _workload(keys: RunningGroups | Classes) -> "Workload":
