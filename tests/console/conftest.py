@@ -11,10 +11,11 @@ from tests.console.world import Console, console
 
 
 @pytest.fixture(autouse=True)
-def whole(site: Console) -> Iterator[None]:
+def whole(request: pytest.FixtureRequest) -> Iterator[None]:
     """Whatever a test lets get lost arrives again after it."""
     yield
-    site.pool.lost = {"picture"}
+    if "site" in request.fixturenames:
+        request.getfixturevalue("site").pool.lost = {"picture"}
 
 
 @pytest.fixture(scope="session")

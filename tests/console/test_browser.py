@@ -69,6 +69,8 @@ def test_writing_is_completed_by_keys_and_a_refusal_leads_to_its_place(served: S
         accessible(page)
         page.get_by_role("button", name="Go there").click()
         assert page.evaluate("() => getSelection().toString()") == "nothing"
+        page.goto(f"{served.url}/console/laboratory/program")
+        accessible(page)
 
 
 def test_everything_works_without_javascript(served: Served, chromium: Browser):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
+from discreet.console import bench
 from discreet.console.door import Door
 from discreet.console.drawing import drawn
 from discreet.console.opening import beside
@@ -128,9 +129,12 @@ def console(folder: Path, **given: Any) -> Iterator[Console]:
     at = [1000.0]
 
     async def draw(specification: Mapping[str, Any], form: str) -> bytes | None:
-        return drawn(specification, form)
+        return None if "picture" in pool.lost else drawn(specification, form)
 
-    door = beside(application(pool, people, settings), pool, people, settings, draw)
+    async def work(asked: Mapping[str, Any]) -> bytes | None:
+        return bench.work(asked)
+
+    door = beside(application(pool, people, settings), pool, people, settings, draw, work)
     door._clock = lambda: at[0]  # type: ignore[method-assign]
     door._strangers = door._service.rates
     try:

@@ -1,12 +1,9 @@
 """`discreet serve`: answer questions over the network, with the data and the ledger out of reach."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
-
-if TYPE_CHECKING:
-    from discreet.service.settings import Settings
 
 
 def serve(
@@ -38,6 +35,13 @@ def serve(
     ] = None,
 ) -> None:
     """Answer questions over HTTP; enter people first, with `discreet analyst add`."""
+    try:
+        from discreet.console.opening import beside
+        from discreet.service.serving import serve as run
+    except ModuleNotFoundError:
+        from discreet.errors import ServiceError
+
+        raise ServiceError("the service needs more packages; install discreet[service]") from None
     from discreet.service.people import FILE
     from discreet.service.settings import Settings
 
@@ -58,16 +62,4 @@ def serve(
         burst=2 * rate,
         postgres_port=postgres_port,
     )
-    serving(settings)
-
-
-def serving(settings: "Settings", word: str = "serving") -> None:
-    """Run the service and its console, and say where it can be reached."""
-    try:
-        from discreet.console.opening import beside
-        from discreet.service.serving import serve as run
-    except ModuleNotFoundError:
-        from discreet.errors import ServiceError
-
-        raise ServiceError("the service needs more packages; install discreet[service]") from None
-    run(settings, lambda address: typer.echo(f"{word} {address}"), beside)
+    run(settings, lambda address: typer.echo(f"serving {address}"), beside)

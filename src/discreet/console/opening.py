@@ -6,12 +6,13 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from discreet.console import analyst, curator, sign
+from discreet.console import analyst, curator, laboratory, sign
 from discreet.console.desk import Desk, Refused, refusal
 from discreet.console.door import PREFIX, Door, cookie_of
 from discreet.console.drawing import Drawer
 from discreet.console.page import say
-from discreet.console.room import Draw, Forged, Room, SignIn, go
+from discreet.console.process import Process
+from discreet.console.room import Draw, Forged, Room, SignIn, Work, go
 from discreet.console.visit import Visits
 from discreet.service import problem
 from discreet.service.api import Asking
@@ -22,10 +23,18 @@ from discreet.service.problem import Problem
 from discreet.service.settings import Settings
 
 
-def beside(service: Gate, pool: Pool, people: People, settings: Settings, draw: Draw | None = None) -> Door:
+def beside(
+    service: Gate,
+    pool: Pool,
+    people: People,
+    settings: Settings,
+    draw: Draw | None = None,
+    work: Work | None = None,
+) -> Door:
     """Return the service with the console before it."""
     visits = Visits(people)
-    room = Room(Desk(Asking(pool, settings)), visits, people, cookie_of(settings), draw or Drawer().draw)
+    desk, bench = Desk(Asking(pool, settings)), Process("discreet.console.bench", laboratory.PATIENCE)
+    room = Room(desk, visits, people, cookie_of(settings), draw or Drawer().draw, work or bench.ask)
     return Door(pages(room), service, visits, settings)
 
 
@@ -59,4 +68,5 @@ def pages(room: Room) -> FastAPI:
     sign.routes(app, room)
     analyst.routes(app, room)
     curator.routes(app, room)
+    laboratory.routes(app, room)
     return app

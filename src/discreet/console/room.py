@@ -27,6 +27,10 @@ Draw: TypeAlias = Callable[[Mapping[str, Any], str], Awaitable[bytes | None]]
 """What makes a picture, in one of its forms, of a chart's specification, or nothing."""
 
 
+Work: TypeAlias = Callable[[Mapping[str, Any]], Awaitable[bytes | None]]
+"""What works something out for the laboratory, or comes to nothing."""
+
+
 class SignIn(Exception):  # noqa: N818 - not an error: whoever meets it is shown where to sign in
     """Nobody has signed in."""
 
@@ -44,6 +48,7 @@ class Room:
     people: People
     cookie: Cookie
     draw: Draw
+    work: Work
     charts: OrderedDict[tuple[str, ...], bytes] = field(default_factory=OrderedDict)
     """The newest charts, which take long to make: by who saw them, dataset, question and confidence."""
 

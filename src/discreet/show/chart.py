@@ -8,6 +8,7 @@ end, and a row whose drawn value is missing or infinite is left out of the pictu
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from math import ceil, floor, isfinite, log10
 from typing import Any
 
@@ -268,8 +269,14 @@ def finish(chart: Any, title: str, subtitle: str) -> Any:
     if title:
         words = {"text": title} | ({"subtitle": subtitle.split("\n")} if subtitle else {})
         chart = chart.properties(title=alt.TitleParams(**words))
-    chart.config = alt.Config.from_dict(config())
+    chart.config = _look()
     return chart
+
+
+@cache
+def _look() -> Any:
+    # Reading it is most of the work of a small chart, and it is the same for all.
+    return alt.Config.from_dict(config())
 
 
 def _table(

@@ -1,0 +1,85 @@
+"""The laboratory: laws, compositions and programs in pages, and a bench that falls alone."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+from tests.console.world import SCRIPT, Console
+
+from discreet.console import bench, process
+from discreet.console.laboratory import EXAMPLE
+from discreet.console.process import Process
+
+LAB = "/console/laboratory"
+PROGRAMS = Path(__file__).parents[2] / "examples/programs"
+
+
+def test_a_mechanism_shows_its_accuracy_and_what_is_not_understood_is_said(site: Console):
+    browser = site.browser("auditor")
+    page = browser.get(f"{LAB}/mechanism?name=geometric&epsilon=1&sensitivity=1")
+    assert page.status == 200
+    # Of the geometric law with alpha = 1/e, 3 is the least radius that is left with probability 5 %.
+    assert '<th scope="row">95 %</th><td class="number">3</td>' in page.text
+    for odd in ("epsilon=0", "epsilon=x", "name=nothing", "sensitivity=-1", "name=gaussian&delta=2"):
+        page = browser.get(f"{LAB}/mechanism?{odd}")
+        assert page.status == 422
+        assert 'role="alert"' in page.text
+
+
+def test_many_releases_cost_less_together_than_their_sum(site: Console):
+    page = site.browser("analyst").get(f"{LAB}/composition?name=geometric&epsilon=0.1&count=100&delta=1e-6")
+    low, high, basic = map(
+        float, re.search(r"between epsilon ([\d.]+) and ([\d.]+); .* is ([\d.]+)\.", page.text).groups()
+    )
+    assert 0 < low <= high < basic == 10
+    assert site.browser("analyst").get(f"{LAB}/composition?count=999999").status == 422
+
+
+def test_a_program_is_proved_refuted_or_wrong_at_its_place(site: Console):
+    browser = site.browser("analyst")
+    form = browser.get(f"{LAB}/program").form(text=EXAMPLE)
+    assert "<h2>Proved</h2>" in browser.submit(form).text
+    bad = (PROGRAMS / "bad_histogram.dp").read_text()
+    assert "<h2>Refuted</h2>" in browser.submit(form, text=bad).text
+    page = browser.submit(form, text=f"Count {SCRIPT}")
+    assert page.status == 422
+    assert "line 1, column" in page.text
+    assert not [tag for tag, said in page.tags() if tag == "script" and "src" not in said]
+    assert browser.post(f"{LAB}/program", {"text": EXAMPLE}).status == 403
+
+
+def test_a_text_is_never_taken_for_the_name_of_a_file(tmp_path: Path, monkeypatch):
+    monkeypatch.chdir(PROGRAMS)
+    found = json.loads(bench.work({"what": "program", "text": "histogram.dp"}))
+    assert "refused" in found
+    assert found["line"] == 1
+
+
+def test_whoever_has_not_signed_in_has_no_bench(site: Console):
+    for place in ("mechanism", "composition", "program"):
+        assert site.browser().get(f"{LAB}/{place}").status == 303
+
+
+SLOW = "import time\nfrom discreet.console.process import attend\n"
+BENCHES = {
+    "slow": "time.sleep(60)",
+    "dead": "import os; os._exit(3)",
+    "failing": "raise ValueError('secret')",
+}
+
+
+@pytest.mark.parametrize("kind", BENCHES)
+def test_a_bench_that_falls_is_another_one_the_next_time(tmp_path: Path, monkeypatch, kind: str):
+    body = f"def work(head):\n    if head['odd']:\n        {BENCHES[kind]}\n    return b'whole'\n\n"
+    (tmp_path / "falling.py").write_text(f"{SLOW}{body}attend(work)\n")
+    monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{Path(process.__file__).parents[2]}")
+
+    async def story() -> list[bytes | None]:
+        own = Process("falling", 20.0 if kind != "slow" else 3.0)
+        found = [await own.ask({"odd": odd}) for odd in (False, True, False)]
+        await own._end()
+        return found
+
+    assert asyncio.run(story()) == [b"whole", None, b"whole"]
