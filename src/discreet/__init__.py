@@ -62,6 +62,7 @@ _HOME = {
     "discreet.privacy.parallel": ("Routing", "parallel"),
     "discreet.privacy.renyi": ("renyi",),
     "discreet.privacy.sensitivity": ("Sensitivity",),
+    "discreet.privacy.shuffle": ("Shuffled", "shuffled"),
     "discreet.query.check.question": ("Limits",),
     "discreet.query.language.frame": ("col", "when"),
     "discreet.release.answer": ("Release",),

@@ -64,6 +64,8 @@ from discreet.privacy.parallel import Routing as Routing
 from discreet.privacy.parallel import parallel as parallel
 from discreet.privacy.renyi import renyi as renyi
 from discreet.privacy.sensitivity import Sensitivity as Sensitivity
+from discreet.privacy.shuffle import Shuffled as Shuffled
+from discreet.privacy.shuffle import shuffled as shuffled
 from discreet.query.check.question import Limits as Limits
 from discreet.query.language.frame import col as col
 from discreet.query.language.frame import when as when

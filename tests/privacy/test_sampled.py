@@ -496,3 +496,19 @@ def test_lots_of_their_own_need_a_base_that_covers_removing_as_well(rate):
     assert _excess(*broken, odds) == 0
     kept = [_about_lots(covered.__getitem__, rate, person) for person in (1, 0)]
     assert _excess(*kept, x) == 0
+@pytest.mark.parametrize("way", WAYS)
+def test_weights_that_are_a_bad_guess_are_corrected_by_the_comparison(way, monkeypatch):
+    from discreet.privacy import mesh
+    from discreet.privacy.steep import SteepGaussian
+
+    law, rate, step = GaussianLoss(Fraction(1)), Fraction(1, 10), Fraction(1, 100)
+    side = mesh.Sampling(SteepGaussian(1.0, 8.0), 0.1, way)
+    split, moved = mesh._split, mesh._moved
+    monkeypatch.setattr(mesh, "_split", lambda *given: split(*given) * 0.6)
+    monkeypatch.setattr(mesh, "_moved", lambda *given: moved(*given) * 1.7)
+    high = mesh.dominating(("guess",), (side,), step, Fraction(0), Fraction(1))
+    low = mesh.dominated(("guess",), side, step, Fraction(0), Fraction(1))
+    for loss in np.linspace(-0.9, 0.9, 37):
+        truth = float(_sampled_height(law, rate, way, mp.exp(mpf(float(loss)))))
+        assert _mesh_height(low, np.exp(loss)) <= truth * (1 + 1e-11) + 1e-200
+        assert truth * (1 - 1e-11) <= _mesh_height(high, np.exp(loss)) + 1e-200

@@ -49,6 +49,7 @@ from discreet.mechanisms.purpose import at_least_one
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.loss import GeometricLoss
+from discreet.privacy.shuffle import Shuffled
 
 MOST = 10**6
 """Laws of more probabilities than this are not written out."""
@@ -144,6 +145,18 @@ class RandomizedResponse:
     def parts(self) -> tuple[tuple[Profile, int], ...]:
         """Return what composition can use: the law of one report, as often as there are questions."""
         return ((self.profile(), self.questions),)
+
+    def shuffled(self, people: int) -> Shuffled:
+        """Return what so many people's reports promise to whoever sees them without their senders."""
+        if self.questions != 1:
+            raise ParameterError("shuffled reports are to one question each; shuffle each question by itself")
+        return Shuffled(self.odds, 2 * self.lie, self.truth + self.lie, people, self.categories)
+
+    def supports(self, reports: Any) -> tuple[int, ...]:
+        """Return how many reports speak for each value: those that say it."""
+        said = integers(reports)
+        self._check(said)
+        return tuple(int(count) for count in np.bincount(said.ravel(), minlength=self.categories))
 
     def estimate(self, counts: Sequence[int]) -> tuple[Fraction, ...]:
         """Return unbiased estimates of how many truths there are of each kind, from the counts of reports."""

@@ -1,0 +1,100 @@
+"""Faults in amplification: orders mixed up, comparisons weakened, samples that lose their rate."""
+
+from tests.mutants.fault import Fault
+
+FINITE = ("tests/privacy/test_sampled.py::test_sampled_finite_mechanisms_are_what_enumeration_says",)
+GUESS = ("tests/privacy/test_sampled.py::test_weights_that_are_a_bad_guess_are_corrected_by_the_comparison",)
+TRANSFORM = ("tests/privacy/test_sampled.py::test_many_sampled_gaussians_are_what_a_plain_transform_says",)
+NOISE = ("tests/privacy/test_sampled.py::test_the_noise_for_training_is_enough_and_hardly_more_than_that",)
+ONE = ("tests/privacy/test_sampled.py::test_one_sampled_release_is_its_theorem",)
+TWICE = ("tests/privacy/test_sampled.py::test_sampling_twice_multiplies_the_rates",)
+SLACK = ("tests/privacy/test_sampled.py::test_slacks_of_samples_shrink_with_the_rate",)
+NORMAL = ("tests/privacy/test_normal.py",)
+
+FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "privacy/direction.py",
+        "removed = tuple((q * p + (1 - q) * r, r) for p, r in atoms)",
+        "removed = tuple((q * r + (1 - q) * p, r) for p, r in atoms)",
+        FINITE,
+        "the sample is everybody who was not drawn",
+    ),
+    Fault(
+        "privacy/compose.py",
+        "worst = max((above for above, _ in orders)",
+        "worst = min((above for above, _ in orders)",
+        FINITE,
+        "the better order counts",
+    ),
+    Fault(
+        "privacy/mesh.py",
+        "factor = max(float(needed.max()),",
+        "factor = max(float(needed.min()),",
+        GUESS,
+        "one corner that fits is enough from above",
+    ),
+    Fault(
+        "privacy/mesh.py",
+        "    return float(best.min())",
+        "    return float(best.max())",
+        GUESS,
+        "one stretch that fits is enough from below",
+    ),
+    Fault(
+        "privacy/mesh.py",
+        "return scale * np.maximum(high, 0.0), scale * slip",
+        "return 0.5 * scale * np.maximum(high, 0.0), scale * slip",
+        GUESS,
+        "weights are compared with a curve that is too low",
+    ),
+    Fault(
+        "privacy/moment.py",
+        "weights = law.weights * np.exp(-float(theta) * float(law.step) * np.arange(len(law.weights)))",
+        "weights = law.weights * 1.0",
+        TRANSFORM,
+        "a mesh is transformed without its tilt",
+    ),
+    Fault(
+        "privacy/amplify.py",
+        ".most_delta(limit, corners, slack)",
+        ".most_delta(2 * limit, corners, slack)",
+        NOISE,
+        "the noise is for twice the epsilon",
+    ),
+    Fault(
+        "privacy/amplify.py",
+        "law, share = base, share * inner",
+        "law = base",
+        TWICE,
+        "the rate of an earlier sample is forgotten",
+    ),
+    Fault(
+        "privacy/sampled.py",
+        "return self.rate * self.base.slack",
+        "return self.rate * 0",
+        SLACK,
+        "a sample hides what reveals everything",
+    ),
+    Fault(
+        "privacy/sampled.py",
+        "return self.rate * self.base.delta(most)[0], self.rate * self.base.delta(least)[1]",
+        "return self.rate**2 * self.base.delta(most)[0], self.rate**2 * self.base.delta(least)[1]",
+        ONE,
+        "the rate counts twice",
+    ),
+    Fault(
+        "privacy/normal.py",
+        "_TERMS, _PER_UNIT, _LAST = 15, 8, 40",
+        "_TERMS, _PER_UNIT, _LAST = 9, 8, 40",
+        NORMAL,
+        "the table of tails is cut short",
+    ),
+    Fault(
+        "privacy/steep.py",
+        "return np.asarray(np.ceil(edge) - 1)",
+        "return np.asarray(np.ceil(edge))",
+        NORMAL,
+        "a half-line of integers is one too long",
+    ),
+)
+"""Planted one at a time; each must fail one of the tests that it names."""
