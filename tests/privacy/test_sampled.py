@@ -496,6 +496,8 @@ def test_lots_of_their_own_need_a_base_that_covers_removing_as_well(rate):
     assert _excess(*broken, odds) == 0
     kept = [_about_lots(covered.__getitem__, rate, person) for person in (1, 0)]
     assert _excess(*kept, x) == 0
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_weights_that_are_a_bad_guess_are_corrected_by_the_comparison(way, monkeypatch):
     from discreet.privacy import mesh
