@@ -6,14 +6,17 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.service.wire_client import SYNC, Client, fields, parse, query
-from tests.service.world import COUNT, Service
+from tests.service.wire_client import SYNC, Client, bind, execute, fields, parse, query
+from tests.service.world import COUNT, ROWS, Service, declare
 
+from discreet.errors import QueryError
+from discreet.query.catalog.manifest import Catalog, load
 from discreet.service import pace
 from discreet.service.api import Asking
 from discreet.service.pace import Rates
 from discreet.service.role import Role, Verb
 from discreet.service.settings import Settings
+from discreet.service.wire import reckon, system
 from discreet.service.wire.asking import Asker
 from discreet.service.wire.fault import Fault
 from discreet.service.wire.statement import split
@@ -98,3 +101,49 @@ def test_a_mark_that_lies_beyond_reach_is_refused_and_the_connection_goes_on(ser
         assert [fields(body)["C"] for letter, body in said if letter == "E"] == ["54000"]
         said = line.ask(query("SELECT 1"))
         assert [letter for letter, _ in said] == ["T", "D", "C", "Z"]
+
+
+@pytest.fixture(scope="module")
+def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
+    return load(declare(tmp_path_factory.mktemp("declared"), "clinic", ROWS))
+
+
+DOUBLED = [f"a{n} AS (SELECT x || x AS x FROM a{n - 1})" for n in range(1, 30)]
+SQUARED = [f"a{n} AS (SELECT x * x AS x FROM a{n - 1})" for n in range(1, 30)]
+GROWING = (
+    "SELECT 'x' * 1000000000",
+    "SELECT 1000000000 * 'x'",
+    "SELECT ARRAY[1] * 1000000000",
+    f"WITH a0 AS (SELECT 'abcdefgh' AS x), {', '.join(DOUBLED)} SELECT x FROM a29",
+    f"WITH a0 AS (SELECT ARRAY[1] AS x), {', '.join(DOUBLED)} SELECT cardinality(x) FROM a29",
+    f"WITH a0 AS (SELECT 9 AS x), {', '.join(SQUARED)} SELECT x FROM a29",
+    "SELECT count(*) FROM generate_series(1, 1000) a, generate_series(1, 1000) b, generate_series(1, 1000) c",
+    f"SELECT string_agg(a::text, '{'x' * 9000}') FROM generate_series(1, 1000) a",
+    f"SELECT '{'x' * 9000}' FROM generate_series(1, 1000) a",
+)
+"""Statements about the catalogue that would fill the memory of whoever answers or passes on the answer."""
+
+
+@pytest.mark.parametrize("sql", GROWING)
+def test_nothing_about_the_catalogue_grows_without_end(
+    monkeypatch: pytest.MonkeyPatch, catalog: Catalog, sql: str
+):
+    monkeypatch.setattr(reckon, "STEPS", 100_000)
+    with pytest.raises(QueryError):
+        system.answered(catalog, "ada", {"sql": sql, "parameters": [], "settings": {}, "rows": True})
+
+
+def test_a_series_without_end_is_not_written_out(catalog: Catalog):
+    sql = "SELECT count(*) FROM generate_series(1, 100000000000000)"
+    body = {"sql": sql, "parameters": [], "settings": {}, "rows": True}
+    assert system.answered(catalog, "ada", body)["rows"] == [["1000"]]
+
+
+def test_rows_that_nobody_takes_are_not_heaped_up(service: Service):
+    many = "SELECT a FROM pg_database, generate_series(1, 1000) a, generate_series(1, 11) b"
+    with Client(service) as line:
+        line.login("analyst", service.tokens["analyst"])
+        first = [parse(many), bind(portal="one"), execute(1, "one"), bind(portal="two"), execute(1, "two")]
+        said = line.ask(*first, SYNC)
+        assert [fields(body)["C"] for letter, body in said if letter == "E"] == ["54000"]
+        assert [letter for letter, _ in said].count("D") == 1

@@ -44,6 +44,8 @@ MOST = 64
 """A connection keeps at most so many prepared statements, and a statement has so many parameters."""
 
 MOST_PORTALS = 16
+MOST_WAITING = 10_000
+"""While more rows than these wait in portals of a connection, nothing further is asked on it."""
 
 
 class ByWorker(Protocol):
@@ -222,6 +224,10 @@ class Conversation:
             return frame.EMPTY
         if portal.result is None:
             statement = portal.prepared.statement
+            if sum(len(one.result.rows) for one in self._portals.values() if one.result) > MOST_WAITING:
+                raise Fault(
+                    "54000", "too many rows wait in portals of this connection", "take them, or close some"
+                )
             if len(portal.forms) > 1:
                 # Whether there are as many as columns is known before anything is asked.
                 await self._shape(portal)

@@ -6,7 +6,17 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from discreet.service.wire import types
-from discreet.service.wire.scalar import AGGREGATES, FUNCTIONS, Beyond, cast, like, matches, shown, together
+from discreet.service.wire.scalar import (
+    AGGREGATES,
+    FUNCTIONS,
+    Beyond,
+    cast,
+    joined,
+    like,
+    matches,
+    shown,
+    together,
+)
 
 if TYPE_CHECKING:
     from discreet.service.wire.reckon import Reckoner, RowScope
@@ -19,10 +29,19 @@ _COMPARED: dict[type[exp.Expr], Callable[[Any, Any], bool]] = {
     exp.GT: lambda a, b: bool(a > b),
     exp.GTE: lambda a, b: bool(a >= b),
 }
+
+
+def _product(one: Any, other: Any) -> Any:
+    # A text or an array times a number would be so many of it.
+    if not isinstance(one, int | float) or not isinstance(other, int | float):
+        raise TypeError("no numbers")
+    return one * other
+
+
 _RECKONED: dict[type[exp.Expr], Callable[[Any, Any], Any]] = {
     exp.Add: lambda a, b: a + b,
     exp.Sub: lambda a, b: a - b,
-    exp.Mul: lambda a, b: a * b,
+    exp.Mul: _product,
     exp.BitwiseAnd: lambda a, b: int(a) & int(b),
 }
 _WORDS = {"int": "int4", "bigint": "int8", "smallint": "int2", "boolean": "bool", "double": "float8"}
@@ -269,7 +288,7 @@ def _binary(reckoner: "Reckoner", node: exp.Expr, row: "RowScope | None") -> Any
         raise Beyond(type(node).__name__.upper())
     try:
         return act(left, right)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise Beyond(f"{type(node).__name__.upper()} of such values") from None
 
 
@@ -305,7 +324,7 @@ def _aggregate(reckoner: "Reckoner", name: str, given: list[exp.Expr], row: "Row
     if name == "string_agg":
         between = shown(reckoner.value(given[1], row)) or ""
         told = [one for value in values if (one := shown(value)) is not None]
-        return between.join(told) if told else None
+        return joined(between, told) if told else None
     known, found = together(name, values, distinct)
     if not known:
         raise Beyond(f"the function {name}")

@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from discreet.service.wire.expression import aggregates, called, evaluate, kind, output_name
 from discreet.service.wire.relations import EMPTY, SystemRelation
-from discreet.service.wire.scalar import Beyond, Context
+from discreet.service.wire.scalar import Beyond, Context, within
 
 STEPS = 2_000_000
 DEPTH = 40
@@ -151,6 +151,8 @@ class Reckoner:
             made = [RowScope(wide, (*row.cells, cells), row.outer) for cells in last.relation.rows]
             if join is not None and str(join.side).upper() == "LEFT" and not made:
                 made = [RowScope(wide, (*row.cells, None), row.outer)]
+            for _ in made:
+                self._step()
             found += made if rows else []
         return (*bound, last) if last is not None else bound, found
 
@@ -166,7 +168,7 @@ class Reckoner:
         match name:
             case "generate_series" | "generate_subscripts":
                 first, last = (1, len(values[0] or ())) if name == "generate_subscripts" else values[:2]
-                cells = [] if first is None or last is None else list(range(int(first), int(last) + 1))[:1000]
+                cells = [] if first is None or last is None else list(range(int(first), int(last) + 1)[:1000])
                 sort = "int4"
             case "unnest":
                 cells = list(values[0] or ())
@@ -296,7 +298,7 @@ class Reckoner:
     def value(self, node: Any, row: RowScope | None) -> Any:
         """Return the value of an expression for a row."""
         self._step()
-        return evaluate(self, node, row)
+        return within(evaluate(self, node, row))
 
     def kind(self, node: Any, row: RowScope | None) -> str:
         """Return the type of an expression, without any value."""

@@ -10,10 +10,29 @@ from discreet.service.wire.relations import CLASS, Catalogued, type_name
 from discreet.service.wire.setting import VERSION
 
 LONGEST_PATTERN = 200
+LARGEST_VALUE = 10_000
+"""No text has more characters, no array more members and no number more bits on the way to an answer."""
 
 
 class Beyond(Exception):  # noqa: N818
     """Something that is not understood of a statement about the catalogue."""
+
+
+def within(value: Any) -> Any:
+    """Return a value that is not too large: each of so many steps could double it otherwise."""
+    match value:
+        case str() | list() if len(value) > LARGEST_VALUE:
+            raise Beyond("so long a value")
+        case int() if value.bit_length() > LARGEST_VALUE:
+            raise Beyond("so large a number")
+    return value
+
+
+def joined(between: str, parts: Sequence[str]) -> str:
+    """Return texts with another between them, if all of it is not too long."""
+    if len(between) * len(parts) + sum(map(len, parts)) > LARGEST_VALUE:
+        raise Beyond("so long a value")
+    return between.join(parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +110,7 @@ def _array_to_string(parts: Any, between: Any, missing: Any = None) -> str | Non
     if parts is None or between is None:
         return None
     told = [missing if one is None else shown(one) for one in parts]
-    return str(between).join(one for one in told if one is not None)
+    return joined(str(between), [str(one) for one in told if one is not None])
 
 
 def _format(form: Any, *values: Any) -> str | None:

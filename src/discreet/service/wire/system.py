@@ -16,6 +16,9 @@ from discreet.service.wire.reckon import Reckoner
 from discreet.service.wire.relations import SystemRelation, named, relations
 from discreet.service.wire.scalar import Beyond, Context, shown
 
+LARGEST = 4_000_000
+"""So many characters an answer has at most, each cell counted as a few more."""
+
 _UNREADABLE = (SqlglotError, RecursionError, ValueError, TypeError, IndexError, AttributeError, KeyError)
 
 
@@ -39,6 +42,8 @@ def answered(catalog: Catalog, user: str, body: Mapping[str, Any]) -> dict[str, 
     rows = [
         [_cell(cell, kind) for cell, (_, kind) in zip(row, found.columns, strict=True)] for row in found.rows
     ]
+    if sum(8 + len(cell or "") for row in rows for cell in row) > LARGEST:
+        raise QueryError("the catalogue", "has more to say than fits into an answer", "ask for a part of it")
     cast = _cast(tree)
     given = [cast.get(place, "text") for place in range(1, len(sent) + 1)]
     return {"columns": found.columns, "rows": rows if body["rows"] else [], "parameters": given}
