@@ -1,6 +1,7 @@
 """What an outsider with an afternoon tried on the PostgreSQL protocol, and what must hold against it."""
 
 import asyncio
+from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,14 +10,15 @@ import pytest
 from tests.service.wire_client import SYNC, Client, bind, execute, fields, parse, query
 from tests.service.world import COUNT, ROWS, Service, declare
 
-from discreet.errors import QueryError
+from discreet.errors import ParameterError, QueryError
 from discreet.query.catalog.manifest import Catalog, load
+from discreet.query.language.parameter import constant
 from discreet.service import pace
 from discreet.service.api import Asking
 from discreet.service.pace import Rates
 from discreet.service.role import Role, Verb
 from discreet.service.settings import Settings
-from discreet.service.wire import reckon, system
+from discreet.service.wire import reckon, shape, system, types
 from discreet.service.wire.asking import Asker
 from discreet.service.wire.fault import Fault
 from discreet.service.wire.statement import split
@@ -147,3 +149,37 @@ def test_rows_that_nobody_takes_are_not_heaped_up(service: Service):
         said = line.ask(*first, SYNC)
         assert [fields(body)["C"] for letter, body in said if letter == "E"] == ["54000"]
         assert [letter for letter, _ in said].count("D") == 1
+
+
+TRUE = ("t", "tr", "tru", "true", "y", "ye", "yes", "on", "1", " TRUE ")
+FALSE = ("f", "fa", "fals", "false", "n", "no", "of", "off", "0", "No")
+
+
+@pytest.mark.parametrize("said", [*TRUE, *FALSE])
+def test_a_truth_value_is_what_postgresql_takes_it_for_with_and_without_a_type(said: str):
+    typed = types.given(said.encode(), 16, 0)
+    assert typed == ("truth", str(said in TRUE).lower())
+    assert shape._value("open", said, "bool") is (said in TRUE)
+
+
+@pytest.mark.parametrize("said", ["", "maybe", "o", "2", "tt", "vrai", "01"])
+def test_a_word_that_is_no_truth_value_is_refused_and_not_taken_for_false(said: str):
+    with pytest.raises(types.Misfit):
+        types.given(said.encode(), 16, 0)
+    with pytest.raises(ParameterError):
+        shape._value("open", said, "bool")
+
+
+@pytest.mark.parametrize("kind", ["int8", "float8", "numeric"])
+@pytest.mark.parametrize("said", ["1_0", "\N{ARABIC-INDIC DIGIT THREE}", "1e99999999", "-1e-99999999", "NaN"])
+def test_a_number_is_written_plainly_and_never_worked_out_where_it_is_endless(kind: str, said: str):
+    with pytest.raises(types.Misfit):
+        types.given(said.encode(), types.TYPES[kind].number, 0)
+    with pytest.raises(ParameterError):
+        shape._value("open", said, kind)
+
+
+@pytest.mark.parametrize("value", ["1e999999999", "-1e999999999", "1e-999999999", "0e-999999999"])
+def test_no_parameter_is_written_out_for_ever(value: str):
+    with pytest.raises(QueryError, match="too large or too fine"):
+        constant("1", Decimal(value))

@@ -19,6 +19,10 @@ Parameters: TypeAlias = tuple[tuple[str, type, Any], ...]
 """Names (or positions from 1) with values and their types: 1, 1.0 and TRUE are different constants."""
 
 
+LONGEST = 100
+"""No number that can be meant has more digits before or behind the point."""
+
+
 def parameters(given: Mapping[str, Any] | Sequence[Any] | None) -> Parameters:
     """Return the values of parameters in the form in which a question is read."""
     if given is None:
@@ -89,6 +93,9 @@ def _typed(text: str, kind: Any) -> exp.Expr:
 
 def _number(name: str, value: float | Decimal | Fraction) -> exp.Expr:
     """Return a number in decimals; a float is the shortest decimal that means it."""
+    if isinstance(value, Decimal) and value.is_finite() and abs(value.adjusted()) > LONGEST:
+        # Not written out: the digits of 1e999999999 would fill the memory.
+        raise QueryError(f"parameter {name}", "is too large or too fine", "use at most 12 decimals")
     try:
         exact = Fraction(repr(value)) if isinstance(value, float) else Fraction(value)
     except (ValueError, OverflowError):

@@ -41,6 +41,7 @@ from discreet.query.plan import Column
 from discreet.query.price.expected import Quote
 from discreet.query.price.words import caps, lines, price
 from discreet.release.answer import Release
+from discreet.service.wire import types
 
 WIDEST = 2**63
 NUMBERS = ("int8", "numeric", "float8")
@@ -294,14 +295,20 @@ def _value(kind: str, said: str | None, inferred: str) -> Any:
     if kind == "null" or said is None:
         return None
     if kind == "open":
-        kind = _BY_TYPE[inferred]
-        if kind == "truth":
-            said = "true" if said.strip().lower() in ("t", "true", "on", "yes", "1") else "false"
+        kind, said = _opened(said, inferred)
     if kind == "truth":
         return said == "true"
     try:
         return _KINDS[kind](said)
     except (ValueError, ArithmeticError):
+        raise ParameterError(f"a parameter is no {inferred}, as its place in the question needs") from None
+
+
+def _opened(said: str, inferred: str) -> types.Given:
+    """Return an open parameter, read as one of its type would have been."""
+    try:
+        return types.given(said.encode(), types.TYPES[inferred].number, 0)
+    except types.Misfit:
         raise ParameterError(f"a parameter is no {inferred}, as its place in the question needs") from None
 
 

@@ -161,15 +161,31 @@ def _text(said: str, kind: str) -> Given:
         case "text":
             return "text", said
         case "int2" | "int4" | "int8" | "oid":
-            return "whole", str(int(said.strip()))
+            return "whole", str(int(_plain(said)))
         case "bool":
-            return "truth", str(said.strip().lower() in ("t", "true", "on", "yes", "y", "1")).lower()
+            return "truth", _truth(_plain(said).lower())
         case "date":
             return "date", date.fromisoformat(said.strip()).isoformat()
         case "timestamp":
             return "moment", datetime.fromisoformat(said.strip()).isoformat(sep=" ")
         case _:
-            return "number", _finite(Decimal(said.strip()))
+            return "number", _finite(Decimal(_plain(said)))
+
+
+def _plain(said: str) -> str:
+    """Return what stands for a number or a truth, without what Python alone would understand."""
+    found = said.strip()
+    if not found.isascii() or "_" in found:
+        raise ValueError("not written as PostgreSQL does")
+    return found
+
+
+def _truth(said: str) -> str:
+    """Return a truth value; what is neither is refused, since a guess would be paid for."""
+    told = {"1": "true", "on": "true", "0": "false", "of": "false", "off": "false"}
+    for word, meant in (("true", "true"), ("yes", "true"), ("false", "false"), ("no", "false")):
+        told |= {word[:size]: meant for size in range(1, len(word) + 1)}
+    return told[said]
 
 
 def _bytes(value: bytes, kind: str) -> Given:
