@@ -32,13 +32,13 @@ from discreet.mechanisms.geometric import Geometric
 NOISE = Geometric.calibrate(epsilon=1)
 
 
-def remembering():
+def remembering(noise=NOISE):
     """A private answer for each input, drawn once."""
     known = {}
 
     def run(x):
         if x not in known:
-            known[x] = NOISE.sample(x)
+            known[x] = noise.sample(x)
         return known[x]
 
     return run
@@ -130,6 +130,33 @@ def test_a_copy_that_only_raises_is_no_sign_of_a_memory():
     assert "unless answers are remembered" in quiet.note
     one_sided = audit(only_here(lambda x: NOISE.sample(0) if x else 0), 0, 1, epsilon=4, runs=100)
     assert not isinstance(one_sided, Dependent)
+
+
+def sometimes_raising(function, *, here, first=False):
+    """The function, but for errors: in one run of ten here or in copies only, or in the first run alone."""
+    home, calls = os.getpid(), []
+
+    def run(x):
+        calls.append(x)
+        unlucky = len(calls) == 1 if first else os.urandom(1)[0] < 26
+        if unlucky and (here or os.getpid() != home):
+            raise TimeoutError
+        return function(x)
+
+    return run
+
+
+@pytest.mark.parametrize("errors", [{"here": True}, {"here": False}, {"here": True, "first": True}])
+def test_errors_do_not_hide_a_memory_nor_make_one(errors):
+    wide = Geometric.calibrate(epsilon="0.01")
+    remembered = audit(sometimes_raising(remembering(wide), **errors), 0, 1, epsilon=1, runs=600)
+    assert isinstance(remembered, Dependent)
+    leaking = audit(sometimes_raising(lambda x: x, **errors), 0, 1, epsilon=1, runs=600)
+    assert isinstance(leaking, Raised if errors["here"] else Violated)
+    assert leaking.violated
+    honest = audit(sometimes_raising(wide.sample, **errors), 0, 1, epsilon=1, runs=600)
+    assert isinstance(honest, Raised if errors["here"] else Consistent)
+    assert not honest.violated
 
 
 def test_a_leak_that_cannot_be_copied_is_accused_all_the_same():

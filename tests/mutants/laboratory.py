@@ -148,10 +148,17 @@ AUDIT = (
     ),
     Fault(
         "audit/fresh.py",
-        "return [] if any(isinstance(output, Failure) for output in sample) else _words(sample)",
-        "return _words(sample)",
+        "return [output for output in sample if not isinstance(output, Failure)]",
+        "return list(sample)",
         (f"{INDEPENDENT}::test_a_leak_that_cannot_be_copied_is_accused_all_the_same",),
         "a leak whose copies raise passes for a memory",
+    ),
+    Fault(
+        "audit/conclude.py",
+        "outputs = [part for part in map(answered, side.first) if len(part)]",
+        "outputs = [part for part in side.first if len(part)]",
+        (f"{INDEPENDENT}::test_errors_do_not_hide_a_memory_nor_make_one",),
+        "a memory that raises now and then is accused of a leak",
     ),
     Fault(
         "audit/fresh.py",

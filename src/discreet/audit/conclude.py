@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from discreet.audit.evidence import Tally
-from discreet.audit.fresh import Pristine, memory
+from discreet.audit.fresh import Pristine, answered, memory
 from discreet.audit.independence import CONSIDERED, constant, dependence
 from discreet.audit.outputs import Failure, Layout
 from discreet.audit.runs import BatchError
@@ -95,7 +95,7 @@ def conclude(
 ) -> Verdict:
     """Return the verdict on a claim."""
     calls = [[layout.rows(part) for part in side.first] for side in seen]
-    same = [bool(parts) and constant(layout, np.concatenate(parts)) for parts in calls]
+    same = [_constant(layout, side) for side in seen]
     reason, note = dependence(layout, *calls), ""
     if reason is None and any(same):
         reason, note = _same(claim, seen, same, copy)
@@ -111,6 +111,12 @@ def conclude(
     if finding.event is None:
         raise AssertionError("only a claim that raised has no event")
     return kind(finding.event, *shown, *pair, note)
+
+
+def _constant(layout: Layout, side: Seen) -> bool:
+    """Return whether all runs that did not raise gave the same."""
+    outputs = [part for part in map(answered, side.first) if len(part)]
+    return bool(outputs) and constant(layout, np.concatenate([layout.rows(part) for part in outputs]))
 
 
 def _raised(
@@ -132,12 +138,17 @@ def _raised(
     )
 
 
+def _first(side: Seen) -> Any:
+    """Return the outputs of the first call in which some run did not raise."""
+    return next(part for part in map(answered, side.first) if len(part))
+
+
 def _same(
     claim: PairClaim, seen: tuple[Seen, Seen], same: Sequence[bool], copy: Pristine | None
 ) -> tuple[str | None, str]:
     """Return why a constant answer is known to be remembered, or what could not be told about it."""
     answers = copy.answers(claim.left, claim.right) if copy is not None else None
-    own = [side.first[0] if alike else [] for side, alike in zip(seen, same, strict=True)]
+    own = [_first(side) if alike else [] for side, alike in zip(seen, same, strict=True)]
     match memory(answers or (), (own[0], own[1])):
         case None:
             return None, UNTOLD

@@ -9,30 +9,33 @@ For independent runs that give a common answer with probability p this would hap
 COPIES p**n (1 - p)**AGAIN after n equal runs: less than 1e-17 for any p from n = 50 on.  A remembered answer
 goes unnoticed only if every copy happens to draw the same one.
 
-A copy that raises tells nothing: a box that holds connections, locks or threads cannot run in another process
-than its own, and its error there, the same in every run, is no answer that was ever remembered.
+A run that raises tells nothing, neither of a copy nor of the original: a box that holds connections, locks or
+threads cannot run in another process than its own, and its error there, the same in every run, is no answer
+that was ever remembered.  So errors are left out on both sides, and a copy is asked again until it has
+answered often enough.
 """
 
 import json
 import os
 import select
-import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
+import numpy as np
+
 from discreet.audit.outputs import Failure, atoms, word
 from discreet.audit.runs import Box
 
-COPIES, AGAIN = 8, 20
-"""Copies that are asked, and the runs of each on either input."""
+COPIES, AGAIN, ROUNDS = 8, 20, 10
+"""Copies that are asked, the answers wanted of each on either input, and how often so many runs are made."""
 
 PATIENCE = 20.0
 """Seconds after which the copy's answer is no longer waited for."""
 
 Answers = tuple[list[str], list[str]]
-"""What each run gave, in words: on the left and on the right input; nothing where a run raised."""
+"""What runs gave, in words: on the left and on the right input; nothing where too few of them answered."""
 
 Pair = tuple[Any, Any]
 
@@ -107,8 +110,8 @@ def _serve(box: Box, pairs: Sequence[Pair], commanded: int, told: int) -> None:
                 pid = os.fork()
                 if pid == 0:
                     _renew()
-                    second, first = box.many(right, AGAIN), box.many(left, AGAIN)
-                    os.write(told, json.dumps([_told(first), _told(second)]).encode() + b"\n")
+                    second, first = _asked(box, right), _asked(box, left)
+                    os.write(told, json.dumps([first, second]).encode() + b"\n")
                     os._exit(0)
                 os.waitpid(pid, 0)
     finally:
@@ -118,18 +121,29 @@ def _serve(box: Box, pairs: Sequence[Pair], commanded: int, told: int) -> None:
 
 def _renew() -> None:
     """Give NumPy's common generator another state than the parent's; Python's and ours renew themselves."""
-    if "numpy" in sys.modules:
-        import numpy as np
-
-        np.random.seed(int.from_bytes(os.urandom(4), "big"))
+    np.random.seed(int.from_bytes(os.urandom(4), "big"))
 
 
 def _words(sample: Any) -> list[str]:
     return [" ".join(word(atom, None) for atom in atoms(output)) for output in sample]
 
 
-def _told(sample: Any) -> list[str]:
-    return [] if any(isinstance(output, Failure) for output in sample) else _words(sample)
+def _asked(box: Box, value: Any) -> list[str]:
+    """Return enough answers of a copy, in words, or none."""
+    found: list[str] = []
+    for _ in range(ROUNDS):
+        more = _words(answered(box.many(value, AGAIN)))
+        found += more
+        if not more or len(found) >= AGAIN:
+            break
+    return found[:AGAIN] if len(found) >= AGAIN else []
+
+
+def answered(sample: Any) -> Any:
+    """Return the outputs of the runs that did not raise."""
+    if isinstance(sample, np.ndarray) and sample.dtype != object:
+        return sample
+    return [output for output in sample if not isinstance(output, Failure)]
 
 
 def memory(copies: Sequence[Answers], own: tuple[Any, Any]) -> bool | None:
