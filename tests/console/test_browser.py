@@ -1,14 +1,39 @@
 """The stories in a real browser: with and without JavaScript, hostile names, double clicks, a broken line."""
 
+import os
 import re
+import shutil
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
-from tests.console.served import Served, accessible
+from playwright.sync_api import Browser, expect, sync_playwright
+from tests.console.served import FLAGS, Served, accessible, serve
 from tests.console.world import BY_WARD, COUNT, IMAGE, SCRIPT
 
 pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    running = serve(tmp_path_factory.mktemp("served"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    """A real browser; where there is none the tests that need one fail, and say what to install.
+
+    It runs a loop of its own in this thread, so it must be gone before any test of another module.
+    """
+    found = shutil.which(os.environ.get("CHROMIUM", "chromium"))
+    if found is None:
+        pytest.fail("there is no browser: install the package chromium, or deselect the marker `browser`")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        yield browser
+        browser.close()
 
 
 def spent(page: Any, served: Served) -> float:
