@@ -1,13 +1,14 @@
 """What an outsider with an afternoon tried on the PostgreSQL protocol, and what must hold against it."""
 
 import asyncio
+from contextlib import ExitStack, suppress
 from decimal import Decimal
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.service.wire_client import SYNC, Client, bind, execute, fields, parse, query
+from tests.service.wire_client import SYNC, Client, bind, execute, fields, frame, parse, query
 from tests.service.world import COUNT, ROWS, Service, declare
 
 from discreet.errors import ParameterError, QueryError
@@ -183,3 +184,34 @@ def test_a_number_is_written_plainly_and_never_worked_out_where_it_is_endless(ki
 def test_no_parameter_is_written_out_for_ever(value: str):
     with pytest.raises(QueryError, match="too large or too fine"):
         constant("1", Decimal(value))
+
+
+def sockets(service: Service) -> int:
+    folder = Path(f"/proc/{service.process.pid}/fd")
+    found = 0
+    for file in folder.iterdir():
+        with suppress(OSError):
+            found += file.readlink().name.startswith("socket:")
+    return found
+
+
+def test_whoever_never_says_goodbye_takes_no_more_places_than_a_stranger(service: Service):
+    before = sockets(service)
+    with ExitStack() as stack:
+        for _ in range(100):
+            line = stack.enter_context(Client(service))
+            line.send(b"\0\0\0\4")
+            # It is refused in TLS, whose end nobody answers.
+            assert [letter for letter, _ in line.until("E")] == ["E"]
+        assert sockets(service) - before <= 64 + 20
+
+
+def test_guests_who_never_say_goodbye_are_strangers_again(service: Service):
+    before = sockets(service)
+    with ExitStack() as stack:
+        for _ in range(90):
+            line = stack.enter_context(Client(service))
+            line.login("analyst", service.tokens["analyst"])
+            line.send(frame("!"))
+            assert [letter for letter, _ in line.until("E")] == ["E"]
+        assert sockets(service) - before <= 64 + 20

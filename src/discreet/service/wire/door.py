@@ -33,6 +33,9 @@ HELD = 4 * 65536
 SLOWEST = 60.0
 """For so many seconds somebody may leave an answer untaken."""
 
+FAREWELL = 3.0
+"""For so many seconds a goodbye may take, which over TLS waits for the other side's."""
+
 BROKEN = "something is wrong with the service"
 
 
@@ -45,6 +48,7 @@ class Link(asyncio.Protocol):
         self._transport: Any = None
         self._buffer = bytearray()
         self._ended = False
+        self._lost = asyncio.Event()
         self._came = asyncio.Event()
         self._free = asyncio.Event()
         self._free.set()
@@ -70,6 +74,7 @@ class Link(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         """Note that nobody is there any more."""
         self._ended = True
+        self._lost.set()
         self._came.set()
         self._free.set()
 
@@ -121,6 +126,14 @@ class Link(asyncio.Protocol):
             self._transport.abort()
         else:
             self._transport.close()
+
+    async def gone(self, patience: float) -> None:
+        """Wait until the connection has ended, and end it at once where that takes too long."""
+        try:
+            async with asyncio.timeout(patience):
+                await self._lost.wait()
+        except TimeoutError:
+            self.close(now=True)
 
 
 @dataclass(slots=True)
@@ -180,11 +193,15 @@ class PostgresDoor:
         """Return how many connections are nobody's yet."""
         return len(self._strangers)
 
-    def _begin(self, link: Link) -> None:
+    def _outside(self, link: Link) -> None:
+        """Count a connection as nobody's, and send the oldest of those away where there are too many."""
         self._strangers[link] = None
         if len(self._strangers) > self.settings.strangers:
             oldest, _ = self._strangers.popitem(last=False)
             oldest.close(now=True)
+
+    def _begin(self, link: Link) -> None:
+        self._outside(link)
         talk = asyncio.ensure_future(self._talk(link))
         self._talks[talk] = None
         talk.add_done_callback(lambda done: self._talks.pop(done, None))
@@ -210,8 +227,13 @@ class PostgresDoor:
             # A fault of the service itself: nothing is told but that there was one.
             link.write(Fault("XX000", BROKEN).told("FATAL"))
         finally:
-            self._strangers.pop(link, None)
+            # Whoever was told goodbye still has a socket here, and no other claim to it than a stranger.
+            self._outside(link)
             link.close()
+            try:
+                await link.gone(FAREWELL)
+            finally:
+                self._strangers.pop(link, None)
 
     async def _login(self, link: Link) -> Guest | None:
         entrance = Entrance(
