@@ -2,7 +2,7 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from discreet.errors import BusyError
-from discreet.service import problem, schema
+from discreet.service import metrics, problem, schema
 from discreet.service.gate import Gate
 from discreet.service.pace import rest, until_slot
 from discreet.service.people import People, Person
@@ -198,28 +198,10 @@ def _public(api: FastAPI, gate: Gate, pool: Pool) -> None:
         )
 
     @api.get("/metrics", summary="Counts for monitoring, in the text format of Prometheus")
-    async def metrics(request: Request) -> Response:
+    async def counts(request: Request) -> Response:
         if not may(_person(request).role, Verb.METRICS):
             return told(problem.FORBIDDEN)
-        return Response("\n".join(_measured(gate, pool)) + "\n", media_type="text/plain; version=0.0.4")
-
-
-def _measured(gate: Gate, pool: Pool) -> Iterable[str]:
-    yield "# TYPE discreet_requests_total counter"
-    for (route, status), count in sorted(gate.counts.items()):
-        yield f'discreet_requests_total{{route="{route}",status="{status}"}} {count}'
-    gauges = {"workers": len(pool.numbers), "workers_idle": pool.idle, "waiting": pool.waiting}
-    if gate.door is not None:
-        gauges |= {"postgres_connections": gate.door.connections, "postgres_strangers": gate.door.strangers}
-    for name, value in gauges.items():
-        yield f"# TYPE discreet_{name} gauge"
-        yield f"discreet_{name} {value}"
-    counters = {"workers_replaced": pool.replaced}
-    if gate.door is not None:
-        counters |= {"postgres_logins": gate.door.entered, "postgres_refusals": gate.door.refused}
-    for name, value in counters.items():
-        yield f"# TYPE discreet_{name}_total counter"
-        yield f"discreet_{name}_total {value}"
+        return Response(metrics.measured(gate, pool), media_type=metrics.MEDIA_TYPE)
 
 
 def _routes(api: FastAPI, ask: Asking) -> None:

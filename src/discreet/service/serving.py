@@ -6,6 +6,7 @@ import signal
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import uvicorn
@@ -13,6 +14,8 @@ import uvicorn
 from discreet.errors import ParameterError
 from discreet.service.api import application
 from discreet.service.gate import Gate
+from discreet.service.metrics import LONGEST, tell
+from discreet.service.patience import patient
 from discreet.service.people import People
 from discreet.service.pool import Pool
 from discreet.service.settings import Settings
@@ -56,6 +59,9 @@ async def _serve(settings: Settings, announce: Callable[[str], object], beside: 
         if second is not None:
             asker = Asker(pool, people, gate.rates, settings)
             gate.door = await stack.enter_async_context(PostgresDoor(asker, settings, second))
+        if settings.metrics_port is not None:
+            heard = partial(tell, gate, pool, settings.patience)
+            await stack.enter_async_context(await _counting(settings, heard))
         loop = asyncio.get_running_loop()
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, _stop, server)
@@ -65,11 +71,20 @@ async def _serve(settings: Settings, announce: Callable[[str], object], beside: 
         await server.serve(sockets=[listening])
 
 
+async def _counting(settings: Settings, heard: Callable[..., Any]) -> asyncio.Server:
+    try:
+        return await asyncio.start_server(heard, settings.metrics_host, settings.metrics_port, limit=LONGEST)
+    except OSError as error:
+        place = f"{settings.metrics_host}, port {settings.metrics_port}"
+        raise ParameterError(f"cannot listen on {place}: {error.strerror}") from None
+
+
 def _configured(whole: Callable[..., Any], settings: Settings) -> uvicorn.Config:
     return uvicorn.Config(
         whole,
         ssl_certfile=settings.certificate,
         ssl_keyfile=settings.key,
+        http=patient(settings.patience),
         lifespan="off",
         log_level="error",
         access_log=False,

@@ -36,6 +36,9 @@ class Settings:
 
     postgres_port: int | None = None
     """Where the PostgreSQL protocol is spoken; None: nowhere."""
+    metrics_port: int | None = None
+    """Where counts for monitoring are told to everybody who asks; None: nowhere."""
+    metrics_host: str = "127.0.0.1"
     idle: float = 600.0
     """For how long a connection may say nothing."""
     strangers: int = 64
