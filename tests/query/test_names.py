@@ -140,7 +140,7 @@ def test_columns_of_an_answer_get_names_of_their_own() -> None:
 def test_no_name_of_an_answer_enters_the_identity_of_a_question() -> None:
     """So none can be written to look like another column with its formula."""
     plain = identity(check(read("SELECT COUNT(*) AS a FROM visits"), clinic()))
-    for name in ("a = Noisy(measurement=0)", "a'", 'a" = b', "a\\", "keys []", "having None"):
+    for name in ("a = NoisyTerm(measurement=0)", "a'", 'a" = b', "a\\", "keys []", "having None"):
         quoted = '"' + name.replace('"', '""') + '"'
         assert identity(check(read(f"SELECT COUNT(*) AS {quoted} FROM visits"), clinic())) == plain
 
