@@ -22,7 +22,7 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from discreet.errors import BusyError, LedgerError
-from discreet.ledger.codec import digest
+from discreet.ledger.codec import canonical, digest
 from discreet.ledger.pool import Gates, Pool
 from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
@@ -90,6 +90,12 @@ class PostgresStore:
             limit = LIMIT
             ready = False
             """Whether the statement for heads was prepared."""
+            hand: Any = None
+
+            def execute(self, query: Any, params: Any = None, **_: Any) -> Any:
+                """Run a statement by the one cursor that there is; only one thread holds a connection."""
+                self.hand = self.hand or self.cursor()
+                return self.hand.execute(query, params)
 
             def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
                 return super().wait(gen, interval, self.limit if timeout is None else timeout)
@@ -278,17 +284,17 @@ class PostgresStore:
             move = "moved AS (INSERT INTO discreet_head (number, state, dataset) VALUES (%s, '', %s)), "
         else:
             move = "moved AS (UPDATE discreet_head SET number = %s, state = '' WHERE dataset = %s), "
-        gone = "gone AS (DELETE FROM discreet_total WHERE dataset = %s AND name = ANY(%s::text[])) "
+        names = "SELECT json_array_elements_text(%s::json)"
+        gone = f"gone AS (DELETE FROM discreet_total WHERE dataset = %s AND name IN ({names})) "
         kept = (
-            "INSERT INTO discreet_total SELECT %s, n, v FROM unnest(%s::text[], %s::text[]) AS t (n, v) "
+            "INSERT INTO discreet_total SELECT %s, t.key, t.value FROM json_each_text(%s::json) AS t "
             "ON CONFLICT (dataset, name) DO UPDATE SET value = excluded.value"
         )
-        removed = [name for name, value in changed if value is None]
-        rows = [(name, value) for name, value in changed if value is not None]
-        table = row.dataset, [name for name, _ in rows], [value for _, value in rows]
-        places = row.number, row.dataset, row.dataset, removed
+        removed = canonical([name for name, value in changed if value is None])
+        table = canonical({name: value for name, value in changed if value is not None})
+        places = row.number, row.dataset, row.dataset, removed, row.dataset, table
         self._mine.head = None
-        self._all(entry + move + gone + kept, (*stored_values(row), *places, *table))
+        self._all(entry + move + gone + kept, (*stored_values(row), *places))
 
     def lease(self, key: str, patience: float) -> bool:
         """Write one's name beside the run's, unless whoever stands there is alive."""
@@ -410,7 +416,8 @@ class PostgresStore:
     def _run(self, connection: Any, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         try:
             cursor = connection.execute(statement.encode(), values or None)
-            return cursor.fetchall() if cursor.description else []
+            # Asking for its description would make an object of every column.
+            return cursor.fetchall() if cursor.pgresult is not None and cursor.pgresult.nfields else []
         except self._root as error:
             if isinstance(error, self._unanswered):
                 connection.close()  # what the server may still say belongs to nobody
