@@ -1,7 +1,12 @@
 """PostgreSQL as it is run: restarts, pauses, strangers, and roles that may do no more than they must."""
 
 import os
+import random
 import signal
+import threading
+import time
+from contextlib import suppress
+from fractions import Fraction
 from pathlib import Path
 
 import psycopg
@@ -9,7 +14,7 @@ import pytest
 from tests.ledger.world import Place, Server, ask, server_place
 
 from discreet.errors import BusyError, DiscreetError, LedgerError
-from discreet.ledger import Scope, postgres
+from discreet.ledger import Ledger, Scope, Stored, postgres
 from discreet.ledger.granting import grant_ledger
 from discreet.privacy.filter import PureBudget
 
@@ -50,6 +55,70 @@ def test_a_server_that_stands_still_is_not_waited_for_without_end(server: Server
     with remote.open() as ledger:
         ledger.answer(ledger.reserve(ask("paused")), b"1")
         assert ledger.verify().trusted
+
+
+def pause(server: Server, seconds: float) -> None:
+    """Let the whole server stand still for a while."""
+    backends = [*_backends(server)]
+    server.process.send_signal(signal.SIGSTOP)
+    for backend in backends:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(backend, signal.SIGSTOP)
+    time.sleep(seconds)
+    for backend in backends:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(backend, signal.SIGCONT)
+        os.close(backend)
+    server.process.send_signal(signal.SIGCONT)
+
+
+def restart(server: Server, how: signal.Signals) -> None:
+    server.stop(how)
+    server.start()
+
+
+def insisted(ledger: Ledger, name: str) -> bytes:
+    """Return the answer to a question, asking again while the server is in trouble."""
+    for _ in range(100):
+        try:
+            outcome = ledger.reserve(ask(name, epsilon="1/100"))
+            return (outcome if isinstance(outcome, Stored) else ledger.answer(outcome, os.urandom(8))).payload
+        except LedgerError:
+            time.sleep(0.05)
+    raise AssertionError("the server was long back")
+
+
+@pytest.mark.parametrize("rounds", [4, pytest.param(100, marks=pytest.mark.fuzz)], ids=["some", "many"])
+def test_a_server_paused_restarted_or_killed_at_random_moments_loses_nothing(
+    server: Server, remote: Place, rounds: int
+):
+    chance = random.Random(rounds)
+    troubles = [
+        lambda: pause(server, chance.uniform(0, 0.5)),
+        lambda: restart(server, signal.SIGINT),
+        lambda: restart(server, signal.SIGQUIT),
+    ]
+    with remote.open() as ledger:
+        ledger.set_limit("clinic", Scope(), PureBudget(1000), reason="a long test")
+        ledger._store._kind.limit = 0.3
+        released: dict[str, bytes] = {}
+        for number in range(rounds):
+            name = f"r{number}"
+
+            def client(name: str = name) -> None:
+                released[name] = insisted(ledger, name)
+
+            asking = threading.Thread(target=client)
+            asking.start()
+            time.sleep(chance.uniform(0, 0.02))
+            troubles[number % 3]()
+            asking.join()
+            assert insisted(ledger, name) == released[name], "two answers to one question"
+            spent = ledger.budget("clinic").limits[0].spent.epsilon
+            assert spent == Fraction(number + 1, 100), "paid twice, or not at all"
+        assert ledger.verify().trusted
+    with remote.open() as ledger:
+        assert {name: insisted(ledger, name) for name in released} == released
 
 
 def _backends(server: Server) -> list[int]:
