@@ -1,11 +1,12 @@
 """Durable spending: how many requests a second, how long each waits, and whether anything grows.
 
 Both stores sync to the disk under the temporary directory.  A release is `reserve` and `answer`, each
-committed and anchored; a repeat asks what was answered before.  The bare commit is what the disk itself
-allows: one row, one sync, no checks.  Growth with analysts and with entries is measured in memory,
-where the disk does not hide the processor.  A step of a stream is one transaction with its state and its
-answer; a batch makes a thousand steps durable at once.  `DISCREET_BENCH_ENTRIES` and
-`DISCREET_BENCH_ANALYSTS` make the longest history and the largest crowd smaller.
+committed and anchored: two commits and two marks, four syncs in all.  A repeat asks what was answered before.
+The bare commit is what the disk itself allows: one row, one sync, no checks.  CPU is what the clients take;
+a server takes its own beside.  Growth with analysts is measured on the disk, with entries in memory.  A
+step of a stream is one transaction with its state and its answer; a batch makes a thousand steps durable at
+once.  `DISCREET_BENCH_ENTRIES` and `DISCREET_BENCH_ANALYSTS` make the longest history and the largest crowd
+smaller.
 """
 
 import multiprocessing
@@ -43,7 +44,8 @@ def main() -> None:
     console = Console()
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as home:
         console.print(speed(Path(home)))
-    console.print(analysts())
+    with tempfile.TemporaryDirectory(prefix="discreet-bench-") as home:
+        console.print(analysts(Path(home)))
     console.print(waiting())
     with tempfile.TemporaryDirectory(prefix="discreet-bench-") as home:
         console.print(streams(Path(home)))
@@ -52,9 +54,9 @@ def main() -> None:
 
 def speed(disk: Path) -> Table:
     grid = Table(title="Durable spending on disk", title_justify="left")
-    for heading in ("store", "what", "clients", "per second", "median ms", "99 % ms"):
+    for heading in ("store", "what", "clients", "per second", "median ms", "99 % ms", "CPU ms"):
         grid.add_column(heading, justify="left" if heading in ("store", "what") else "right")
-    grid.add_row("SQLite", "bare commit", "1", *_figures(*_timed(bare_commit(disk / "bare.db"))))
+    grid.add_row("SQLite", "bare commit", "1", *_figures(*_timed(bare_commit(disk / "bare.db"))), "")
     disk.chmod(0o755)  # the server runs as another user where we are root
     (disk / "server").mkdir()
     server = Server(disk / "server")
@@ -67,9 +69,7 @@ def speed(disk: Path) -> Table:
                     ledger.create_dataset("clinic", PureBudget(10**9), reason="benchmark")
                 for what in (release, repeat):
                     for clients in (1, 16):
-                        grid.add_row(
-                            name, what.__name__, str(clients), *_figures(*crowd(place, what, clients))
-                        )
+                        grid.add_row(name, what.__name__, str(clients), *crowd(place, what, clients))
     finally:
         server.close()
     return grid
@@ -157,8 +157,8 @@ def repeat(ledger: Ledger, name: str) -> None:
         ledger.answer(outcome, bytes(200))
 
 
-def crowd(place: Place, what: Callable[[Ledger, str], None], clients: int) -> tuple[list[float], float]:
-    """Return how long every call waited, with this many processes calling at once, and for how long."""
+def crowd(place: Place, what: Callable[[Ledger, str], None], clients: int) -> tuple[str, ...]:
+    """Return how many calls a second this many processes make at once, how long each waits, and its CPU."""
     context = multiprocessing.get_context("fork")
     barrier, results = context.Barrier(clients), context.SimpleQueue()
 
@@ -166,7 +166,9 @@ def crowd(place: Place, what: Callable[[Ledger, str], None], clients: int) -> tu
         with place.open() as ledger:
             names = (f"{what.__name__}.{clients}.{number}.{turn}" for turn in count())
             barrier.wait()
-            results.put(_timed(lambda: what(ledger, next(names))))
+            busy = time.process_time()
+            waits, elapsed = _timed(lambda: what(ledger, next(names)))
+            results.put((waits, elapsed, time.process_time() - busy))
 
     processes = [context.Process(target=client, args=(number,)) for number in range(clients)]
     for process in processes:
@@ -174,7 +176,9 @@ def crowd(place: Place, what: Callable[[Ledger, str], None], clients: int) -> tu
     found = [results.get() for _ in processes]
     for process in processes:
         process.join()
-    return [wait for waits, _ in found for wait in waits], max(elapsed for _, elapsed in found)
+    waits = [wait for waits, *_ in found for wait in waits]
+    busy = 1000 * sum(busy for *_, busy in found) / len(waits)
+    return *_figures(waits, max(elapsed for _, elapsed, _ in found)), f"{busy:.2f}"
 
 
 def _timed(act: Callable[[], object]) -> tuple[list[float], float]:
@@ -200,20 +204,25 @@ def _tail(waits: list[float]) -> str:
     return f"{1000 * sorted(waits)[int(len(waits) * 0.99)]:.2f}"
 
 
-def analysts() -> Table:
+def analysts(disk: Path) -> Table:
     """Return how fast releases are beside ever more analysts, each of whom has spent something."""
-    grid = Table(title="Releases beside many analysts (in memory)", title_justify="left")
-    for heading in ("store", "analysts", "clients", "per second", "median ms", "99 % ms"):
+    grid = Table(title="Releases beside many analysts, on disk", title_justify="left")
+    for heading in ("store", "analysts", "clients", "per second", "median ms", "99 % ms", "CPU ms"):
         grid.add_column(heading, justify="left" if heading == "store" else "right")
-    server = Server()
+    disk.chmod(0o755)  # the server runs as another user where we are root
+    (disk / "server").mkdir()
+    server = Server(disk / "server")
     try:
         for size in sorted({10, min(1_000, ANALYSTS), ANALYSTS}):
-            with file_place() as place, server_place(server) as remote:
-                for name, where in (("SQLite", place), ("PostgreSQL", remote)):
-                    _populate(where, size)
+            with server_place(server) as remote:
+                places = {
+                    "SQLite": Place(str(disk / f"{size}.ledger"), disk / f"{size}.anchor"),
+                    "PostgreSQL": Place(remote.location, disk / f"{size}.p.anchor"),
+                }
+                for name, place in places.items():
+                    _populate(place, size)
                     for clients in (1, 16):
-                        figures = _figures(*crowd(where, release, clients))
-                        grid.add_row(name, f"{size:,}", str(clients), *figures)
+                        grid.add_row(name, f"{size:,}", str(clients), *crowd(place, release, clients))
     finally:
         server.close()
     return grid
@@ -226,43 +235,81 @@ def _populate(place: Place, size: int) -> None:
 
 
 def waiting() -> Table:
-    """Return how long sixteen threads wait that ask the same at once, beyond what its one run takes."""
-    grid = Table(title="The same question at once, 16 threads, a run of 20 ms", title_justify="left")
-    for heading in ("store", "median ms", "longest ms"):
-        grid.add_column(heading, justify="left" if heading == "store" else "right")
+    """Return how long sixteen wait that ask the same at once, of which one runs it for 20 ms."""
+    grid = Table(title="The same question at once, 16 clients, a run of 20 ms", title_justify="left")
+    for heading in ("store", "clients", "median ms", "longest ms", "payments"):
+        grid.add_column(heading, justify="left" if heading in ("store", "clients") else "right")
     server = Server()
     try:
         with file_place() as place, server_place(server) as remote:
             for name, where in (("SQLite", place), ("PostgreSQL", remote)):
-                waits = sorted(_waits(where))
-                grid.add_row(name, f"{1000 * statistics.median(waits):.1f}", f"{1000 * waits[-1]:.1f}")
+                with where.open() as ledger:
+                    ledger.create_dataset("clinic", PureBudget(10**9), reason="benchmark")
+                for who, asked in (("threads", _in_threads), ("processes", _in_processes)):
+                    waits = sorted(asked(where))
+                    with where.open() as ledger:
+                        paid = ledger.budget("clinic").limits[0].spent.epsilon / PRICE.epsilon
+                    figures = f"{1000 * statistics.median(waits):.1f}", f"{1000 * waits[-1]:.1f}"
+                    grid.add_row(name, who, *figures, f"{paid} for {_questions(who)} questions")
     finally:
         server.close()
     return grid
 
 
-def _waits(place: Place) -> list[float]:
-    waits: list[float] = []
+TURNS, CROWD = 10, 16
 
-    def client(ledger: Ledger, name: str, question: str, start: threading.Barrier) -> None:
-        start.wait()
-        begin = time.perf_counter()
-        outcome = ledger.reserve(ask(name, question=question, cost=PRICE))
-        if isinstance(outcome, Granted):
-            time.sleep(0.02)
-            ledger.answer(outcome, bytes(200))
-        waits.append(time.perf_counter() - begin)
+
+def _questions(who: str) -> int:
+    """Return how many questions were asked by now."""
+    return TURNS if who == "threads" else 2 * TURNS
+
+
+def _same(ledger: Ledger, name: str, question: str) -> float:
+    """Ask, run for a while if nobody else does, and return how long it took."""
+    begin = time.perf_counter()
+    outcome = ledger.reserve(ask(name, question=question, cost=PRICE))
+    if isinstance(outcome, Granted):
+        time.sleep(0.02)
+        ledger.answer(outcome, bytes(200))
+    return time.perf_counter() - begin
+
+
+def _in_threads(place: Place) -> list[float]:
+    waits: list[float] = []
+    start = threading.Barrier(CROWD)
+
+    def client(ledger: Ledger, number: int) -> None:
+        for turn in range(TURNS):
+            start.wait()
+            waits.append(_same(ledger, f"t{turn}.{number}", f"t{turn}"))
 
     with place.open() as ledger:
-        ledger.create_dataset("clinic", PureBudget(10**9), reason="benchmark")
-        for turn in range(10):
-            start = threading.Barrier(16)
-            names = [(ledger, f"{turn}.{number}", f"q{turn}", start) for number in range(16)]
-            threads = [threading.Thread(target=client, args=arguments) for arguments in names]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+        threads = [threading.Thread(target=client, args=(ledger, number)) for number in range(CROWD)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return waits
+
+
+def _in_processes(place: Place) -> list[float]:
+    context = multiprocessing.get_context("fork")
+    start, told = context.Barrier(CROWD), context.SimpleQueue()
+
+    def client(number: int) -> None:
+        waits = []
+        with place.open() as ledger:
+            for turn in range(TURNS):
+                start.wait()
+                waits.append(_same(ledger, f"p{turn}.{number}", f"p{turn}"))
+        told.put(waits)
+
+    processes = [context.Process(target=client, args=(number,)) for number in range(CROWD)]
+    for process in processes:
+        process.start()
+    waits = [wait for _ in processes for wait in told.get()]
+    for process in processes:
+        process.join()
     return waits
 
 

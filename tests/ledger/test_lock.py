@@ -195,3 +195,51 @@ def test_a_key_that_belongs_to_somebody_else_is_refused(tmp_path: Path, monkeypa
     os.chown(tmp_path / "a.ledger.key", NOBODY, NOBODY)
     with pytest.raises(LedgerError, match="belongs to another user"):
         open_ledger(tmp_path / "a.ledger")
+
+
+def holder(path: Path, release: int, told: int) -> bool:
+    """Hold a name until somebody says so."""
+    locks = locks_at(path)
+    taken = locks.take("a")
+    os.write(told, b"held")
+    os.read(release, 1)
+    locks.free("a")
+    return taken
+
+
+def test_a_wait_that_was_broken_off_keeps_nothing_and_a_longer_one_is_woken(tmp_path: Path):
+    path, (release, go), (ready, told) = tmp_path / "locks", os.pipe(), os.pipe()
+    child = forked(lambda: holder(path, release, told))
+    assert os.read(ready, 4) == b"held"
+    locks = locks_at(path)
+    assert not locks.take("a", 0.05)
+    assert not locks.take("a", 0.05)
+    assert locks.take("b", 0.05), "another name is free"
+    woken: list[bool] = []
+    waiting = threading.Thread(target=lambda: woken.append(locks.take("a", 30)))
+    waiting.start()
+    time.sleep(0.05)
+    assert not woken
+    os.write(go, b"!")
+    waiting.join()
+    assert woken == [True]
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert not succeeds(lambda: locks_at(path).take("a"))
+    locks.free("a")
+    assert succeeds(lambda: locks_at(path).take("a", 5))
+
+
+def test_a_crowd_that_queues_holds_a_name_one_after_the_other(tmp_path: Path):
+    path, witness = tmp_path / "locks", tmp_path / "witness"
+
+    def client() -> bool:
+        for _ in range(20):
+            with locks_at(path).holding("a", 30):
+                descriptor = os.open(witness, os.O_CREAT | os.O_EXCL)
+                os.close(descriptor)
+                time.sleep(0.0005)
+                witness.unlink()
+        return True
+
+    children = [forked(client) for _ in range(4)]
+    assert [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children] == [0] * 4

@@ -29,6 +29,8 @@ SAME = (
     f"{VERIFYING}entries_of_two_true_histories_cannot_be_spliced",
     f"{VERIFYING}whatever_broken_code_with_the_key_has_written_is_found_by_both",
 )
+FOLLOWING = ("tests/ledger/test_following.py",)
+POOL = ("tests/ledger/test_pool.py::test_lost_connections_are_never_given_out",)
 CHAIN = ("tests/ledger/test_chain.py", "tests/ledger/test_codec.py")
 COPIES = ("tests/ledger/test_copies.py",)
 ROLLBACK = (
@@ -259,6 +261,41 @@ FAULTS = (
         "elif False:",
         SAME,
         "entries that are not linked",
+    ),
+    Fault(
+        "ledger/following.py",
+        "if not Filter(account.limits[scope], used[scope] + account.lost).can_spend(Cost.zero):",
+        "if False:",
+        FOLLOWING,
+        "a limit that others passed is not noticed",
+    ),
+    Fault(
+        "ledger/following.py",
+        "if account.analysts is not None and member[1] not in account.analysts:",
+        "if False:",
+        FOLLOWING,
+        "whoever is not on the list spends through others",
+    ),
+    Fault(
+        "ledger/following.py",
+        "if stretch.problem is not None or stretch.previous != mac:",
+        "if False:",
+        FOLLOWING,
+        "edited entries are caught up with",
+    ),
+    Fault(
+        "ledger/pool.py",
+        "if not connection.closed:\n                return connection",
+        "return connection",
+        POOL,
+        "a lost connection is given out again",
+    ),
+    Fault(
+        "ledger/lock.py",
+        "if not wait.end(got=got):\n                self._let_go(place)",
+        "wait.end(got=got)",
+        LOCK,
+        "a lock that comes too late is never let go of",
     ),
     Fault(
         "ledger/check.py",

@@ -112,7 +112,7 @@ class Account:
         analysts = None if event.analysts is None else frozenset(event.analysts)
         return cls(dataset, {EVERYBODY: event.budget}, analysts)
 
-    def _with(self, **changed: object) -> "Account":
+    def changed(self, **changed: object) -> "Account":
         """Return the account with some values changed, of which the mappings are tries already."""
         other = object.__new__(Account)
         other.__dict__.update(self.__dict__, **changed)
@@ -135,7 +135,7 @@ class Account:
         """Raise BudgetError, naming the limit, unless this request may be paid for."""
         self.admit(request.analyst)
         self._require_open()
-        for scope in self._covering(request.project, request.analyst):
+        for scope in self.covering(request.project, request.analyst):
             filter_ = self.filter(scope)
             if not filter_.can_spend(request.cost):
                 within = "all of" if scope == EVERYBODY else f"{scope} of"
@@ -175,7 +175,7 @@ class Account:
                 if attempt != run.attempts + 1 or attempt > ATTEMPTS:
                     raise ConflictError(f"entry {reservation} of dataset {self.dataset} has no attempts left")
                 again = _trie(self.running).set(reservation, Running(attempt, run.question))
-                return self._with(running=again)
+                return self.changed(running=again)
             case Answered(reservation) | Failed(reservation):
                 return self._settled(reservation)
             case Advanced():
@@ -203,9 +203,9 @@ class Account:
         member = request.project, request.analyst
         total = self.spent.get(member, Cost.zero) + request.cost
         used = _known(self.used)
-        for scope in self._covering(*member):
+        for scope in self.covering(*member):
             used = used.set(scope, used[scope] + request.cost)
-        return self._with(
+        return self.changed(
             spent=_trie(self.spent).set(member, total),
             running=_trie(self.running).set(number, Running(1, fingerprint(request))),
             used=used,
@@ -220,7 +220,7 @@ class Account:
             )
         before = self._settled(event.reservation) if begins else self
         streams = _trie(self.streams).set(event.reservation, Standing(event.last, event.secret))
-        return before._with(streams=streams)
+        return before.changed(streams=streams)
 
     def _going_on(self, reservation: int) -> Standing:
         standing = self.standing(reservation)
@@ -251,7 +251,7 @@ class Account:
         analysts = None if self.analysts is None else frozenset(map(folded_or_kept, self.analysts))
         return replace(self, limits=limits, spent=spent, analysts=analysts, used=None)
 
-    def _covering(self, project: str, analyst: str) -> list[Scope]:
+    def covering(self, project: str, analyst: str) -> list[Scope]:
         """Return the limits that cover what this analyst spends in this project, the widest first."""
         if len(self.limits) == 1:
             return [EVERYBODY]
@@ -276,7 +276,7 @@ class Account:
 
     def _settled(self, reservation: int) -> "Account":
         self._waiting(reservation)
-        return self._with(running=_trie(self.running).without(reservation))
+        return self.changed(running=_trie(self.running).without(reservation))
 
     def _waiting(self, reservation: int) -> Running:
         if reservation not in self.running:

@@ -5,9 +5,12 @@ forked child inherits nothing, and any number of names need one small file.  Suc
 belong to the process and are dropped when it closes *any* descriptor of the file.  So a process has one
 descriptor for each file, shared by whoever needs it, and keeps its own list of who holds what.
 
-Waiting is by asking again, with a bound.
+Whoever finds a name held by another process asks again a few times and then queues where the operating system
+wakes one after the other, without anybody asking in vain.  Such a wait cannot be broken off, so it is done by
+a thread of its own: if it takes too long, the caller goes away, and the thread lets go of what it gets.
 """
 
+import _thread
 import fcntl
 import hashlib
 import os
@@ -21,7 +24,10 @@ from pathlib import Path
 
 from discreet.errors import LedgerError
 
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.0002, 0.002
+PAUSES = (0.0001, 0.0002)
+"""After so many seconds one asks again, before one queues."""
+
+LONGEST_PAUSE = 0.002
 
 
 class Locks:
@@ -36,24 +42,58 @@ class Locks:
 
     def take(self, name: str, patience: float = 0) -> bool:
         """Try to become the only holder of a name, for so many seconds; return whether it worked."""
-        place, deadline, pause = _place(name), time.monotonic() + patience, SHORTEST_PAUSE
-        while not self._try(place):
-            left = deadline - time.monotonic()
-            if left <= 0:
-                return False
-            with self._change:
-                self._change.wait(min(pause, left))
-            pause = min(2 * pause, LONGEST_PAUSE)
+        place, deadline = _place(name), time.monotonic() + patience
+        with self._change:
+            while place in self._held:
+                left = deadline - time.monotonic()
+                if left <= 0 or not self._change.wait(left):
+                    return False
+            self._held.add(place)  # no other thread of this process tries until this one has let go
+        pauses = PAUSES if patience > 0 else ()
+        for pause in (*pauses, 0):
+            if self._lock(place, fcntl.LOCK_NB):
+                return True
+            time.sleep(pause)
+        if patience > 0 and self._queue(place, deadline):
+            return True
+        if patience <= 0:
+            self._let_go(place)
+        return False
+
+    def _lock(self, place: int, how: int = 0) -> bool:
+        try:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_EX | how, 1, place)
+        except OSError:
+            return False
         return True
+
+    def _queue(self, place: int, deadline: float) -> bool:
+        """Wait in the operating system's queue; a place that comes too late is let go of."""
+        wait = _Wait()
+
+        def stand_in_line() -> None:
+            got = self._lock(place)
+            while not got and time.monotonic() < deadline:
+                # The system takes threads of two processes that wait for each other for a deadlock.
+                time.sleep(LONGEST_PAUSE)
+                got = self._lock(place, fcntl.LOCK_NB)
+            if not wait.end(got=got):
+                self._let_go(place)
+
+        _thread.start_new_thread(stand_in_line, ())
+        return wait.until(deadline)
+
+    def _let_go(self, place: int) -> None:
+        with self._change:
+            fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, place)
+            self._held.discard(place)
+            self._change.notify_all()
 
     def free(self, name: str) -> None:
         """Let others hold a name."""
         place = _place(name)
-        with self._change:
-            if place in self._held:
-                fcntl.lockf(self._descriptor, fcntl.LOCK_UN, 1, place)
-                self._held.discard(place)
-                self._change.notify_all()
+        if place in self._held:
+            self._let_go(place)
 
     @contextmanager
     def holding(self, name: str, patience: float) -> Iterator[None]:
@@ -71,16 +111,29 @@ class Locks:
             return os.path.samestat(os.fstat(self._descriptor), os.stat(self._place))
         return False
 
-    def _try(self, place: int) -> bool:
-        with self._change:
-            if place in self._held:
-                return False
-            try:
-                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, place)
-            except OSError:
-                return False
-            self._held.add(place)
-            return True
+
+class _Wait:
+    """A wait that ends in one of two ways: a lock that somebody still wants, or nobody who wants it."""
+
+    def __init__(self) -> None:
+        self._guard = threading.Lock()
+        self._got = self._left = False
+        self._ended = threading.Lock()
+        self._ended.acquire()
+
+    def end(self, *, got: bool) -> bool:
+        """Say what became of it; return whether whoever waited now has the lock."""
+        with self._guard:
+            self._got = got and not self._left
+        self._ended.release()
+        return self._got
+
+    def until(self, deadline: float) -> bool:
+        """Wait, but no longer than this; return whether the lock was got."""
+        self._ended.acquire(timeout=max(0.0, deadline - time.monotonic()))
+        with self._guard:
+            self._left = True
+            return self._got
 
 
 _known: dict[Path, Locks] = {}

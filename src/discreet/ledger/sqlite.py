@@ -35,6 +35,9 @@ PATIENCE = 30.0
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.0002, 0.002
 
+WRITER = "writer"
+"""The lock for which writers queue; SQLite's own, which they then find free, can only be asked for again."""
+
 LAST = "SELECT coalesce(max(number), 0) FROM entry WHERE dataset = ?"
 HEAD = (
     f"SELECT ({LAST}), h.number, {', '.join(f'e.{column}' for column in COLUMNS.split(', '))} "
@@ -238,6 +241,17 @@ class SqliteStore:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self._refuse_exchange()
+        locks = locks_at(self._locks)
+        if not locks.take(WRITER, PATIENCE):
+            raise BusyError(f"the ledger {self.path} is busy: another process keeps writing")
+        try:
+            with self._written():
+                yield
+        finally:
+            locks.free(WRITER)
+
+    @contextmanager
+    def _written(self) -> Iterator[None]:
         self._patiently("BEGIN IMMEDIATE")
         try:
             yield

@@ -34,6 +34,7 @@ from discreet.ledger.entry import (
     Retried,
     Rotated,
 )
+from discreet.ledger.following import MANY, caught_up
 from discreet.ledger.store import Again, Head, Row, Store
 from discreet.ledger.written import all_rows, changes, read_rows, retallied, tally, tally_seal
 
@@ -268,6 +269,9 @@ def _followed(store: Store, seals: Seals, dataset: str, head: Head, known: Posit
                 f"entry {head.number} of dataset {dataset} was edited or exchanged while the ledger was open"
             )
         return known
+    position = _caught_up(store, seals, dataset, head, known)
+    if position is not None:
+        return position
     account, previous, entry = known.account, known.mac, None
     rows = store.shelf.rows(dataset, known.number + 1, head.number)
     own, total = seals.own(dataset, seals.key), known.total
@@ -282,6 +286,20 @@ def _followed(store: Store, seals: Seals, dataset: str, head: Head, known: Posit
             f"entry {head.number} of dataset {dataset} seals totals that its history contradicts"
         )
     return Position(head.number, entry.mac, account, total, head.row, entry.anchor)
+
+
+def _caught_up(store: Store, seals: Seals, dataset: str, head: Head, known: Position) -> Position | None:
+    """Return where the payments and answers of others have led to, None where anything else is among them."""
+    first, entry = known.number + 1, newest(seals, head, dataset)
+    if known.account is None or known.total is None or head.number - known.number > MANY:
+        return None
+    rows = store.shelf.batch(dataset, first, head.number)
+    if len(rows) != head.number - known.number or rows[-1][8] != entry.mac:
+        return None
+    found = caught_up(seals, dataset, (known.account, known.total), known.mac, first, rows)
+    if found is None or tally_seal(seals.own(dataset, seals.key), found[1]) != entry.state:
+        return None
+    return Position(head.number, entry.mac, *found, head.row, entry.anchor)
 
 
 def _contain(store: Store, seals: Seals, dataset: str, head: Head, marks: Marks) -> None:

@@ -99,7 +99,12 @@ def changes(before: Account, after: Account, event: Event, number: int) -> list[
     if touched is None:
         old, new = dict(all_rows(before)), dict(all_rows(after))
         return [(n, old.get(n), new.get(n)) for n in {**old, **new} if old.get(n) != new.get(n)]
-    pairs = ((canonical(name), _value(before, name), _value(after, name)) for name in touched)
+    return changed_rows(before, after, touched)
+
+
+def changed_rows(before: Account, after: Account, names: Iterable[list[object]]) -> list[Change]:
+    """Return those of the named rows that differ between two accounts."""
+    pairs = ((canonical(name), _value(before, name), _value(after, name)) for name in names)
     return [(name, old, new) for name, old, new in pairs if old != new]
 
 

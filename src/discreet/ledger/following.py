@@ -1,0 +1,105 @@
+"""Catching up with what others have paid and answered since, all at once.
+
+Of the many entries that a busy ledger gets between two turns of one process, almost all are payments and
+answers.  Between them limits, lists and keys stay as they are, spending only grows, and a limit that admits
+the sum at the end has admitted every sum before; so the sum is checked once, and only rows that differ in the
+end are hashed.  Each entry's seal and link is checked as ever, and the sum of the rows against the seal of
+the newest.  Whatever else was written, or looks wrong, is left to the slow way, entry by entry.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from discreet.ledger.account import Account, Member, Running
+from discreet.ledger.check import Seals
+from discreet.ledger.codec import read_cost
+from discreet.ledger.sieve import ANSWERED, RESERVED, Price, Sieve
+from discreet.ledger.trie import trie
+from discreet.ledger.written import Change, changed_rows, retallied
+from discreet.privacy.filter import Cost, Filter
+
+MANY = 2_000
+"""More entries than this are not caught up with at once."""
+
+Row = tuple[Any, ...]
+
+
+def caught_up(
+    seals: Seals, dataset: str, before: tuple[Account, int], mac: bytes, first: int, rows: list[Row]
+) -> tuple[Account, int] | None:
+    """Return the account and the tally after some entries, None where the slow way has to look at them."""
+    (account, total), last = before, first + len(rows) - 1
+    if account.closed or seals.key_at(dataset, first) != seals.key_at(dataset, last):
+        return None
+    stretch = _sieve(seals.key_at(dataset, last), seals.ledger, dataset).stretch(rows, first, last)
+    if stretch.problem is not None or stretch.previous != mac:
+        return None
+    paid: Counter[tuple[Member, Price]] = Counter()
+    begun: dict[int, Running] = {}
+    ended: list[int] = []
+    for number, item in enumerate(stretch.items, first):
+        if not isinstance(item, tuple):
+            return None
+        if item[0] == RESERVED:
+            paid[(item[3], item[4]), item[5]] += 1
+            begun[number] = Running(1, item[6])
+        elif item[0] == ANSWERED:
+            run = begun.pop(item[3], None)
+            if run is None:
+                run = account.running.get(item[3])
+                ended.append(item[3])
+            if run is None or run.question != item[4]:
+                return None
+        else:
+            return None
+    after = _after(account, paid, begun, ended)
+    if after is None or len(set(ended)) < len(ended):
+        return None
+    own = seals.own(dataset, seals.key_at(dataset, last))
+    return after, retallied(own, total, _changed(account, after, paid, (*begun, *ended)))
+
+
+@lru_cache(64)
+def _sieve(key: bytes, ledger: str, dataset: str) -> Sieve:
+    return Sieve(Seals(key, ledger), dataset, ledger)
+
+
+def _after(
+    account: Account, paid: Counter[tuple[Member, Price]], begun: dict[int, Running], ended: Iterable[int]
+) -> Account | None:
+    """Return the account after these payments and answers, None where a limit or the list refuses."""
+    spent, running, used = trie(account.spent), trie(account.running), trie(account.used or {})
+    touched = set()
+    for (member, price), times in paid.items():
+        if account.analysts is not None and member[1] not in account.analysts:
+            return None
+        cost = _times(read_cost(list(price)), times)
+        spent = spent.set(member, spent.get(member, Cost.zero) + cost)
+        for scope in account.covering(*member):
+            used = used.set(scope, used[scope] + cost)
+            touched.add(scope)
+    for scope in touched:
+        if not Filter(account.limits[scope], used[scope] + account.lost).can_spend(Cost.zero):
+            return None
+    for number, run in begun.items():
+        running = running.set(number, run)
+    for number in ended:
+        running = running.without(number)
+    return account.changed(spent=spent, running=running, used=used)
+
+
+def _changed(
+    before: Account, after: Account, paid: Iterable[tuple[Member, Price]], runs: Iterable[int]
+) -> list[Change]:
+    names: list[list[object]] = [["spent", *member] for member in {member for member, _ in paid}]
+    names += [["running", number] for number in runs]
+    return changed_rows(before, after, names)
+
+
+def _times(cost: Cost, times: int) -> Cost:
+    if times == 1:
+        return cost
+    epsilon = None if cost.epsilon is None else cost.epsilon * times
+    return Cost(epsilon, cost.rho * times, cost.delta * times)

@@ -1,0 +1,95 @@
+"""A ledger that catches up with others stands where it would stand if it had replayed entry by entry."""
+
+import random
+
+import pytest
+from tests.ledger.test_verifying import PEOPLE, any_event, begin
+from tests.ledger.world import Place, ask
+
+from discreet.errors import DiscreetError, LedgerError
+from discreet.ledger import Ledger, turn
+from discreet.ledger.account import Account
+from discreet.ledger.entry import Advanced, Answered, Reserved
+from discreet.ledger.turn import Turn
+from discreet.privacy.filter import Cost
+
+
+def write(ledger: Ledger, chance: random.Random, often: int, kinds: tuple[type, ...] | type) -> None:
+    """Add some entries of these kinds."""
+
+    def add(turn: Turn) -> None:
+        for _ in range(often):
+            event, payload = any_event(chance, turn)
+            if isinstance(event, kinds):
+                try:
+                    row = turn.append(event, payload)
+                except DiscreetError:
+                    continue
+                if isinstance(event, Advanced):
+                    turn.store.shelf.keep_secret("clinic", event.reservation, b"%d" % (row.number - 1))
+
+    ledger._write("clinic", add)
+
+
+@pytest.mark.parametrize("rounds", [25, pytest.param(2000, marks=pytest.mark.fuzz)], ids=["some", "many"])
+@pytest.mark.parametrize("kinds", [(Reserved, Answered), object], ids=["usual", "any"])
+def test_whoever_catches_up_stands_where_the_writer_stands(file: Place, rounds: int, kinds, monkeypatch):
+    chance, at_once = random.Random(rounds), 0
+
+    def counting(*arguments):
+        nonlocal at_once
+        found = true(*arguments)
+        at_once += found is not None
+        return found
+
+    true = turn.caught_up
+    monkeypatch.setattr(turn, "caught_up", counting)
+    with begin(file, PEOPLE) as writer, file.open() as reader:
+        for _ in range(rounds):
+            write(writer, chance, chance.randint(1, 12), kinds)
+            reader.budget("clinic")
+            ours, theirs = reader._known["clinic"], writer._known["clinic"]
+            assert ours == theirs
+            assert ours.account.used == theirs.account.used
+            if ours.account.closed:
+                break
+        assert reader.verify().trusted
+    assert at_once >= (10 if kinds == (Reserved, Answered) else 1)
+
+
+EDITS = (
+    "UPDATE {entry} SET body = replace(body, 'wards', 'trial') WHERE number = 4",
+    "UPDATE {entry} SET payload = NULL WHERE number = 3",
+    "UPDATE {entry} SET refers = 40 WHERE number = 3",
+    "UPDATE {entry} SET previous = mac WHERE number = 4",
+    "DELETE FROM {entry} WHERE number = 4",
+)
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_of_what_is_caught_up_with_is_noticed(place: Place, edit: str):
+    with begin(place) as writer, place.open() as reader:
+        for number in range(3):
+            writer.answer(writer.reserve(ask(f"r{number}")), b"1")
+        place.tamper(edit)
+        with pytest.raises(LedgerError):
+            reader.reserve(ask("mine"))
+
+
+def test_a_limit_that_broken_code_passed_is_noticed_by_whoever_catches_up(file: Place, monkeypatch):
+    with begin(file) as writer, file.open() as reader:
+        with monkeypatch.context() as patch:
+            patch.setattr(Account, "check", lambda self, request: None)
+            for number in range(3):
+                writer.answer(writer.reserve(ask(f"r{number}", cost=Cost.pure(2))), b"1")
+        with pytest.raises(LedgerError, match="entry 6 of dataset clinic breaks the rules"):
+            reader.reserve(ask("mine"))
+
+
+def test_somebody_who_was_not_on_the_list_is_noticed_by_whoever_catches_up(file: Place, monkeypatch):
+    with begin(file) as writer, file.open() as reader:
+        with monkeypatch.context() as patch:
+            patch.setattr(Account, "admit", lambda self, analyst: None)
+            writer.reserve(ask("r", analyst="cem"))
+        with pytest.raises(LedgerError, match="entry 2 of dataset clinic breaks the rules"):
+            reader.reserve(ask("mine"))
