@@ -168,6 +168,31 @@ def test_threads_may_share_one_ledger(place: Place):
     assert sum(outcomes) == 30
 
 
+@pytest.mark.parametrize("act", ["open", "verify"])
+def test_whoever_opens_or_verifies_while_others_go_on_is_not_refused(place: Place, act: str, monkeypatch):
+    """Others release something just before each of its turns, and anchor it."""
+    with place.open() as busy, place.open() as ledger:
+        busy.create_dataset("clinic", PureBudget(100), reason="opened")
+        kind, names = type(ledger._store), count()
+        true, inside = kind.writing, False
+
+        def writing(self, dataset: str):
+            nonlocal inside
+            if self is not busy._store and not inside and dataset == "clinic":
+                inside = True
+                busy.answer(busy.reserve(ask(f"r{next(names)}")), b"1")
+                inside = False
+            return true(self, dataset)
+
+        monkeypatch.setattr(kind, "writing", writing)
+        if act == "open":
+            place.open().close()
+        else:
+            report = ledger.verify()
+            assert report.trusted, report.findings
+        assert next(names) >= 1
+
+
 def test_a_request_in_flight_is_waited_for_not_run_twice(place: Place):
     with place.open() as first, place.open() as second:
         first.create_dataset("clinic", PureBudget(1), reason="opened")

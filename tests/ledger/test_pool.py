@@ -53,7 +53,9 @@ def test_lost_connections_are_never_given_out(lines: Pool):
     assert not lines.take().closed
 
 
-def test_a_connection_that_cannot_be_made_keeps_no_place():
+def test_a_connection_that_cannot_be_made_keeps_no_place(monkeypatch):
+    monkeypatch.setattr(pool, "PATIENCE", 0.01)
+
     def refuse() -> None:
         raise LedgerError("unreachable")
 

@@ -30,7 +30,7 @@ SAME = (
     f"{VERIFYING}whatever_broken_code_with_the_key_has_written_is_found_by_both",
 )
 FOLLOWING = ("tests/ledger/test_following.py",)
-POOL = ("tests/ledger/test_pool.py::test_lost_connections_are_never_given_out",)
+POOL = ("tests/ledger/test_pool.py::test_a_connection_that_cannot_be_made_keeps_no_place",)
 CHAIN = ("tests/ledger/test_chain.py", "tests/ledger/test_codec.py")
 COPIES = ("tests/ledger/test_copies.py",)
 ROLLBACK = (
@@ -277,18 +277,11 @@ FAULTS = (
         "whoever is not on the list spends through others",
     ),
     Fault(
-        "ledger/following.py",
-        "if stretch.problem is not None or stretch.previous != mac:",
-        "if False:",
-        FOLLOWING,
-        "edited entries are caught up with",
-    ),
-    Fault(
         "ledger/pool.py",
-        "if not connection.closed:\n                return connection",
-        "return connection",
+        "except BaseException:\n            self._places.release()\n            raise",
+        "except BaseException:\n            raise",
         POOL,
-        "a lost connection is given out again",
+        "connections that could not be made use up all places",
     ),
     Fault(
         "ledger/lock.py",

@@ -32,7 +32,7 @@ from typing import Literal, TypeVar
 
 from discreet.errors import BudgetError, BusyError, ConflictError, LedgerError, ParameterError
 from discreet.ledger import asking, check, streaming
-from discreet.ledger.anchor import Anchor
+from discreet.ledger.anchor import Anchor, Marks
 from discreet.ledger.codec import lease_key
 from discreet.ledger.entry import (
     EVERYBODY,
@@ -53,7 +53,7 @@ from discreet.ledger.entry import (
     Succeeded,
     named,
 )
-from discreet.ledger.gauge import Counters, Gauges, log
+from discreet.ledger.gauge import Counters, Gauges, log, reason
 from discreet.ledger.name import normal, normal_scope, one_name
 from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.ledger.signing import Name, check_signature, public_name
@@ -136,7 +136,7 @@ class Ledger:
         try:
             outcome = self._reserve(request)
         except (BudgetError, ConflictError, LedgerError) as refusal:
-            self.counters.refused(_reason(refusal), request.dataset)
+            self.counters.refused(reason(refusal), request.dataset)
             raise
         if isinstance(outcome, Stored):
             self.counters.count("repeated")
@@ -338,11 +338,13 @@ class Ledger:
         return self._alone(lambda: self._verify(progress, incremental=incremental))
 
     def _verify(self, progress: check.Progress, *, incremental: bool) -> check.Report:
-        marks = read_marks(self._anchor, self.identity)
+        marks = self._marks()
         with ThreadPoolExecutor(1) as beside:
             damage = beside.submit(self._store.damage)
             findings = [
-                verify_dataset(self._store, self._seals, dataset, marks, progress, incremental=incremental)
+                verify_dataset(
+                    self._store, self._seals, dataset, self._marks, progress, incremental=incremental
+                )
                 for dataset in sorted({*self._store.datasets(), *marks.heads})
             ]
         return check.Report(self.identity, tuple(findings), damage.result())
@@ -352,10 +354,10 @@ class Ledger:
         self._alone(self._check_recent)
 
     def _check_recent(self) -> None:
-        marks = read_marks(self._anchor, self.identity)
+        marks = self._marks()
         for dataset in sorted({*self._store.datasets(), *marks.heads}):
-            where = partial(stand, self._store, self._seals, dataset, marks)
-            position = exclusively(self._store, dataset, where)
+            # The anchor is looked at inside the turn: others may have gone on since, and have anchored it.
+            position = exclusively(self._store, dataset, partial(self._stand, dataset))
             end = position.number
             anchored = marks.heads[dataset].number if dataset in marks.heads else 1
             first = max(1, min(anchored, end - RECENT + 1))
@@ -415,6 +417,12 @@ class Ledger:
 
         return shielded(alone)
 
+    def _stand(self, dataset: str) -> Position:
+        return stand(self._store, self._seals, dataset, self._marks())
+
+    def _marks(self) -> Marks:
+        return read_marks(self._anchor, self.identity)
+
     def _refuse_fork(self) -> None:
         if os.getpid() != self._process:
             raise LedgerError("this ledger was opened by another process; open it again after a fork")
@@ -437,13 +445,3 @@ class Ledger:
                     "was charged: ask again later, and the answer is free"
                 )
             pause = min(2 * pause, LONGEST_PAUSE)
-
-
-def _reason(refusal: Exception) -> str:
-    """Return the word under which a refusal is counted."""
-    match refusal:
-        case BusyError():
-            return "busy"
-        case ConflictError():
-            return "conflict"
-    return "budget" if isinstance(refusal, BudgetError) else "ledger"

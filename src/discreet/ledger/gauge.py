@@ -11,6 +11,8 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+from discreet.errors import BudgetError, BusyError, ConflictError
+
 _logger = logging.getLogger("discreet.ledger")
 _logger.addHandler(logging.NullHandler())
 
@@ -75,3 +77,13 @@ def log(what: str, dataset: str, **facts: int | str) -> None:
     """Write one structured line."""
     if _logger.isEnabledFor(logging.INFO):
         _logger.info(json.dumps({"event": what, "dataset": dataset, **facts}))
+
+
+def reason(refusal: Exception) -> str:
+    """Return the word under which a refusal is counted."""
+    match refusal:
+        case BusyError():
+            return "busy"
+        case ConflictError():
+            return "conflict"
+    return "budget" if isinstance(refusal, BudgetError) else "ledger"

@@ -10,7 +10,7 @@ checkpoint that is missing, old or edited only means more to do.
 """
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import closing
 from dataclasses import replace
 
@@ -31,10 +31,16 @@ from discreet.privacy.filter import adds_orders
 
 
 def verify_dataset(
-    store: Store, seals: Seals, dataset: str, marks: Marks, progress: Progress, *, incremental: bool
+    store: Store,
+    seals: Seals,
+    dataset: str,
+    anchored_now: Callable[[], Marks],
+    progress: Progress,
+    *,
+    incremental: bool,
 ) -> Finding:
     """Replay one dataset up to its head, from its first entry or from the last checkpoint."""
-    mark = marks.heads.get(dataset)
+    mark = anchored_now().heads.get(dataset)
     number, anchored, begun = 0, mark.number if mark else 0, 0
     try:
         head = exclusively(store, dataset, lambda: store.head(dataset))
@@ -46,7 +52,7 @@ def verify_dataset(
         state, mac = replayed(store, seals, dataset, (begun + 1, number), (state, mac), progress)
         if head.row is not None and mac != head.row.mac:
             raise LedgerError(f"entry {number} of dataset {dataset} was exchanged while it was verified")
-        exclusively(store, dataset, lambda: stand(store, seals, dataset, marks))
+        exclusively(store, dataset, lambda: stand(store, seals, dataset, anchored_now()))
         _check_rows(store, seals, dataset, state, number)
         _keep(store, seals, dataset, head, state)
     except DiscreetError as error:
