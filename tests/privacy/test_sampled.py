@@ -24,6 +24,8 @@ from discreet.privacy.loss import (
     ResponseLoss,
     SampledLoss,
 )
+from discreet.privacy.mesh import Sampling, dominating
+from discreet.privacy.steep import SteepGaussian
 
 
 def _around(epsilon):
@@ -262,7 +264,7 @@ LAWS = {
 def _mesh_height(mesh, x):
     losses = float(mesh.top) - np.arange(len(mesh.weights)) * float(mesh.step)
     inside = mesh.weights * np.maximum(-np.expm1(np.log(x) - losses), 0.0)
-    return float(inside.sum()) + float(mesh.slack)
+    return float(mesh.slack) + (1 - float(mesh.slack)) * float(inside.sum())
 
 
 @pytest.mark.parametrize("rate", [Fraction(1, 1000), Fraction(1, 20), Fraction(1, 2)])
@@ -279,6 +281,19 @@ def test_a_mesh_lies_above_or_below_the_true_curve_between_its_corners_too(name,
             truth = float(_sampled_height(law.base, rate, above.way, mp.exp(mpf(loss))))
             assert _mesh_height(low, np.exp(loss)) <= truth * (1 + 1e-11) + 1e-200
             assert truth * (1 - 1e-11) <= _mesh_height(high, np.exp(loss)) + 1e-200
+
+
+@pytest.mark.parametrize("deep", [1.0, 2.0, 4.0])
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_left_to_infinite_loss_is_not_counted_for_less(way, deep):
+    """A mesh that looks at a few deviations only, so that its slack is large, as composition takes it."""
+    law, rate = GaussianLoss(Fraction(1)), Fraction(1, 2)
+    side = Sampling(SteepGaussian(1.0, deep), 0.5, way)
+    low, high = side.ends()
+    mesh = dominating(("shallow",), (side,), Fraction((high - low) / 4096), Fraction(0), Fraction(1))
+    for loss in np.linspace(1.5 * low, high, 40):
+        truth = float(_sampled_height(law, rate, way, mp.exp(mpf(float(loss)))))
+        assert truth * (1 - 1e-11) <= _mesh_height(mesh, np.exp(loss))
 
 
 @pytest.mark.parametrize("name", LAWS)

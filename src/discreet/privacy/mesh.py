@@ -50,7 +50,10 @@ REMOVE, ADD = "remove", "add"
 
 @dataclass(frozen=True, eq=False)
 class MeshLoss:
-    """A measure of finite losses top, top - step, top - 2 step, ..., and a mass of infinite loss."""
+    """A measure of finite losses top, top - step, top - 2 step, ..., and a mass of infinite loss.
+
+    The weights of the finite ones are those given that the loss is not infinite: 1 - slack of the measure's.
+    """
 
     key: tuple[object, ...]
     """What the measure was made from: equal keys mean equal measures."""
@@ -201,9 +204,10 @@ def dominating(
         needed = (heights + slips - slack) / (built * (1 - _SUMS))
     needed = np.where(heights + slips <= slack, 0.0, needed)
     factor = max(float(needed.max()), (1 - slack) / (float(suffix_sums(weights)[0]) * (1 - _SUMS)), 0.5)
-    return _measure(
-        key, step, offset + first * step, weights * factor * (1 + _SPLIT), 2 * Fraction(slack), rho
-    )
+    # Whoever sets the slack aside takes the finite losses for what happens otherwise.
+    otherwise = max(1 - 2 * slack, _GONE)
+    finite = weights * (factor / otherwise) * (1 + _SPLIT)
+    return _measure(key, step, offset + first * step, finite, 2 * Fraction(slack), rho)
 
 
 def _measure(
