@@ -267,8 +267,9 @@ def _named_operator(name: str, left: Any, right: Any) -> Any:
 def _binary(reckoner: "Reckoner", node: exp.Expr, row: "RowScope | None") -> Any:
     left = reckoner.value(node.this, row)
     other = node.expression
-    if isinstance(other, exp.Any | exp.All) and type(node) in (exp.EQ, exp.NEQ):
-        inner = other.this.unnest()
+    every = isinstance(other, exp.All) or (isinstance(other, exp.Anonymous) and other.name.lower() == "all")
+    if (every or isinstance(other, exp.Any)) and type(node) in (exp.EQ, exp.NEQ):
+        inner = (other.expressions[0] if isinstance(other, exp.Anonymous) else other.this).unnest()
         values = (
             reckoner.first(inner, row)
             if isinstance(inner, exp.Select | exp.Union)
@@ -277,7 +278,7 @@ def _binary(reckoner: "Reckoner", node: exp.Expr, row: "RowScope | None") -> Any
         if left is None or values is None:
             return None
         hits = [_same(left, one) == isinstance(node, exp.EQ) for one in _listed(values)]
-        return any(hits) if isinstance(other, exp.Any) else all(hits)
+        return all(hits) if every else any(hits)
     right = reckoner.value(other, row)
     if left is None or right is None:
         return None

@@ -4,18 +4,18 @@ No engine is asked: what a client wants to know about tables is worked out here 
 public.  What is not understood is refused; what takes too many steps too.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cmp_to_key
+from functools import cmp_to_key, partial
 from typing import Any
 
 from sqlglot import exp
 
 from discreet.service.wire.expression import aggregates, called, evaluate, kind, output_name
 from discreet.service.wire.relations import EMPTY, SystemRelation
-from discreet.service.wire.scalar import Beyond, Context, within
+from discreet.service.wire.scalar import Beyond, Context, shown, within
 
-STEPS = 2_000_000
+STEPS = 200_000
 DEPTH = 40
 
 Head = tuple[str, str]
@@ -203,9 +203,10 @@ class Reckoner:
         on = None if join is None else join.args.get("on")
         using = [] if join is None else [one.name for one in join.args.get("using") or ()]
         found: list[RowScope] = []
+        candidates = self._candidates(on, new)
         for row in rows:
             made = []
-            for cells in new.relation.rows:
+            for cells in candidates(row):
                 wide = RowScope(bound, (*row.cells, cells), row.outer)
                 self._step()
                 if all(self._equal(wide, name, new) for name in using) and (
@@ -215,6 +216,30 @@ class Reckoner:
             if side == "LEFT" and not made:
                 made.append(RowScope(bound, (*row.cells, None), row.outer))
             found += made
+        return found
+
+    def _candidates(self, on: Any, new: Bound) -> Callable[[RowScope], Sequence[tuple[Any, ...]]]:
+        """Return which rows of a relation can match a row before it, by a column that must be equal."""
+        for one in on.flatten() if isinstance(on, exp.And) else [on]:
+            sides = (one.this, one.expression) if isinstance(one, exp.EQ) else ()
+            for own, other in (sides, sides[::-1]) if sides else ():
+                place = new.place(own.name.lower()) if _of(own, new.name) else None
+                if (
+                    place is None
+                    or not isinstance(other, exp.Column)
+                    or other.table.lower() in ("", new.name)
+                ):
+                    continue
+                index: dict[str | None, list[tuple[Any, ...]]] = {}
+                for cells in new.relation.rows:
+                    index.setdefault(shown(cells[place]), []).append(cells)
+                # Equal values have equal texts, whatever their types; the condition itself is checked after.
+                return partial(self._found, index, other)
+        return lambda _: new.relation.rows
+
+    def _found(self, index: Any, other: exp.Expr, row: RowScope) -> Sequence[tuple[Any, ...]]:
+        value = self.value(other, row)
+        found: Sequence[tuple[Any, ...]] = index.get(shown(value), ()) if value is not None else ()
         return found
 
     def _equal(self, row: RowScope, name: str, new: Bound) -> bool:
@@ -327,6 +352,10 @@ def _renamed(found: SystemRelation, names: Sequence[str]) -> SystemRelation:
 
 def _calls(source: exp.Table) -> bool:
     return isinstance(source.this, exp.Func | exp.Anonymous)
+
+
+def _of(node: exp.Expr, table: str) -> bool:
+    return isinstance(node, exp.Column) and node.table.lower() == table
 
 
 def _key(value: Any) -> Any:
