@@ -69,6 +69,11 @@ def test_an_analyst_asks_watches_the_price_and_pays_once(served: Served, chromiu
         assert page.locator("main img, main script").count() == 0
         accessible(page)
         answer = page.url.partition("?")[0]
+        svg = page.request.get(f"{answer}.svg").text()
+        assert svg.startswith("<svg")
+        assert SCRIPT not in svg
+        assert SCRIPT.replace("<", "&lt;").replace(">", "&gt;") in svg
+        assert page.request.get(f"{answer}.png").body().startswith(b"\x89PNG")
         page.go_back()
         expect(page.locator("#pay button")).to_have_text("Pay epsilon 0.5 and ask")
         page.locator("#pay button").click()

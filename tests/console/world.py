@@ -142,6 +142,8 @@ def console(folder: Path, **given: Any) -> Iterator[Console]:
     finally:
         for session in sessions.values():
             session.close()
+        sessions.clear()
+        pool.sessions = {}
 
 
 class Elements(HTMLParser):
