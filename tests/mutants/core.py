@@ -695,8 +695,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/compose.py",
-        "lenient = any(_lenient(law) for law in laws)",
-        "lenient = False",
+        "lenient or any(_lenient(law) for law in laws)",
+        "lenient",
         ACCOUNT,
         "laws that lower the loss count as lossless from below",
     ),
@@ -716,8 +716,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/compose.py",
-        "top = slack_high + (1 - slack_high) * high",
-        "top = slack_low + (1 - slack_low) * high",
+        "top = min(Fraction(1), slack_high + (1 - slack_high) * high)",
+        "top = min(Fraction(1), slack_low + (1 - slack_low) * high)",
         COMPOSE,
         "slack is rounded down",
     ),

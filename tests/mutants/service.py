@@ -203,7 +203,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "service/wire/frame.py",
-        "if size < 0 or size > len(self.rest):",
+        "if size < 0 or self.place > len(self.body):",
         "if size < 0:",
         (f"{WIRE}::test_messages_are_read_as_clients_write_them",),
         "a message that is cut short is taken for a whole one",
