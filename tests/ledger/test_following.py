@@ -11,7 +11,7 @@ from discreet.ledger import Ledger, turn
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Advanced, Answered, Reserved
 from discreet.ledger.turn import Turn
-from discreet.privacy.filter import Cost
+from discreet.privacy.filter import Cost, PureBudget
 
 
 def write(ledger: Ledger, chance: random.Random, often: int, kinds: tuple[type, ...] | type) -> None:
@@ -64,6 +64,16 @@ EDITS = (
     "UPDATE {entry} SET previous = mac WHERE number = 4",
     "DELETE FROM {entry} WHERE number = 4",
 )
+
+
+def test_many_payments_of_one_price_are_added_up_at_once(file: Place, monkeypatch):
+    with file.open() as writer, file.open() as reader:
+        writer.create_dataset("clinic", PureBudget(1), reason="opened")
+        reader.budget("clinic")
+        for number in range(5):
+            writer.answer(writer.reserve(ask(f"r{number}")), b"1")
+        monkeypatch.setattr(turn, "linked", None)  # the slow way is closed
+        assert reader.budget("clinic") == writer.budget("clinic")
 
 
 @pytest.mark.parametrize("edit", EDITS)

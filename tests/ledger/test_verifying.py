@@ -354,6 +354,8 @@ def test_a_crew_verifies_both_stores_and_finds_an_old_edit(place: Place, with_a_
         grow(ledger, random.Random(1), 100)
         assert ledger.verify().trusted
         assert len(found) == 2
+        if not place.is_file:
+            return  # where the edit is found is the same, and starting processes takes long
         place.tamper("UPDATE {entry} SET body = body || ' ' WHERE number = 50")
         (finding,) = ledger.verify().findings
         assert finding.problem == "entry 50 of dataset clinic was edited or forged: its seal does not match"
@@ -375,7 +377,7 @@ def test_a_crew_that_dies_or_cannot_be_hired_is_not_missed(file: Place, with_a_c
         assert ledger.verify().trusted
 
 
-def test_incremental_verification_goes_on_where_a_crew_stopped(file: Place, with_a_crew):
+def test_incremental_verification_goes_on_where_the_last_one_stopped(file: Place, short_stretches):
     with begin(file) as ledger:
         grow(ledger, random.Random(3), 60)
         assert ledger.verify().trusted

@@ -75,7 +75,7 @@ def _after(
     for (member, price), times in paid.items():
         if account.analysts is not None and member[1] not in account.analysts:
             return None
-        cost = _times(read_cost(list(price)), times)
+        cost = read_cost(list(price)).times(times)
         spent = spent.set(member, spent.get(member, Cost.zero) + cost)
         for scope in account.covering(*member):
             used = used.set(scope, used[scope] + cost)
@@ -96,10 +96,3 @@ def _changed(
     names: list[list[object]] = [["spent", *member] for member in {member for member, _ in paid}]
     names += [["running", number] for number in runs]
     return changed_rows(before, after, names)
-
-
-def _times(cost: Cost, times: int) -> Cost:
-    if times == 1:
-        return cost
-    epsilon = None if cost.epsilon is None else cost.epsilon * times
-    return Cost(epsilon, cost.rho * times, cost.delta * times)
