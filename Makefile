@@ -40,7 +40,7 @@ docs: $(READY)
 # One thread each: two test workers already use two cores, and linear algebra would spin for more.
 test: lint $(if $(filter browser,$(WITHOUT)),,chromium)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m 'not fuzz$(foreach kind,$(WITHOUT), and not $(kind))'
-	@$(if $(strip $(WITHOUT)),echo "NOT RUN, as asked by WITHOUT: tests marked $(WITHOUT)",:)
+	@$(if $(strip $(WITHOUT)),echo "NOT RUN: tests marked $(WITHOUT)",:)
 
 # The console is tested in a real browser: the one on the path, or named by CHROMIUM, or Debian's where that may be installed.
 chromium:
