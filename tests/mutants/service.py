@@ -9,6 +9,7 @@ WIRE = "tests/service/test_wire_parts.py"
 DOOR = "tests/service/test_wire_hostile.py"
 CLIENTS = "tests/service/test_wire_clients.py"
 TAMPERED = "tests/service/test_wire_fuzz.py"
+ATTACKED = "tests/service/test_wire_attacked.py"
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -55,7 +56,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "service/pace.py",
-        "self._levels[name] = (level - 1 if admitted else level, at)",
+        "self._levels[name] = (level - count if admitted else level, at)",
         "self._levels[name] = (level, at)",
         (f"{PARTS}::test_nobody_asks_more_often_than_their_rate_and_nobody_pays_for_others",),
         "nothing is ever counted against a rate",
@@ -207,5 +208,42 @@ FAULTS: tuple[Fault, ...] = (
         "if size < 0:",
         (f"{WIRE}::test_messages_are_read_as_clients_write_them",),
         "a message that is cut short is taken for a whole one",
+    ),
+    Fault(
+        "service/pace.py",
+        "            given_up = True",
+        "            raise",
+        (
+            f"{ATTACKED}::test_whoever_gives_up_is_told_at_the_end_of_the_slot_whether_or_not_there_was_an_answer",
+        ),
+        "by giving up at a chosen moment one learns whether there was an answer by then",
+    ),
+    Fault(
+        "service/wire/door.py",
+        "            self._outside(link)\n            link.close()",
+        "            link.close()",
+        (f"{ATTACKED}::test_guests_who_never_say_goodbye_are_strangers_again",),
+        "sockets of those who were told goodbye heap up",
+    ),
+    Fault(
+        "service/people.py",
+        "row = _GHOST if found is None else found",
+        "row = found\n            if row is None:\n                return Doorway(salt)",
+        (f"{ATTACKED}::test_a_name_is_looked_up_in_the_same_steps_whether_or_not_anybody_has_it",),
+        "how long it takes tells whether a name is known",
+    ),
+    Fault(
+        "service/wire/reckon.py",
+        "return within(evaluate(self, node, row))",
+        "return evaluate(self, node, row)",
+        (f"{ATTACKED}::test_nothing_about_the_catalogue_grows_without_end",),
+        "a text about the catalogue doubles at every step",
+    ),
+    Fault(
+        "service/wire/types.py",
+        "    return told[said]",
+        '    return told.get(said, "false")',
+        (f"{ATTACKED}::test_a_word_that_is_no_truth_value_is_refused_and_not_taken_for_false",),
+        "a word that means nothing is paid for as false",
     ),
 )

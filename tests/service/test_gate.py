@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.service.world import Service
 
 from discreet.errors import BusyError
-from discreet.service import api
+from discreet.service import api, pace
 from discreet.service.gate import Gate
 from discreet.service.people import FILE, People
 from discreet.service.problem import KINDS
@@ -121,7 +121,7 @@ def test_whatever_comes_of_a_question_leaves_at_the_end_of_a_slot(
     async def sleep(seconds: float) -> None:
         at[0] += seconds
 
-    monkeypatch.setattr(api.asyncio, "sleep", sleep)
+    monkeypatch.setattr(pace.asyncio, "sleep", sleep)
     pool: Any = SimpleNamespace(ask=ask, datasets={"clinic"})
     asking = api.Asking(pool, Settings((tmp_path,), tmp_path, slot=SLOT), lambda: at[0])
     person = SimpleNamespace(name="ada", role=Role.ANALYST, datasets={"clinic"})

@@ -1,6 +1,7 @@
 """What an outsider with an afternoon tried on the PostgreSQL protocol, and what must hold against it."""
 
 import asyncio
+import sqlite3
 from contextlib import ExitStack, suppress
 from decimal import Decimal
 from pathlib import Path
@@ -17,10 +18,12 @@ from discreet.query.language.parameter import constant
 from discreet.service import pace
 from discreet.service.api import Asking
 from discreet.service.pace import Rates
+from discreet.service.people import FILE, People
 from discreet.service.role import Role, Verb
 from discreet.service.settings import Settings
 from discreet.service.wire import reckon, shape, system, types
 from discreet.service.wire.asking import Asker
+from discreet.service.wire.door import PostgresDoor
 from discreet.service.wire.fault import Fault
 from discreet.service.wire.statement import split
 
@@ -215,3 +218,68 @@ def test_guests_who_never_say_goodbye_are_strangers_again(service: Service):
             line.send(frame("!"))
             assert [letter for letter, _ in line.until("E")] == ["E"]
         assert sockets(service) - before <= 64 + 20
+
+
+def test_a_name_is_looked_up_in_the_same_steps_whether_or_not_anybody_has_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    people = People(tmp_path / FILE)
+    for name in ("ada", "ruth"):
+        people.add(name, Role.ANALYST, "clinic")
+    people.revoke("ruth")
+    steps: list[str] = []
+
+    class Watched(sqlite3.Connection):
+        def execute(self, sql: str, *given: Any) -> sqlite3.Cursor:  # type: ignore[override]
+            steps.append(sql)
+            return super().execute(sql, *given)
+
+    plain = sqlite3.connect
+    monkeypatch.setattr(sqlite3, "connect", lambda *where, **how: plain(*where, factory=Watched, **how))
+    taken = []
+    for name in ("ada", "ruth", "nobody"):
+        steps.clear()
+        people.door(name)
+        taken.append(tuple(steps))
+    assert len(set(taken)) == 1
+    assert any("reach" in step for step in taken[0])
+
+
+class Paced(Exception):  # noqa: N818
+    """Somebody has to wait."""
+
+
+def test_reading_what_one_person_sends_leaves_time_for_others(monkeypatch: pytest.MonkeyPatch):
+    door = PostgresDoor(SimpleNamespace(), Settings((), Path("people"), rate=1e-6), None)  # type: ignore[arg-type]
+    body = door.settings.body
+
+    def sent(name: str, size: int) -> Any:
+        link: Any = SimpleNamespace(taken=0)
+        guest: Any = SimpleNamespace(person=SimpleNamespace(name=name))
+
+        async def message() -> Any:
+            link.taken += size
+
+        return door._patient(link, guest, message())
+
+    async def wait(_: float) -> None:
+        raise Paced
+
+    async def attack() -> None:
+        # Each message comes on a connection of its own: together they are one person's.
+        await sent("ada", body)
+        await sent("ada", body)
+        with pytest.raises(Paced):
+            await sent("ada", body)
+        await sent("bob", body)
+
+    monkeypatch.setattr(pace.asyncio, "sleep", wait)
+    asyncio.run(attack())
+
+
+def test_what_is_counted_by_more_than_one_comes_back_at_the_rate():
+    rates = Rates(10.0, 100.0)
+    assert rates.wait("ada", 0.0, 100) == 0
+    assert rates.wait("ada", 0.0, 50) == 5
+    assert rates.wait("ada", 5.0, 50) == 0
+    assert rates.wait("bob", 5.0, 100) == 0

@@ -38,18 +38,18 @@ async def rest(seconds: float) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """So many requests a second for each name, and `burst` at once after a pause."""
+    """So many requests a second, or whatever else is counted, for each name; `burst` after a pause."""
 
     rate: float
     burst: float
     _levels: OrderedDict[str, tuple[float, float]] = field(default_factory=OrderedDict)
 
-    def wait(self, name: str, at: float) -> float:
+    def wait(self, name: str, at: float, count: float = 1) -> float:
         """Return 0 and count a request, or return after how many seconds to come again."""
         level, before = self._levels.pop(name, (self.burst, at))
         level = min(self.burst, level + max(at - before, 0.0) * self.rate)
-        admitted = level >= 1
-        self._levels[name] = (level - 1 if admitted else level, at)
+        admitted = level >= count
+        self._levels[name] = (level - count if admitted else level, at)
         if len(self._levels) > REMEMBERED:
             self._levels.popitem(last=False)
-        return 0.0 if admitted else (1 - level) / self.rate
+        return 0.0 if admitted else (count - level) / self.rate

@@ -144,6 +144,7 @@ class Conversation:
             except Fault as refusal:
                 raise refusal.within(one.start) from None
             await self.line.flush()
+            await asyncio.sleep(0)
 
     async def _extended(self, message: frame.Message) -> bytes:
         match message:

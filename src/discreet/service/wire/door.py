@@ -18,6 +18,7 @@ from typing import Any
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 
+from discreet.service.pace import Rates
 from discreet.service.role import Verb
 from discreet.service.settings import Settings
 from discreet.service.wire import frame, setting
@@ -36,6 +37,9 @@ SLOWEST = 60.0
 FAREWELL = 3.0
 """For so many seconds a goodbye may take, which over TLS waits for the other side's."""
 
+EACH = 1024
+"""Somebody who may ask once may send so many bytes for it."""
+
 BROKEN = "something is wrong with the service"
 
 
@@ -47,6 +51,8 @@ class Link(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: Any = None
         self._buffer = bytearray()
+        self.taken = 0
+        """How many bytes were read of what came."""
         self._ended = False
         self._lost = asyncio.Event()
         self._came = asyncio.Event()
@@ -96,6 +102,7 @@ class Link(asyncio.Protocol):
             await self._came.wait()
         found = bytes(self._buffer[:size])
         del self._buffer[:size]
+        self.taken += size
         return found
 
     def write(self, said: bytes) -> None:
@@ -159,7 +166,13 @@ class PostgresDoor:
     _held: dict[int, _Held] = field(default_factory=dict)
     _talks: "dict[asyncio.Task[None], _Held | None]" = field(default_factory=dict)
     _closing: bool = False
+    _bytes: Rates = field(init=False)
     _server: asyncio.Server | None = None
+
+    def __post_init__(self) -> None:
+        # A message is never more than what comes at once, so every one gets its turn.
+        most = max(self.settings.burst * EACH, 2.0 * self.settings.body)
+        self._bytes = Rates(self.settings.rate * EACH, most)
 
     async def __aenter__(self) -> "PostgresDoor":
         tls = None if self.settings.certificate is None else _tls(self.settings)
@@ -274,7 +287,7 @@ class PostgresDoor:
             link.write(frame.parameter("session_authorization", guest.person.name))
             link.write(frame.cancel_key(number, held.secret) + frame.ready("I"))
             conversation = Conversation(link, guest, self._asking(held), self.settings.body)
-            await conversation.run(self._patient)
+            await conversation.run(lambda message: self._patient(link, guest, message))
         finally:
             del self._held[number]
             self._names[guest.person.name] -= 1
@@ -284,13 +297,22 @@ class PostgresDoor:
             pass
         return number
 
-    async def _patient(self, message: Awaitable[frame.Message]) -> frame.Message:
-        """Return the next message of somebody, or end the connection where none comes."""
+    async def _patient(self, link: Link, guest: Guest, message: Awaitable[frame.Message]) -> frame.Message:
+        """Return the next message of somebody, or end the connection where none comes.
+
+        To read statements takes everybody's time, also where no worker is asked: so one person is read so
+        many bytes a second, over all connections together.
+        """
+        before = link.taken
         try:
             async with asyncio.timeout(self.settings.idle):
-                return await message
+                found = await message
         except TimeoutError:
             raise Gone("57P05", "nothing was said for too long", "connect again") from None
+        loop = asyncio.get_running_loop()
+        while (wait := self._bytes.wait(guest.person.name, loop.time(), link.taken - before)) > 0:
+            await asyncio.sleep(wait)
+        return found
 
     def _asking(self, held: _Held) -> Any:
         async def ask(guest: Guest, verb: Verb, body: dict[str, Any], key: str | None = None) -> Any:
