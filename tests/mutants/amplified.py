@@ -11,7 +11,31 @@ TWICE = ("tests/privacy/test_sampled.py::test_sampling_twice_multiplies_the_rate
 SLACK = ("tests/privacy/test_sampled.py::test_slacks_of_samples_shrink_with_the_rate",)
 NORMAL = ("tests/privacy/test_normal.py",)
 
+MIXED = ("tests/privacy/test_sampled.py::test_promises_about_other_neighbours_are_not_mixed",)
+LEFT = ("tests/privacy/test_sampled.py::test_what_is_left_to_infinite_loss_is_not_counted_for_less",)
+
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "privacy/compose.py",
+        "if len(self.neighbours) > 1:",
+        "if len(self.neighbours) > 2:",
+        MIXED,
+        "samples under different neighbours are composed",
+    ),
+    Fault(
+        "privacy/parallel.py",
+        "if known and known != {kind}:",
+        "if known and not known:",
+        MIXED,
+        "a sample under add-remove promises something about replacing",
+    ),
+    Fault(
+        "privacy/mesh.py",
+        "otherwise = max(1 - 2 * slack, _GONE)",
+        "otherwise = 1.0",
+        LEFT,
+        "what is left to infinite loss is taken from the finite losses",
+    ),
     Fault(
         "privacy/direction.py",
         "removed = tuple((q * p + (1 - q) * r, r) for p, r in atoms)",

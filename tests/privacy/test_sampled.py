@@ -480,6 +480,8 @@ def test_promises_about_other_neighbours_are_not_mixed():
             dp.parallel([part, Pure(1)], neighbours, "by index")
     with pytest.raises(ParameterError, match="by index"):
         dp.parallel([replaced, replaced], "replace", "by value")
+    with pytest.raises(ParameterError, match="add-remove"):
+        dp.shuffled(removed, 100)
     assert dp.parallel([replaced, replaced], "replace", "by index") == replaced
     assert dp.parallel([removed, removed], "add-remove", "by value") == removed
 

@@ -37,6 +37,7 @@ from flint import arb, ctx
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, ball, exp_bounds, log_bounds, non_negative, shown, whole
+from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.compose import Release, compose
 from discreet.privacy.guarantee import small_delta
@@ -149,7 +150,13 @@ def shuffled(local: Release | Shuffling, people: int) -> Shuffled:
     """
     if isinstance(local, Shuffling):
         return local.shuffled(people)
-    cost = compose([local]).epsilon().high
+    whole_report = compose([local])
+    if Adjacency.ADD_REMOVE in whole_report.neighbours:
+        raise ParameterError(
+            "shuffled reports are about replacing a person's data, and this one was sampled under add-remove "
+            "neighbours; give its epsilon about replacing, such as dp.Pure(1)"
+        )
+    cost = whole_report.epsilon().high
     if cost is None:
         raise ParameterError("shuffling is known for reports that are purely private, such as dp.Pure(1)")
     odds = exp_bounds(cost)[1] if cost else Fraction(1)
