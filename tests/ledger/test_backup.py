@@ -8,9 +8,10 @@ from tests.ledger.world import Place, ask, server_place
 
 from discreet.errors import BudgetError, ConflictError, LedgerError, ParameterError
 from discreet.ledger import EVERYBODY, Granted, Receipt, Scope, Taken
-from discreet.ledger.backup import backup_ledger, restore_ledger
+from discreet.ledger.account import Account
+from discreet.ledger.backup import all_that_is_left, backup_ledger, restore_ledger
 from discreet.ledger.entry import Closed, Restored
-from discreet.privacy.filter import ApproximateBudget, Cost, PureBudget
+from discreet.privacy.filter import ApproximateBudget, Cost, Filter, PureBudget, Rule
 
 TENTH = Fraction(1, 10)
 
@@ -246,3 +247,14 @@ def test_a_ledger_moves_from_a_file_to_a_server(file: Place, server, tmp_path: P
             assert ledger.verify().trusted
         with pytest.raises(LedgerError):
             file.open()
+
+
+@pytest.mark.parametrize("rule", list(Rule))
+@pytest.mark.parametrize("spent", [Cost.zero, Cost.pure("1/2"), Cost.concentrated("1/1000")])
+def test_after_a_lost_history_no_route_is_left_open(rule: Rule, spent: Cost):
+    """What remains is counted as spent on every route, not only on the one that a budget is worth most on."""
+    budget = ApproximateBudget(1, "1e-9", rule=rule)
+    account = Account("clinic", {EVERYBODY: budget}, None, spent={("p", "ann"): spent})
+    after = Filter(budget, spent + all_that_is_left(account))
+    for cost in (Cost.concentrated("1e-12"), Cost.pure("1e-6"), Cost.approximate("1e-6", "1e-15")):
+        assert not after.can_spend(cost)
