@@ -76,7 +76,7 @@ class DuckDB:
 
     def _run(self, requests: Sequence[EngineRequest], choice: int) -> Exact:
         # The tables belong to this one connection, so questions take turns on it.
-        with self._turn, deadline(self.timeout, self.connection.interrupt):
+        with self._turn, deadline(self.timeout, self.interrupt):
             return collect(requests, self._tables(requests, choice))
 
     def _tables(self, requests: Sequence[EngineRequest], choice: int) -> list[list[tuple[object, ...]]]:
