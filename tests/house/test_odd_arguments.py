@@ -58,6 +58,7 @@ CLASSES = [
     dp.Geometric, dp.Laplace, dp.TruncatedGeometric, dp.TruncatedLaplace, dp.Gaussian, dp.Staircase,
     dp.Exponential, dp.PermuteAndFlip, dp.NoisyMax, dp.RandomizedResponse, dp.SparseVector, dp.Threshold,
     dp.NoisyThreshold, dp.KNorm, dp.Table, dp.Quantile, dp.Revenue, dp.Pure, dp.Approximate, dp.Concentrated,
+    dp.UnaryEncoding, dp.HadamardResponse, dp.SubsetSelection,
     dp.Cost, dp.PureBudget, dp.ApproximateBudget, dp.Odometer, dp.Sensitivity,
 ]  # fmt: skip
 SKIPPED = {"then", "from_noise", "from_law", "to_json", "density", "distribution", "zero", "round", "floats"}

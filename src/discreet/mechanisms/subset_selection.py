@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact.number import HAIR, Real, exp_down, log_up, positive, rational, shown, whole
+from discreet.exact.number import HAIR, Real, exp_down, listed, log_up, positive, rational, shown, whole
 from discreet.exact.perturb import integers
 from discreet.exact.sample import bernoulli, uniform_below
 from discreet.mechanisms.notebook import html, line
@@ -75,7 +75,7 @@ class SubsetSelection:
         """Return the probability of a subset when the value is `value`."""
         from math import comb
 
-        subset, v = {whole(each, "report") for each in report}, whole(value, "value")
+        subset, v = {whole(each, "report") for each in listed(report, "report")}, whole(value, "value")
         proper = len(subset) == self.chosen and all(0 <= each < self.categories for each in subset)
         if not proper or not 0 <= v < self.categories:
             raise ParameterError(f"a report names {self.chosen} of the values below {self.categories}")

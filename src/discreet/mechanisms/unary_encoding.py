@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from discreet.errors import ParameterError
-from discreet.exact.number import HAIR, Real, exp_down, flag, log_up, positive, rational, shown, whole
+from discreet.exact.number import HAIR, Real, exp_down, flag, listed, log_up, positive, rational, shown, whole
 from discreet.exact.perturb import integers
 from discreet.exact.sample import bernoulli
 from discreet.mechanisms.notebook import html, line
@@ -63,7 +63,7 @@ class UnaryEncoding:
 
     def pmf(self, value: int, report: Any) -> Fraction:
         """Return the probability of a report, given as its bits, when the value is `value`."""
-        bits = [bool(bit) for bit in report]
+        bits = [_bit(bit) for bit in listed(report, "report")]
         if len(bits) != self.categories or not 0 <= whole(value, "value") < self.categories:
             raise ParameterError(f"a report has {self.categories} bits, and values count from 0")
         chance = Fraction(1)
@@ -100,3 +100,10 @@ class UnaryEncoding:
         mine, other = self.truth * (1 - self.lie), self.lie * (1 - self.truth)
         same = 1 - mine - other
         return Profile(AtomsLoss(((mine, other), (same, same), (other, mine))))
+
+
+def _bit(value: Any) -> bool:
+    found = bool(value) if isinstance(value, bool | np.bool_) else whole(value, "bit")
+    if found not in (0, 1):
+        raise ParameterError(f"a bit is 0 or 1, got {shown(value)}")
+    return bool(found)

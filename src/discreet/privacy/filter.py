@@ -63,7 +63,7 @@ from math import lcm
 from typing import ClassVar, assert_never
 
 from discreet.errors import BudgetError, ParameterError
-from discreet.exact.number import Real, non_negative, positive, probability, rational, shown
+from discreet.exact.number import Real, non_negative, positive, probability, rational, shown, whole, word
 from discreet.markup import LEAST, MOST, figure
 from discreet.privacy.ladder import RUNGS, Curve, curve_of, most_at
 from discreet.privacy.ladder import pure_within as pure_within_rung
@@ -153,10 +153,13 @@ class Cost:
 
     def times(self, number: int) -> "Cost":
         """Return the cost of so many such releases."""
-        if number == 1:
+        count = whole(number, "number")
+        if count < 1:
+            raise ParameterError(f"a release is made at least once, got {shown(number)}")
+        if count == 1:
             return self
-        epsilon = None if self.epsilon is None else number * self.epsilon
-        return Cost(epsilon, number * self.rho, number * self.delta, self.renyi.times(number))
+        epsilon = None if self.epsilon is None else count * self.epsilon
+        return Cost(epsilon, count * self.rho, count * self.delta, self.renyi.times(count))
 
     def __str__(self) -> str:
         parts = [] if self.epsilon is None else [f"epsilon {_show(self.epsilon)}"]
@@ -194,7 +197,8 @@ class PureBudget:
 
     def share(self, cost: Cost) -> Fraction:
         """Return the part of a fresh budget that a pure cost takes up, and more than all for any other."""
-        return Fraction(2) if cost.epsilon is None or cost.delta else cost.epsilon / self.epsilon
+        paid = _cost(cost)
+        return Fraction(2) if paid.epsilon is None or paid.delta else paid.epsilon / self.epsilon
 
 
 class Rule(StrEnum):
@@ -271,6 +275,7 @@ class ApproximateBudget:
     rule: Rule = Rule.ORDERS
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "rule", Rule(word(self.rule, "rule", tuple(Rule))))
         epsilon, delta = positive(self.epsilon, "epsilon"), probability(self.delta, "delta")
         asked = rational(self.slack, "slack")
         usual = delta / (2 if self.rule is Rule.CONCENTRATED else 10)
@@ -296,15 +301,23 @@ class ApproximateBudget:
 
     def worth(self, epsilon: Fraction) -> Fraction:
         """Return the zCDP that a budget of this epsilon and the same delta would be worth, rounded down."""
-        found = routes(epsilon, self.delta - self.slack, self.rule)
+        found = routes(positive(epsilon, "epsilon"), self.delta - self.slack, self.rule)
         return below_grid(max(route.most / route.order for route in found))
 
     def share(self, cost: Cost) -> Fraction:
         """Return the part of a fresh budget that a cost takes up, on the route on which it takes least."""
-        parts = [_part(route.used(cost), route.most) for route in self.routes]
-        if cost.epsilon is not None:
-            parts.append(_part(cost.epsilon, self.epsilon))
-        return max(min(parts), _part(cost.delta, self.slack))
+        paid = _cost(cost)
+        parts = [_part(route.used(paid), route.most) for route in self.routes]
+        if paid.epsilon is not None:
+            parts.append(_part(paid.epsilon, self.epsilon))
+        return max(min(parts), _part(paid.delta, self.slack))
+
+
+def _cost(value: Cost) -> Cost:
+    """Return a cost as it is, refusing what is none."""
+    if not isinstance(value, Cost):
+        raise ParameterError(f"a share is of a cost, such as dp.Cost.pure(1); got {shown(value)}")
+    return value
 
 
 Budget = PureBudget | ApproximateBudget

@@ -62,7 +62,8 @@ class Shuffled:
     """How many values a randomised response has; None for a report of which only the odds are known."""
 
     def __post_init__(self) -> None:
-        if isinstance(self.people, bool) or not 1 <= whole(self.people, "people") <= MOST_PEOPLE:
+        object.__setattr__(self, "people", whole(self.people, "people"))
+        if not 1 <= self.people <= MOST_PEOPLE:
             raise ParameterError(
                 f"people must be a whole number from 1 to {MOST_PEOPLE}, got {shown(self.people)}"
             )
