@@ -114,15 +114,15 @@ def catalog(tmp_path_factory: pytest.TempPathFactory) -> Catalog:
     return load(declare(tmp_path_factory.mktemp("declared"), "clinic", ROWS))
 
 
-DOUBLED = [f"a{n} AS (SELECT x || x AS x FROM a{n - 1})" for n in range(1, 30)]
-SQUARED = [f"a{n} AS (SELECT x * x AS x FROM a{n - 1})" for n in range(1, 30)]
+DOUBLED = [f"a{n} AS (SELECT x || x AS x FROM a{n - 1})" for n in range(1, 20)]
+SQUARED = [f"a{n} AS (SELECT x * x AS x FROM a{n - 1})" for n in range(1, 20)]
 GROWING = (
-    "SELECT 'x' * 1000000000",
-    "SELECT 1000000000 * 'x'",
-    "SELECT ARRAY[1] * 1000000000",
-    f"WITH a0 AS (SELECT 'abcdefgh' AS x), {', '.join(DOUBLED)} SELECT x FROM a29",
-    f"WITH a0 AS (SELECT ARRAY[1] AS x), {', '.join(DOUBLED)} SELECT cardinality(x) FROM a29",
-    f"WITH a0 AS (SELECT 9 AS x), {', '.join(SQUARED)} SELECT x FROM a29",
+    "SELECT 'x' * 10000000",
+    "SELECT 10000000 * 'x'",
+    "SELECT ARRAY[1] * 10000000",
+    f"WITH a0 AS (SELECT 'abcdefgh' AS x), {', '.join(DOUBLED)} SELECT x FROM a19",
+    f"WITH a0 AS (SELECT ARRAY[1] AS x), {', '.join(DOUBLED)} SELECT cardinality(x) FROM a19",
+    f"WITH a0 AS (SELECT 9 AS x), {', '.join(SQUARED)} SELECT x FROM a19",
     "SELECT count(*) FROM generate_series(1, 1000) a, generate_series(1, 1000) b, generate_series(1, 1000) c",
     f"SELECT string_agg(a::text, '{'x' * 9000}') FROM generate_series(1, 1000) a",
     f"SELECT '{'x' * 9000}' FROM generate_series(1, 1000) a",
