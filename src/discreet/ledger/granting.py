@@ -8,6 +8,7 @@ itself sees to that, whatever the program that connects may claim.
 from typing import Literal
 
 from discreet.errors import LedgerError, ParameterError
+from discreet.ledger.pool import first_line
 from discreet.ledger.store import refuse_schema
 
 Duty = Literal["curator", "analyst", "auditor"]
@@ -61,8 +62,7 @@ def grant_ledger(url: str, member: str, duty: Duty) -> None:
             database.execute("DELETE FROM discreet_duty WHERE member = %s", (member,))
             database.execute("INSERT INTO discreet_duty VALUES (%s, %s)", (member, duty))
     except psycopg.Error as error:
-        words = (str(error) or type(error).__name__).strip().splitlines()[0]
-        raise LedgerError(f"the rights of {member} could not be granted: {words}") from None
+        raise LedgerError(f"the rights of {member} could not be granted: {first_line(error)}") from None
 
 
 def _only(row: tuple[object, ...] | None) -> str:

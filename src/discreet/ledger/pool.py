@@ -84,3 +84,8 @@ class Gates:
             yield
         finally:
             gate.release()
+
+
+def first_line(error: BaseException | None) -> str:
+    """Return what a server says went wrong, without the hints and positions that follow."""
+    return (str(error) or type(error).__name__).strip().splitlines()[0]

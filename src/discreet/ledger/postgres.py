@@ -23,7 +23,7 @@ from urllib.parse import urlsplit
 
 from discreet.errors import BusyError, LedgerError
 from discreet.ledger.codec import canonical, digest
-from discreet.ledger.pool import Gates, Pool
+from discreet.ledger.pool import Gates, Pool, first_line
 from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
     COLUMNS,
@@ -145,7 +145,7 @@ class PostgresStore:
                 "SET idle_in_transaction_session_timeout = '60s'; SET statement_timeout = '600s'"
             )
         except self._root as error:
-            raise _Unreachable(f"the ledger {self.name} cannot be reached: {_first_line(error)}") from None
+            raise _Unreachable(f"the ledger {self.name} cannot be reached: {first_line(error)}") from None
         return connection
 
     def identity(self) -> Identity | None:
@@ -356,9 +356,7 @@ class PostgresStore:
                     raise
             if left:
                 time.sleep(PAUSE)
-        raise LedgerError(
-            f"the ledger {self.name} cannot be reached: {_first_line(problem or LedgerError())}"
-        )
+        raise LedgerError(f"the ledger {self.name} cannot be reached: {first_line(problem or LedgerError())}")
 
     def damage(self) -> str | None:
         """Return nothing: PostgreSQL reports damaged pages when they are read, and verifying reads them."""
@@ -381,7 +379,7 @@ class PostgresStore:
             # The commit may or may not have happened; only a new look at the entries can tell.
             self._mine.connection.close()
             raise LedgerError(
-                f"the ledger {self.name} broke off during a commit: {_first_line(error)}"
+                f"the ledger {self.name} broke off during a commit: {first_line(error)}"
             ) from None
         if ended.statusmessage != "COMMIT":
             # PostgreSQL answers ROLLBACK to the COMMIT of a broken transaction.
@@ -430,9 +428,9 @@ class PostgresStore:
         if isinstance(error, self._queueing):
             return BusyError(f"the ledger {self.name} is busy: others kept writing to it")
         if isinstance(error, self._lost):
-            return _Unreachable(f"the ledger {self.name} cannot be reached: {_first_line(error)}")
+            return _Unreachable(f"the ledger {self.name} cannot be reached: {first_line(error)}")
         if isinstance(error, self._root):
-            return LedgerError(f"the ledger {self.name} cannot be read or written: {_first_line(error)}")
+            return LedgerError(f"the ledger {self.name} cannot be read or written: {first_line(error)}")
         return error
 
 
@@ -445,7 +443,3 @@ class _Mine(threading.local):
 
     connection: Any = None
     head: tuple[str, list[tuple[Any, ...]]] | None = None
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).strip().splitlines()[0]

@@ -13,6 +13,7 @@ from urllib.parse import urlsplit
 
 from discreet.errors import LedgerError
 from discreet.ledger.anchor import Mark, Marks
+from discreet.ledger.pool import first_line
 
 TABLES = (
     """CREATE TABLE IF NOT EXISTS discreet_anchor (
@@ -126,5 +127,4 @@ class PostgresAnchor:
                     with suppress(self._root):
                         if self._connection is not None:
                             self._connection.close()
-        words = (str(problem) or type(problem).__name__).strip().splitlines()[0]
-        raise LedgerError(f"the anchor {self} cannot be read or written: {words}")
+        raise LedgerError(f"the anchor {self} cannot be read or written: {first_line(problem)}")
