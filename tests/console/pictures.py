@@ -54,6 +54,8 @@ def analyst(browser: Browser, url: str, token: str) -> None:
     page.wait_for_url("**/answers/*")
     page.set_viewport_size({"width": 1040, "height": 960})
     page.screenshot(path=TARGET / "console-answer.png")
+    page.goto(f"{url}/console/laboratory/mechanism?epsilon=0.5")
+    page.screenshot(path=TARGET / "console-laboratory.png")
 
 
 def curator(browser: Browser, url: str, token: str) -> None:
