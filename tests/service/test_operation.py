@@ -20,6 +20,8 @@ from discreet.service.config import configured
 from discreet.service.metrics import measured, tell
 from discreet.service.patience import patient
 from discreet.service.people import FILE
+from discreet.service.wire.door import PostgresDoor
+from discreet.service.wire.fault import Gone
 
 FILE_OF_SETTINGS = """
 manifests = ["clinic.toml", "more/other.toml"]
@@ -74,6 +76,19 @@ def test_a_file_and_options_do_not_contradict_each_other(tmp_path: Path):
         assert isinstance(done.exception, ParameterError)
         assert "into the file" in str(done.exception)
     assert isinstance(CliRunner().invoke(app, ["serve"]).exception, ParameterError)
+
+
+def test_nobody_is_waited_for_by_a_door_that_closes_or_for_ever_by_one_that_is_open():
+    async def nothing() -> Any:
+        await asyncio.Event().wait()
+
+    for closing, idle, state in ((True, 600.0, "57P01"), (False, 0.01, "57P05")):
+        settings: Any = SimpleNamespace(idle=idle)
+        link: Any = SimpleNamespace(taken=0)
+        door = PostgresDoor(SimpleNamespace(), settings, None, _closing=closing)  # type: ignore[arg-type]
+        with pytest.raises(Gone) as ended:
+            asyncio.run(door._patient(link, link, nothing()))
+        assert ended.value.state == state
 
 
 GATE: Any = SimpleNamespace(counts={("/v1/me", 200): 3}, door=None)

@@ -305,9 +305,12 @@ class PostgresDoor:
         """
         before = link.taken
         try:
-            async with asyncio.timeout(self.settings.idle):
+            # Whoever was answered while the service ends is not waited for any more.
+            async with asyncio.timeout(0 if self._closing else self.settings.idle):
                 found = await message
         except TimeoutError:
+            if self._closing:
+                raise stopping() from None
             raise Gone("57P05", "nothing was said for too long", "connect again") from None
         loop = asyncio.get_running_loop()
         while (wait := self._bytes.wait(guest.person.name, loop.time(), link.taken - before)) > 0:
