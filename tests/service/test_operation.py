@@ -20,6 +20,7 @@ from discreet.service.config import configured
 from discreet.service.metrics import measured, tell
 from discreet.service.patience import patient
 from discreet.service.people import FILE
+from discreet.service.settings import Settings
 from discreet.service.wire.door import PostgresDoor
 from discreet.service.wire.fault import Gone
 
@@ -83,7 +84,7 @@ def test_nobody_is_waited_for_by_a_door_that_closes_or_for_ever_by_one_that_is_o
         await asyncio.Event().wait()
 
     for closing, idle, state in ((True, 600.0, "57P01"), (False, 0.01, "57P05")):
-        settings: Any = SimpleNamespace(idle=idle)
+        settings = Settings((Path("clinic.toml"),), Path(FILE), idle=idle)
         link: Any = SimpleNamespace(taken=0)
         door = PostgresDoor(SimpleNamespace(), settings, None, _closing=closing)  # type: ignore[arg-type]
         with pytest.raises(Gone) as ended:
