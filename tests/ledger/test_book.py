@@ -9,7 +9,8 @@ from tests.ledger.world import Place, ask
 from discreet.errors import BudgetError, BusyError, ConflictError, LedgerError, ParameterError
 from discreet.ledger import EVERYBODY, Granted, Receipt, Scope, Stored, book, open_ledger
 from discreet.ledger.entry import Answered, Closed, Created, Failed, Joined, Limited, Reserved, Retried
-from discreet.privacy.filter import ApproximateBudget, Cost, PureBudget, below_grid
+from discreet.privacy.filter import ApproximateBudget, Cost, PureBudget
+from discreet.privacy.grid import below_grid
 
 
 def spent(ledger, dataset="clinic", scope=EVERYBODY):

@@ -440,14 +440,14 @@ FAULTS: tuple[Fault, ...] = (
         "a pure budget admits slack",
     ),
     Fault(
-        "privacy/filter.py",
+        "privacy/grid.py",
         "Fraction(-(-x.numerator * GRID // x.denominator), GRID)",
         "Fraction(x.numerator * GRID // x.denominator, GRID)",
         FILTER,
         "costs are rounded down",
     ),
     Fault(
-        "privacy/filter.py",
+        "privacy/grid.py",
         "return x if GRID % x.denominator == 0 else Fraction(x.numerator * GRID // x.denominator, GRID)",
         "return x if GRID % x.denominator == 0 else Fraction(-(-x.numerator * GRID // x.denominator), GRID)",
         FILTER,
@@ -730,8 +730,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/filter.py",
-        "return Cost(epsilon, number * self.rho, number * self.delta, self.renyi.times(number))",
-        "return Cost(epsilon, number * self.rho, self.delta, self.renyi.times(number))",
+        "return Cost(epsilon, count * self.rho, count * self.delta, self.renyi.times(count))",
+        "return Cost(epsilon, count * self.rho, self.delta, self.renyi.times(count))",
         WORKED,
         "the price forgets repeated slacks",
     ),

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from mpmath import mp, mpf
 
 from discreet.errors import BudgetError, ParameterError
-from discreet.privacy.filter import GRID, ApproximateBudget, Cost, Filter, PureBudget
+from discreet.privacy.filter import ApproximateBudget, Cost, Filter, PureBudget
+from discreet.privacy.grid import GRID
 from discreet.privacy.zcdp import delta_of_rho, epsilon_of_rho, largest_rho, pure_rho
 
 EPSILONS = st.fractions(Fraction(1, 1000), 5, max_denominator=1000)

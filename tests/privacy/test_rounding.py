@@ -7,7 +7,8 @@ from mpmath import mp, mpf
 
 from discreet.exact.number import BITS, HAIR, exp_bounds, float_down, float_up, log_bounds, sqrt_down, sqrt_up
 from discreet.mechanisms.table import Table
-from discreet.privacy.filter import GRID, ApproximateBudget, Cost, Rule, below_grid, on_grid, pure_within
+from discreet.privacy.filter import ApproximateBudget, Cost, Rule
+from discreet.privacy.grid import GRID, below_grid, on_grid, pure_within
 from discreet.privacy.loss import AtomsLoss, BoundedRangeLoss, GeometricLoss, LaplaceLoss, ResponseLoss
 from discreet.privacy.odometer import Odometer
 from discreet.privacy.optimal import Responses

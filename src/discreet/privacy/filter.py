@@ -59,28 +59,15 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
-from math import lcm
 from typing import ClassVar, assert_never
 
 from discreet.errors import BudgetError, ParameterError
 from discreet.exact.number import Real, non_negative, positive, probability, rational, shown, whole, word
 from discreet.markup import LEAST, MOST, figure
+from discreet.privacy.grid import below_grid, on_grid, pure_within
 from discreet.privacy.ladder import RUNGS, Curve, curve_of, most_at
 from discreet.privacy.ladder import pure_within as pure_within_rung
 from discreet.privacy.zcdp import largest_rho, pure_rho
-
-GRID = 10**40 * lcm(*range(1, 61))
-"""Costs are multiples of 1/GRID."""
-
-
-def on_grid(x: Fraction) -> Fraction:
-    """Return the smallest multiple of 1/GRID at or above x."""
-    return x if GRID % x.denominator == 0 else Fraction(-(-x.numerator * GRID // x.denominator), GRID)
-
-
-def below_grid(x: Fraction) -> Fraction:
-    """Return the largest multiple of 1/GRID at or below x."""
-    return x if GRID % x.denominator == 0 else Fraction(x.numerator * GRID // x.denominator, GRID)
 
 
 @dataclass(frozen=True, slots=True)
@@ -442,20 +429,6 @@ def _part(spent: Fraction, limit: Fraction) -> Fraction:
 
 def _left(limit: Fraction, spent: Fraction | None) -> Fraction:
     return Fraction(0) if spent is None else max(Fraction(0), below_grid(limit - spent))
-
-
-def pure_within(rho: Fraction) -> Fraction:
-    """Return the largest epsilon, to 80 bits, whose pure cost is at most rho."""
-    low, high = Fraction(0), Fraction(1)
-    while on_grid(pure_rho(on_grid(high))) <= rho:
-        low, high = high, high * 2
-    for _ in range(80):
-        middle = (low + high) / 2
-        if on_grid(pure_rho(on_grid(middle))) <= rho:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def _show(x: Fraction) -> str:

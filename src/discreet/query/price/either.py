@@ -28,7 +28,8 @@ from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
-from discreet.privacy.filter import ApproximateBudget, below_grid
+from discreet.privacy.filter import ApproximateBudget
+from discreet.privacy.grid import below_grid
 from discreet.privacy.zcdp import largest_rho
 from discreet.query.check.measurement import Checked, Joint, Private, Sets
 from discreet.query.price.mechanism import (

@@ -14,7 +14,8 @@ from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import Threshold
-from discreet.privacy.filter import Cost, below_grid, pure_within
+from discreet.privacy.filter import Cost
+from discreet.privacy.grid import below_grid, pure_within
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.check.measurement import (
