@@ -25,7 +25,7 @@ from discreet.privacy.loss import (
     SampledLoss,
 )
 from discreet.privacy.mesh import Sampling, dominating
-from discreet.privacy.steep import SteepGaussian
+from discreet.privacy.steep import SteepGaussian, SteepLaplace
 
 
 def _around(epsilon):
@@ -531,3 +531,21 @@ def test_weights_that_are_a_bad_guess_are_corrected_by_the_comparison(way, monke
         truth = float(_sampled_height(law, rate, way, mp.exp(mpf(float(loss)))))
         assert _mesh_height(low, np.exp(loss)) <= truth * (1 + 1e-11) + 1e-200
         assert truth * (1 - 1e-11) <= _mesh_height(high, np.exp(loss)) + 1e-200
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_error_of_a_curve_covers_the_rounding_of_where_it_is_looked_at(way):
+    """Corners counted from a large loss are rounded by parts of that, which is much near zero."""
+    law, rate = LaplaceLoss(Fraction(17)), Fraction(1, 2**24)
+    side = Sampling(SteepLaplace(17.0), float(rate), way)
+    low, high = side.ends()
+    offset, step = side.top(), Fraction(high - low) / 4099
+    numbers = np.array([n for n in range(-4099, 1) if abs(offset + n * step) < Fraction(1, 50)])
+    with mp.workdps(50):
+        assert _sampled_height(law, rate, way, mp.exp(mpf(offset.numerator) / offset.denominator)) == 0
+    found, slips = side.curve(float(offset) + numbers * float(step))
+    for n, height, slip in zip(numbers, found, slips, strict=True):
+        place = offset + int(n) * step
+        with mp.workdps(50):
+            truth = _sampled_height(law, rate, way, mp.exp(mpf(place.numerator) / place.denominator))
+            assert abs(truth - mpf(float(height))) <= slip

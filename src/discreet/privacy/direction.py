@@ -145,7 +145,7 @@ def _meshed(law: SampledLoss, order: Order) -> MeshLoss:
     if law.adjacency is Adjacency.REPLACE and order.above:
         return dominating(key, (sides[REMOVE], sides[ADD]), order.step, Fraction(0), law.rho)
     side = sides[order.way]
-    offset = Fraction(side.ends()[1]) if order.aligned else Fraction(0)
+    offset = side.top() if order.aligned else Fraction(0)
     if order.above:
         return dominating(key, (side,), order.step, offset, law.rho)
     return dominated(key, side, order.step, offset, law.rho)

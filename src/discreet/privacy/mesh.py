@@ -106,6 +106,10 @@ class Sampling:
         low, high = float(np.log1p(r * np.expm1(-far))), float(np.log1p(r * np.expm1(min(far, 700.0))))
         return (low, high) if self.way == REMOVE else (-high, -low)
 
+    def top(self) -> Fraction:
+        """Return the largest loss, rounded up by more than floats err, so that nothing lies above it."""
+        return Fraction(self.ends()[1]) * (1 + Fraction(1, 2**42))
+
     def ratio(self, losses: Reals) -> Reals:
         """Return the likelihood ratio of the base at which the sampled loss is this one."""
         return np.asarray(1 + np.expm1(losses if self.way == REMOVE else -losses) / self.rate)
@@ -131,7 +135,7 @@ class Sampling:
             (p - y * q, self.rate) if self.way == REMOVE else (y * q - p, self.rate * np.exp(losses))
         )
         slip = self.steep.unit * (p + np.abs(y) * q) + 2.0**-49 * (1 + np.abs(losses)) * (1 + np.abs(y)) * q
-        return scale * value, scale * slip
+        return scale * value, scale * slip + self._moved(losses, p, q)
 
     def curve(self, losses: Reals) -> tuple[Reals, Reals]:
         """Return the hockey-stick curve at exp(loss), and a bound on its error."""
@@ -147,7 +151,14 @@ class Sampling:
             scale = self.rate * np.exp(losses)
         inside = np.where(np.isfinite(level), error * np.minimum(1.0, size), 0.0)
         slip = inside + 2.0**-49 * (1 + np.abs(losses)) * (p + (1 + np.abs(y)) * q)
-        return scale * np.maximum(high, 0.0), scale * slip
+        return scale * np.maximum(high, 0.0), scale * slip + self._moved(losses, p, q)
+
+    def _moved(self, losses: Reals, p: Reals, q: Reals) -> Reals:
+        """Return what it costs that corners counted from the largest loss are rounded by parts of that."""
+        if not self.steep.bounded:
+            return np.zeros(losses.shape)
+        second = q if self.way == REMOVE else self.rate * p + (1 - self.rate) * q
+        return 2.0**-51 * max(map(abs, self.ends())) * np.exp(losses) * second
 
     def _level(self, losses: Reals) -> Reals:
         with np.errstate(divide="ignore"):
