@@ -13,12 +13,9 @@ Theorem (approximate).  Fix epsilon, delta, a share s < delta, and routes j = 1,
 
     b_j = epsilon + ln(d_j / c_(a_j)) / (a_j - 1).
 
-Admit a release only while the sum of the slacks is at most s and, besides,
-
-    the sum of the epsilons is at most epsilon,   or   for some j the sum of the Renyi costs of order a_j is
-                                                        at most b_j.
-
-Then the whole interaction is (epsilon, delta)-private, however the costs are chosen.
+Admit a release only while the sum of the slacks is at most s and, besides, the sum of the epsilons is at most
+epsilon, or for some j the sum of the Renyi costs of order a_j is at most b_j.  Then the whole interaction is
+(epsilon, delta)-private, however the costs are chosen.
 Proof.  A release with slack d is, with probability 1 - d, a release without slack (for (epsilon,
 d)-privacy this is the decomposition of Kairouz, Oh and Viswanath, whose good part is epsilon-private).  A
 union bound over the steps pays at most s for ever leaving the good parts.  On the good parts let L be the
@@ -40,8 +37,7 @@ That is a theorem for plans fixed in advance; an analyst who chooses by her answ
 Two rules.  `Rule.CONCENTRATED` has one route, the order at which the budget is worth most zCDP, and adds up
 rhos, whose Renyi cost of order a is a rho.  `Rule.ORDERS` gives most of delta to the best rung of the
 ladder of `discreet.privacy.ladder`, and little parts to rungs at half, twice, four and eight times that
-order, where few large and mostly pure releases fit better.  A ledger goes on under the rule that it began
-with.
+order, where few large and mostly pure releases fit better.  A ledger keeps the rule that it began with.
 
 The share s must be fixed in advance: letting the analyst trade slack for rho as answers come in is not
 covered, because she could spend slack where the loss came out low and rho where it came out high.  What is
@@ -140,9 +136,7 @@ class Cost:
 
     def times(self, number: int) -> "Cost":
         """Return the cost of so many such releases."""
-        count = whole(number, "number")
-        if count < 1:
-            raise ParameterError(f"a release is made at least once, got {shown(number)}")
+        count = whole(positive(number, "number"), "number")
         if count == 1:
             return self
         epsilon = None if self.epsilon is None else count * self.epsilon
@@ -184,7 +178,7 @@ class PureBudget:
 
     def share(self, cost: Cost) -> Fraction:
         """Return the part of a fresh budget that a pure cost takes up, and more than all for any other."""
-        paid = _cost(cost)
+        paid = as_cost(cost)
         return Fraction(2) if paid.epsilon is None or paid.delta else paid.epsilon / self.epsilon
 
 
@@ -293,18 +287,11 @@ class ApproximateBudget:
 
     def share(self, cost: Cost) -> Fraction:
         """Return the part of a fresh budget that a cost takes up, on the route on which it takes least."""
-        paid = _cost(cost)
+        paid = as_cost(cost)
         parts = [_part(route.used(paid), route.most) for route in self.routes]
         if paid.epsilon is not None:
             parts.append(_part(paid.epsilon, self.epsilon))
         return max(min(parts), _part(paid.delta, self.slack))
-
-
-def _cost(value: Cost) -> Cost:
-    """Return a cost as it is, refusing what is none."""
-    if not isinstance(value, Cost):
-        raise ParameterError(f"a share is of a cost, such as dp.Cost.pure(1); got {shown(value)}")
-    return value
 
 
 Budget = PureBudget | ApproximateBudget
