@@ -8,7 +8,13 @@ import time
 def main():
     rows = json.loads(sys.argv[1])
     try:
-        from prv_accountant import GaussianMechanism, LaplaceMechanism, PRVAccountant, PureDPMechanism
+        from prv_accountant import (
+            GaussianMechanism,
+            LaplaceMechanism,
+            PoissonSubsampledGaussianMechanism,
+            PRVAccountant,
+            PureDPMechanism,
+        )
     except ImportError:
         print("{}")
         return
@@ -17,7 +23,14 @@ def main():
     for name, (parts, delta) in rows.items():
         start = time.perf_counter()
         try:
-            laws = [kinds[kind](number) for kind, number, _ in parts]
+            laws = []
+            for kind, number, _ in parts:
+                name, _, rate = kind.partition("@")
+                laws.append(
+                    PoissonSubsampledGaussianMechanism(float(rate), number)
+                    if rate and name == "gaussian"
+                    else kinds[kind](number)
+                )
             counts = [count for _, _, count in parts]
             accountant = PRVAccountant(
                 laws, eps_error=0.01, delta_error=delta / 1000, max_self_compositions=counts

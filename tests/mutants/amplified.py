@@ -10,6 +10,8 @@ ONE = ("tests/privacy/test_sampled.py::test_one_sampled_release_is_its_theorem",
 TWICE = ("tests/privacy/test_sampled.py::test_sampling_twice_multiplies_the_rates",)
 SLACK = ("tests/privacy/test_sampled.py::test_slacks_of_samples_shrink_with_the_rate",)
 NORMAL = ("tests/privacy/test_normal.py",)
+SHUFFLE = ("tests/privacy/test_shuffle.py",)
+FREQUENCY = ("tests/mechanisms/test_frequency.py",)
 
 MIXED = ("tests/privacy/test_sampled.py::test_promises_about_other_neighbours_are_not_mixed",)
 LEFT = ("tests/privacy/test_sampled.py::test_what_is_left_to_infinite_loss_is_not_counted_for_less",)
@@ -82,13 +84,6 @@ FAULTS: tuple[Fault, ...] = (
         "one stretch that fits is enough from below",
     ),
     Fault(
-        "privacy/mesh.py",
-        "return scale * np.maximum(high, 0.0), scale * slip",
-        "return 0.5 * scale * np.maximum(high, 0.0), scale * slip",
-        GUESS,
-        "weights are compared with a curve that is too low",
-    ),
-    Fault(
         "privacy/moment.py",
         "weights = law.weights * np.exp(-float(theta) * float(law.step) * np.arange(len(law.weights)))",
         "weights = law.weights * 1.0",
@@ -136,6 +131,55 @@ FAULTS: tuple[Fault, ...] = (
         "return np.asarray(np.ceil(edge))",
         NORMAL,
         "a half-line of integers is one too long",
+    ),
+    Fault(
+        "privacy/shuffle.py",
+        "first, masses = _masses(self.people - 1, self.clone)",
+        "first, masses = _masses(2 * self.people - 1, self.clone)",
+        SHUFFLE,
+        "every person hides among twice as many",
+    ),
+    Fault(
+        "privacy/shuffle.py",
+        "Fraction(float(mass)) * _excess(self.odds, x, first + int(start))",
+        "Fraction(float(mass)) * _excess(self.odds, x, first + int(start) + 1)",
+        SHUFFLE,
+        "one clone is counted that is not there",
+    ),
+    Fault(
+        "mechanisms/randomized_response.py",
+        "return Shuffled(self.odds, 2 * self.lie,",
+        "return Shuffled(self.odds, 2 * self.truth,",
+        SHUFFLE,
+        "truthful reports are taken for clones",
+    ),
+    Fault(
+        "mechanisms/hadamard_response.py",
+        "np.where(odd == lying, reports, reports ^ (rows & -rows))",
+        "np.where(odd == lying, reports, reports)",
+        FREQUENCY,
+        "a report is a number that says nothing",
+    ),
+    Fault(
+        "mechanisms/subset_selection.py",
+        "named[kept, self.chosen - 1] = flat[kept]",
+        "named[kept, 0] = flat[kept]\n        named[:, -1] = flat",
+        FREQUENCY,
+        "every subset contains the truth",
+    ),
+    Fault(
+        "mechanisms/unary_encoding.py",
+        "bits[np.arange(flat.size), flat] = bernoulli(self.truth, flat.size)",
+        "bits[np.arange(flat.size), flat] = True",
+        FREQUENCY,
+        "the bit of the truth is never flipped",
+    ),
+    Fault(
+        "mechanisms/frequency.py",
+        "return min(hoeffding, bernstein) / (oracle.truth - oracle.lie)",
+        "return min(hoeffding, bernstein) / 10",
+        FREQUENCY,
+        "the band forgets how much a report blurs",
     ),
 )
 """Planted one at a time; each must fail one of the tests that it names."""
