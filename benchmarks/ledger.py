@@ -355,7 +355,7 @@ def _fill(turn: Turn, size: int, who: Callable[[int], str]) -> None:
     """Continue the history, validly sealed, to this many entries."""
     while turn.standing.number < size:
         number = turn.standing.number
-        request = ask(f"fill.{number}", cost=PRICE, analyst=who(number))
+        request = turn.account.recorded(ask(f"fill.{number}", cost=PRICE, analyst=who(number)))
         row = turn.append(Reserved(request))
         turn.append(Answered(row.number, fingerprint(request), EMPTY, 0), b"")
 

@@ -3,9 +3,9 @@
 import pytest
 from tests.ledger.world import Place, ask, server_place
 
-from discreet.ledger import Ledger, Scope, written
+from discreet.ledger import Ledger, Scope, account, written
 from discreet.ledger.codec import digest, fingerprint
-from discreet.ledger.entry import Answered, Reserved
+from discreet.ledger.entry import Answered, Limited, Reserved
 from discreet.ledger.shelf import Shelf
 from discreet.ledger.trie import Trie
 from discreet.ledger.turn import Turn
@@ -107,7 +107,13 @@ def counted(monkeypatch: pytest.MonkeyPatch, ledger: Ledger, name: str) -> int:
         patch.setattr(module, function, counting)
 
     with monkeypatch.context() as patch:
-        for module, function in ((written, "term"), (written, "canonical"), (Cost, "__add__"), (Trie, "set")):
+        for module, function in (
+            (written, "term"),
+            (written, "canonical"),
+            (Cost, "__add__"),
+            (Trie, "set"),
+            (account, "adds_orders"),
+        ):
             count(module, function)
         ledger.answer(ledger.reserve(ask(name, question=name, cost=PRICE, analyst="ann")), b"1")
     return calls
@@ -125,9 +131,11 @@ def test_a_release_costs_the_same_beside_ten_and_beside_hundreds_of_analysts(fil
                     request = ask(f"{crowd}.{number}", cost=PRICE, analyst=f"a{crowd}.{number}")
                     row = turn.append(Reserved(request))
                     turn.append(Answered(row.number, fingerprint(request), digest(b""), 0), b"")
+                    turn.append(Limited(Scope(analyst=request.analyst), PureBudget(5), "a limit"))
 
             ledger._write("clinic", join)
             ledger.set_limit("clinic", Scope(analyst=f"a{crowd}.0"), PureBudget(5), reason="a limit")
+            ledger.reserve(ask(f"first {crowd}", cost=PRICE))
             costs.append(counted(monkeypatch, ledger, f"counted {crowd}"))
             looks.append(steps(ledger, f"looked {crowd}"))
         assert costs[1] == costs[0]

@@ -145,9 +145,15 @@ class Account:
 
     def recorded(self, request: Request) -> Request:
         """Return a request as it is written down: with Renyi costs only where a limit adds them up."""
-        if any(adds_orders(budget) for budget in self.limits.values()):
-            return request
-        return replace(request, cost=request.cost.plain)
+        return request if self._adds_orders() else replace(request, cost=request.cost.plain)
+
+    def _adds_orders(self) -> bool:
+        """Return whether any limit adds up Renyi costs; looked up once for as long as the limits stay."""
+        known: tuple[object, bool] | None = self.__dict__.get("_orders")
+        if known is None or known[0] is not self.limits:
+            known = self.limits, any(adds_orders(budget) for budget in self.limits.values())
+            object.__setattr__(self, "_orders", known)
+        return known[1]
 
     def orphans(self, question: str) -> list[int]:
         """Return the reservations for a question that have no outcome, the earliest first."""
