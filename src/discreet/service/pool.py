@@ -19,6 +19,9 @@ from discreet.service.settings import Settings
 STARTING = 120.0
 """For so many seconds a worker may open data."""
 
+ENDING = 0.2
+"""For so many seconds a process that has closed its pipes may take to be gone."""
+
 BETWEEN = 1.0
 LONGEST_PAUSE = 30.0
 
@@ -78,6 +81,11 @@ class Worker:
 
     async def kill(self) -> None:
         """End the process now, whatever it does."""
+        # One that is ending by itself is let: to signal it would take its end from whoever waits for that.
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ENDING):
+                await self._process.wait()
+                return
         with suppress(ProcessLookupError):
             self._process.kill()
         await self._process.wait()
