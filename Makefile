@@ -10,6 +10,9 @@ WITHOUT ?=
 # A fresh machine installs packages and the browser at the same time.
 MAKEFLAGS += --jobs=2
 
+# A run of the tests starts hundreds of processes: whatever the shell says, they share what one of them compiled.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test fuzz mutants lint style types contracts docs bench clean chromium pictures
 
 $(READY): pyproject.toml constraints.txt

@@ -26,3 +26,8 @@ def pytest_collection_finish():
     """What was imported stays until the end: the collector need not walk it again and again."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_sessionfinish():
+    """Let extensions find their objects released at the end."""
+    gc.unfreeze()

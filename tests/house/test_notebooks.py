@@ -9,6 +9,9 @@ from nbclient.exceptions import CellExecutionError
 
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "examples" / "notebooks").glob("*.ipynb"))
+SHORTEST = "first-answers"
+"""The other notebooks take long, and run with the long searches."""
+
 PICTURE, TABLE = "image/svg+xml", "text/html"
 
 
@@ -28,7 +31,11 @@ def execute(tmp_path, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(path, marks=() if path.stem == SHORTEST else pytest.mark.fuzz) for path in NOTEBOOKS],
+    ids=lambda path: path.stem,
+)
 def test_a_notebook_runs_and_shows_tables_and_pictures(path, execute):
     outputs = execute(nbformat.read(path, as_version=4))
     shown = {kind for output in outputs for kind in output.get("data", ())}

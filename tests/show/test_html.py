@@ -20,6 +20,7 @@ MECHANISMS = {
     "exponential": dp.Exponential.calibrate(epsilon=1, sensitivity=1),
     "gaussian": dp.Gaussian.calibrate(epsilon=1, delta="1e-6"),
     "geometric": dp.Geometric.calibrate(epsilon=1),
+    "hadamard response": dp.HadamardResponse.calibrate(epsilon=1, categories=5),
     "k-norm": dp.KNorm.calibrate(epsilon=1, dimension=3, ball="linf"),
     "laplace": dp.Laplace.calibrate(epsilon=1),
     "noisy max": dp.NoisyMax.calibrate(epsilon=1, sensitivity=1),
@@ -28,10 +29,12 @@ MECHANISMS = {
     "randomized response": dp.RandomizedResponse.calibrate(epsilon=1),
     "sparse vector": dp.SparseVector.calibrate(epsilon=1, sensitivity=1, answers=2),
     "staircase": dp.Staircase.calibrate(epsilon=1, sensitivity=10),
+    "subset selection": dp.SubsetSelection.calibrate(epsilon=1, categories=5),
     "table": dp.Table((0, 1), (0, 1), ((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)))),
     "threshold": dp.Threshold.calibrate(epsilon=1, delta="1e-6"),
     "truncated geometric": dp.TruncatedGeometric.calibrate(epsilon=1, low=0, high=10),
     "truncated laplace": dp.TruncatedLaplace.calibrate(epsilon=1, low=0, high=10, step="0.01"),
+    "unary encoding": dp.UnaryEncoding.calibrate(epsilon=1, categories=5),
 }
 
 
