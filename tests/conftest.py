@@ -5,7 +5,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-ORDINARY, LONG = 40, 400
+ORDINARY, LONG = 30, 400
 """Examples of a property that does not say how many it needs, in `make test` and in `make fuzz`."""
 
 settings.register_profile(
@@ -23,9 +23,10 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_collection_finish():
-    """What was imported stays until the end: the collector need not walk it again and again."""
+    """What was imported stays until the end: the collector need not walk it again and again, nor so often."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 20, 50)
 
 
 def pytest_sessionfinish():

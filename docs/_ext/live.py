@@ -97,7 +97,9 @@ def own_names(drawing: str, prefix: str) -> str:
 
 def run_page(app: Sphinx, docname: str, source: list[str]) -> None:
     """Run the cells of a page before it is read; a cell that fails fails the build."""
-    outcomes = []
+    outcomes: list[cell.Outcome] = []
+    if docname in app.config.pages_at_rest:
+        return
     try:
         for outcome in cell.run(source[0], Path(app.env.doc2path(docname))):
             outcomes.append(outcome)
@@ -115,6 +117,7 @@ def run_page(app: Sphinx, docname: str, source: list[str]) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Add the directive to a site."""
+    app.add_config_value("pages_at_rest", [], "env", list, "Pages that are read without running their cells.")
     app.add_directive("live", Live)
     app.connect("source-read", run_page)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -44,17 +44,18 @@ def made_up():
     tables = released()
     made = synthesise(tables)
     fits = [(made.table(c), tables.table(c), tables.deviation(c)) for c in ((0, 1), (1, 2))]
-    return made.weights, round(float(tables.centred[()])), fits
+    return made.weights, round(float(tables.centred[()])), fits, too_large()
 
 
-def test_made_up_records_have_integer_weights_and_the_released_marginals():
-    weights, total, fits = apart(made_up)
+def test_made_up_records_have_integer_weights_and_the_released_marginals_and_large_models_are_refused():
+    weights, total, fits, refusal = apart(made_up)
     assert weights.dtype == np.int64
     assert weights.min() >= 1
     assert weights.sum() == total
     for made, table, deviation in fits:
         # Rounding moves a cell by a few units at most; the model itself fits within the noise.
         assert np.abs(made - table).max() <= 6 * deviation + 6
+    assert "fewer attributes" in refusal
 
 
 def too_large():
@@ -63,10 +64,6 @@ def too_large():
         synthesise(released())
     except ParameterError as refusal:
         return str(refusal)
-
-
-def test_models_too_large_are_refused_before_they_are_built():
-    assert "fewer attributes" in apart(too_large)
 
 
 def test_without_the_optional_package_the_message_says_what_to_install(monkeypatch):
