@@ -8,6 +8,7 @@ attributes contribute to its error.
 
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from functools import lru_cache
 from typing import assert_never
 
 import numpy as np
@@ -24,6 +25,9 @@ _ROUNDS = 4
 _CELLS_PER_SUM = (16, 8, 4)
 _SMALL = 128
 _LARGE = 2048
+_KEPT = 512
+"""Strategies up to this many cells are remembered: a few megabytes each at most."""
+
 _PRODUCT_BITS = 24
 _FEWEST_BITS = 4
 
@@ -31,6 +35,10 @@ _FEWEST_BITS = 4
 def certified_optimum(workload: Workload, *, tolerance: float | None = None) -> Certified:
     """Return the best strategy for Gaussian noise with its certificate, for one attribute."""
     allowed = tolerance if tolerance is not None else (1e-5 if workload.cells <= _LARGE else 1e-4)
+    return (_kept_optimum if workload.cells <= _KEPT else _optimum)(workload, allowed)
+
+
+def _optimum(workload: Workload, allowed: float) -> Certified:
     match workload:
         case Prefix() | AllRange() | Identity():
             family = type(workload)
@@ -45,9 +53,17 @@ def optimised(workload: Workload, guarantee: Promise) -> Dense:
         case Concentrated():
             return rounded("certified optimum", certified_optimum(workload).matrix)
         case Pure():
-            return _pure(workload.gram_apply, _diagonal(workload))
+            return (_kept_strategy if workload.cells <= _KEPT else _strategy)(workload)
         case _:
             assert_never(guarantee)
+
+
+def _strategy(workload: Workload) -> Dense:
+    return _pure(workload.gram_apply, _diagonal(workload))
+
+
+# The best strategy is the same whatever the noise: whoever weighs prices waits for it once.
+_kept_optimum, _kept_strategy = lru_cache(maxsize=16)(_optimum), lru_cache(maxsize=16)(_strategy)
 
 
 def optimised_product(workload: Workload, sizes: list[int], guarantee: Promise) -> Kronecker:
