@@ -97,9 +97,9 @@ def own_names(drawing: str, prefix: str) -> str:
 
 def run_page(app: Sphinx, docname: str, source: list[str]) -> None:
     """Run the cells of a page before it is read; a cell that fails fails the build."""
-    outcomes: list[cell.Outcome] = []
     if docname in app.config.pages_at_rest:
         return
+    outcomes = []
     try:
         for outcome in cell.run(source[0], Path(app.env.doc2path(docname))):
             outcomes.append(outcome)

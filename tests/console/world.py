@@ -1,6 +1,5 @@
 """A console without a network: a clinic with hostile names, a worker in this process, a small browser."""
 
-import asyncio
 import html
 import re
 from collections.abc import Iterator, Mapping
@@ -9,7 +8,9 @@ from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
+
+from tests.service.world import exchange
 
 from discreet.console import bench
 from discreet.console.door import Door
@@ -223,8 +224,6 @@ class Browser:
         return self.post(form[""], {**form, **changed})
 
     def send(self, method: str, path: str, body: bytes, headers: Mapping[str, str]) -> Shown:
-        from urllib.parse import unquote
-
         path, _, query = path.partition("?")
         named = dict(headers) | ({} if self.cookie is None else {"cookie": self.cookie})
         scope = {
@@ -240,18 +239,8 @@ class Browser:
             "client": ("127.0.0.1", 5),
             "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in named.items()],
         }
-        sent: list[dict[str, Any]] = []
-        waiting = [{"type": "http.request", "body": body, "more_body": False}]
-
-        async def receive() -> dict[str, Any]:
-            if not waiting:
-                await asyncio.Event().wait()
-            return waiting.pop(0)
-
-        async def send(message: dict[str, Any]) -> None:
-            sent.append(message)
-
-        asyncio.run(self.console.door(scope, receive, send))
+        request = {"type": "http.request", "body": body, "more_body": False}
+        sent = exchange(self.console.door, scope, request)
         told = {name.decode().lower(): value.decode() for name, value in sent[0]["headers"]}
         if "set-cookie" in told:
             self.set_cookie = told["set-cookie"]

@@ -3,13 +3,13 @@
 import random
 
 import pytest
-from tests.ledger.test_verifying import PEOPLE, any_event, begin
+from tests.ledger.test_verifying import PEOPLE, any_event, append, begin
 from tests.ledger.world import Place, ask
 
-from discreet.errors import DiscreetError, LedgerError
+from discreet.errors import LedgerError
 from discreet.ledger import Ledger, turn
 from discreet.ledger.account import Account
-from discreet.ledger.entry import Advanced, Answered, Reserved
+from discreet.ledger.entry import Answered, Reserved
 from discreet.ledger.turn import Turn
 from discreet.privacy.filter import Cost, PureBudget
 
@@ -21,12 +21,7 @@ def write(ledger: Ledger, chance: random.Random, often: int, kinds: tuple[type, 
         for _ in range(often):
             event, payload = any_event(chance, turn)
             if isinstance(event, kinds):
-                try:
-                    row = turn.append(event, payload)
-                except DiscreetError:
-                    continue
-                if isinstance(event, Advanced):
-                    turn.store.shelf.keep_secret("clinic", event.reservation, b"%d" % (row.number - 1))
+                append(turn, event, payload)
 
     ledger._write("clinic", add)
 

@@ -100,15 +100,19 @@ def grow(
 
     def add(turn: Turn) -> None:
         while turn.standing.number < size:
-            event, payload = any_event(chance, turn, rules)
-            try:
-                row = turn.append(event, payload)
-            except DiscreetError:
-                continue
-            if isinstance(event, Advanced):
-                turn.store.shelf.keep_secret("clinic", event.reservation, b"%d" % (row.number - 1))
+            append(turn, *any_event(chance, turn, rules))
 
     ledger._write("clinic", add)
+
+
+def append(turn: Turn, event: object, payload: bytes | None) -> None:
+    """Add an entry unless the rules refuse it; an advanced stream keeps a secret too."""
+    try:
+        row = turn.append(event, payload)
+    except DiscreetError:
+        return
+    if isinstance(event, Advanced):
+        turn.store.shelf.keep_secret("clinic", event.reservation, b"%d" % (row.number - 1))
 
 
 def begin(

@@ -306,8 +306,8 @@ FAULTS = (
     ),
     Fault(
         "ledger/codec.py",
-        "digest(canonical([snapshot, question, list(cost), list(mechanisms)]).encode())",
-        "digest(canonical([snapshot, question, list(mechanisms)]).encode())",
+        "canonical([request.snapshot, request.question, price, list(request.mechanisms)])",
+        "canonical([request.snapshot, request.question, list(request.mechanisms)])",
         BOOK + CHAIN,
         "a question is the same at any price",
     ),

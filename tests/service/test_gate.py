@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.service.world import Service
+from tests.service.world import Service, exchange
 
 from discreet.errors import BusyError
 from discreet.service import api, pace
@@ -38,19 +38,10 @@ class Visit:
         self.gate = Gate(echo, people, Settings((folder,), people.path, **given), lambda: self.at)
 
     def ask(self, *parts: bytes, stall: bool = False, **headers: str) -> tuple[int, dict[str, str], bytes]:
-        sent: list[dict[str, Any]] = []
-        waiting = [
+        told = [
             {"type": "http.request", "body": part, "more_body": stall or place < len(parts)}
             for place, part in enumerate(parts, 1)
         ]
-
-        async def receive() -> dict[str, Any]:
-            if not waiting:
-                await asyncio.Event().wait()
-            return waiting.pop(0)
-
-        async def send(message: dict[str, Any]) -> None:
-            sent.append(message)
 
         named = {"authorization": f"Bearer {self.token}"} | headers
         scope = {
@@ -58,9 +49,9 @@ class Visit:
             "path": "/v1/me",
             "headers": [(name.replace("_", "-").encode(), value.encode()) for name, value in named.items()],
         }
-        asyncio.run(self.gate(scope, receive, send))
-        told = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
-        return sent[0]["status"], told, b"".join(part["body"] for part in sent[1:])
+        sent = exchange(self.gate, scope, *told)
+        headed = {name.decode(): value.decode() for name, value in sent[0]["headers"]}
+        return sent[0]["status"], headed, b"".join(part["body"] for part in sent[1:])
 
 
 def test_whoever_asks_too_often_is_told_when_to_come_again(tmp_path: Path):

@@ -1,5 +1,6 @@
 """A small service on a real socket with TLS: three datasets, everybody's tokens, and raw requests to it."""
 
+import asyncio
 import http.client
 import ipaddress
 import json
@@ -49,6 +50,23 @@ ODD = [
     (999, "B", "not a number", "x", CANARY),
 ] * 5
 """Everything of one person who has more rows, and odder ones, than anybody should."""
+
+
+def exchange(app: Any, scope: dict[str, Any], *told: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what an application in this process sends to somebody who sends these messages and waits."""
+    sent: list[dict[str, Any]] = []
+    waiting = list(told)
+
+    async def receive() -> dict[str, Any]:
+        if not waiting:
+            await asyncio.Event().wait()
+        return waiting.pop(0)
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    asyncio.run(app(scope, receive, send))
+    return sent
 
 
 def declare(folder: Path, name: str, rows: list[tuple[Any, ...]]) -> Path:

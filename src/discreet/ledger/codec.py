@@ -73,7 +73,7 @@ def fingerprint(request: Request) -> str:
     if known is not None and known[0] is request:
         return known[1]
     price = write_cost(request.cost)[:3]  # the Renyi costs follow from it, and older versions had none
-    found = _fingerprint(request.snapshot, request.question, tuple(price), request.mechanisms)
+    found = digest(canonical([request.snapshot, request.question, price, list(request.mechanisms)]).encode())
     if len(_known) >= KEPT:
         _known.clear()
     _known[id(request)] = request, found
@@ -83,13 +83,6 @@ def fingerprint(request: Request) -> str:
 KEPT = 256
 _known: dict[int, tuple[Request, str]] = {}
 """The newest fingerprints, since each is asked for several times; as long as it is here, a request lives."""
-
-
-@lru_cache(1024)
-def _fingerprint(
-    snapshot: str, question: str, cost: tuple[str | None, ...], mechanisms: tuple[str, ...]
-) -> str:
-    return digest(canonical([snapshot, question, list(cost), list(mechanisms)]).encode())
 
 
 def step_key(step: int) -> str:
