@@ -186,11 +186,12 @@ def _candidates(search: Search) -> Iterator[dict[int, Expr]]:
         (True, False, 2),
         (True, True, 2),
     )
+    instances = list(_instances(checked))
     for rich, guards, width in stages:
         if search.out_of_time():
             return
         template = build(checked, rich=rich, guards=guards)
-        for moves in _synthesise(search, template, width):
+        for moves in _synthesise(search, template, instances, width):
             if moves not in tried:
                 tried.append(moves)
                 yield moves
@@ -292,12 +293,14 @@ def _violation(system: System) -> Term:
     return z3.simplify(z3.And(*facts, z3.Or(*broken))) if broken else z3.BoolVal(False)
 
 
-def _synthesise(search: Search, template: Template, width: int) -> Iterator[dict[int, Expr]]:
+def _synthesise(
+    search: Search, template: Template, instances: list[Instance], width: int
+) -> Iterator[dict[int, Expr]]:
     """Yield moves that survive bounded exploration."""
     unknowns: dict[str, Term] = {
         s.name: z3.Bool(s.name) if s.boolean else z3.Int(s.name) for s in template.slots
     }
-    cases = _Cases(search, template, unknowns, list(_instances(search.checked)))
+    cases = _Cases(search, template, unknowns, instances)
     guess = solver(4000)
     for unknown in unknowns.values():
         if z3.is_int(unknown):

@@ -200,18 +200,28 @@ class Reader:
 
 
 def constants(*terms: Term) -> dict[int, Term]:
-    """Return the uninterpreted constants that occur in the terms, by identity."""
+    """Return the uninterpreted constants that occur in the terms, by identity.
+
+    Terms are large and searched often: the walk goes over bare handles, which the given terms keep alive, and
+    makes an expression of each constant only.
+    """
     found: dict[int, Term] = {}
     seen: set[int] = set()
-    stack = list(terms)
+    context = z3.main_ctx().ref()
+    stack = [term.as_ast() for term in terms]
     while stack:
-        term = stack.pop()
-        key = term.get_id()
+        handle = stack.pop()
+        key = z3.Z3_get_ast_id(context, handle)
         if key in seen:
             continue
         seen.add(key)
-        if z3.is_const(term) and term.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            found[key] = term
-        else:
-            stack.extend(term.children())
+        match z3.Z3_get_ast_kind(context, handle):
+            case z3.Z3_QUANTIFIER_AST:
+                stack.append(z3.Z3_get_quantifier_body(context, handle))
+            case z3.Z3_APP_AST:
+                size = z3.Z3_get_app_num_args(context, handle)
+                stack.extend(z3.Z3_get_app_arg(context, handle, place) for place in range(size))
+                declared = None if size else z3.Z3_get_app_decl(context, handle)
+                if declared and z3.Z3_get_decl_kind(context, declared) == z3.Z3_OP_UNINTERPRETED:
+                    found[key] = z3.FuncDeclRef(declared)()
     return found
