@@ -19,6 +19,7 @@ from sphinx.util.docutils import SphinxDirective
 
 import cell
 from discreet.show.save import inline_svg
+from discreet.show.vega import Chart
 
 KEY = "outcomes"
 LOG = logging.getLogger(__name__)
@@ -53,9 +54,9 @@ class Live(SphinxDirective):
         match outcome.value:
             case None:
                 pass
-            case chart if hasattr(chart, "to_dict") and type(chart).__module__.startswith("altair."):
+            case Chart() as chart:
                 number = self.env.new_serialno("picture")
-                alternative = escape(caption or title(chart) or "a chart", quote=True)
+                alternative = escape(caption or chart.title or "a chart", quote=True)
                 drawing = own_names(inline_svg(chart), f"picture{number}-")
                 figure += html(f'<div class="picture" role="img" aria-label="{alternative}">{drawing}</div>')
             case rich if hasattr(rich, "_repr_html_"):
@@ -78,13 +79,6 @@ def block(text: str, language: str) -> nodes.literal_block:
 def html(text: str) -> nodes.raw:
     """Return HTML as a node."""
     return nodes.raw("", text, format="html")
-
-
-def title(chart: Any) -> str:
-    """Return the title of a chart, or nothing."""
-    words = chart.to_dict().get("title", "")
-    text = words.get("text", "") if isinstance(words, dict) else words
-    return " ".join(text) if isinstance(text, list) else str(text)
 
 
 def own_names(drawing: str, prefix: str) -> str:

@@ -11,7 +11,6 @@ import discreet
 
 ROOT = Path(__file__).parents[2]
 HEAVY = (
-    "altair",
     "duckdb",
     "flint",
     "highspy",

@@ -31,8 +31,8 @@ def test_bars_keep_the_callers_order_and_exact_values():
 
 
 def test_error_bars_appear_only_when_both_ends_are_named():
-    assert len(bars(ROWS, x="ward", y="n").layer) == 1
-    assert len(bars(ROWS, x="ward", y="n", low="low", high="high").layer) == 4
+    assert len(bars(ROWS, x="ward", y="n").to_dict()["layer"]) == 1
+    assert len(bars(ROWS, x="ward", y="n", low="low", high="high").to_dict()["layer"]) == 4
 
 
 def test_column_names_with_special_characters_are_harmless():
@@ -62,8 +62,8 @@ def test_a_missing_column_is_named():
 def test_small_heat_maps_carry_their_numbers_and_large_ones_do_not():
     small = [{"a": i, "b": j, "v": i * j} for i in range(4) for j in range(4)]
     large = [{"a": i, "b": j, "v": i * j} for i in range(20) for j in range(20)]
-    assert len(heatmap(small, x="a", y="b", value="v").layer) == 2
-    assert len(heatmap(large, x="a", y="b", value="v").layer) == 1
+    assert len(heatmap(small, x="a", y="b", value="v").to_dict()["layer"]) == 2
+    assert len(heatmap(large, x="a", y="b", value="v").to_dict()["layer"]) == 1
 
 
 def test_large_numbers_in_a_heat_map_are_written_out():
@@ -96,9 +96,24 @@ def test_steps_of_categories_are_centred_and_their_names_stay_level():
     assert layer["encoding"]["x"]["axis"] == {"labelAngle": 0}
 
 
+def test_a_notebook_shows_a_chart_without_anything_from_elsewhere():
+    shown = bars(ROWS, x="ward", y="n", title="people")._repr_mimebundle_()
+    assert shown["image/svg+xml"].startswith("<svg")
+    assert "http" not in str(shown["application/vnd.vegalite.v5+json"])
+    assert shown["text/plain"] == "<chart: people>"
+
+
+def test_a_chart_is_a_value_that_no_caller_can_change():
+    chart = bars(ROWS, x="ward", y="n")
+    chart.to_dict()["layer"].clear()
+    chart.to_dict()["config"].clear()
+    assert chart.to_dict()["layer"]
+    assert chart.to_dict()["config"]["background"] == "white"
+
+
 def test_a_stack_keeps_every_chart():
     parts = [lines(ROWS, x="ward", y="n"), steps([{"x": 0, "y": 0}, {"x": 1, "y": 1}], x="x", y="y")]
-    assert len(stacked(parts, title="both").vconcat) == 2
+    assert len(stacked(parts, title="both").to_dict()["vconcat"]) == 2
     with pytest.raises(ParameterError):
         stacked([])
 

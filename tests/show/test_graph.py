@@ -47,7 +47,7 @@ def test_graphs_stand_side_by_side_under_their_names():
     row = networks(
         {"path": (range(2), [(0, 1)]), "ring": (range(3), [(0, 1), (1, 2), (0, 2)])}, good=["path"]
     )
-    assert len(row.hconcat) == 2
+    assert len(row.to_dict()["hconcat"]) == 2
     picture = svg(row)
     assert "path" in picture
     assert "ring" in picture

@@ -20,7 +20,7 @@ LONG_LABEL = 7
 
 
 def picture(release: "Release") -> Any:
-    """Return an altair chart of the first measured column over the key."""
+    """Return a chart of the first measured column over the key."""
     from discreet.show.chart import bars, heatmap, lines
 
     checked = release.quote.checked

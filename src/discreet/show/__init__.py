@@ -1,6 +1,6 @@
 """Charts: pure functions from mechanisms or plain rows to pictures, and the files they are saved in.
 
-The drawing library is heavy, so it is loaded when the first picture is asked for.
+The mechanisms that are drawn are heavy to load, so that waits until the first picture is asked for.
 """
 
 from importlib import import_module

@@ -4,11 +4,9 @@ from collections.abc import Mapping, Sequence
 from math import cos, pi, sin
 from typing import Any
 
-import altair as alt
-
 from discreet.errors import ParameterError
-from discreet.show.chart import bare, finish
 from discreet.show.theme import INK, PALETTE
+from discreet.show.vega import Chart, Spec, amount, beside, layered, mark, words
 
 Edges = Sequence[tuple[int, int]]
 
@@ -21,7 +19,7 @@ MARGIN = 1.3
 
 def network(
     labels: Sequence[Any], edges: Edges, *, title: str = "", subtitle: str = "", side: int = SIDE
-) -> alt.LayerChart:
+) -> Chart:
     """Return a graph with its dots in a row if only consecutive ones are joined, else in a ring."""
     size = len(labels)
     if not size or any(not 0 <= end < size for edge in edges for end in edge):
@@ -34,22 +32,15 @@ def network(
     ]
     # The area of a dot that has room for its name.
     room = max(520, 300 + 70 * max(len(str(label)) for label in labels) ** 2)
-    scale = alt.Scale(domain=[-MARGIN, MARGIN], nice=False)
-    across, up = (kind(f"{field}:Q", axis=None, scale=scale) for kind, field in ((alt.X, "x"), (alt.Y, "y")))
-
-    def base(rows: list[dict[str, Any]]) -> alt.Chart:
-        return alt.Chart(alt.Data(values=rows), width=side, height=side)
-
-    drawn = (
-        [base(joined).mark_rule(strokeWidth=2).encode(x=across, y=up, x2="x2:Q", y2="y2:Q")] if edges else []
-    )
+    hidden = {"axis": None, "scale": {"domain": [-MARGIN, MARGIN], "nice": False}}
+    place = {"x": amount("x", **hidden), "y": amount("y", **hidden)}
+    ends = {"x2": {"field": "x2"}, "y2": {"field": "y2"}}
+    drawn = [mark("rule", {**place, **ends}, rows=joined, strokeWidth=2)] if edges else []
     drawn += [
-        base(dots)
-        .mark_circle(size=room, color="white", stroke=INK, strokeWidth=1.8, opacity=1)
-        .encode(x=across, y=up),
-        base(dots).mark_text(fontSize=12, color=INK).encode(x=across, y=up, text="name:N"),
+        mark("circle", place, rows=dots, size=room, color="white", stroke=INK, strokeWidth=1.8, opacity=1),
+        mark("text", {**place, "text": words("name")}, rows=dots, fontSize=12, color=INK),
     ]
-    return finish(alt.layer(*drawn), title, subtitle)
+    return layered(drawn, width=side, height=side).titled(title, subtitle)
 
 
 def networks(
@@ -58,16 +49,16 @@ def networks(
     good: Sequence[str] = (),
     title: str = "",
     subtitle: str = "",
-) -> alt.HConcatChart:
+) -> Chart:
     """Return graphs side by side under their names, those that are `good` in the colour of what is well."""
     if not graphs:
         raise ParameterError("a row of graphs needs at least one graph")
     parts = []
     for name, (labels, edges) in graphs.items():
         colour = PALETTE[2] if name in good else PALETTE[1]
-        heading = alt.TitleParams(text=name, fontSize=13, color=colour, anchor="middle", offset=4)
-        parts.append(bare(network(labels, edges)).properties(title=heading))
-    return finish(alt.hconcat(*parts, spacing=34), title, subtitle)
+        heading: Spec = {"fontSize": 13, "color": colour, "anchor": "middle", "offset": 4}
+        parts.append(network(labels, edges).titled(name, **heading))
+    return beside(parts, spacing=34).titled(title, subtitle)
 
 
 def _in_row(place: int, size: int) -> tuple[float, float]:

@@ -9,8 +9,6 @@ from fractions import Fraction
 from math import ceil, exp, log, log1p
 from typing import Any, assert_never
 
-import altair as alt
-
 from discreet.exact.number import log_bounds
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
@@ -18,8 +16,9 @@ from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.truncated_geometric import TruncatedGeometric
 from discreet.mechanisms.truncated_laplace import TruncatedLaplace
-from discreet.show.chart import bare, finish, lines, stacked
+from discreet.show.chart import lines, stacked
 from discreet.show.theme import HEIGHT, INK, PALETTE, WIDTH
+from discreet.show.vega import Chart, Spec, amount, category, layered, mark, over, words
 
 Noise = Geometric | Laplace | Staircase | Gaussian
 Truncated = TruncatedGeometric | TruncatedLaplace
@@ -62,7 +61,7 @@ def laws(
     subtitle: str = "",
     width: int = WIDTH,
     height: int = HEIGHT,
-) -> alt.LayerChart:
+) -> Chart:
     """Return the laws of the report for each true answer, with the atoms of truncation as stems."""
     series = {float(answer): f"true answer {_short(answer)}" for answer in answers}
     body: list[dict[str, Any]] = []
@@ -73,21 +72,20 @@ def laws(
             row = {"x": x, "p": exp(log_chance(mechanism, x, answer)), "series": name}
             (atoms if x in ends else body).append(row)
     smooth = isinstance(mechanism, Laplace | TruncatedLaplace)
-    colour = alt.Color(
-        "series:N", sort=None, title=None, legend=alt.Legend(symbolType="stroke", symbolOpacity=1)
-    )
-    across = _reports(smooth=smooth)
     measure = ("density, and probability of the ends" if atoms else "density") if smooth else "probability"
-    up = alt.Y("p:Q", title=measure, stack=None)
-    base = alt.Chart(alt.Data(values=body), width=width, height=height)
+    place = {
+        "x": _reports(smooth=smooth),
+        "y": amount("p", title=measure, stack=None),
+        "color": category("series", title=None, legend={"symbolType": "stroke", "symbolOpacity": 1}),
+    }
     shape = "linear" if smooth else "step"
     drawn = [
-        base.mark_area(opacity=0.2, interpolate=shape).encode(x=across, y=up, color=colour),
-        base.mark_line(interpolate=shape, strokeWidth=2).encode(x=across, y=up, color=colour),
+        mark("area", place, rows=body, opacity=0.2, interpolate=shape),
+        mark("line", place, rows=body, interpolate=shape, strokeWidth=2),
     ]
     if atoms:
-        drawn += _stems(atoms, max(row["p"] for row in (*body, *atoms)), width, height)
-    return finish(alt.layer(*drawn), title, subtitle)
+        drawn += _stems(atoms, max(row["p"] for row in (*body, *atoms)))
+    return layered(drawn, width=width, height=height).titled(title, subtitle)
 
 
 def log_ratios(
@@ -99,7 +97,7 @@ def log_ratios(
     subtitle: str = "",
     width: int = WIDTH,
     height: int = 200,
-) -> alt.LayerChart:
+) -> Chart:
     """Return ln(p / q) of the laws at two answers, between the lines +epsilon and -epsilon."""
     first, second = (float(answer) for answer in answers)
     rows = [
@@ -108,29 +106,33 @@ def log_ratios(
     ]
     reach = 1.35 * max(epsilon, *(abs(row["ratio"]) for row in rows))
     smooth = isinstance(mechanism, Laplace | TruncatedLaplace)
-    across = _reports(smooth=smooth)
-    up = alt.Y("ratio:Q", title="privacy loss", scale=alt.Scale(domain=[-reach, reach], nice=False))
-    curve = (
-        alt.Chart(alt.Data(values=rows), width=width, height=height)
-        .mark_line(color=PALETTE[2], interpolate="linear" if smooth else "step", strokeWidth=2.4)
-        .encode(x=across, y=up)
-    )
-    return finish(alt.layer(*limits(epsilon, width, height), curve), title, subtitle)
+    place = {
+        "x": _reports(smooth=smooth),
+        "y": amount("ratio", title="privacy loss", scale={"domain": [-reach, reach], "nice": False}),
+    }
+    look: Spec = {"color": PALETTE[2], "interpolate": "linear" if smooth else "step", "strokeWidth": 2.4}
+    curve = mark("line", place, rows=rows, **look)
+    return layered([*limits(epsilon, width), curve], width=width, height=height).titled(title, subtitle)
 
 
-def limits(epsilon: float, width: int, height: int) -> list[alt.Chart]:
-    """Return dashed lines at +epsilon and -epsilon, with their names."""
+def limits(epsilon: float, width: int) -> list[Spec]:
+    """Return dashed lines at +epsilon and -epsilon, with their names at the right end of a picture."""
     rows = [
         {"at": epsilon, "name": f"+ε = {_short(epsilon)}", "side": "bottom"},
         {"at": -epsilon, "name": f"−ε = −{_short(epsilon)}", "side": "top"},
     ]
-    base = alt.Chart(alt.Data(values=rows), width=width, height=height)
-    drawn = [base.mark_rule(strokeDash=[6, 4], color=PALETTE[1], strokeWidth=1.6).encode(y=alt.Y("at:Q"))]
-    for side, offset in (("bottom", -5), ("top", 5)):
-        words = base.transform_filter(f"datum.side == '{side}'").mark_text(
-            align="right", baseline=side, dy=offset, color=PALETTE[1], fontSize=12
-        )
-        drawn.append(words.encode(x=alt.value(width), y=alt.Y("at:Q"), text="name:N"))
+    up = amount("at")
+    drawn = [mark("rule", {"y": up}, rows=rows, strokeDash=[6, 4], color=PALETTE[1], strokeWidth=1.6)]
+    named = {"x": {"value": width}, "y": up, "text": words("name")}
+    for row, offset in zip(rows, (-5, 5), strict=True):
+        look: Spec = {
+            "align": "right",
+            "baseline": row["side"],
+            "dy": offset,
+            "color": PALETTE[1],
+            "fontSize": 12,
+        }
+        drawn.append(mark("text", named, rows=[row], **look))
     return drawn
 
 
@@ -142,7 +144,7 @@ def accuracy(
     subtitle: str = "",
     width: int = WIDTH,
     height: int = HEIGHT,
-) -> alt.LayerChart:
+) -> Chart:
     """Return Pr[|noise| > r] against r for each mechanism, on a logarithmic scale, with its radius marked."""
     rows, marks = [], []
     for name, mechanism in mechanisms.items():
@@ -166,16 +168,25 @@ def accuracy(
         width=width,
         height=height,
     )
-    base = alt.Chart(alt.Data(values=marks), width=width, height=height)
-    place = {"x": alt.X("r:Q"), "y": alt.Y("tail:Q")}
-    line = base.mark_rule(strokeDash=[6, 4]).encode(y=alt.Y("tail:Q"))
-    share = alt.Chart(alt.Data(values=marks[:1]), width=width, height=height).mark_text(
-        align="right", baseline="bottom", dy=-4, fontSize=12, text=f"{100 * beta:g} %", color=INK
-    )
-    share = share.encode(x=alt.value(width), y=alt.Y("tail:Q"))
-    dots = base.mark_point(filled=True, size=70, color=INK, opacity=1).encode(**place)
-    words = base.mark_text(align="left", dx=8, dy=-9, fontSize=12, color=INK).encode(**place, text="text:N")
-    return finish(alt.layer(bare(curves), line, share, dots, words), title, subtitle)
+    up = amount("tail")
+    place = {"x": amount("r"), "y": up}
+    share: Spec = {"align": "right", "baseline": "bottom", "dy": -4, "fontSize": 12, "color": INK}
+    return over(
+        curves,
+        mark("rule", {"y": up}, rows=marks, strokeDash=[6, 4]),
+        mark("text", {"x": {"value": width}, "y": up}, rows=marks[:1], text=f"{100 * beta:g} %", **share),
+        mark("point", place, rows=marks, filled=True, size=70, color=INK, opacity=1),
+        mark(
+            "text",
+            {**place, "text": words("text")},
+            rows=marks,
+            align="left",
+            dx=8,
+            dy=-9,
+            fontSize=12,
+            color=INK,
+        ),
+    ).titled(title, subtitle)
 
 
 def tail(mechanism: Noise, r: float) -> float:
@@ -195,7 +206,7 @@ def tail(mechanism: Noise, r: float) -> float:
 
 def portrait(
     mechanism: Additive, answers: Sequence[int | Fraction] = (0, 1), *, epsilon: float | None, title: str
-) -> alt.VConcatChart:
+) -> Chart:
     """Return a mechanism's laws at two neighbours, their log-ratio, and its accuracy, one below the other."""
     first, second = (_short(answer) for answer in answers)
     parts = [laws(mechanism, answers, height=220)]
@@ -226,38 +237,30 @@ def support(mechanism: Additive, answers: Sequence[int | Fraction]) -> list[floa
             assert_never(mechanism)
 
 
-def _stems(atoms: list[dict[str, Any]], tallest: float, width: int, height: int) -> list[alt.Chart]:
+def _stems(atoms: list[dict[str, Any]], tallest: float) -> list[Spec]:
     """Return the atoms as stems side by side, with their probabilities where there is room for words."""
     left = min(atom["x"] for atom in atoms)
     names = list(dict.fromkeys(atom["series"] for atom in atoms))
+    place = {"x": amount("x"), "y": amount("p"), "color": category("series", title=None)}
     drawn = []
-    for place, name in enumerate(names):
+    for at, name in enumerate(names):
         for atom in (atom for atom in atoms if atom["series"] == name):
             inward = 1 if atom["x"] == left else -1
-            shift = 4 * place * inward
-            base = alt.Chart(alt.Data(values=[atom]), width=width, height=height)
-            where = {"x": alt.X("x:Q"), "y": alt.Y("p:Q")}
-            colour = alt.Color("series:N", sort=None, title=None)
-            drawn.append(
-                base.mark_rule(strokeWidth=3, xOffset=shift).encode(**where, y2=alt.datum(0), color=colour)
-            )
-            drawn.append(
-                base.mark_point(filled=True, size=64, opacity=1, xOffset=shift).encode(**where, color=colour)
-            )
+            shift = 4 * at * inward
+            drawn += [
+                mark("rule", {**place, "y2": {"datum": 0}}, rows=[atom], strokeWidth=3, xOffset=shift),
+                mark("point", place, rows=[atom], filled=True, size=64, opacity=1, xOffset=shift),
+            ]
             if atom["p"] > tallest / 25:
-                words = base.mark_text(
-                    align="left" if inward > 0 else "right",
-                    dx=shift + 10 * inward,
-                    fontSize=11.5,
-                    text=f"{atom['p']:.3g}",
-                )
-                drawn.append(words.encode(**where, color=colour))
+                side = "left" if inward > 0 else "right"
+                look: Spec = {"align": side, "dx": shift + 10 * inward, "fontSize": 11.5}
+                drawn.append(mark("text", place, rows=[atom], text=f"{atom['p']:.3g}", **look))
     return drawn
 
 
-def _reports(*, smooth: bool) -> alt.X:
-    axis = alt.Axis() if smooth else alt.Axis(tickMinStep=1, format=",d")
-    return alt.X("x:Q", title="report", scale=alt.Scale(nice=False, zero=False), axis=axis)
+def _reports(*, smooth: bool) -> Spec:
+    axis = {} if smooth else {"tickMinStep": 1, "format": ",d"}
+    return amount("x", title="report", scale={"nice": False, "zero": False}, axis=axis)
 
 
 def _ends(mechanism: Additive) -> set[float]:

@@ -4,17 +4,16 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from math import log
 
-import altair as alt
-
 from discreet.mechanisms.exponential import Exponential, Levels
 from discreet.mechanisms.noisy_max import NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.mechanisms.sparse_vector import SparseVector
 from discreet.mechanisms.threshold import NoisyThreshold, Threshold
-from discreet.show.chart import bars, finish, heatmap, lines, stacked
+from discreet.show.chart import bars, heatmap, lines, stacked
 from discreet.show.law import limits
 from discreet.show.theme import HEIGHT, PALETTE, WIDTH
+from discreet.show.vega import Chart, amount, category, layered, mark
 
 Choice = Exponential | PermuteAndFlip | NoisyMax
 
@@ -28,7 +27,7 @@ def choices(
     title: str = "",
     subtitle: str = "",
     height: int = HEIGHT,
-) -> alt.LayerChart:
+) -> Chart:
     """Return the probability of each candidate at two neighbouring score vectors."""
     labels = list(names) if names is not None else [f"#{place}" for place in range(len(scores))]
     rows = [
@@ -51,26 +50,18 @@ def choice_ratios(
     title: str = "",
     width: int = WIDTH,
     height: int = 200,
-) -> alt.LayerChart:
+) -> Chart:
     """Return ln(p / q) of each candidate at two neighbouring score vectors, between +epsilon and -epsilon."""
     labels = list(names) if names is not None else [f"#{place}" for place in range(len(scores))]
     pairs = zip(labels, mechanism.pmf(scores), mechanism.pmf(neighbour), strict=True)
     rows = [{"candidate": label, "loss": log(p / q)} for label, p, q in pairs]
     reach = 1.35 * epsilon
-    drawn = (
-        alt.Chart(alt.Data(values=rows), width=width, height=height)
-        .mark_bar(color=PALETTE[2])
-        .encode(
-            x=alt.X(
-                "candidate:N",
-                sort=None,
-                title="candidate",
-                scale=alt.Scale(paddingInner=0.4, paddingOuter=0.2),
-            ),
-            y=alt.Y("loss:Q", title="privacy loss", scale=alt.Scale(domain=[-reach, reach], nice=False)),
-        )
-    )
-    return finish(alt.layer(drawn, *limits(epsilon, width, height)), title, "")
+    place = {
+        "x": category("candidate", title="candidate", scale={"paddingInner": 0.4, "paddingOuter": 0.2}),
+        "y": amount("loss", title="privacy loss", scale={"domain": [-reach, reach], "nice": False}),
+    }
+    drawn = mark("bar", place, rows=rows, color=PALETTE[2])
+    return layered([drawn, *limits(epsilon, width)], width=width, height=height).titled(title)
 
 
 def shortfalls(
@@ -81,7 +72,7 @@ def shortfalls(
     title: str = "",
     subtitle: str = "",
     height: int = HEIGHT,
-) -> alt.LayerChart:
+) -> Chart:
     """Return, for the worst scores, the shortfall that is exceeded with probability beta, against beta.
 
     Shortfalls are drawn in multiples of `unit` points of score.
@@ -112,7 +103,7 @@ def shortfalls(
 
 def choice_portrait(
     mechanism: Choice, scores: Sequence[int], neighbour: Sequence[int], *, epsilon: float, title: str
-) -> alt.VConcatChart:
+) -> Chart:
     """Return a selection at two neighbours, its log-ratios, and its accuracy, one below the other."""
     parts = [
         choices(mechanism, scores, neighbour, height=220),
@@ -131,7 +122,7 @@ def landscape(
     score_title: str = "score",
     title: str = "",
     subtitle: str = "",
-) -> alt.VConcatChart:
+) -> Chart:
     """Return the scores of an ordered range of candidates above the chance of each to be selected.
 
     Candidates and scores are integers; `grid` is what one of them is worth in the units of the axes.
@@ -163,7 +154,7 @@ def landscape(
     return stacked(parts, title=title, subtitle=subtitle)
 
 
-def channel(mechanism: RandomizedResponse, *, title: str = "") -> alt.LayerChart:
+def channel(mechanism: RandomizedResponse, *, title: str = "") -> Chart:
     """Return the matrix of probabilities of each report given each truth."""
     rows = [
         {"report": report, "truth": truth, "probability": p}
@@ -176,7 +167,7 @@ def channel(mechanism: RandomizedResponse, *, title: str = "") -> alt.LayerChart
 
 def keeping(
     mechanisms: Mapping[str, Threshold | NoisyThreshold], *, title: str = "", subtitle: str = ""
-) -> alt.LayerChart:
+) -> Chart:
     """Return the probability of keeping a group against the number of people in it."""
     largest = max(_surely(mechanism) for mechanism in mechanisms.values())
     stride = max(1, largest // 300)
@@ -199,7 +190,7 @@ def keeping(
     )
 
 
-def detection(mechanism: SparseVector, *, title: str = "", subtitle: str = "") -> alt.LayerChart:
+def detection(mechanism: SparseVector, *, title: str = "", subtitle: str = "") -> Chart:
     """Return the probability that a value is found above the threshold, against its distance from it."""
     reach = 1
     while mechanism.chance_above(-reach) > Fraction(1, 100) or mechanism.chance_above(reach) < Fraction(

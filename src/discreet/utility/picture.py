@@ -6,6 +6,7 @@ from typing import Any
 from discreet.exact.number import Real
 from discreet.mechanisms.table import Label, Table
 from discreet.show import heatmap, lines
+from discreet.show.vega import category, mark, over
 from discreet.utility.advise import curve
 from discreet.utility.graph import Graph
 from discreet.utility.loss import Loss
@@ -31,20 +32,9 @@ def channel_picture(channel: Table, remap: Mapping[Label, Label] | None = None, 
     )
     if remap is None:
         return chart
-    import altair as alt
-
     marks = [{"x": str(answer), "y": str(guess)} for answer, guess in remap.items()]
-    frames = (
-        alt.Chart(alt.Data(values=marks))
-        .mark_rect(fill=None, stroke="#ff7f50", strokeWidth=3)
-        .encode(x=alt.X("x:N", sort=None), y=alt.Y("y:N", sort=None))
-    )
-    # Title and configuration belong to the outermost chart only.
-    title_block, theme = chart.title, chart.config
-    chart.title = chart.config = alt.Undefined
-    layered = alt.layer(chart, frames)
-    layered.title, layered.config = title_block, theme
-    return layered
+    place = {"x": category("x"), "y": category("y")}
+    return over(chart, mark("rect", place, rows=marks, fill=None, stroke="#ff7f50", strokeWidth=3))
 
 
 def loss_picture(
