@@ -111,7 +111,7 @@ def test_the_crowd_catches_a_ledger_that_checks_before_its_transaction(
         row = self._write(request.dataset, lambda turn: turn.append(Reserved(request)))
         return Granted(request.dataset, row.number, 1, request)
 
-    monkeypatch.setattr(Account, "check", lambda self, request: None)
+    monkeypatch.setattr(Account, "check", lambda self, request, day=None: None)
     monkeypatch.setattr(Ledger, "reserve", reserve)
     granted, _ = next(grants_in_a_crowd(place, processes, threads, 1))
     assert granted > GRANTS

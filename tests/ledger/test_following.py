@@ -84,7 +84,7 @@ def test_an_edit_of_what_is_caught_up_with_is_noticed(place: Place, edit: str):
 def test_a_limit_that_broken_code_passed_is_noticed_by_whoever_catches_up(file: Place, monkeypatch):
     with begin(file) as writer, file.open() as reader:
         with monkeypatch.context() as patch:
-            patch.setattr(Account, "check", lambda self, request: None)
+            patch.setattr(Account, "check", lambda self, request, day=None: None)
             for number in range(3):
                 writer.answer(writer.reserve(ask(f"r{number}", cost=Cost.pure(2))), b"1")
         with pytest.raises(LedgerError, match="entry 6 of dataset clinic breaks the rules"):

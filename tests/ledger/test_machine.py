@@ -431,7 +431,7 @@ def forget_steps(self: Account, event, number: int) -> Account:
     return after
 
 
-def forget_narrow_limits(self: Account, request: Request) -> None:
+def forget_narrow_limits(self: Account, request: Request, day: int | None = None) -> None:
     TRUE_CHECK(replace(self, limits={EVERYBODY: self.limits[EVERYBODY]}), request)
 
 

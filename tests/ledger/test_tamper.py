@@ -362,7 +362,7 @@ def test_verify_replays_the_rules_even_if_the_seals_are_right(place: Place, monk
     with place.open() as ledger:
         ledger.create_dataset("clinic", PureBudget("0.1"), reason="opened")
         with monkeypatch.context() as patch:
-            patch.setattr(Account, "check", lambda self, request: None)
+            patch.setattr(Account, "check", lambda self, request, day=None: None)
             for name in ("a", "b"):
                 ledger.reserve(ask(name))
         report = ledger.verify()

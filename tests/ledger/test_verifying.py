@@ -7,6 +7,7 @@ every kind, broken in every way that somebody with or without the key could brea
 import random
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from tests.ledger.world import Place, ask
@@ -25,10 +26,12 @@ from discreet.ledger.entry import (
     Joined,
     Left,
     Limited,
+    Paced,
     Reserved,
     Restored,
     Retried,
 )
+from discreet.ledger.pace import Pace
 from discreet.ledger.store import Row
 from discreet.ledger.turn import Turn
 from discreet.ledger.verifying import replayed
@@ -73,23 +76,26 @@ def any_event(
     )
     run = account.running.get(some, Running(1, fingerprint(request)))
     step = standing.step + chance.choice([1, 1, 1, 2])
+    turn.moment += timedelta(hours=chance.choice([0, 0, 0, 1, 25, -30]))
+    counts = any(pace.day is not None for pace in account.paces.values())
     payload = chance.randbytes(5)
     sealed = digest(payload), len(payload)
     return chance.choices(
         (
-            (Reserved(request), None),
+            (Reserved(request, turn.day if account.keeps_days(request) else None), None),
             (Answered(some, run.question, *sealed), payload),
             (Retried(some, run.attempts + 1), None),
             (Failed(some, "engine-error"), None),
             (Advanced(number, 1, 0, digest(b"%d" % number), *sealed), payload),
             (Advanced(stream, step, step + 1, digest(b"%d" % number), *sealed), payload),
             (Limited(who, budget, "why"), None),
+            (Paced(who, Pace(*(chance.choice([None, budget]) for _ in range(2))), "why"), None),
             (Joined(chance.choice(PEOPLE), "why"), None),
             (Left(chance.choice(PEOPLE), "why"), None),
-            (Restored(chance.choice(prices), 0, "", "why"), None),
+            (Restored(chance.choice(prices), 0, "", "why", turn.day if counts else None), None),
             (Closed("why"), None),
         ),
-        (30, 20, 4, 4, 4, 12, 4, 4, 1, 0.3, 0.1),
+        (30, 20, 4, 4, 4, 12, 4, 2, 4, 1, 0.3, 0.1),
     )[0]
 
 
@@ -279,7 +285,7 @@ def misfiled(self: Account, reservation: int) -> Account:
 
 LAX: dict[str, tuple[str, Callable]] = {
     "people who are not on the list": ("admit", lambda self, analyst: None),
-    "limits that are not checked": ("check", lambda self, request: self.admit(request.analyst)),
+    "limits that are not checked": ("check", lambda self, request, day: self.admit(request.analyst)),
     "a closed dataset that goes on": ("_require_open", lambda self: None),
     "answers to what does not wait": (
         "_waiting",
@@ -293,10 +299,12 @@ LAX: dict[str, tuple[str, Callable]] = {
     ),
     "spending that is forgotten": (
         "_reserved",
-        lambda self, request, number: replace(
+        lambda self, request, day, number: replace(
             self, running={**self.running, number: Running(1, fingerprint(request))}
         ),
     ),
+    "paces that are not kept": ("_check_paces", lambda self, request, day: None),
+    "days that are not counted": ("_counted", lambda self, scopes, day, cost: self.daily),
     "answers filed anywhere": ("_settled", misfiled),
     "lists that nobody keeps": ("_listed", lambda self: self.analysts or frozenset()),
 }
@@ -314,6 +322,9 @@ def test_whatever_broken_code_with_the_key_has_written_is_found_by_both(
             ledger.remove_analyst("clinic", PEOPLE[0], reason="left")
         if lax == "limits that are not checked":
             ledger.set_limit("clinic", Scope(PROJECTS[0], PEOPLE[0]), PureBudget(1), reason="a trial")
+        if lax in ("paces that are not kept", "days that are not counted"):
+            slow = Pace(PureBudget("1/4"), PureBudget("1/2"))
+            ledger.set_pace("clinic", Scope(analyst=PEOPLE[0]), slow, reason="a trial")
         with monkeypatch.context() as patch:
             patch.setattr(Account, *LAX[lax])
             grow(ledger, chance, 120)
@@ -326,7 +337,7 @@ def test_whatever_broken_code_with_the_key_has_written_is_found_by_both(
 def test_a_rule_that_only_one_of_the_two_hands_knows_is_a_finding(file: Place, monkeypatch):
     with begin(file) as ledger:
         with monkeypatch.context() as patch:
-            patch.setattr(Account, "check", lambda self, request: None)
+            patch.setattr(Account, "check", lambda self, request, day=None: None)
             ledger.reserve(ask("too dear", cost=Cost.pure(9)))
             (finding,) = ledger.verify().findings
         assert "two ways of replaying entry 2 of dataset clinic disagree" in finding.problem

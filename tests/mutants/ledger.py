@@ -48,6 +48,7 @@ TOGETHER = (
     "tests/ledger/test_together.py::test_waiting_for_the_same_question_is_bounded_and_free",
 )
 STREAMING = ("tests/ledger/test_streaming.py", *MACHINE)
+PACE = ("tests/ledger/test_pace.py",)
 LOCK = ("tests/ledger/test_lock.py",)
 
 FAULTS = (
@@ -439,5 +440,40 @@ FAULTS = (
         "return open_ledger(place)",
         PINNING,
         "a scratch session takes the anchor of another ledger",
+    ),
+    Fault(
+        "ledger/pace.py",
+        "return self if day <= self.day else Daily(day)",
+        "return self if day == self.day else Daily(day)",
+        PACE,
+        "a clock that is put back begins a day again",
+    ),
+    Fault(
+        "ledger/pace.py",
+        "daily.on(day).spent).can_spend(cost)",
+        "Cost.zero).can_spend(cost)",
+        PACE,
+        "a day forgets what was spent on it",
+    ),
+    Fault(
+        "ledger/abacus.py",
+        "after = [price if (day or 0) > tempo.latest else added(tempo.used, price) for _, tempo in counted]",
+        "after = [price for _, tempo in counted]",
+        (f"{VERIFYING}histories_of_every_kind_lead_to_the_same_account",),
+        "verification counts only the last payment of a day",
+    ),
+    Fault(
+        "ledger/abacus.py",
+        "if not all(within(price, tempo.question) for _, tempo in purse.tempos):",
+        "if False:",
+        (f"{VERIFYING}whatever_broken_code_with_the_key_has_written_is_found_by_both",),
+        "verification knows no limit per question",
+    ),
+    Fault(
+        "ledger/check.py",
+        "return day_of(datetime.fromisoformat(entry.time)) == day",
+        "return True",
+        PACE,
+        "a payment counts on any day that it says",
     ),
 )

@@ -118,6 +118,30 @@ def test_the_command_enters_limits_lists_and_revokes(tmp_path: Path):
     run("limit", "ada", "--epsilon", "5")
     with open_ledger(tmp_path / "clinic.ledger") as ledger:
         assert str(ledger.budget("clinic").limits[1].budget.epsilon) == "5"
+    limits = run("limit", "ada", "--per-question", "1/10", "--per-day", "1/5")["limits"]
+    assert [one["limit_on"] for one in limits] == [
+        "analyst ada",
+        "analyst ada, per question",
+        "analyst ada, per day",
+    ]
+    with dp.open(manifest, analyst="ada") as data:
+        assert data.quote("SELECT COUNT(*) FROM visits", epsilon="1/10").today == 2
+        assert "limit per question or per day" in repr(
+            data.quote("SELECT COUNT(*) FROM visits", epsilon="1/9")
+        )
+        with pytest.raises(dp.BudgetError, match="limit per question on analyst ada"):
+            data.query("SELECT COUNT(*) FROM visits", epsilon="1/9")
+    run("limit", "ada", "--per-question", "none")
+    assert [one["limit_on"] for one in run("limit", "--per-day", "50")["limits"]] == [
+        "the whole dataset",
+        "the whole dataset, per day",
+    ]
+    with open_ledger(tmp_path / "clinic.ledger") as ledger:
+        assert [(one.scope.analyst, one.per) for one in ledger.budget("clinic").paces] == [
+            (None, "day"),
+            ("ada", "day"),
+        ]
+        assert ledger.verify().trusted
     assert run("rotate", "ada")["token"] != token
     run("revoke", "ada")
     listed = run("list")["people"]
@@ -131,7 +155,8 @@ def test_a_command_that_is_refused_changes_no_limit(tmp_path: Path):
     manifest = str(declare(tmp_path, "clinic", ROWS))
     assert CliRunner().invoke(app, ["analyst", "add", manifest, "ada", "--epsilon", "1"]).exit_code == 0
     before = (tmp_path / "clinic.ledger").read_bytes()
-    for words in (["add", manifest, "ada"], ["limit", manifest, "ben"], ["add", manifest, "Ada"]):
+    refusable = (["add", manifest, "ada"], ["limit", manifest, "ben"], ["add", manifest, "Ada"])
+    for words in (*refusable, ["limit", manifest]):
         refused = CliRunner().invoke(app, ["analyst", *words, "--epsilon", "9"])
         assert isinstance(refused.exception, dp.DiscreetError)
     assert (tmp_path / "clinic.ledger").read_bytes() == before

@@ -6,12 +6,15 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 
 from discreet.cli.paper import Format, Output, Paper
+from discreet.errors import ParameterError
 from discreet.service.people import DAYS, FILE, People, person_name, taken, unknown
 from discreet.service.role import Role
 
 if TYPE_CHECKING:
-    from discreet.ledger import Ledger
+    from discreet.ledger import Ledger, Scope
     from discreet.query.catalog.manifest import Catalog
+
+HEADS = ("limit on", "budget", "spent", "left", "used")
 
 app = typer.Typer(help="People and their tokens.", no_args_is_help=True)
 
@@ -22,6 +25,12 @@ Register: TypeAlias = Annotated[
     Path | None, typer.Option("--people", help="The register of people; by default beside the manifest.")
 ]
 Most: TypeAlias = Annotated[str | None, typer.Option(help="The most that they may spend on this dataset.")]
+PerQuestion: TypeAlias = Annotated[
+    str | None, typer.Option(help="The most that one question may cost; 'none' for no such limit any more.")
+]
+PerDay: TypeAlias = Annotated[
+    str | None, typer.Option(help="The most that one day may cost; 'none' for no such limit any more.")
+]
 
 
 @app.command()
@@ -30,16 +39,18 @@ def add(
     name: Name,
     role: Annotated[Role, typer.Option(help="What they may do.")] = Role.ANALYST,
     epsilon: Most = None,
+    per_question: PerQuestion = None,
+    per_day: PerDay = None,
     days: Days = DAYS,
     people: Register = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """Enter somebody, with a limit of their own if one is given, and print their token, once."""
+    """Enter somebody, with limits of their own if any are given, and print their token, once."""
     register = _register(manifest, people)
     if register.knows(person_name(name)):
         raise taken(name)
     with Paper(output) as paper:
-        token = enter(manifest, register, name, role, epsilon, days=days)
+        token = enter(manifest, register, name, role, epsilon, per_question, per_day, days=days)
         paper.fact("name", name)
         paper.fact("role", role.value)
         paper.fact("limit", None if epsilon is None else epsilon, epsilon or "that of the whole dataset")
@@ -70,21 +81,39 @@ def listed(manifest: Manifest, people: Register = None, output: Output = Format.
 @app.command()
 def limit(
     manifest: Manifest,
-    name: Name,
+    name: Annotated[str | None, typer.Argument(help="Who; without a name everybody together.")] = None,
     epsilon: Most = None,
+    per_question: PerQuestion = None,
+    per_day: PerDay = None,
     people: Register = None,
     output: Output = Format.TABLE,
 ) -> None:
-    """Let somebody ask about this dataset, up to this limit; what they spent before counts."""
+    """Let somebody ask about this dataset, up to these limits; what they spent before counts.
+
+    A day begins at midnight, universal time; a limit per day counts from when it is first set.
+    """
+    from discreet.ledger import Scope
+
     register = _register(manifest, people)
-    if not register.knows(name):
+    if name is not None and not register.knows(name):
         raise unknown(name)
+    if name is None and (epsilon is not None or (per_question is None and per_day is None)):
+        raise ParameterError(
+            "everybody together has the budget of the manifest, which is raised in the console; give "
+            "--per-question or --per-day, or say who is limited"
+        )
     with Paper(output) as paper:
         catalog, ledger = _books(manifest)
         with ledger:
-            _limit(ledger, catalog, name, epsilon)
-        register.allow(name, catalog.name)
-        paper.fact("limit", epsilon, f"on {name}: {epsilon or 'that of the whole dataset'}")
+            if name is not None:
+                _limit(ledger, catalog, name, epsilon)
+            _pace(ledger, catalog, Scope(analyst=name), per_question, per_day)
+            view = ledger.budget(catalog.name)
+        if name is not None:
+            register.allow(name, catalog.name)
+        rows = [limit.cells for limit in view.every if limit.scope.analyst == name]
+        paper.fact("limit", epsilon, f"on {name or 'everybody'}: {epsilon or 'as before'}")
+        paper.table("", HEADS, rows, name="limits")
 
 
 @app.command()
@@ -105,13 +134,24 @@ def rotate(
 
 
 def enter(
-    manifest: Path, register: People, name: str, role: Role, epsilon: str | None, *, days: int = DAYS
+    manifest: Path,
+    register: People,
+    name: str,
+    role: Role,
+    epsilon: str | None,
+    per_question: str | None = None,
+    per_day: str | None = None,
+    *,
+    days: int = DAYS,
 ) -> str:
     """Enter somebody for a dataset and return their token."""
+    from discreet.ledger import Scope
+
     catalog, ledger = _books(manifest)
     with ledger:
         # Limited before they exist: nobody asks without the limit they were meant to have.
         _limit(ledger, catalog, name, epsilon)
+        _pace(ledger, catalog, Scope(analyst=name), per_question, per_day)
     return register.add(name, role, catalog.name, days=days)
 
 
@@ -129,3 +169,11 @@ def _limit(ledger: "Ledger", catalog: "Catalog", name: str, epsilon: str | None)
     from discreet.service.deciding import admit
 
     admit(ledger, catalog, name, epsilon, "limited for the service", "entered for the service")
+
+
+def _pace(
+    ledger: "Ledger", catalog: "Catalog", scope: "Scope", question: str | None, day: str | None
+) -> None:
+    from discreet.service.deciding import keep_pace
+
+    keep_pace(ledger, catalog, scope, question, day, "paced for the service")

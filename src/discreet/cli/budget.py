@@ -134,7 +134,7 @@ def _show(console: "Console", view: "BudgetView", history: "tuple[Entry, ...]") 
     for heading in ("limit on", "budget", "spent", "left"):
         grid.add_column(heading)
     grid.add_column("used", no_wrap=True)
-    for limit in view.limits:
+    for limit in view.every:
         grid.add_row(*map(escape, limit.row), _bar(limit))
     console.print(grid)
     together = view.collusion
@@ -182,6 +182,7 @@ def _words(entry: "Entry") -> tuple[str, str, str]:
         Left,
         Limited,
         Migrated,
+        Paced,
         Reserved,
         Restored,
         Retried,
@@ -194,6 +195,9 @@ def _words(entry: "Entry") -> tuple[str, str, str]:
             return "opened", "curator", f"cap {cap}; {reason}"
         case Limited(scope, cap, reason):
             return "limit set", "curator", f"{scope}: {cap}; {reason}"
+        case Paced(scope, pace, reason):
+            question, day = pace.question or "no limit", pace.day or "no limit"
+            return "pace set", "curator", f"{scope}: per question {question}, per day {day}; {reason}"
         case Joined(analyst, reason):
             return "analyst added", "curator", f"{analyst}; {reason}"
         case Left(analyst, reason):

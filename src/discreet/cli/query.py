@@ -217,7 +217,7 @@ def show_quote(priced: "Quote") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from discreet.query.price.words import afford, caps, price
+    from discreet.query.price.words import afford, caps, paced, price
     from discreet.release.text import quote_table
 
     console = Console(highlight=False)
@@ -231,8 +231,8 @@ def show_quote(priced: "Quote") -> None:
     )
     for said in caps(priced.checked):
         console.print(Text(said, "dim"))
-    known = afford(priced)
-    if known is not None:
-        console.print(Text(known, "" if priced.copies else "bold yellow"))
+    for known, count in ((afford(priced), priced.copies), (paced(priced), priced.today)):
+        if known is not None:
+            console.print(Text(known, "" if count else "bold yellow"))
     for statement in priced.sql:
         console.print(Text(statement, "dim"), soft_wrap=True)

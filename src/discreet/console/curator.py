@@ -217,6 +217,8 @@ def _entry(one: Mapping[str, Any]) -> dict[str, str]:
     if "budget" in one:
         whom = "" if one["event"] == "created" else view.scope(one.get("project"), one.get("analyst")) + ": "
         details.append(whom + view.budget(one["budget"]))
+    if "pace" in one:
+        details.append(view.pace(one))
     if "cost" in one:
         details.append(view.cost(one["cost"]))
     if "reservation" in one:

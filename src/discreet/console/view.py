@@ -126,6 +126,13 @@ def scope(project: str | None, analyst: str | None) -> str:
     return whom if project is None else f"{whom}, {say('budget.project', project=project)}"
 
 
+def pace(said: Mapping[str, Any]) -> str:
+    """Return in words what one question and one day of somebody may cost."""
+    limits = [say("budget.no_pace") if stored is None else budget(stored) for stored in said["pace"]]
+    whom = scope(said.get("project"), said.get("analyst"))
+    return say("budget.pace", whom=whom, question=limits[0], day=limits[1])
+
+
 def gauges(body: Mapping[str, Any]) -> tuple[Gauge, ...]:
     """Return every limit of a budget."""
     return tuple(map(_gauge, body["limits"]))

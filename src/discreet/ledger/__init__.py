@@ -6,6 +6,7 @@ from discreet.ledger.check import Finding, Report
 from discreet.ledger.entry import EVERYBODY, Entry, Granted, Receipt, Request, Scope, Stored, Streaming
 from discreet.ledger.migrating import migrate_ledger
 from discreet.ledger.opening import adopt_ledger, open_ledger, verify_ledger
+from discreet.ledger.pace import Pace
 from discreet.ledger.streaming import Taken
 from discreet.ledger.view import BudgetView, LimitView
 
@@ -19,6 +20,7 @@ __all__ = [
     "Granted",
     "Ledger",
     "LimitView",
+    "Pace",
     "Receipt",
     "Report",
     "Request",

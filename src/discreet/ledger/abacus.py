@@ -19,9 +19,10 @@ from math import gcd, lcm
 
 from discreet.errors import LedgerError
 from discreet.ledger.account import Account, Member, Running, Standing
+from discreet.ledger.amount import Amount, Most, added, times, unit_of, within
 from discreet.ledger.chain import framed, keyed
 from discreet.ledger.check import Replay, Seals, applied
-from discreet.ledger.codec import canonical, fingerprint, read_cost, write_budget, write_cost
+from discreet.ledger.codec import canonical, fingerprint, read_cost, write_budget, write_cost, write_pace
 from discreet.ledger.entry import (
     ATTEMPTS,
     Advanced,
@@ -32,19 +33,21 @@ from discreet.ledger.entry import (
     Joined,
     Left,
     Limited,
+    Paced,
     Request,
     Reserved,
     Retried,
     Scope,
 )
+from discreet.ledger.pace import Daily, Pace
 from discreet.ledger.sieve import ANSWERED, REMEMBERED, RESERVED, Item, Price
-from discreet.ledger.written import MODULUS, all_rows, tally, tally_text, term_text
+from discreet.ledger.written import DAY, MODULUS, all_rows, tally, tally_text, term_text
 from discreet.privacy.filter import Budget, Cost, PureBudget
 
-Amount = tuple[int | None, int, int]
-"""An epsilon, a rho and a delta over the common denominator; without an epsilon nothing pure is promised."""
+Place = tuple[str | None, str | None]
+"""A project and an analyst, None for all."""
 
-KNOWN = Reserved | Answered | Advanced | Retried | Failed | Limited | Joined | Left
+KNOWN = Reserved | Answered | Advanced | Retried | Failed | Limited | Paced | Joined | Left
 """The events that are replayed here; the others are rare, change much, and are left to `Account`."""
 
 
@@ -58,8 +61,24 @@ class _Limit:
 
     budget: Budget
     used: Amount
-    most: tuple[int, int, int]
+    most: Most
     term: int
+
+
+@dataclass(slots=True)
+class _Tempo:
+    """What was spent on the latest day of a place, and the terms of that row and of its pace's.
+
+    Without a pace neither a question nor a day has a limit, and the day's row stays as it is.
+    """
+
+    pace: Pace
+    term: int = 0
+    question: Most | None = None
+    day: Most | None = None
+    latest: int = 0
+    used: Amount = (0, 0, 0)
+    used_term: int = 0
 
 
 @dataclass(slots=True)
@@ -70,6 +89,7 @@ class _Purse:
     spent: Amount = (0, 0, 0)
     term: int = 0
     limits: list[_Limit] = field(default_factory=list)
+    tempos: list[tuple[Place, _Tempo]] = field(default_factory=list)
     admitted: bool = False
     version: int = -1
 
@@ -91,16 +111,24 @@ class Abacus:
         self._version = 0
         self._prices: dict[Price, Amount] = {}
         self._purses: dict[Member, _Purse] = {}
-        self._limits: dict[tuple[str | None, str | None], _Limit] = {}
+        self._limits: dict[Place, _Limit] = {}
+        self._tempos: dict[Place, _Tempo] = {}
         self._of_project: dict[str, list[_Purse]] = {}
         self._of_analyst: dict[str, list[_Purse]] = {}
-        self._unit = lcm(*(_unit(cost) for cost in (*account.spent.values(), account.lost)))
+        daily = (daily.spent for daily in account.daily.values())
+        self._unit = lcm(*(unit_of(cost) for cost in (*account.spent.values(), account.lost, *daily)))
         for member, cost in account.spent.items():
             purse = self._new_purse(member)
             purse.spent = self._amount(cost)
             purse.term = self._spent_term(purse)
         for scope, budget in account.limits.items():
             self._set_limit(scope, budget)
+        for scope, pace in account.paces.items():
+            self._set_pace(scope, pace)
+        for scope, spent in account.daily.items():
+            tempo = self._tempos.setdefault((scope.project, scope.analyst), _Tempo(Pace()))
+            tempo.latest, tempo.used = spent.day, self._amount(spent.spent)
+            tempo.used_term = self._day_term((scope.project, scope.analyst), tempo)
         self._running = {
             n: (run.attempts, run.question, self._row(["running", n], [run.attempts, run.question]))
             for n, run in account.running.items()
@@ -144,12 +172,12 @@ class Abacus:
 
     def _apply(self, number: int, event: Event) -> None:
         match event:
-            case Reserved(request):
+            case Reserved(request, day):
                 asked = fingerprint(request)
                 row = self._mac(term_text(canonical(["running", number]), canonical([1, asked])))
                 epsilon, rho, delta = write_cost(request.cost)[:3]
                 price = epsilon, str(rho), str(delta)
-                self._pay(number, request.project, request.analyst, price, asked, row)
+                self._pay(number, request.project, request.analyst, price, asked, row, day)
             case Answered(reservation, question):
                 self._answer(number, reservation, question)
             case Advanced(reservation, first, last, secret):
@@ -168,13 +196,24 @@ class Abacus:
                 old = self._limits.get((scope.project, scope.analyst))
                 new = self._set_limit(scope, budget)
                 self._total = (self._total + new.term - (old.term if old else 0)) % MODULUS
+            case Paced(scope, pace):
+                known = self._tempos.get((scope.project, scope.analyst))
+                before = known.term if known else 0
+                self._total = (self._total + self._set_pace(scope, pace).term - before) % MODULUS
             case Joined(analyst) | Left(analyst):
                 self._admit(analyst, joins=isinstance(event, Joined))
             case _:
                 raise _Refused
 
     def _pay(
-        self, number: int, project: str, analyst: str, price: Price, question: str, running: bytes
+        self,
+        number: int,
+        project: str,
+        analyst: str,
+        price: Price,
+        question: str,
+        running: bytes,
+        day: int | None = None,
     ) -> None:
         epsilon, rho, delta = self._prices.get(price) or self._price(price)
         purse = self._purses.get((project, analyst)) or self._new_purse((project, analyst))
@@ -191,6 +230,8 @@ class Abacus:
             if used_delta > most_delta or (used_rho > most_rho and (used is None or used > most)):
                 raise _Refused
             limit.used = used, used_rho, used_delta
+        if purse.tempos or day is not None:
+            self._keep_pace(purse, (epsilon, rho, delta), day)
         spent, spent_rho, spent_delta = purse.spent
         spent = None if spent is None or epsilon is None else spent + epsilon
         purse.spent = spent, spent_rho + rho, spent_delta + delta
@@ -198,6 +239,21 @@ class Abacus:
         term = int.from_bytes(running, "big")
         self._running[number] = 1, question, term
         self._total = (self._total + purse.term - before + term) % MODULUS
+
+    def _keep_pace(self, purse: _Purse, price: Amount, day: int | None) -> None:
+        """Count a payment on its day, in each place that has a limit per day."""
+        counted = [(place, tempo) for place, tempo in purse.tempos if tempo.day is not None]
+        if (day is not None) != bool(counted):
+            raise _Refused
+        if not all(within(price, tempo.question) for _, tempo in purse.tempos):
+            raise _Refused
+        after = [price if (day or 0) > tempo.latest else added(tempo.used, price) for _, tempo in counted]
+        if not all(within(today, tempo.day) for today, (_, tempo) in zip(after, counted, strict=True)):
+            raise _Refused
+        for today, (place, tempo) in zip(after, counted, strict=True):
+            tempo.used, tempo.latest = today, max(tempo.latest, day or 0)
+            before, tempo.used_term = tempo.used_term, self._day_term(place, tempo)
+            self._total = (self._total + tempo.used_term - before) % MODULUS
 
     def _answer(self, number: int, reservation: int, question: str) -> None:
         if self._settle(reservation) != question:
@@ -234,12 +290,25 @@ class Abacus:
     def _set_limit(self, scope: Scope, budget: Budget) -> _Limit:
         used = self._amount(self._lost)
         for purse in self._covered(scope):
-            used = _sum(used, purse.spent)
+            used = added(used, purse.spent)
         place = scope.project, scope.analyst
         term = self._row(["limit", *place], write_budget(budget))
         limit = self._limits[place] = _Limit(budget, used, self._most(budget), term)
         self._version += 1
         return limit
+
+    def _set_pace(self, scope: Scope, pace: Pace) -> _Tempo:
+        place = scope.project, scope.analyst
+        tempo = self._tempos.setdefault(place, _Tempo(Pace()))
+        tempo.pace = pace
+        tempo.term = self._row(["pace", *place], write_pace(pace)) if pace.budgets else 0
+        tempo.question, tempo.day = self._mosts(pace)
+        self._version += 1
+        return tempo
+
+    def _mosts(self, pace: Pace) -> tuple[Most | None, Most | None]:
+        question = None if pace.question is None else self._most(pace.question)
+        return question, None if pace.day is None else self._most(pace.day)
 
     def _covered(self, scope: Scope) -> Iterable[_Purse]:
         if scope.project is None:
@@ -252,6 +321,8 @@ class Abacus:
     def _cover(self, purse: _Purse, project: str, analyst: str) -> None:
         every = (None, None), (project, None), (None, analyst), (project, analyst)
         purse.limits = [self._limits[place] for place in every if place in self._limits]
+        found = [(place, self._tempos[place]) for place in every if place in self._tempos]
+        purse.tempos = [(place, tempo) for place, tempo in found if tempo.pace.budgets]
         purse.admitted = self._analysts is None or analyst in self._analysts
         purse.version = self._version
 
@@ -263,8 +334,8 @@ class Abacus:
 
     def _price(self, price: Price) -> Amount:
         cost = read_cost(list(price))
-        if self._unit % _unit(cost):
-            self._rescale(lcm(self._unit, _unit(cost)))
+        if self._unit % unit_of(cost):
+            self._rescale(lcm(self._unit, unit_of(cost)))
         if len(self._prices) > REMEMBERED:
             self._prices.clear()
         amount = self._prices[price] = self._amount(cost)
@@ -274,26 +345,36 @@ class Abacus:
         by, self._unit = unit // self._unit, unit
         self._prices.clear()
         for purse in self._purses.values():
-            purse.spent = _times(purse.spent, by)
+            purse.spent = times(purse.spent, by)
         for limit in self._limits.values():
-            limit.used, limit.most = _times(limit.used, by), self._most(limit.budget)
+            limit.used, limit.most = times(limit.used, by), self._most(limit.budget)
+        for tempo in self._tempos.values():
+            tempo.used = times(tempo.used, by)
+            tempo.question, tempo.day = self._mosts(tempo.pace)
 
     def _amount(self, cost: Cost) -> Amount:
         unit = self._unit
         epsilon = None if cost.epsilon is None else int(cost.epsilon * unit)
         return epsilon, int(cost.rho * unit), int(cost.delta * unit)
 
-    def _most(self, budget: Budget) -> tuple[int, int, int]:
+    def _most(self, budget: Budget) -> Most:
         """Return the most epsilon, rho and delta that a budget admits; a pure one admits nothing by rho."""
         most = int(budget.epsilon * self._unit)
         if isinstance(budget, PureBudget):
             return most, -1, 0
         return most, int(budget.rho * self._unit), int(budget.slack * self._unit)
 
-    def _spent_term(self, purse: _Purse) -> int:
-        epsilon, rho, delta = purse.spent
+    def _price_text(self, amount: Amount) -> str:
+        epsilon, rho, delta = amount
         first = "null" if epsilon is None else f'"{self._text(epsilon)}"'
-        text = f'[{first},"{self._text(rho)}","{self._text(delta)}"]'.encode()
+        return f'[{first},"{self._text(rho)}","{self._text(delta)}"]'
+
+    def _day_term(self, place: Place, tempo: _Tempo) -> int:
+        value = f"[{tempo.latest},{self._price_text(tempo.used)}]"
+        return int.from_bytes(self._mac(term_text(canonical(["spent", *place, DAY]), value)), "big")
+
+    def _spent_term(self, purse: _Purse) -> int:
+        text = self._price_text(purse.spent).encode()
         return int.from_bytes(self._mac(purse.begin + len(text).to_bytes(8, "big") + text), "big")
 
     def _text(self, amount: int) -> str:
@@ -324,6 +405,12 @@ class Abacus:
             },
             {number: Standing(step, secret) for number, (step, secret, _) in self._streams.items()},
             self._lost,
+            {Scope(*place): tempo.pace for place, tempo in self._tempos.items() if tempo.pace.budgets},
+            {
+                Scope(*place): Daily(tempo.latest, cost(tempo.used))
+                for place, tempo in self._tempos.items()
+                if tempo.latest
+            },
         )
 
     def _broken(self, number: int, item: Item) -> LedgerError:
@@ -347,17 +434,3 @@ class Abacus:
             return Answered(item[3], item[4], "", 0)
         reservation, first, last, secret = item[3:7]
         return Advanced(reservation, first, last, secret, "", 0)
-
-
-def _unit(cost: Cost) -> int:
-    epsilon = 1 if cost.epsilon is None else cost.epsilon.denominator
-    return lcm(epsilon, cost.rho.denominator, cost.delta.denominator)
-
-
-def _sum(one: Amount, other: Amount) -> Amount:
-    epsilon = None if one[0] is None or other[0] is None else one[0] + other[0]
-    return epsilon, one[1] + other[1], one[2] + other[2]
-
-
-def _times(amount: Amount, by: int) -> Amount:
-    return None if amount[0] is None else amount[0] * by, amount[1] * by, amount[2] * by

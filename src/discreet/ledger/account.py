@@ -47,6 +47,7 @@ from discreet.ledger.entry import (
     Left,
     Limited,
     Migrated,
+    Paced,
     Request,
     Reserved,
     Restored,
@@ -56,6 +57,7 @@ from discreet.ledger.entry import (
     Succeeded,
 )
 from discreet.ledger.name import folded_or_kept
+from discreet.ledger.pace import Daily, Pace, too_fast
 from discreet.ledger.trie import Key, Trie, Value, trie
 from discreet.privacy.filter import Budget, Cost, Filter, adds_orders
 
@@ -97,11 +99,14 @@ class Account:
     running: Mapping[int, Running] = field(default_factory=dict)
     streams: Mapping[int, Standing] = field(default_factory=dict)
     lost: Cost = Cost.zero
+    paces: Mapping[Scope, Pace] = field(default_factory=dict)
+    daily: Mapping[Scope, Daily] = field(default_factory=dict)
+    """What was spent on the latest day under each limit per day."""
     used: Mapping[Scope, Cost] | None = field(default=None, compare=False, repr=False)
     """What each limit counts as spent, without what was lost."""
 
     def __post_init__(self) -> None:
-        for name in ("limits", "spent", "running", "streams"):
+        for name in ("limits", "spent", "running", "streams", "paces", "daily"):
             object.__setattr__(self, name, trie(getattr(self, name)))
         if self.used is None:
             object.__setattr__(self, "used", trie(self._totals(self.limits)))
@@ -131,17 +136,33 @@ class Account:
                 "the ledger"
             )
 
-    def check(self, request: Request) -> None:
-        """Raise BudgetError, naming the limit, unless this request may be paid for."""
+    def check(self, request: Request, day: int | None = None) -> None:
+        """Raise BudgetError, naming the limit, unless this request may be paid for on this day."""
         self.admit(request.analyst)
         self._require_open()
         for scope in self.covering(request.project, request.analyst):
             filter_ = self.filter(scope)
             if not filter_.can_spend(request.cost):
-                within = "all of" if scope == EVERYBODY else f"{scope} of"
-                raise BudgetError(
-                    f"the limit on {within} dataset {self.dataset} refuses: {filter_.refusal(request.cost)}"
-                )
+                raise self._refusal("limit", scope, filter_.refusal(request.cost))
+        if self.paces or day is not None:
+            self._check_paces(request, day)
+
+    def _check_paces(self, request: Request, day: int | None) -> None:
+        if (day is not None) != self.keeps_days(request):
+            raise ConflictError(f"a payment on dataset {self.dataset} brings its day where one is counted")
+        for scope in self.paced(request.project, request.analyst):
+            found = too_fast(self.paces[scope], self.daily.get(scope, Daily()), day or 0, request.cost)
+            if found is not None:
+                raise self._refusal(f"limit per {found[0]}", scope, found[1])
+
+    def _refusal(self, limit: str, scope: Scope, why: str) -> BudgetError:
+        within = "all of" if scope == EVERYBODY else f"{scope} of"
+        return BudgetError(f"the {limit} on {within} dataset {self.dataset} refuses: {why}")
+
+    def keeps_days(self, request: Request) -> bool:
+        """Return whether a limit per day covers a request."""
+        covering = self.paced(request.project, request.analyst)
+        return any(self.paces[scope].day is not None for scope in covering)
 
     def recorded(self, request: Request) -> Request:
         """Return a request as it is written down: with Renyi costs only where a limit adds them up."""
@@ -151,7 +172,8 @@ class Account:
         """Return whether any limit adds up Renyi costs; looked up once for as long as the limits stay."""
         known: tuple[object, bool] | None = self.__dict__.get("_orders")
         if known is None or known[0] is not self.limits:
-            known = self.limits, any(adds_orders(budget) for budget in self.limits.values())
+            paced = (budget for pace in self.paces.values() for budget in pace.budgets)
+            known = self.limits, any(map(adds_orders, (*self.limits.values(), *paced)))
             object.__setattr__(self, "_orders", known)
         return known[1]
 
@@ -168,14 +190,17 @@ class Account:
                 total = self._totals([scope])[scope]
                 used = _known(self.used).set(scope, total)
                 return replace(self, limits=_trie(self.limits).set(scope, budget), used=used)
+            case Paced(scope, pace, _):
+                paces = _trie(self.paces)
+                return replace(self, paces=paces.set(scope, pace) if pace.budgets else paces.without(scope))
             case Joined(analyst, _):
                 return replace(self, analysts=self._listed() | {analyst})
             case Left(analyst, _):
                 return replace(self, analysts=self._listed() - {analyst})
             case Closed():
                 return replace(self, closed=True)
-            case Reserved(request):
-                return self._reserved(request, number)
+            case Reserved(request, day):
+                return self._reserved(request, day, number)
             case Retried(reservation, attempt):
                 run = self._waiting(reservation)
                 if attempt != run.attempts + 1 or attempt > ATTEMPTS:
@@ -188,9 +213,8 @@ class Account:
                 return self._advanced(event, number)
             case Migrated():
                 return self._with_one_name_each()
-            case Restored(lost):
-                stopped = {n: Standing(standing.step, "") for n, standing in self.streams.items()}
-                return replace(self, lost=self.lost + lost, running={}, streams=stopped)
+            case Restored(lost, day=day):
+                return self._restored(lost, day)
             case Rotated(_, states):
                 return self._concealed(dict(states))
             case Adopted() | Succeeded():
@@ -204,8 +228,24 @@ class Account:
             raise ConflictError(f"entry {reservation} of dataset {self.dataset} pays for no stream")
         return self.streams[reservation]
 
-    def _reserved(self, request: Request, number: int) -> "Account":
-        self.check(request)
+    def _restored(self, lost: Cost, day: int | None) -> "Account":
+        counted = [scope for scope, pace in self.paces.items() if pace.day is not None]
+        if (day is not None) != bool(counted):
+            raise ConflictError(f"a restored dataset {self.dataset} brings its day where one is counted")
+        stopped = {n: Standing(standing.step, "") for n, standing in self.streams.items()}
+        daily = self._counted(counted, day, lost)
+        return replace(self, lost=self.lost + lost, running={}, streams=stopped, daily=daily)
+
+    def _counted(self, scopes: Iterable[Scope], day: int | None, cost: Cost) -> Mapping[Scope, Daily]:
+        """Return what is spent daily after one more payment on a day, if it has one."""
+        daily = _trie(self.daily)
+        for scope in scopes if day is not None else ():
+            if self.paces[scope].day is not None:
+                daily = daily.set(scope, self.daily.get(scope, Daily()).after(day or 0, cost))
+        return daily
+
+    def _reserved(self, request: Request, day: int | None, number: int) -> "Account":
+        self.check(request, day)
         member = request.project, request.analyst
         total = self.spent.get(member, Cost.zero) + request.cost
         used = _known(self.used)
@@ -214,6 +254,7 @@ class Account:
         return self.changed(
             spent=_trie(self.spent).set(member, total),
             running=_trie(self.running).set(number, Running(1, fingerprint(request))),
+            daily=self._counted(self.paced(*member), day, request.cost),
             used=used,
         )
 
@@ -262,6 +303,10 @@ class Account:
         if len(self.limits) == 1:
             return [EVERYBODY]
         return [scope for scope in _every_scope(project, analyst) if scope in self.limits]
+
+    def paced(self, project: str, analyst: str) -> list[Scope]:
+        """Return whose pace covers what this analyst spends in this project, the widest first."""
+        return [scope for scope in _every_scope(project, analyst) if scope in self.paces]
 
     def _totals(self, scopes: Iterable[Scope]) -> dict[Scope, Cost]:
         """Return what the pairs that each scope covers have spent, in one walk over all pairs."""

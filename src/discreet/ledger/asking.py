@@ -40,7 +40,7 @@ def reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
     if orphan is not None:
         return orphan
     paid = turn.account.recorded(request)
-    row = turn.append(Reserved(paid))
+    row = turn.pay(paid)
     return Granted(turn.dataset, row.number, 1, paid)
 
 

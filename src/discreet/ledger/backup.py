@@ -186,7 +186,9 @@ def _go_on(
             charge, mark = _charge(target, seals, dataset, position, before, facts)
             turn = Turn(target, seals, dataset, position, marks)
             number, mac = (mark.number, mark.mac) if mark is not None else (0, "")
-            turn.append(Restored(charge.lost.plain, number, mac, facts.reason))
+            counted = any(pace.day is not None for pace in turn.account.paces.values())
+            day = turn.day if counted else None
+            turn.append(Restored(charge.lost.plain, number, mac, facts.reason, day))
             charges.append(charge)
             turns.append(turn)
         for dataset in sorted(set(marks.heads) - set(kept)):

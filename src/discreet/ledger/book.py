@@ -11,7 +11,8 @@ Promises, each one tested:
     it waits for an answer that is just being found, and takes over a run that broke off, under whatever id.
   * A stream is paid for once, for all its steps.  A step has one answer, for ever, and goes on from the state
     that the step before it left, which only the ledger's key can read.
-  * No error gives anything back, and no clock decides anything but how long somebody waits.
+  * No error gives anything back, and no clock decides anything but how long somebody waits and on which day
+    a payment counts; one that goes back gives nothing more.
   * An interrupt at any moment leaves the ledger usable: what is being written is written, or is not.
   * Edits, forgeries, truncations, second copies and restored ones are refused, on opening and on every write.
   * Names have one form, limits are decided by curators, and a stream's steps are taken by who began it.
@@ -45,6 +46,7 @@ from discreet.ledger.entry import (
     Joined,
     Left,
     Limited,
+    Paced,
     Receipt,
     Request,
     Scope,
@@ -53,8 +55,9 @@ from discreet.ledger.entry import (
     Succeeded,
     named,
 )
-from discreet.ledger.gauge import Counters, Gauges, log, reason
+from discreet.ledger.gauge import Counters, Gauges, log, measured, reason
 from discreet.ledger.name import normal, normal_scope, one_name
+from discreet.ledger.pace import Pace, utc
 from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.ledger.signing import Name, check_signature, public_name
 from discreet.ledger.store import Store
@@ -85,6 +88,7 @@ class Ledger:
         self._process = os.getpid()
         self._known: dict[str, Position] = {}
         self.counters = Counters()
+        self.clock = utc
 
     @property
     def identity(self) -> str:
@@ -255,6 +259,10 @@ class Ledger:
         """Set, raise or lower the limit on a scope; everything spent before counts."""
         self._administer(dataset, Limited(normal_scope(scope), budget, reason))
 
+    def set_pace(self, dataset: str, scope: Scope, pace: Pace, *, reason: str) -> None:
+        """Set the most that one question and one day of a scope may cost; an empty pace lifts both."""
+        self._administer(dataset, Paced(normal_scope(scope), pace, reason))
+
     def add_analyst(self, dataset: str, analyst: str, *, reason: str) -> None:
         """Let an analyst ask."""
         self._administer(dataset, Joined(one_name(analyst, "analyst"), reason))
@@ -273,7 +281,7 @@ class Ledger:
 
     def budget(self, dataset: str) -> BudgetView:
         """Return each limit, what is spent and what is left, and what everybody could learn together."""
-        return self._write(dataset, lambda turn: view(turn.account, turn.standing.number))
+        return self._write(dataset, lambda turn: view(turn.account, turn.standing.number, turn.day))
 
     def cap(self, dataset: str) -> Budget | None:
         """Return the cap on what everybody together may learn, None where there is no such dataset."""
@@ -371,14 +379,7 @@ class Ledger:
 
         def measure(turn: Turn) -> Gauges:
             mark = turn.marks.heads.get(dataset)
-            return Gauges(
-                entries=turn.standing.number,
-                running=len(turn.account.running),
-                streams=len(turn.account.streams),
-                analysts=len({analyst for _, analyst in turn.account.spent}),
-                anchor_lag=turn.standing.number - (mark.number if mark else 0),
-                used=float(view(turn.account, turn.standing.number).limits[0].used),
-            )
+            return measured(turn.account, turn.standing.number, mark.number if mark else 0)
 
         return self._write(dataset, measure)
 
@@ -398,7 +399,9 @@ class Ledger:
             known = self._known.pop(dataset, None)
             store, seals, anchor = self._store, self._seals, self._anchor
             try:
-                result, self._known[dataset] = take_turn(store, seals, anchor, dataset, act, known)
+                result, self._known[dataset] = take_turn(
+                    store, seals, anchor, dataset, act, known, self.clock
+                )
             except (BudgetError, ConflictError):
                 if known is not None:
                     self._known[dataset] = known  # a rule refused, and nothing was written

@@ -9,6 +9,7 @@ anchor.
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import lru_cache
 
 from discreet.errors import DiscreetError, LedgerError
@@ -28,6 +29,7 @@ from discreet.ledger.entry import (
     Retried,
     Rotated,
 )
+from discreet.ledger.pace import day_of
 from discreet.ledger.store import Row, Store
 from discreet.ledger.written import all_rows, changes, own_key, retallied, tally, tally_seal, write_account
 
@@ -81,6 +83,8 @@ class Seals:
         entry = Entry(row.dataset, row.number, event, body["time"], state, row.previous, row.mac, anchor)
         if not _columns_agree(row, body["event"]["kind"], entry):
             raise LedgerError(f"{where} was edited: its look-up columns do not match what was sealed")
+        if not _day_agrees(entry):
+            raise LedgerError(f"{where} counts on another day than that of its time")
         if not _payload_agrees(row, entry):
             raise LedgerError(f"{where} was edited: the stored answer does not match its sealed digest")
         return entry
@@ -106,6 +110,14 @@ def _columns_agree(row: Row, kind: str, entry: Entry) -> bool:
             return (row.request, row.asked, row.refers) == (None, step_key(last), reservation)
         case _:
             return (row.request, row.asked, row.refers) == (None, None, None)
+
+
+def _day_agrees(entry: Entry) -> bool:
+    match entry.event:
+        case Reserved(_, int(day)) | Restored(day=int(day)):
+            return day_of(datetime.fromisoformat(entry.time)) == day
+        case _:
+            return True
 
 
 def _payload_agrees(row: Row, entry: Entry) -> bool:

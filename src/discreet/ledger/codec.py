@@ -27,6 +27,7 @@ from discreet.ledger.entry import (
     Left,
     Limited,
     Migrated,
+    Paced,
     Request,
     Reserved,
     Restored,
@@ -35,6 +36,7 @@ from discreet.ledger.entry import (
     Scope,
     Succeeded,
 )
+from discreet.ledger.pace import Pace
 from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget, Rule
 from discreet.privacy.ladder import RUNGS, Curve
 
@@ -163,6 +165,19 @@ def read_budget(stored: Any) -> Budget:
     raise LedgerError("the ledger holds a budget in a form this version does not know; upgrade discreet")
 
 
+def write_pace(pace: Pace) -> list[list[str] | None]:
+    """Return the stored form of a pace."""
+    return [None if budget is None else write_budget(budget) for budget in (pace.question, pace.day)]
+
+
+def read_pace(stored: Any) -> Pace:
+    """Return the pace that was stored."""
+    match stored:
+        case [question, day]:
+            return Pace(*(None if budget is None else read_budget(budget) for budget in (question, day)))
+    raise LedgerError("the ledger holds a pace in a form this version does not know; upgrade discreet")
+
+
 def write_event(event: Event) -> dict[str, object]:
     """Return the stored form of an event."""
     match event:
@@ -172,13 +187,16 @@ def write_event(event: Event) -> dict[str, object]:
         case Limited(scope, budget, reason):
             where = {"project": scope.project, "analyst": scope.analyst}
             return {"kind": "limited", **where, "budget": write_budget(budget), "reason": reason}
+        case Paced(scope, pace, reason):
+            where = {"project": scope.project, "analyst": scope.analyst}
+            return {"kind": "paced", **where, "pace": write_pace(pace), "reason": reason}
         case Joined(analyst, reason):
             return {"kind": "joined", "analyst": analyst, "reason": reason}
         case Left(analyst, reason):
             return {"kind": "left", "analyst": analyst, "reason": reason}
         case Closed(reason):
             return {"kind": "closed", "reason": reason}
-        case Reserved(request):
+        case Reserved(request, day):
             return {
                 "kind": "reserved",
                 "request": request.request_id,
@@ -190,6 +208,7 @@ def write_event(event: Event) -> dict[str, object]:
                 "cost": write_cost(request.cost),
                 "mechanisms": list(request.mechanisms),
                 **({"text": request.text} if request.text else {}),
+                **({} if day is None else {"day": day}),
             }
         case Retried(reservation, attempt):
             return {"kind": "retried", "reservation": reservation, "attempt": attempt}
@@ -205,13 +224,14 @@ def write_event(event: Event) -> dict[str, object]:
             return {"kind": "migrated", "schema": schema}
         case Adopted(anchor, reason):
             return {"kind": "adopted", "anchor": anchor, "reason": reason}
-        case Restored(lost, known, mac, reason):
+        case Restored(lost, known, mac, reason, day):
             return {
                 "kind": "restored",
                 "lost": write_cost(lost),
                 "known": known,
                 "mac": mac,
                 "reason": reason,
+                **({} if day is None else {"day": day}),
             }
         case Rotated(key, states, reason):
             return {"kind": "rotated", "key": key, "states": [list(s) for s in states], "reason": reason}
@@ -234,6 +254,8 @@ def read_event(stored: Any) -> Event:
             "reason": str(reason),
         }:
             return Limited(Scope(project, analyst), read_budget(budget), reason)
+        case {"kind": "paced", "project": project, "analyst": analyst, "pace": pace, "reason": str(reason)}:
+            return Paced(Scope(project, analyst), read_pace(pace), reason)
         case {"kind": "joined", "analyst": str(analyst), "reason": str(reason)}:
             return Joined(analyst, reason)
         case {"kind": "left", "analyst": str(analyst), "reason": str(reason)}:
@@ -241,7 +263,7 @@ def read_event(stored: Any) -> Event:
         case {"kind": "closed", "reason": str(reason)}:
             return Closed(reason)
         case {"kind": "reserved"}:
-            return Reserved(_read_request(stored))
+            return Reserved(_read_request(stored), _read_day(stored))
         case {"kind": "retried", "reservation": int(reservation), "attempt": int(attempt)}:
             return Retried(reservation, attempt)
         case {"kind": "answered", "reservation": int(reservation), "question": str(question)}:
@@ -261,12 +283,21 @@ def read_event(stored: Any) -> Event:
         case {"kind": "adopted", "anchor": str(anchor), "reason": str(reason)}:
             return Adopted(anchor, reason)
         case {"kind": "restored", "lost": lost, "known": int(known), "mac": str(mac), "reason": str(reason)}:
-            return Restored(read_cost(lost), known, mac, reason)
+            return Restored(read_cost(lost), known, mac, reason, _read_day(stored))
         case {"kind": "rotated", "key": str(key), "states": list(states), "reason": str(reason)}:
             return Rotated(key, tuple((int(number), str(state)) for number, state in states), reason)
         case {"kind": "succeeded", "account": str(account), "reason": str(reason)}:
             return Succeeded(account, reason)
     raise LedgerError("the ledger holds an event of a kind this version does not know; upgrade discreet")
+
+
+def _read_day(stored: dict[str, Any]) -> int | None:
+    match stored.get("day"):
+        case None if "day" not in stored:
+            return None
+        case int(day) if not isinstance(day, bool) and day > 0:
+            return day
+    raise LedgerError("the ledger holds a day in a form this version does not know; upgrade discreet")
 
 
 def _read_request(stored: dict[str, Any]) -> Request:

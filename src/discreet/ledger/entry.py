@@ -13,6 +13,7 @@ import re
 from dataclasses import dataclass
 
 from discreet.errors import ParameterError
+from discreet.ledger.pace import Pace
 from discreet.privacy.filter import Budget, Cost
 
 LONGEST_NAME = 200
@@ -120,6 +121,15 @@ class Limited:
 
 
 @dataclass(frozen=True, slots=True)
+class Paced:
+    """It was decided how much one question and one day of a scope may cost, or that nothing is."""
+
+    scope: Scope
+    pace: Pace
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
 class Joined:
     """An analyst may ask from here on."""
 
@@ -144,9 +154,10 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """A request was paid for, before any data was touched."""
+    """A request was paid for, before any data was touched; with the day, where a limit per day covers it."""
 
     request: Request
+    day: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,12 +236,14 @@ class Restored:
 
     `known` and `mac` name the newest entry that is known to have been lost, 0 if none is known.  Requests
     that were running may have been answered since, and streams may have gone on, so neither goes on here.
+    Limits per day count it on `day`, on which the backup was restored.
     """
 
     lost: Cost
     known: int
     mac: str
     reason: str
+    day: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +266,7 @@ class Succeeded:
 Event = (
     Created
     | Limited
+    | Paced
     | Joined
     | Left
     | Closed
@@ -276,8 +290,8 @@ class Entry:
     `state` is the digest of the account after the event, so the running totals are under the seal; `mac`
     covers the ledger's identity, the dataset, the number, the previous mac and the body.  `anchor` names the
     anchor that held when the entry was written and the number it had reached, None in entries of older
-    versions, whose `state` is the digest of the account's whole text.  `time` is for people and decides
-    nothing.
+    versions, whose `state` is the digest of the account's whole text.  `time` is for people; it decides
+    nothing but the day of a payment that a limit per day covers.
     """
 
     dataset: str

@@ -75,6 +75,8 @@ def _after(
     for (member, price), times in paid.items():
         if account.analysts is not None and member[1] not in account.analysts:
             return None
+        if account.paces and account.paced(*member):
+            return None
         cost = read_cost(list(price)).times(times)
         spent = spent.set(member, spent.get(member, Cost.zero) + cost)
         for scope in account.covering(*member):

@@ -12,6 +12,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
 from discreet.errors import BudgetError, BusyError, ConflictError
+from discreet.ledger.account import Account
+from discreet.ledger.entry import EVERYBODY
+from discreet.ledger.view import view_limit
 
 _logger = logging.getLogger("discreet.ledger")
 _logger.addHandler(logging.NullHandler())
@@ -50,6 +53,18 @@ class Gauges:
     analysts: int
     anchor_lag: int
     used: float
+
+
+def measured(account: Account, entries: int, anchored: int) -> Gauges:
+    """Return how an account stands after so many entries, of which so many are anchored."""
+    return Gauges(
+        entries=entries,
+        running=len(account.running),
+        streams=len(account.streams),
+        analysts=len({analyst for _, analyst in account.spent}),
+        anchor_lag=entries - anchored,
+        used=float(view_limit(EVERYBODY, account.filter(EVERYBODY)).used),
+    )
 
 
 def exposition(datasets: Mapping[str, Gauges], counts: Mapping[str, int]) -> str:

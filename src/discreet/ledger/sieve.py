@@ -169,7 +169,7 @@ class Sieve:
         if not question:
             return None
         (question + event.get("text", "")).encode()
-        if len(event["cost"]) != 3:
+        if len(event["cost"]) != 3 or "day" in event:
             return None
         price = tuple(event["cost"])
         found = self._prices.get(price) or self._price(price)

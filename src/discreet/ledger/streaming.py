@@ -42,7 +42,7 @@ def begin(turn: Turn, request: Request, state: bytes) -> Streaming:
     found = find(turn, request.request_id, request.analyst)
     if found is None:
         paid = turn.account.recorded(request)
-        number = turn.append(Reserved(paid)).number
+        number = turn.pay(paid).number
         _record(turn, number, 1, Taken(0, state, b""))
         return Streaming(turn.dataset, number, paid, request.analyst)
     if found.request.question != request.question:

@@ -11,7 +11,7 @@ turn that only read, because an answer may not leave above an old anchor.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TypeVar
 
 from discreet.errors import LedgerError
@@ -29,12 +29,14 @@ from discreet.ledger.entry import (
     Entry,
     Event,
     Failed,
+    Request,
     Reserved,
     Restored,
     Retried,
     Rotated,
 )
 from discreet.ledger.following import MANY, caught_up
+from discreet.ledger.pace import day_of, utc
 from discreet.ledger.store import Again, Head, Row, Store
 from discreet.ledger.written import all_rows, changes, read_rows, retallied, tally, tally_seal
 
@@ -66,12 +68,21 @@ NOWHERE = Position(0, FIRST, None, 0, None, None)
 class Turn:
     """The sole writer of a dataset, until the transaction ends."""
 
-    def __init__(self, store: Store, seals: Seals, dataset: str, standing: Position, marks: Marks) -> None:
+    def __init__(
+        self,
+        store: Store,
+        seals: Seals,
+        dataset: str,
+        standing: Position,
+        marks: Marks,
+        moment: datetime | None = None,
+    ) -> None:
         self.store = store
         self.seals = seals
         self.dataset = dataset
         self.standing = standing
         self.marks = marks
+        self.moment = moment or utc()
 
     @property
     def account(self) -> Account:
@@ -79,6 +90,15 @@ class Turn:
         if self.standing.account is None:
             raise LedgerError(f"the ledger has no dataset {self.dataset}; create it first")
         return self.standing.account
+
+    @property
+    def day(self) -> int:
+        """Return the day of this turn."""
+        return day_of(self.moment)
+
+    def pay(self, request: Request) -> Row:
+        """Write a payment down, with its day where a limit per day covers it."""
+        return self.append(Reserved(request, self.day if self.account.keeps_days(request) else None))
 
     def append(self, event: Event, payload: bytes | None = None, *, key: bytes | None = None) -> Row:
         """Apply an event to the account, seal it and store it; if a rule forbids it, raise.
@@ -98,7 +118,7 @@ class Turn:
                 "event": stored,
                 "rows": tally_seal(own, total),
                 "anchor": list(anchor),
-                "time": datetime.now(UTC).isoformat(timespec="seconds"),
+                "time": self.moment.isoformat(timespec="seconds"),
             }
         )
         mac = seal(secret, self.seals.ledger, self.dataset, number, self.standing.mac, body)
@@ -152,12 +172,14 @@ def take_turn(
     dataset: str,
     act: Callable[[Turn], Result],
     known: Position | None = None,
+    clock: Callable[[], datetime] = utc,
 ) -> tuple[Result, Position]:
     """Run `act` as the dataset's only writer; commit, anchor, and return its result and where it led."""
 
     def run() -> tuple[Result, Position, Marks]:
         marks = read_marks(anchor, seals.ledger)
-        turn = Turn(store, seals, dataset, stand(store, seals, dataset, marks, known), marks)
+        # The clock is read once the dataset is held, so that two who wait for it read it in their order.
+        turn = Turn(store, seals, dataset, stand(store, seals, dataset, marks, known), marks, clock())
         result = act(turn)
         return result, turn.standing, marks
 

@@ -22,7 +22,7 @@ from discreet.ledger.chain import FIRST, framed
 from discreet.ledger.check import Finding, Progress, Replay, Seals, kept_secret
 from discreet.ledger.codec import write_cost
 from discreet.ledger.crew import sifted
-from discreet.ledger.entry import Created, Entry, Limited, Request, Reserved, Restored
+from discreet.ledger.entry import Created, Entry, Limited, Paced, Request, Reserved, Restored
 from discreet.ledger.sieve import Item
 from discreet.ledger.store import Checkpoint, Head, Store
 from discreet.ledger.turn import exclusively, newest, stand
@@ -147,13 +147,16 @@ class Replaying:
 def adds_orders_up(account: Account) -> bool:
     """Return whether an account adds up Renyi costs, or holds some."""
     held = (*account.spent.values(), account.lost)
-    return any(map(adds_orders, account.limits.values())) or any(len(write_cost(cost)) > 3 for cost in held)
+    budgets = *account.limits.values(), *(b for pace in account.paces.values() for b in pace.budgets)
+    return any(map(adds_orders, budgets)) or any(len(write_cost(cost)) > 3 for cost in held)
 
 
 def _begins_orders(entry: Entry) -> bool:
     match entry.event:
         case Created(budget) | Limited(_, budget):
             return adds_orders(budget)
+        case Paced(_, pace):
+            return any(map(adds_orders, pace.budgets))
         case Reserved(Request(cost=cost)) | Restored(cost):
             return len(write_cost(cost)) > 3
         case _:

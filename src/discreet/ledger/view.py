@@ -3,24 +3,31 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Literal
 
 from discreet.ledger.account import Account
 from discreet.ledger.codec import write_budget, write_cost
 from discreet.ledger.entry import EVERYBODY, Scope
+from discreet.ledger.pace import Daily
 from discreet.markup import aligned, table
 from discreet.privacy.filter import Budget, Cost, Filter, PureBudget, Remaining
 
+Per = Literal["question", "day"]
 HEADS = ("limit on", "budget", "spent", "left", "used")
 
 
 @dataclass(frozen=True, slots=True)
 class LimitView:
-    """One limit: its budget, what those it covers have spent together, and what they may still spend."""
+    """One limit: its budget, what those it covers have spent together, and what they may still spend.
+
+    Of a limit per day that is what was spent today; a limit per question has nothing spent.
+    """
 
     scope: Scope
     budget: Budget
     spent: Cost
     remaining: Remaining
+    per: Per | None = None
 
     @property
     def used(self) -> Fraction:
@@ -39,7 +46,8 @@ class LimitView:
     @property
     def row(self) -> tuple[str, str, str, str]:
         """Return the limit in words: on whom, how much, spent and left."""
-        return str(self.scope), str(self.budget), self.paid, str(self.remaining)
+        whom = str(self.scope) if self.per is None else f"{self.scope}, per {self.per}"
+        return whom, str(self.budget), self.paid, str(self.remaining)
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -73,6 +81,8 @@ class BudgetView:
     members: tuple[tuple[str, str, Cost], ...]
     """What each project and analyst has spent."""
     collusion: Collusion
+    paces: tuple[LimitView, ...] = ()
+    """The limits on one question and on one day, today."""
 
     @property
     def _title(self) -> str:
@@ -81,10 +91,15 @@ class BudgetView:
         return f"Dataset {self.dataset} ({state}{entries})"
 
     def __repr__(self) -> str:
-        return f"{self._title}\n{aligned([HEADS, *(limit.cells for limit in self.limits)])}"
+        return f"{self._title}\n{aligned([HEADS, *(limit.cells for limit in self.every)])}"
 
     def _repr_html_(self) -> str:
-        return _html(self.limits, self._title)
+        return _html(self.every, self._title)
+
+    @property
+    def every(self) -> tuple[LimitView, ...]:
+        """Return all limits, those on questions and days last."""
+        return *self.limits, *self.paces
 
     def to_json(self) -> dict[str, object]:
         """Return the view as plain values; rationals are text, in lowest terms."""
@@ -95,6 +110,7 @@ class BudgetView:
             "analysts": None if self.analysts is None else list(self.analysts),
             "running": self.running,
             "limits": [_limit_json(limit) for limit in self.limits],
+            "paces": [_limit_json(limit) | {"per": limit.per} for limit in self.paces],
             "spent": [{"project": p, "analyst": a, "cost": write_cost(c)} for p, a, c in self.members],
             "collusion": {
                 "spent": write_cost(self.collusion.spent),
@@ -106,8 +122,8 @@ class BudgetView:
         }
 
 
-def view(account: Account, entries: int) -> BudgetView:
-    """Return what people see of an account."""
+def view(account: Account, entries: int, day: int = 0) -> BudgetView:
+    """Return what people see of an account on a day."""
     limits = tuple(view_limit(scope, account.filter(scope)) for scope in sorted(account.limits, key=in_order))
     return BudgetView(
         dataset=account.dataset,
@@ -118,7 +134,19 @@ def view(account: Account, entries: int) -> BudgetView:
         limits=limits,
         members=tuple((p, a, cost) for (p, a), cost in sorted(account.spent.items())),
         collusion=_collusion(account),
+        paces=_paces(account, day),
     )
+
+
+def _paces(account: Account, day: int) -> tuple[LimitView, ...]:
+    found = []
+    for scope in sorted(account.paces, key=in_order):
+        pace, today = account.paces[scope], account.daily.get(scope, Daily()).on(day)
+        if pace.question is not None:
+            found.append(view_limit(scope, Filter(pace.question), "question"))
+        if pace.day is not None:
+            found.append(view_limit(scope, Filter(pace.day, today.spent), "day"))
+    return tuple(found)
 
 
 def in_order(scope: Scope) -> tuple[int, str, str]:
@@ -127,9 +155,9 @@ def in_order(scope: Scope) -> tuple[int, str, str]:
     return narrow, scope.project or "", scope.analyst or ""
 
 
-def view_limit(scope: Scope, filter_: Filter) -> LimitView:
+def view_limit(scope: Scope, filter_: Filter, per: Per | None = None) -> LimitView:
     """Return what people see of one limit."""
-    return LimitView(scope, filter_.budget, filter_.spent, filter_.remaining)
+    return LimitView(scope, filter_.budget, filter_.spent, filter_.remaining, per)
 
 
 def _collusion(account: Account) -> Collusion:

@@ -19,7 +19,15 @@ from typing import Any, assert_never
 from discreet.errors import LedgerError
 from discreet.ledger.account import Account, Running, Standing
 from discreet.ledger.chain import framed, mac_of
-from discreet.ledger.codec import canonical, read_budget, read_cost, write_budget, write_cost
+from discreet.ledger.codec import (
+    canonical,
+    read_budget,
+    read_cost,
+    read_pace,
+    write_budget,
+    write_cost,
+    write_pace,
+)
 from discreet.ledger.entry import (
     Adopted,
     Advanced,
@@ -32,6 +40,7 @@ from discreet.ledger.entry import (
     Left,
     Limited,
     Migrated,
+    Paced,
     Reserved,
     Restored,
     Retried,
@@ -39,10 +48,14 @@ from discreet.ledger.entry import (
     Scope,
     Succeeded,
 )
+from discreet.ledger.pace import Daily
 from discreet.privacy.filter import Cost
 
 MODULUS = 2**256
 ROW = framed(b"row")
+DAY = "day"
+"""What ends the names of rows with what was spent on a day; like all that is spent, analysts write them."""
+
 Change = tuple[str, str | None, str | None]
 """The name of a row, its value before and its value after, None where there is no such row."""
 
@@ -86,6 +99,8 @@ def all_rows(account: Account) -> Iterator[tuple[str, str]]:
     names += [["analyst", name] for name in account.analysts or ()]
     names += [["running", number] for number in account.running]
     names += [["stream", number] for number in account.streams]
+    names += [["pace", s.project, s.analyst] for s in account.paces]
+    names += [["spent", s.project, s.analyst, DAY] for s in account.daily]
     names += [["admits"], ["closed"], ["lost"]]
     for name in names:
         value = _value(account, name)
@@ -121,14 +136,21 @@ def retallied(key: bytes, total: int, changed: Iterable[Change]) -> int:
 def _touched(event: Event, number: int) -> list[list[object]] | None:
     """Return the names of the rows that an event may touch, None for any of them."""
     match event:
-        case Reserved(request):
+        case Reserved(request, None):
             return [["spent", request.project, request.analyst], ["running", number]]
+        case Reserved(request, _):
+            project, analyst = request.project, request.analyst
+            places = (None, None), (project, None), (None, analyst), (project, analyst)
+            days: list[list[object]] = [["spent", *place, DAY] for place in places]
+            return [["spent", project, analyst], ["running", number], *days]
         case Retried(reservation) | Answered(reservation) | Failed(reservation):
             return [["running", reservation]]
         case Advanced(reservation):
             return [["running", reservation], ["stream", reservation]]
         case Limited(scope):
             return [["limit", scope.project, scope.analyst]]
+        case Paced(scope):
+            return [["pace", scope.project, scope.analyst]]
         case Joined(analyst) | Left(analyst):
             return [["analyst", analyst]]
         case Closed():
@@ -146,6 +168,12 @@ def _value(account: Account, name: list[Any]) -> str | None:
         case ["spent", project, analyst]:
             cost = account.spent.get((project, analyst))
             return None if cost is None else canonical(write_cost(cost))
+        case ["spent", project, analyst, "day"]:
+            daily = account.daily.get(Scope(project, analyst))
+            return None if daily is None else canonical([daily.day, write_cost(daily.spent)])
+        case ["pace", project, analyst]:
+            pace = account.paces.get(Scope(project, analyst))
+            return None if pace is None else canonical(write_pace(pace))
         case ["running", number]:
             run = account.running.get(number)
             return None if run is None else canonical([run.attempts, run.question])
@@ -168,12 +196,13 @@ def _value(account: Account, name: list[Any]) -> str | None:
 
 def read_rows(dataset: str, rows: Iterable[tuple[str, str]]) -> Account:
     """Return the account that a table of rows stands for; the caller has checked their tally."""
-    found: dict[str, dict[Any, Any]] = {
-        kind: {} for kind in ("limit", "spent", "running", "stream", "analyst", "admits", "closed", "lost")
-    }
+    kinds = "limit", "pace", "spent", DAY, "running", "stream", "analyst", "admits", "closed", "lost"
+    found: dict[str, dict[Any, Any]] = {kind: {} for kind in kinds}
     try:
         for name, value in rows:
             kind, *key = json.loads(name)
+            if kind == "spent" and len(key) == 3:
+                kind = key.pop()
             found[kind][tuple(key)] = json.loads(value)
         listed = found["admits"][()] == "listed"
         return Account(
@@ -185,6 +214,8 @@ def read_rows(dataset: str, rows: Iterable[tuple[str, str]]) -> Account:
             running={number: Running(*value) for (number,), value in found["running"].items()},
             streams={number: Standing(*value) for (number,), value in found["stream"].items()},
             lost=read_cost(found["lost"][()]) if found["lost"] else Cost.zero,
+            paces={Scope(*key): read_pace(value) for key, value in found["pace"].items()},
+            daily={Scope(*key): Daily(day, read_cost(cost)) for key, (day, cost) in found[DAY].items()},
         )
     except (KeyError, TypeError, ValueError):
         raise LedgerError(
@@ -193,12 +224,19 @@ def read_rows(dataset: str, rows: Iterable[tuple[str, str]]) -> Account:
 
 
 def write_account(account: Account) -> str:
-    """Return the one text that stands for this account; streams and losses only where there are any."""
+    """Return the one text that stands for this account; streams, losses, paces only if any."""
+    paces = [[s.project, s.analyst, write_pace(account.paces[s])] for s in sorted(account.paces, key=_order)]
+    daily = [
+        [s.project, s.analyst, account.daily[s].day, write_cost(account.daily[s].spent)]
+        for s in sorted(account.daily, key=_order)
+    ]
     streams = [[n, standing.step, standing.secret] for n, standing in sorted(account.streams.items())]
     return canonical(
         {
             **({"streams": streams} if streams else {}),
             **({"lost": write_cost(account.lost)} if account.lost != Cost.zero else {}),
+            **({"paces": paces} if paces else {}),
+            **({"daily": daily} if daily else {}),
             "dataset": account.dataset,
             "limits": [
                 [s.project, s.analyst, write_budget(b)]
@@ -225,6 +263,8 @@ def read_account(text: str) -> Account:
             running={number: Running(*run) for number, *run in stored["running"]},
             streams={number: Standing(*standing) for number, *standing in stored.get("streams", [])},
             lost=read_cost(stored["lost"]) if "lost" in stored else Cost.zero,
+            paces={Scope(*whom): read_pace(pace) for *whom, pace in stored.get("paces", [])},
+            daily={Scope(*s): Daily(day, read_cost(cost)) for *s, day, cost in stored.get("daily", [])},
         )
     except (KeyError, TypeError, ValueError):
         raise LedgerError("the ledger holds an account in a form this version does not know") from None

@@ -23,10 +23,10 @@ from discreet.engines.shelter import quietly
 from discreet.errors import CatalogError, EngineError, ProofError
 from discreet.exact.coins import source
 from discreet.exact.number import Real as Number
-from discreet.ledger import BudgetView, Granted, Ledger, Request, Stored
+from discreet.ledger import BudgetView, Granted, Ledger, LimitView, Request, Stored
 from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.mechanisms.codec import encode as encode_mechanism
-from discreet.privacy.filter import Budget, Filter
+from discreet.privacy.filter import Budget, Cost, Filter
 from discreet.query.catalog.kind import Real, Whole
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check import bounds
@@ -317,13 +317,19 @@ class Session:
 
     def _compared(self, priced: Quote) -> Quote:
         """Return a quote with what it would mean for the budget as it stands."""
-        limits, cost = self.budget.limits, priced.cost
-        applying = [limit for limit in limits if limit.scope.covers(self.project, self.analyst)]
-        found = [Filter(limit.budget, limit.spent).copies(cost) for limit in applying]
-        copies = min((number for number in found if number is not None), default=None)
-        spent = limits[0].spent
+        budget, cost = self.budget, priced.cost
+        spent = budget.limits[0].spent
         closes = cost.epsilon is None and spent.epsilon is not None and not spent.nothing
-        return replace(priced, copies=copies, closes=closes)
+        copies, today = self._fitting(budget.limits, cost), self._fitting(budget.paces, cost)
+        return replace(priced, copies=copies, today=today, closes=closes)
+
+    def _fitting(self, limits: Sequence[LimitView], cost: Cost) -> int | None:
+        """Return how many such questions the tightest of the limits that apply here would admit."""
+        applying = [limit for limit in limits if limit.scope.covers(self.project, self.analyst)]
+        found = [(limit.per, Filter(limit.budget, limit.spent).copies(cost)) for limit in applying]
+        # A limit per question admits as many as are asked, or none.
+        counts = [number for per, number in found if number is not None and (per != "question" or not number)]
+        return min(counts, default=None)
 
     @property
     def budget(self) -> BudgetView:

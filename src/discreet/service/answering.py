@@ -16,7 +16,7 @@ from discreet.ledger.entry import Answered, Failed, Reserved
 from discreet.query.check.formula import Public
 from discreet.query.check.question import Limits
 from discreet.query.price.expected import Quote
-from discreet.query.price.words import afford, caps, lines
+from discreet.query.price.words import afford, caps, lines, paced
 from discreet.release.answer import Release
 from discreet.release.noisy import encode
 from discreet.release.pricing import check_question
@@ -194,7 +194,8 @@ def quoted(priced: Quote) -> dict[str, Any]:
         ],
         **_paid(priced),
         "questions_left": priced.copies,
-        "words": [word for word in (afford(priced), *caps(priced.checked)) if word is not None],
+        "questions_today": priced.today,
+        "words": [w for w in (afford(priced), paced(priced), *caps(priced.checked)) if w is not None],
     }
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.ledger import BudgetView, LimitView, Scope
 from discreet.ledger.codec import read_budget, read_cost
-from discreet.ledger.view import Collusion
+from discreet.ledger.view import Collusion, Per
 from discreet.privacy.filter import Filter
 
 
@@ -17,6 +17,7 @@ def own(view: BudgetView, name: str) -> BudgetView:
         view,
         analysts=None if view.analysts is None else tuple(a for a in view.analysts if a == name),
         limits=tuple(limit for limit in view.limits if limit.scope.analyst in (None, name)),
+        paces=tuple(limit for limit in view.paces if limit.scope.analyst in (None, name)),
         members=tuple(member for member in view.members if member[1] == name),
         collusion=replace(view.collusion, worst=view.limits[0].budget, sum_of_limits=None),
     )
@@ -39,10 +40,11 @@ def read(body: Mapping[str, Any]) -> BudgetView:
             read_budget(together["worst"]),
             None if total is None else Fraction(total),
         ),
+        paces=tuple(_limit(one, one["per"]) for one in body.get("paces", ())),
     )
 
 
-def _limit(body: Mapping[str, Any]) -> LimitView:
+def _limit(body: Mapping[str, Any], per: Per | None = None) -> LimitView:
     budget, spent = read_budget(body["budget"]), read_cost(body["spent"])
     scope = Scope(body["project"], body["analyst"])
-    return LimitView(scope, budget, spent, Filter(budget, spent).remaining)
+    return LimitView(scope, budget, spent, Filter(budget, spent).remaining, per)

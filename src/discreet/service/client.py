@@ -100,7 +100,9 @@ class Remote:
         priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
         sql = question if isinstance(question, str) else list(question)
         body = self._post("quote", {"sql": sql, "parameters": parameters, **_price(priced, limits)})
-        priced = replace(self._agreed(priced, body), copies=body["questions_left"])
+        priced = replace(
+            self._agreed(priced, body), copies=body["questions_left"], today=body["questions_today"]
+        )
         if prior is None:
             return priced
         from discreet.release.belief import advice

@@ -9,7 +9,7 @@ from typing import Any
 from discreet.errors import ConflictError, ParameterError
 from discreet.exact.number import positive
 from discreet.ledger import Ledger, Scope
-from discreet.ledger.codec import write_budget, write_cost
+from discreet.ledger.codec import write_budget, write_cost, write_pace
 from discreet.ledger.entry import (
     EVERYBODY,
     Adopted,
@@ -20,11 +20,13 @@ from discreet.ledger.entry import (
     Joined,
     Left,
     Limited,
+    Paced,
     Restored,
     Retried,
     Rotated,
     Succeeded,
 )
+from discreet.ledger.pace import Pace
 from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
 from discreet.query.catalog.manifest import Catalog
 from discreet.release.pinning import recap
@@ -43,6 +45,25 @@ def admit(
     if epsilon is None:
         return
     ledger.set_limit(catalog.name, Scope(analyst=name), like_cap(catalog, epsilon), reason=reason)
+
+
+LIFTED = "none"
+"""What is said in the place of an epsilon where a question or a day is to have no limit any more."""
+
+
+def keep_pace(
+    ledger: Ledger, catalog: Catalog, scope: Scope, question: str | None, day: str | None, reason: str
+) -> None:
+    """Set the most that one question and one day of a scope may cost; what is not said stays as it is."""
+    if question is None and day is None:
+        return
+    now = {one.per: one.budget for one in ledger.budget(catalog.name).paces if one.scope == scope}
+
+    def decided(said: str | None, before: Budget | None) -> Budget | None:
+        return before if said is None else None if said == LIFTED else like_cap(catalog, said)
+
+    pace = Pace(decided(question, now.get("question")), decided(day, now.get("day")))
+    ledger.set_pace(catalog.name, scope, pace, reason=reason)
 
 
 def like_cap(catalog: Catalog, epsilon: str) -> Budget:
@@ -107,6 +128,9 @@ def decision(event: Event) -> dict[str, Any]:
         case Limited(scope, budget, reason):
             whom = {"analyst": scope.analyst, "project": scope.project}
             return {**whom, "budget": write_budget(budget), "reason": reason}
+        case Paced(scope, pace, reason):
+            whom = {"analyst": scope.analyst, "project": scope.project}
+            return {**whom, "pace": write_pace(pace), "reason": reason}
         case Joined(analyst, reason) | Left(analyst, reason):
             return {"analyst": analyst, "reason": reason}
         case Closed(reason) | Adopted(reason=reason) | Rotated(reason=reason) | Succeeded(reason=reason):

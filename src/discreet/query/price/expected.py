@@ -65,6 +65,8 @@ class Quote:
     """Which mechanism would serve best, where a prior and a loss were given; it changes nothing else."""
     copies: int | None = None
     """How many such questions the tightest limit would still admit, where the ledger was asked."""
+    today: int | None = None
+    """How many the limits on a question and on a day would admit today, where there are such limits."""
     share: Fraction | None = None
     """The part of the whole declared budget that it would take of a fresh one, where that is known."""
     closes: bool = False

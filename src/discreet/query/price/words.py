@@ -75,6 +75,19 @@ def afford(priced: "Quote") -> str | None:
             return f"the budget suffices for about {copies:,} such questions"
 
 
+def paced(priced: "Quote") -> str | None:
+    """Return in words how many such questions may be asked today, where questions or days have a limit."""
+    match priced.today:
+        case None:
+            return None
+        case 0:
+            return "a limit per question or per day does not admit it today"
+        case 1:
+            return "one such question is admitted today"
+        case copies:
+            return f"about {copies:,} such questions are admitted today"
+
+
 def takes(priced: "Quote") -> list[str]:
     """Return in words which part of the whole budget a question takes, and what it changes for later ones."""
     said = [] if priced.share is None else [f"{_percent(priced.share)} of the whole budget"]
@@ -92,7 +105,7 @@ def _percent(share: "Fraction") -> str:
 def text(priced: "Quote") -> str:
     """Return a quote as a few lines: the error of each column, the price, and what is left for it."""
     paid = [f"cost {price(priced.cost)}", *takes(priced)]
-    parts = [*paid, "nothing is spent yet", afford(priced), *caps(priced.checked)]
+    parts = [*paid, "nothing is spent yet", afford(priced), paced(priced), *caps(priced.checked)]
     last = "; ".join(part for part in parts if part is not None)
     return f"{aligned([heads(priced), *lines(priced)])}\n{last}"
 
