@@ -12,6 +12,8 @@ SLACK = ("tests/privacy/test_sampled.py::test_slacks_of_samples_shrink_with_the_
 NORMAL = ("tests/privacy/test_normal.py",)
 SHUFFLE = ("tests/privacy/test_shuffle.py",)
 FREQUENCY = ("tests/mechanisms/test_frequency.py",)
+LISTED = ("tests/privacy/test_listed.py",)
+MANY = ("tests/privacy/test_many.py",)
 
 MIXED = ("tests/privacy/test_sampled.py::test_promises_about_other_neighbours_are_not_mixed",)
 LEFT = ("tests/privacy/test_sampled.py::test_what_is_left_to_infinite_loss_is_not_counted_for_less",)
@@ -20,6 +22,48 @@ MOVED = (
 )
 
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "privacy/listed.py",
+        "(value + slip) * (1 + self.relative)",
+        "(value + slip) * (1 - self.relative)",
+        LISTED,
+        "probabilities in floats are taken for larger than they may be",
+    ),
+    Fault(
+        "privacy/listed.py",
+        "inside[[0, -1]] = 1.0, exp(-self.top)",
+        "inside[[0, -1]] = 1.0, exp(-self.unit)",
+        LISTED,
+        "the smallest loss is as likely as one step",
+    ),
+    Fault(
+        "privacy/many.py",
+        "* (1 + 4 * _MOST_ERROR) + _NOTHING",
+        "* (1 + 4 * _MOST_ERROR)",
+        MANY,
+        "what is taken for zero is not counted",
+    ),
+    Fault(
+        "privacy/many.py",
+        "factor += unit * (1 + inverse)",
+        "factor += unit * (1 - inverse)",
+        MANY,
+        "Laplace noise has another transform",
+    ),
+    Fault(
+        "privacy/many.py",
+        "        n >>= 1\n        if not n:",
+        "        n >>= 1\n        if n < 2:",
+        MANY,
+        "some of several releases are left out",
+    ),
+    Fault(
+        "privacy/fourier.py",
+        "start * (slow - later * fast)",
+        "start * (slow - fast)",
+        ("tests/privacy/test_fourier.py",),
+        "a lattice's second series starts elsewhere",
+    ),
     Fault(
         "privacy/mesh.py",
         "return Fraction(self.ends()[1]) * (1 + Fraction(1, 2**42))",

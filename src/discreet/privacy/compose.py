@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from inspect import signature
+from math import prod
 from typing import Protocol, assert_never, runtime_checkable
 
 from flint import arb
@@ -49,10 +50,14 @@ from discreet.privacy.route import (
     ROUTES,
     Releases,
     Route,
+    whole,
 )
 
 _EFFORT = 2_000
 """Finite laws are multiplied out exactly while that takes no longer than inverting their transform."""
+
+_WRITTEN_OUT = 2**12
+"""The slacks of all releases are combined exactly while that takes no more than so many bits."""
 
 
 @runtime_checkable
@@ -246,8 +251,8 @@ class Composition:
         )
         if self.sampled:
             # What the other routes say of the epsilon of each sample is true, too, but less.
-            whole = Line(LAW.name, bounds.high, LAW.adaptive, LAW.theorem)
-            lines = tuple(whole if line.route == LAW.name else line for line in lines)
+            law = Line(LAW.name, bounds.high, LAW.adaptive, LAW.theorem)
+            lines = tuple(law if line.route == LAW.name else line for line in lines)
         return Explanation(at, bounds, lines)
 
     def price(self) -> Cost:
@@ -295,14 +300,17 @@ class Composition:
         if any(slack == 1 for slack, _ in slacks):
             return Fraction(1), Fraction(1)
 
+        bits = sum(n * slack.denominator.bit_length() for slack, n in slacks)
+        if bits <= _WRITTEN_OUT:
+            kept = prod(((1 - slack) ** n for slack, n in slacks), start=Fraction(1))
+            return 1 - kept, 1 - kept
+
         def lost() -> arb:
             product = arb(1)
             for slack, n in slacks:
                 product *= (1 - ball(slack)) ** n
             return 1 - product
 
-        if len(slacks) == 1 and slacks[0][1] == 1:
-            return slacks[0][0], slacks[0][0]
         return enclose(lost)
 
     def releases(self, order: Order | None = None) -> Releases:
@@ -412,7 +420,7 @@ def _lenient(law: Summand) -> bool:
 def _wanted(releases: Releases) -> tuple[Route, ...]:
     if not releases.tight:
         return BASIC, LAW, CONCENTRATED, RENYI
-    return (OPTIMAL,) if Responses.of(releases.laws) is not None else (LAW,)
+    return (OPTIMAL,) if isinstance(whole(releases.laws), Responses) else (LAW,)
 
 
 def _ordered(releases: Releases) -> tuple[Route, ...]:

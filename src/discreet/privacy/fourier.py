@@ -45,6 +45,7 @@ from math import ceil, exp, inf, log, pi, sqrt
 
 import numpy as np
 
+from discreet.privacy.many import phases
 from discreet.privacy.moment import ROUNDING, UNIT, Complexes, Reals, expm1
 from discreet.privacy.total import LossSum
 
@@ -113,8 +114,7 @@ def _folds(total: LossSum, theta: float, smoothing: float) -> Folds:
 class Row:
     """Terms of a sum before they are turned by exp(i t x), with what bounds the error of the turned sum."""
 
-    real: Reals
-    imag: Reals
+    values: Complexes
     error: float
     error_per_turn: float
 
@@ -124,14 +124,13 @@ class Row:
         sizes = np.abs(values)
         fixed = float(errors.sum()) + 96 * UNIT * float(sizes.sum())
         per_turn = 8 * UNIT * float((t * sizes).sum())
-        return cls(values.real.copy(), values.imag.copy(), fixed, per_turn)
+        return cls(values, fixed, per_turn)
 
-    def turned(self, t: Reals, x: float, window: float) -> tuple[float, float]:
+    def turned(self, x: float, window: float) -> tuple[float, float]:
         """Return the sum of all terms, those at negative t by symmetry, and a bound on its error."""
-        angle = t * x
-        total = float((self.real * np.cos(angle) - self.imag * np.sin(angle)).sum())
+        total = float((self.values * phases(x * (2 * pi / window), len(self.values))).real.sum())
         slip = 2 * (self.error + abs(x) * self.error_per_turn) * (1 + 1e-9)
-        return (2 * total - float(self.real[0])) / window, slip / window
+        return (2 * total - float(self.values[0].real)) / window, slip / window
 
 
 @dataclass(frozen=True)
@@ -167,12 +166,15 @@ class Samples:
         return Row.of(self.phi, self.error, self.t)
 
     @cached_property
-    def series(self) -> tuple[Complexes, Complexes]:
-        """Return step / (1 - exp(-s step)) and the same at s + 1: the lattice's two geometric series."""
+    def series(self) -> tuple[Row, Row]:
+        """Return the terms with step / (1 - exp(-s step)), and the same at s + 1: two geometric series."""
         if self.lattice is None:
             raise AssertionError("geometric series need a lattice")
         s, h = float(self.theta) + 1j * self.t, float(self.lattice[1])
-        return np.asarray(h / -expm1(-s * h)), np.asarray(h / -expm1(-(1 + s) * h))
+        # An exponent s h is rounded by at most (1 + theta + t) h units.
+        units = (16 + 8 * (1 + float(self.theta) + self.t) * h) * UNIT
+        slow, fast = np.asarray(h / -expm1(-s * h)), np.asarray(h / -expm1(-(1 + s) * h))
+        return self.row(slow, units * np.abs(slow)), self.row(fast, units * np.abs(fast))
 
     def row(self, weight: Complexes, weight_error: Reals) -> Row:
         """Return the terms with weights known up to an error."""
@@ -340,12 +342,14 @@ class Enclosed:
 def curve(samples: Samples, epsilon: Fraction) -> Enclosed:
     """Return D(epsilon), enclosed."""
     turn = float(samples.centre - epsilon)
-    row = samples.payoff if samples.lattice is None else samples.row(*_lattice_weights(samples, epsilon))
-    value, slip = row.turned(samples.t, turn, samples.window)
+    if samples.lattice is None:
+        value, slip = samples.payoff.turned(turn, samples.window)
+    else:
+        value, slip = _on_lattice(samples, epsilon)
     high = value + slip + samples.missing[0]
     low = value - slip - samples.missing[0] - samples.folded(float(epsilon))
     if samples.smoothing:
-        density, density_slip = samples.density.turned(samples.t, turn, samples.window)
+        density, density_slip = samples.density.turned(turn, samples.window)
         # Smoothing as wide as that says nothing from below.
         bump = samples.smoothing * exp(samples.smoothing / 8) if samples.smoothing < 4096 else inf
         low = low - bump * (density + density_slip + samples.missing[1]) * (1 + 1e-12) if bump < inf else -inf
@@ -353,16 +357,15 @@ def curve(samples: Samples, epsilon: Fraction) -> Enclosed:
     return Enclosed(log_scale, samples.log_scale_error, low, high)
 
 
-def _lattice_weights(samples: Samples, epsilon: Fraction) -> tuple[Complexes, Reals]:
-    """Return step * G(s) and a bound on its error."""
+def _on_lattice(samples: Samples, epsilon: Fraction) -> tuple[float, float]:
+    """Return the sum of the terms with h G(s), and a bound on its error: both series start at one point."""
     if samples.lattice is None:
         raise AssertionError("lattice weights need a lattice")
     point, step = samples.lattice
-    first = (point - epsilon) % step
-    h, x = float(step), float(first if first else step)
-    turn = samples.t * x
-    start = exp(-float(samples.theta) * x) * (np.cos(turn) - 1j * np.sin(turn))
-    slow, fast = start * samples.series[0], start * exp(-x) * samples.series[1]
-    # x is at most h, so an exponent s x is rounded by at most (theta + t) h units.
-    turned = (1 + float(samples.theta) + samples.t) * h
-    return slow - fast, (16 + 8 * turned) * UNIT * (np.abs(slow) + np.abs(fast))
+    first = (point - epsilon) % step or step
+    turn, x, theta = float(samples.centre - epsilon - first), float(first), float(samples.theta)
+    slow, slow_slip = samples.series[0].turned(turn, samples.window)
+    fast, fast_slip = samples.series[1].turned(turn, samples.window)
+    start, later = exp(-theta * x), exp(-x)
+    rounding = (16 + 4 * (1 + theta) * x) * UNIT * (abs(slow) + later * abs(fast))
+    return start * (slow - later * fast), start * (slow_slip + later * fast_slip + rounding)

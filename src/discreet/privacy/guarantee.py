@@ -58,6 +58,10 @@ class Pure:
     def __post_init__(self) -> None:
         object.__setattr__(self, "cost", non_negative(self.cost, "epsilon"))
 
+    def __hash__(self) -> int:
+        # The hash of a fraction inverts its denominator; guarantees are looked up often.
+        return hash((self.cost.numerator, self.cost.denominator))
+
     def epsilon(self, delta: Real = 0) -> Bounds:
         """Return the smallest epsilon promised at this delta."""
         return Profile(ResponseLoss(self.cost)).epsilon(delta)
@@ -95,6 +99,10 @@ class Approximate:
         object.__setattr__(self, "slack", rational(self.slack, "delta"))
         if not 0 <= self.slack <= 1:
             raise ParameterError(f"delta must lie between 0 and 1, got {shown(self.slack)}")
+
+    def __hash__(self) -> int:
+        cost, slack = self.cost, self.slack
+        return hash((cost.numerator, cost.denominator, slack.numerator, slack.denominator))
 
     def epsilon(self, delta: Real = 0) -> Bounds:
         """Return the smallest epsilon promised at this delta."""

@@ -69,6 +69,11 @@ class ResponseLoss:
         if not 0 <= self.slack <= 1:
             raise ParameterError(f"delta must lie between 0 and 1, got {shown(self.slack)}")
 
+    def __hash__(self) -> int:
+        # The hash of a fraction inverts its denominator; laws are looked up often.
+        cost, slack = self.cost, self.slack
+        return hash((cost.numerator, cost.denominator, slack.numerator, slack.denominator))
+
     @property
     def pure(self) -> Fraction:
         """Return the largest finite loss."""

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import exp, floor, pi
-from typing import Any, TypeAlias, assert_never
+from typing import Any, TypeAlias, TypeVar, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -305,7 +305,10 @@ def _below_top(
 Family: TypeAlias = type[ResponseLoss] | type[LaplaceLoss] | type[BoundedRangeLoss]
 
 
-def closed_form(family: Family, c: Reals | np.float64, s: Complexes) -> Complexes:
+Numbers = TypeVar("Numbers", Reals, Complexes)
+
+
+def closed_form(family: Family, c: Reals | np.float64, s: Numbers) -> Numbers:
     """Return E[exp(s (L - c))] for laws of one family with largest losses c, which broadcast against s."""
     w = 1 + 2 * s
     if family is ResponseLoss:
@@ -344,12 +347,16 @@ def _log(x: Fraction) -> float:
     return float(log_bounds(x)[0])
 
 
-def _exp(z: Complexes) -> Complexes:
+def _exp(z: Numbers) -> Numbers:
+    if not np.iscomplexobj(z):
+        return np.exp(z)
     return np.asarray(np.exp(z.real) * (np.cos(z.imag) + 1j * np.sin(z.imag)))
 
 
-def expm1(z: Complexes) -> Complexes:
+def expm1(z: Numbers) -> Numbers:
     """Return exp(z) - 1 without cancellation for Re z <= 0."""
+    if not np.iscomplexobj(z):
+        return np.expm1(z)
     half = np.sin(z.imag / 2)
     return np.asarray(
         np.expm1(z.real) * np.cos(z.imag) - 2 * half * half + 1j * np.exp(z.real) * np.sin(z.imag)

@@ -27,6 +27,7 @@ from flint import arb
 from discreet.exact.number import LARGEST_EXPONENT, ball, enclose, exp_bounds, log_bounds, sqrt_up
 from discreet.privacy.bounds import FIXED, FULLY
 from discreet.privacy.inverse import delta_at, epsilon_at
+from discreet.privacy.listed import Listed
 from discreet.privacy.loss import Base, BoundedRangeLoss, GaussianLoss, MeshLoss, ResponseLoss, Summand
 from discreet.privacy.moment import MOST_LOSS, Reals, chernoff_constant
 from discreet.privacy.optimal import Responses
@@ -91,7 +92,7 @@ class Releases:
     def tight(self) -> bool:
         """Whether the laws tell all, so that the loss-distribution route is the best there is."""
         ranges = any(isinstance(law, BoundedRangeLoss) for law, _ in self.laws)
-        known = loss_sum(self.laws).tractable or _whole(self.laws) is not None
+        known = whole(self.laws) is not None or loss_sum(self.laws).tractable
         return not self.rho and not ranges and known
 
     @property
@@ -252,9 +253,9 @@ def tight_epsilon(laws: Laws, left: Fraction) -> tuple[Fraction, Fraction | None
     """Return rationals around the epsilon of the product of the laws at left > 0."""
     if not laws:
         return Fraction(0), Fraction(0)
-    whole = _whole(laws)
-    if whole is not None:
-        return whole.epsilon(left)
+    exact = whole(laws)
+    if exact is not None:
+        return exact.epsilon(left)
     total = loss_sum(laws)
     return epsilon_at(total, left) if total.tractable else (Fraction(0), total.ceiling)
 
@@ -264,17 +265,20 @@ def tight_delta(laws: Laws, epsilon: Fraction) -> Enclosure:
     """Return rationals around the delta of the product of the laws."""
     if not laws:
         return Fraction(0), Fraction(0)
-    whole = _whole(laws)
-    if whole is not None:
-        return whole.delta(epsilon)
+    exact = whole(laws)
+    if exact is not None:
+        return exact.delta(epsilon)
     total = loss_sum(laws)
     if total.ceiling is not None and epsilon >= total.ceiling:
         return Fraction(0), Fraction(0)
     return delta_at(total, epsilon) if total.tractable else (Fraction(0), Fraction(1))
 
 
-def _whole(laws: Laws) -> Base | Responses | None:
-    """Return an exact law of the whole, where there is one."""
+@lru_cache(maxsize=64)
+def whole(laws: Laws) -> Base | Responses | Listed | None:
+    """Return the law of the whole as one value, where there is one."""
+    if not laws:
+        return None
     first = laws[0][0]
     if len(laws) == 1 and laws[0][1] == 1 and first.slack == 0 and not isinstance(first, MeshLoss):
         return first
@@ -282,7 +286,7 @@ def _whole(laws: Laws) -> Base | Responses | None:
         return GaussianLoss(
             sum((n * law.mu_squared for law, n in laws if isinstance(law, GaussianLoss)), Fraction(0))
         )
-    return Responses.of(laws)
+    return Responses.of(laws) or Listed.of(laws)
 
 
 _LECTURE, _ADVANCED = _advanced(_lecture_mean), _advanced(pure_rho)

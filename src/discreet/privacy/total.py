@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from math import gcd, inf
+from math import gcd, inf, pi
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from discreet.privacy.loss import (
     ResponseLoss,
     Summand,
 )
+from discreet.privacy.many import multiplied
 from discreet.privacy.moment import (
     ROUNDING,
     UNIT,
@@ -67,7 +68,11 @@ class LossSum:
         found: list[tuple[Family, Reals, Reals]] = []
         families: tuple[Family, ...] = (ResponseLoss, LaplaceLoss, BoundedRangeLoss)
         for family in families:
-            members = [(float(law.pure or 0), float(n)) for law, n in self.parts if isinstance(law, family)]
+            members = [
+                (float(law.pure or 0), float(n))
+                for law, n in self.parts
+                if isinstance(law, family) or (family is ResponseLoss and _two_valued(law))
+            ]
             if members:
                 losses, counts = np.array(members).T
                 found.append((family, losses, counts))
@@ -80,6 +85,7 @@ class LossSum:
             (law, n)
             for law, n in self.parts
             if isinstance(law, GeometricLoss | DiscreteGaussianLoss | AtomsLoss | MeshLoss)
+            and not _two_valued(law)
         )
 
     @cached_property
@@ -116,7 +122,7 @@ class LossSum:
         total = float(self.variance) * tilts * (tilts + 1) / 2
         for family, losses, counts in self.families:
             c = losses[:, None]
-            inside = np.log(closed_form(family, c, tilts[None, :].astype(np.complex128)).real)
+            inside = np.log(closed_form(family, c, tilts[None, :]))
             total = total + counts @ (c * tilts + inside)
         for law, n in self.others:
             total = total + n * log_moment(law, tilts)
@@ -165,10 +171,15 @@ class LossSum:
         at = float(theta)
         rows = min(max(1, _CHUNK // len(t)), _MOST_ROWS)
         for family, losses, counts in self.families:
+            if family is ResponseLoss or family is LaplaceLoss:
+                whole = multiplied(family, losses, counts, at, 2 * pi / window, len(t))
+                if whole is not None:
+                    yield whole[0][None, :], whole[1][None, :], np.ones(1)
+                    continue
             for start in range(0, len(losses), rows):
                 c, several = losses[start : start + rows, None], counts[start : start + rows]
-                whole = closed_form(family, c, np.array([[complex(at)]])).real
-                yield closed_form(family, c, at + 1j * t[None, :]) / whole, _slip(t, 2 * c), several
+                start_value = closed_form(family, c, np.array([[at]]))
+                yield closed_form(family, c, at + 1j * t[None, :]) / start_value, _slip(t, 2 * c), several
         for law, n in self.others:
             if isinstance(law, MeshLoss):
                 phi, slip = transformed(law, theta, round(window / float(law.step)), len(t))
@@ -181,6 +192,11 @@ class LossSum:
         """Return how many exponentials one sample costs."""
         closed = sum(2 * len(losses) for _, losses, _ in self.families)
         return 1 + closed + sum(terms(law) for law, _ in self.others)
+
+
+def _two_valued(law: Summand) -> bool:
+    """Whether a law is that of a randomised response by another name."""
+    return isinstance(law, GeometricLoss) and law.shift == 1
 
 
 def _slip(t: Reals, width: Reals) -> Reals:
