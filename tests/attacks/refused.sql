@@ -32,7 +32,7 @@ SELECT COUNT(nextval('s')) FROM visits ->
 SELECT COUNT(txid_current()) FROM visits -> txid_current
 SELECT COUNT(current_user) FROM visits -> 
 SELECT COUNT(now()) FROM visits -> 
-SELECT COUNT(CURRENT_DATE) FROM visits -> 
+SELECT COUNT(CURRENT_TIME) FROM visits -> 
 SELECT COUNT(CURRENT_TIMESTAMP) FROM visits -> 
 SELECT COUNT(uuid()) FROM visits -> 
 SELECT COUNT(rowid) FROM visits -> declared
@@ -105,7 +105,7 @@ SELECT COUNT(DISTINCT age, city) FROM visits ->
 SELECT MEDIAN(city) FROM visits -> number
 SELECT MODE(city) FROM visits -> values
 SELECT moment, COUNT(*) FROM visits GROUP BY moment -> fine
-SELECT cost, COUNT(*) FROM visits GROUP BY cost -> fine
+SELECT temp, COUNT(*) FROM visits GROUP BY temp -> fine
 
 -- one person could change every row, or see the others
 SELECT COUNT(*) FROM visits WHERE (SELECT COUNT(*) FROM visits) > 1000 -> person
@@ -123,8 +123,8 @@ SELECT COUNT(*) FROM (SELECT * FROM visits ORDER BY age) t -> ORDER BY
 SELECT COUNT(*) FROM (SELECT * FROM visits ORDER BY age LIMIT 10) t -> subquery
 SELECT COUNT(*) FROM (SELECT * FROM visits OFFSET 5) t -> OFFSET
 SELECT COUNT(*) FROM (SELECT DISTINCT city FROM visits) t -> person
-SELECT AVG(n) FROM (SELECT city, COUNT(*) AS n FROM visits GROUP BY city) t -> person
-SELECT SUM(n) FROM (SELECT COUNT(*) AS n FROM visits) t -> person
+SELECT MEDIAN(n) FROM (SELECT city, COUNT(*) AS n FROM visits GROUP BY city) t -> released rows
+SELECT SUM(DISTINCT n) FROM (SELECT COUNT(*) AS n FROM visits) t -> DISTINCT
 SELECT COUNT(*) FROM visits TABLESAMPLE 10% -> 
 SELECT COUNT(*) FROM visits USING SAMPLE 10 -> SAMPLE
 SELECT COUNT(*) FROM visits WHERE random() < 0.5 -> random
@@ -133,8 +133,8 @@ SELECT COUNT(setseed(0.5)) FROM visits -> setseed
 SELECT COUNT(hash(city)) FROM visits -> hash
 SELECT COUNT(md5(city)) FROM visits -> 
 SELECT COUNT(*) FROM visits WHERE regexp_matches(city, '(a+)+b') -> regular
-SELECT COUNT(*) FROM visits WHERE city SIMILAR TO 'a%' -> 
-SELECT COUNT(*) FROM visits WHERE city ~ 'a' -> 
+SELECT COUNT(*) FROM visits WHERE city SIMILAR TO '(a|b)+' -> regular
+SELECT COUNT(*) FROM visits WHERE city ~ '(a|aa)+$' -> regular
 SELECT COUNT(*) FROM visits WHERE city LIKE ward -> pattern
 SELECT COUNT(*) FROM visits WHERE city LIKE '%a%b%c%d%e%' -> pattern
 SELECT COUNT(repeat(city, 1000000)) FROM visits -> 
@@ -382,7 +382,7 @@ SELECT person AS ward, COUNT(*) FROM visits GROUP BY ALL -> people
 SELECT person AS p FROM visits GROUP BY p -> people
 SELECT person AS x, COUNT(*) FROM visits GROUP BY x -> people
 SELECT DISTINCT * FROM visits -> released
-SELECT DISTINCT cost FROM visits -> too fine
+SELECT DISTINCT temp FROM visits -> too fine
 
 -- values and clauses that are not what they seem
 SELECT COUNT(*) FROM visits WHERE age > ? -> no value
@@ -412,3 +412,48 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (noise_kind = laplace) COUNT(*) FROM vi
 SELECT DP_INTERVAL_LOW(age) FROM visits -> 
 SELECT COUNT(*) FROM visits /* a /* b */ -> two ways
 SELECT COUNT(*) FROM visits */ -> 
+
+-- regular expressions, formats, quantiles by place, summaries of released rows, decimal keys
+SELECT COUNT(*) FROM visits WHERE city ~ '[a-z]+' -> regular
+SELECT COUNT(*) FROM visits WHERE city ~ 'a*' -> regular
+SELECT COUNT(*) FROM visits WHERE city ~ 'a?b' -> regular
+SELECT COUNT(*) FROM visits WHERE city ~ 'a{1000}' -> regular
+SELECT COUNT(*) FROM visits WHERE city ~ '(.*)*' -> regular
+SELECT COUNT(*) FROM visits WHERE city ~ '\d' -> regular
+SELECT COUNT(*) FROM visits WHERE city ~ 'a^b' -> regular
+SELECT COUNT(*) FROM visits WHERE city ~ 'a$b' -> regular
+SELECT COUNT(*) FROM visits WHERE city ~ '(?=a)b' -> regular
+SELECT COUNT(*) FROM visits WHERE city ~ ward -> regular
+SELECT COUNT(*) FROM visits WHERE city ~ '.*.*a.*b.*c.*d.*' -> four %
+SELECT COUNT(*) FROM visits WHERE city ~ 'a|b|c|d|e|f|g|h|i|j|k|l|m|n|o|p|q' -> alternatives
+SELECT COUNT(*) FROM visits WHERE REGEXP_LIKE(city, 'a', 'xs') -> flag
+SELECT COUNT(*) FROM visits WHERE REGEXP_CONTAINS(city, CONCAT(ward, '.*')) -> regular
+SELECT COUNT(*) FROM visits WHERE REGEXP_EXTRACT(city, 'a') = 'a' -> regular
+SELECT COUNT(*) FROM visits WHERE city SIMILAR TO 'a[bc]' -> regular
+SELECT COUNT(*) FROM visits WHERE city SIMILAR TO ward -> regular
+SELECT TO_CHAR(day, 'YYYY-MM-IW'), COUNT(*) FROM visits GROUP BY 1 -> format
+SELECT TO_CHAR(day, city), COUNT(*) FROM visits GROUP BY 1 -> format
+SELECT STRFTIME(day, '%j'), COUNT(*) FROM visits GROUP BY 1 -> format
+SELECT STRFTIME(day, ''), COUNT(*) FROM visits GROUP BY 1 -> format
+SELECT STRFTIME(day, '%'), COUNT(*) FROM visits GROUP BY 1 -> format
+SELECT FORMAT_DATE(day), COUNT(*) FROM visits GROUP BY 1 -> format
+SELECT DATE_FORMAT(age, '%Y'), COUNT(*) FROM visits GROUP BY 1 -> date
+SELECT APPROX_QUANTILES(age, 4)[9] FROM visits -> OFFSET
+SELECT APPROX_QUANTILES(age, 4)[OFFSET(9)] FROM visits -> beyond
+SELECT APPROX_QUANTILES(age, 4)[OFFSET(age)] FROM visits -> 
+SELECT age[OFFSET(0)] FROM visits -> 
+SELECT COUNT(*) FROM visits WHERE POSITION('a' IN city) > 1 -> compared with 0
+SELECT COUNT(*) FROM visits WHERE POSITION(ward IN city) > 0 -> constant
+SELECT SUM(POSITION('a' IN city)) FROM visits -> 
+SELECT MIN(person) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) -> no such column
+SELECT AVG(age) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) -> no such column
+SELECT ward, AVG(n) FROM (SELECT ward, person, COUNT(*) AS n FROM visits GROUP BY ward, person) GROUP BY person -> one group per person
+SELECT AVG(m) FROM (SELECT MAX(n) AS m FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) GROUP BY ward) -> 
+SELECT person FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) GROUP BY person -> no such column
+SELECT QUANTILE(n, 0.5) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) -> released rows
+SELECT COUNT(DISTINCT n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) -> released rows
+SELECT wild, COUNT(*) FROM visits GROUP BY wild -> fine
+SELECT cost / 3, COUNT(*) FROM visits GROUP BY 1 -> fine
+SELECT SQRT(cost), COUNT(*) FROM visits GROUP BY 1 -> fine
+SELECT COUNT(*) FROM visits WHERE city = r'a -> 
+SELECT COUNT(*) FROM visits WHERE city = R'a\' OR 1=1' -> 

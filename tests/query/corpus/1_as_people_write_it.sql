@@ -173,8 +173,9 @@ SELECT ISODOW(day), COUNT(*) FROM visits GROUP BY 1 == SELECT EXTRACT(ISODOW FRO
 SELECT MONTHNAME(day), COUNT(*) FROM visits GROUP BY 1 -> answered
 SELECT DAYNAME(day) AS weekday, COUNT(*) FROM visits GROUP BY weekday -> answered
 SELECT WEEKDAY(day), COUNT(*) FROM visits GROUP BY 1 -> refused: counts from Sunday in some dialects >> SELECT ISODOW(day), COUNT(*) FROM visits GROUP BY 1
-SELECT STRFTIME(day, '%Y-%m'), COUNT(*) FROM visits GROUP BY 1 -> refused: DATE_TRUNC >> SELECT DATE_TRUNC('month', day), COUNT(*) FROM visits GROUP BY 1
-SELECT TO_CHAR(day, 'YYYY-MM'), COUNT(*) FROM visits GROUP BY 1 -> refused: DATE_TRUNC >> SELECT DATE_TRUNC('month', day), COUNT(*) FROM visits GROUP BY 1
+SELECT STRFTIME(day, '%Y-%m'), COUNT(*) FROM visits GROUP BY 1 -> answered
+SELECT TO_CHAR(day, 'YYYY-MM'), COUNT(*) FROM visits GROUP BY 1 -> answered
+SELECT TO_CHAR(day, 'IYYY-IW'), COUNT(*) FROM visits GROUP BY 1 -> refused: DATE_TRUNC >> SELECT DATE_TRUNC('week', day), COUNT(*) FROM visits GROUP BY 1
 SELECT COUNT(*) FROM visits WHERE day * 2 > 3 -> refused: cannot compute with dates so >> SELECT COUNT(*) FROM visits WHERE day + 2 > '2024-03-01'
 
 -- subqueries in conditions

@@ -131,7 +131,8 @@ QUESTIONS: tuple[Asked, ...] = (
 HOSTILE: tuple[Asked, ...] = (
     Asked("plain", ("SELECT COUNT(*) FROM visits v JOIN people p ON v.age = p.born",)),
     Asked(
-        "plain", ("SELECT SUM(CLAMP(n, 0, 5)) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)",)
+        "plain",
+        ("SELECT MEDIAN(CLAMP(n, 0, 5)) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)",),
     ),
     Asked("plain", ("SELECT COUNT(*) FROM wards w LEFT JOIN visits v ON w.ward = v.ward",)),
     Asked("plain", ("SELECT SUM(huge) FROM visits",)),
@@ -146,6 +147,6 @@ HOSTILE: tuple[Asked, ...] = (
     ),
     Asked("votes", ("SELECT COUNT(*) FROM visits v JOIN wards w ON w.floor >= 1",)),
     Asked("votes", ("SELECT COUNT(*) FROM visits v JOIN people p ON v.age = p.born",)),
-    Asked("votes", ("SELECT COUNT(*) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)",)),
+    Asked("votes", ("SELECT COUNT(DISTINCT n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)",)),
 )
 """What the planner refuses; where a fault makes it forget to, the checker must."""

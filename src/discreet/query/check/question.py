@@ -14,6 +14,7 @@ from discreet.query.catalog.kind import Day, Moment, Nothing, Opaque, Real, doma
 from discreet.query.check import distribution, function
 from discreet.query.check.aggregate import Measuring
 from discreet.query.check.formula import Constant, Formula, Key, NoisyTerm, Operation
+from discreet.query.check.grid import on_grid
 from discreet.query.check.joins import settled
 from discreet.query.check.limits import Bounding
 from discreet.query.check.lineage import trace
@@ -36,6 +37,7 @@ from discreet.query.check.option import options
 from discreet.query.check.reading import Reading
 from discreet.query.check.released import NUMBER, Kinds, kind_of, kind_word
 from discreet.query.check.scope import Lineage, condition, names, resolve
+from discreet.query.check.summary import summarised
 from discreet.query.check.tables import cells
 from discreet.query.check.tables import tables as tables_of
 from discreet.query.check.wellformed import require_wellformed
@@ -74,7 +76,8 @@ def check(block: Block, catalog: declared.Catalog, limits: Limits | None = None)
     """Return the checked question, or refuse with the clause, the reason and a way out."""
     require_wellformed(block, catalog)
     own = options(block.privacy)
-    block, limits = _keyed(_lift(settled(block, catalog))), limits or Limits()
+    block = summarised(settled(block, catalog), catalog)
+    block, limits = _keyed(_lift(block)), limits or Limits()
     scope = trace(block.source, catalog, names())
     own.require_unit(scope)
     if not scope.private:
@@ -85,6 +88,7 @@ def check(block: Block, catalog: declared.Catalog, limits: Limits | None = None)
         groups=_tighter(_tighter(scope.groups, limits.groups_per_unit), own.groups),
         per_group=_tighter(scope.per_group, limits.rows_per_group),
     )
+    block = on_grid(block, scope)
     if not block.items:
         raise QueryError("SELECT *", "a private row cannot be released", "list aggregates such as COUNT(*)")
     if not block.group and not any(aggregates(scalar) for scalar in _asked(block)):

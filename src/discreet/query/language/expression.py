@@ -14,10 +14,21 @@ from discreet.query.language.leaf import column_of, leaf_of, literal_of, read_co
 from discreet.query.language.pair import KINDS as PAIRS
 from discreet.query.language.pair import pair
 from discreet.query.language.refusal import fields, place_of, refusal
+from discreet.query.language.searching import INSIDE, Reader, found_inside
 from discreet.query.language.spelling import folded_number, quantile_level, spelled, understood
 from discreet.query.language.vocabulary import AGGREGATES, BINARY, PARTS, TYPES, UNARY
 from discreet.query.language.window import window
-from discreet.query.plan import Aggregate, Among, Call, Case, Literal, Scalar, aggregates, constant, too_large
+from discreet.query.plan import (
+    Aggregate,
+    Among,
+    Call,
+    Case,
+    Literal,
+    Scalar,
+    aggregates,
+    constant,
+    too_large,
+)
 
 
 def expression(node: object) -> Scalar:
@@ -35,6 +46,8 @@ def expression(node: object) -> Scalar:
 
 def _meaning(node: exp.Expr) -> Scalar:
     kind = type(node)
+    if isinstance(node.args.get("this"), exp.StrPosition) and kind in (exp.GT, exp.NEQ, exp.GTE, exp.EQ):
+        return found_inside(node, expression)
     if kind in BINARY:
         parts = fields(node, "this", "expression", *_EXTRA.get(kind, ()))
         found = Call(BINARY[kind], (expression(parts["this"]), expression(parts["expression"])))
@@ -303,6 +316,10 @@ def _many(name: str, *keys: str) -> Callable[[exp.Expr], Scalar]:
 
 def _round(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "decimals")
+    digits = None if parts.get("decimals") is None else constant(folded_number(expression(parts["decimals"])))
+    if digits is not None and -9 <= digits < 0:
+        unit = Literal(10**-digits)
+        return Call("multiply", (Call("round", (Call("divide", (expression(parts["this"]), unit)),)), unit))
     rest = () if parts.get("decimals") is None else (expression(parts["decimals"]),)
     return Call("round", (expression(parts["this"]), *rest))
 
@@ -343,12 +360,12 @@ def _anonymous(node: exp.Expr) -> Scalar:
         return distribution(name, nodes, expression, _plain)
     if not understood(name) and name != "clamp":
         raise refusal(node)
-    given: tuple[Argument, ...] = tuple(map(_argument, nodes))
-    found = spelled(name, given)
+    written: tuple[Argument, ...] = tuple(map(_argument, nodes))
+    found = spelled(name, written)
     if found is not None:
         return found
-    arguments = tuple(part for part in given if not isinstance(part, Span))
-    match name, len(given):
+    arguments = tuple(part for part in written if not isinstance(part, Span))
+    match name, len(written):
         case "clamp", 3:
             return Call("clamp", tuple(folded_number(argument) for argument in arguments))
         case "clamp", _:
@@ -369,6 +386,10 @@ def _window(node: exp.Expr) -> Scalar:
 
 def _paren(node: exp.Expr) -> Scalar:
     return expression(fields(node, "this")["this"])
+
+
+def _by(build: Callable[[exp.Expr, Reader], Scalar]) -> Callable[[exp.Expr], Scalar]:
+    return lambda node: build(node, expression)
 
 
 _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
@@ -404,6 +425,7 @@ _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
     exp.Greatest: _many("greatest", "ignore_nulls"),
     exp.Concat: _many("concat", "safe", "coalesce"),
     exp.Round: _round,
+    **{kind: _by(build) for kind, build in INSIDE.items()},
     exp.Substring: _substring,
     exp.Left: _side("left"),
     exp.Right: _side("right"),

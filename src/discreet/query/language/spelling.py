@@ -10,6 +10,8 @@ from fractions import Fraction
 from discreet.errors import QueryError
 from discreet.query.language.date import BUILDERS as DATES
 from discreet.query.language.date import Argument, scalars, truncated_to_format
+from discreet.query.language.format import formatted
+from discreet.query.language.regular import matched
 from discreet.query.plan import Aggregate, Call, Case, Literal, Scalar, aggregates, constant
 
 Builder = Callable[[str, Sequence[Argument]], Scalar]
@@ -102,6 +104,9 @@ def _square(name: str, arguments: Sequence[Argument]) -> Scalar:
 
 def _choice(name: str, arguments: Sequence[Argument]) -> Scalar:
     """NVL2(x, present, missing) and DECODE(x, key, value, ..., otherwise)."""
+    if name == "iff":
+        condition, yes, no = _plain(name, arguments, 3)
+        return Case(((condition, yes),), no)
     if name == "nvl2":
         subject, present, missing = _plain(name, arguments, 3)
         return Case(((Call("is_null", (subject,)), missing),), present)
@@ -207,7 +212,18 @@ def _refused(reason: str, instead: str) -> Builder:
     return build
 
 
-_FORMATS = _refused("makes text of a date, which has no declared values", "write DATE_TRUNC('month', d)")
+def _with_separator(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """CONCAT_WS('-', a, b)."""
+    separator, first, *rest = _plain(name, arguments) or (None, None)
+    if separator is None or first is None:
+        raise QueryError("CONCAT_WS", "takes a separator and texts", _EXAMPLES[name])
+    return Call("concat", (first, *(part for one in rest for part in (separator, one))))
+
+
+def _matching(name: str, arguments: Sequence[Argument]) -> Scalar:
+    text, pattern = _plain(name, arguments, 2)
+    return matched(text, pattern, whole=name == "regexp_full_match")
+
 
 _BUILDERS: dict[str, Builder] = {
     "var": _statistic("var_samp"),
@@ -220,14 +236,17 @@ _BUILDERS: dict[str, Builder] = {
     **dict.fromkeys(("isnull", "zeroifnull"), _coalesce),
     "nullifzero": _null_if_zero,
     "square": _square,
-    **dict.fromkeys(("nvl2", "decode"), _choice),
+    **dict.fromkeys(("nvl2", "decode", "iff"), _choice),
     **dict.fromkeys(("safe_divide", "div0"), _divided),
     **dict.fromkeys(("trunc", "truncate"), _whole_part),
     **dict.fromkeys(("log", "log10", "log2"), _logarithm),
     **dict.fromkeys(("contains", "ends_with", "endswith"), _pattern),
     "width_bucket": _bucket,
     **dict.fromkeys(("dp_interval_low", "dp_interval_high"), _interval),
-    **dict.fromkeys(("strftime", "to_char", "format_date", "date_format"), _FORMATS),
+    **dict.fromkeys(("strftime", "to_char", "format_date", "date_format", "format_timestamp"), formatted),
+    "format_datetime": formatted,
+    "concat_ws": _with_separator,
+    **dict.fromkeys(("regexp_contains", "regexp_full_match"), _matching),
     "any_value": _refused(
         "takes an arbitrary row", "group by the column, or take MAX(x) in a subquery grouped by the person"
     ),
@@ -244,6 +263,7 @@ _EXAMPLES = {
     "square": "write SQUARE(x)",
     "nvl2": "write NVL2(x, 1, 0)",
     "decode": "write DECODE(x, 'a', 1, 0)",
+    "iff": "write IFF(x > 0, 1, 0)",
     "safe_divide": "write SAFE_DIVIDE(a, b)",
     "div0": "write DIV0(a, b)",
     "trunc": "write TRUNC(x)",
@@ -255,5 +275,8 @@ _EXAMPLES = {
     "endswith": "write ENDSWITH(x, 'abc')",
     **dict.fromkeys(("dp_interval_low", "dp_interval_high"), "write DP_INTERVAL_LOW(COUNT(*))"),
     "width_bucket": "write WIDTH_BUCKET(x, 0, 100, 10)",
+    "concat_ws": "write CONCAT_WS('-', a, b)",
+    "regexp_contains": "write REGEXP_CONTAINS(x, 'abc')",
+    "regexp_full_match": "write REGEXP_FULL_MATCH(x, 'abc.*')",
     **dict.fromkeys(("var", "varp", "stdevp", "std", "approx_median"), "give one column"),
 }

@@ -6,9 +6,11 @@ because what a parser keeps and a planner ignores is where attacks live.  The an
 further than this module.
 """
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import UTC, date, datetime
 from functools import lru_cache
 
 from sqlglot import exp
@@ -52,17 +54,33 @@ SYSTEM = frozenset(
 Views = Mapping[str, Block]
 
 
-@lru_cache(maxsize=256)  # a question is quoted, asked and asked again
 def read(text: str, parameters: Parameters = (), views: tuple[tuple[str, str], ...] = ()) -> Block:
     """Return the plan of one SELECT statement, or refuse with the clause, the reason and a way out.
 
     `parameters` are the values of `?` by position, or of `:name` and `$name` by name; `views` are the texts
-    of subqueries that the curator has given names, each of which may use those before it.
+    of subqueries that the curator has given names, each of which may use those before it.  CURRENT_DATE is
+    the date in UTC: tomorrow the same words are another question.
     """
+    return _read(text, parameters, views, datetime.now(UTC).date() if _TODAY.search(text) else None)
+
+
+_TODAY = re.compile(r"current_date|today", re.IGNORECASE)
+
+
+@lru_cache(maxsize=256)  # a question is quoted, asked and asked again
+def _read(text: str, parameters: Parameters, views: tuple[tuple[str, str], ...], today: date | None) -> Block:
     written = _tree(text)
-    tree = bind(written.tree, parameters)
+    tree = dated(bind(written.tree, parameters), today)
     block = _select(_only_select(tree), _declared(views, tree), 0)
     return replace(block, privacy=written.privacy or ())
+
+
+def dated(tree: exp.Expr, today: date | None) -> exp.Expr:
+    """Return a tree in which CURRENT_DATE is a date."""
+    for node in list(tree.find_all(exp.CurrentDate)) if today is not None else ():
+        if not any(node.args.values()) and today is not None:
+            node.replace(exp.cast(exp.Literal.string(today.isoformat()), "DATE"))
+    return tree
 
 
 def _tree(text: str) -> Written:

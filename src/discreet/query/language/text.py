@@ -34,6 +34,7 @@ AS_WRITTEN = frozenset(
         *("ADD_MONTHS", "MONTHS_BETWEEN", "LAST_DAY", "TRUNC", "TRUNCATE", "APPROX_QUANTILES", "QUANTILES"),
         *("WEEKDAY", "ISODOW", "DAYNAME", "MONTHNAME", "FORMAT_DATE", "STRFTIME", "DATE_FORMAT"),
         *("ANY_VALUE", "CONTAINS", "ENDS_WITH", "ENDSWITH", "SAFE_DIVIDE", "NVL2", "CONCAT_WS", "TO_DAYS"),
+        *("FORMAT_TIMESTAMP", "FORMAT_DATETIME", "REGEXP_CONTAINS", "REGEXP_FULL_MATCH"),
     )
 )
 """Functions whose arguments the parser leaves alone."""
@@ -120,7 +121,7 @@ def _plain(text: str) -> str:
 
 
 _PIECES = re.compile(
-    r"""(?P<string>'[^']*(?:'|\Z))|(?P<name>"[^"]*(?:"|\Z))|(?P<back>`[^`]*(?:`|\Z))"""
+    r"""(?P<raw>(?<!\w)[rR]'[^'\\]*(?:\\[^'][^'\\]*)*')|(?P<string>'[^']*(?:'|\Z))|(?P<name>"[^"]*(?:"|\Z))|(?P<back>`[^`]*(?:`|\Z))"""
     r"""|(?P<line>--[^\n]*)|(?P<block>/\*.*?(?:\*/|\Z))""",
     re.DOTALL,
 )
@@ -128,6 +129,9 @@ _PIECES = re.compile(
 
 def _piece(match: re.Match[str]) -> str:
     found = match.group()
+    if match.lastgroup == "raw":
+        # A raw text of BigQuery: what stands in it is what it is, as in any text here.
+        return " " + found[1:]
     if match.lastgroup == "back":
         if '"' in found or len(found) < 2 or not found.endswith("`"):
             raise QueryError("a name in back quotes", "cannot be read", 'write "name"')

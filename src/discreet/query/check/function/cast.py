@@ -18,6 +18,7 @@ from discreet.query.catalog.kind import (
 )
 from discreet.query.check.function.agreement import Rule, settle, to_real
 from discreet.query.check.function.number import rounding
+from discreet.query.check.function.text import shown_values
 from discreet.query.plan import Call
 
 
@@ -42,8 +43,8 @@ def _cast(name: str, arguments: Sequence[Typed]) -> Typed:
         # What is text or a date already stays as it is, and so does what is known about it.
         case "to_text", Text() as kind:
             return Typed(Call("to_text", (argument.scalar,)), kind, argument.held)
-        case "to_text", Whole() | Truth() | Day():
-            return Typed(Call("to_text", (argument.scalar,)), Text())
+        case "to_text", Whole() | Truth() | Day() as kind:
+            return Typed(Call("to_text", (argument.scalar,)), Text(shown_values(kind)))
         case "to_day", Day() as kind:
             return Typed(Call("to_day", (argument.scalar,)), kind, argument.held)
         case "to_day", Moment():

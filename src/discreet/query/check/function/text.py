@@ -1,13 +1,18 @@
 """Functions of text, and patterns."""
 
 from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
 
 from discreet.errors import QueryError
-from discreet.query.catalog.kind import Nothing, Text, Typed, Whole, truth, word
-from discreet.query.check.function.agreement import Rule
+from discreet.query.catalog.kind import Day, Kind, Nothing, Text, Truth, Typed, Whole, domain, truth, word
+from discreet.query.check.function.agreement import Rule, settle
 from discreet.query.plan import Call, Literal, Scalar
 
 TEXT_LIMIT = 2**20
+
+JOINED_LIMIT = 10_000
+"""So many values of joined or converted text are listed; beyond, they are not known beforehand."""
 
 ESCAPE = "!"
 """What makes % and _ ordinary in the patterns of statements; folding case leaves it alone."""
@@ -45,22 +50,62 @@ def _length(name: str, arguments: Sequence[Typed]) -> Typed:
 
 def _substring(name: str, arguments: Sequence[Typed]) -> Typed:
     text = _text(name, arguments[0])
-    positions = []
+    places: list[int] = []
     for argument in arguments[1:]:
         match argument.scalar:
             case Literal(int(value)) if type(value) is int and 0 <= value <= TEXT_LIMIT:
-                positions.append(Literal(value))
+                places.append(value)
             case _:
                 raise QueryError(
                     name.upper(),
                     "positions must be constants that are not negative",
                     "write SUBSTRING(x, 1, 3)",
                 )
-    return Typed(Call(name, (text, *positions)), Text())
+    values = _cut_values(name, arguments[0].kind, places)
+    return Typed(Call(name, (text, *map(Literal, places))), Text(values))
+
+
+def _cut_values(name: str, kind: Kind, constants: Sequence[int]) -> tuple[str, ...] | None:
+    """Return the parts of declared values."""
+    values = kind.values if isinstance(kind, Text) else None
+    if values is None:
+        return None
+    first, *rest = constants
+    match name:
+        case "left":
+            cut = {value[:first] for value in values}
+        case "right":
+            cut = {value[max(len(value) - first, 0) :] for value in values}
+        case _ if first >= 1:
+            cut = {value[first - 1 : None if not rest else first - 1 + rest[0]] for value in values}
+        case _:
+            return None
+    return tuple(sorted(cut))
 
 
 def _concat(name: str, arguments: Sequence[Typed]) -> Typed:
-    return Typed(Call("concat", tuple(_text("||", argument) for argument in arguments)), Text())
+    parts = [_as_text(argument) for argument in arguments]
+    values: tuple[str, ...] | None = None
+    known = [part.kind.values if isinstance(part.kind, Text) else None for part in parts]
+    if None not in known and prod(len(one or ()) for one in known) <= JOINED_LIMIT:
+        values = tuple(sorted({"".join(texts) for texts in product(*(one or () for one in known))}))
+    return Typed(Call("concat", tuple(_text("||", part) for part in parts)), Text(values))
+
+
+def _as_text(argument: Typed) -> Typed:
+    """Return what is joined to text as text."""
+    argument = settle(argument)
+    if isinstance(argument.kind, Whole | Truth | Day):
+        return Typed(Call("to_text", (argument.scalar,)), Text(shown_values(argument.kind)))
+    return argument
+
+
+def shown_values(kind: Kind) -> tuple[str, ...] | None:
+    """Return the texts of the declared values of a kind."""
+    if isinstance(kind, Truth):
+        return ("false", "true")
+    values = domain(kind)
+    return None if values is None or len(values) > JOINED_LIMIT else tuple(sorted(map(str, values)))
 
 
 def _pattern(name: str, arguments: Sequence[Typed]) -> Typed:

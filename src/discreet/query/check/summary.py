@@ -1,0 +1,83 @@
+"""Aggregates of released rows: SELECT AVG(n) FROM (SELECT k, COUNT(*) AS n ... GROUP BY k).
+
+The subquery mixes people, so it is the release, and what is made of its rows afterwards is free.  Groups of
+released rows are said with windows: each row gets the aggregate of its group, and one row of each is kept.
+Nothing here decides about privacy: the block that comes out is checked like any other.
+"""
+
+from dataclasses import replace
+
+from discreet.errors import QueryError
+from discreet.query.catalog.manifest import Catalog
+from discreet.query.check import function
+from discreet.query.check.lineage import trace
+from discreet.query.check.scope import names, resolve
+from discreet.query.plan import (
+    Aggregate,
+    Block,
+    Case,
+    Item,
+    Literal,
+    Nested,
+    Order,
+    Scalar,
+    Window,
+    aggregates,
+    rebuilt,
+    windowed,
+)
+
+FUNCTIONS = frozenset(("count", "sum", "avg", "min", "max"))
+
+
+def summarised(block: Block, catalog: Catalog) -> Block:
+    """Return a block that aggregates released rows as one that has windows over them, any other as it is."""
+    source = block.source
+    if not isinstance(source, Nested) or not _groups(block) or not _releases(source.block, catalog):
+        return block
+    if block.sets is not None or block.distinct or block.qualify is not None:
+        raise QueryError(
+            "GROUP BY over released rows", "is plain there", "leave out CUBE, ROLLUP, DISTINCT and QUALIFY"
+        )
+
+    def meant(scalar: Scalar) -> Scalar:
+        return rebuilt(scalar, lambda part: _window(part, block) if isinstance(part, Aggregate) else None)
+
+    return replace(
+        block,
+        items=tuple(Item(item.name, meant(item.scalar)) for item in block.items),
+        group=(),
+        having=None,
+        qualify=None if block.having is None else meant(block.having),
+        order=tuple(Order(meant(one.scalar), one.descending, one.nulls_first) for one in block.order),
+        distinct=True,
+    )
+
+
+def _groups(block: Block) -> bool:
+    return bool(block.group) or any(aggregates(item.scalar) for item in block.items)
+
+
+def _releases(block: Block, catalog: Catalog) -> bool:
+    """Whether a subquery mixes people: it groups private rows, and not by the person."""
+    if not block.items or not _groups(block) or block.sets is not None:
+        return False
+    try:
+        scope = trace(block.source, catalog, names())
+        keys = [function.settle(resolve(term, scope, "GROUP BY")).scalar for term in block.group]
+    except QueryError:
+        # It is refused, with its own words, where it is checked.
+        return False
+    return scope.private and not any(key in scope.units for key in keys)
+
+
+def _window(aggregate: Aggregate, block: Block) -> Scalar:
+    name = aggregate.function
+    if name not in FUNCTIONS or aggregate.distinct:
+        raise QueryError(
+            f"{name.upper()} over released rows", "is not supported", "use COUNT, SUM, AVG, MIN or MAX there"
+        )
+    value = Literal(1) if aggregate.argument is None else aggregate.argument
+    if aggregate.where is not None:
+        value = Case(((aggregate.where, value),), Literal(None))
+    return windowed(Window(name, (value,), block.group, (), ("rows", None, None)))

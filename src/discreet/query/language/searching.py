@@ -1,0 +1,75 @@
+"""Looking for text inside text, and for one quantile among several."""
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+from sqlglot import exp
+
+from discreet.errors import QueryError
+from discreet.query.language.refusal import fields, refusal
+from discreet.query.language.regular import matched, similar
+from discreet.query.language.spelling import spelled
+from discreet.query.plan import Aggregate, Call, Literal, Scalar, constant, given
+
+Reader: TypeAlias = Callable[[object], Scalar]
+"""What reads the parts of an expression."""
+
+
+def _regular(node: exp.Expr, read: Reader) -> Scalar:
+    parts = fields(node, "this", "expression", "flag", "full_match")
+    text, pattern = read(parts["this"]), read(parts["expression"])
+    flag = Literal("") if parts.get("flag") is None else read(parts["flag"])
+    if flag not in (Literal(""), Literal("i"), Literal("c")):
+        raise QueryError("a regular expression", "has a flag that is not supported", "use LIKE or ILIKE")
+    insensitive = flag == Literal("i") or isinstance(node, exp.RegexpILike)
+    return matched(text, pattern, whole=bool(parts.get("full_match")), insensitive=insensitive)
+
+
+def found_inside(node: exp.Expr, read: Reader) -> Scalar:
+    """POSITION('x' IN s) > 0: whether a text contains another."""
+    parts = fields(node, "this", "expression")
+    place = fields(parts["this"], "this", "substr")
+    least = constant(read(parts["expression"]))
+    if least != (1 if isinstance(node, exp.GTE) else 0):
+        raise QueryError(
+            "POSITION", "is only compared with 0", "write POSITION('x' IN s) > 0, or CONTAINS(s, 'x')"
+        )
+    found = given(spelled("contains", (read(place["this"]), read(place["substr"]))))
+    return Call("not", (found,)) if isinstance(node, exp.EQ) else found
+
+
+def _similar(node: exp.Expr, read: Reader) -> Scalar:
+    parts = fields(node, "this", "expression")
+    return similar(read(parts["this"]), read(parts["expression"]))
+
+
+def _element(node: exp.Expr, read: Reader) -> Scalar:
+    """APPROX_QUANTILES(x, 100)[OFFSET(50)]: one of the quantiles."""
+    parts = fields(node, "this", "expressions", "offset", "safe")
+    found, places = read(parts["this"]), parts.get("expressions", ())
+    place = constant(_place(places[0], read)) if len(places) == 1 else None
+    if not (isinstance(found, Aggregate) and found.function == "quantiles" and place is not None):
+        raise refusal(node)
+    if not 0 <= place < len(found.levels):
+        raise QueryError("OFFSET", "is beyond the last quantile", "count from 0 to the number of parts")
+    return Aggregate("quantile", found.argument, parameter=found.levels[place])
+
+
+def _place(node: exp.Expr, read: Reader) -> Scalar:
+    match node:
+        case exp.Anonymous() if len(node.expressions) == 1 and str(node.this).upper() in (
+            "OFFSET",
+            "SAFE_OFFSET",
+        ):
+            return read(node.expressions[0])
+        case _:
+            raise QueryError(
+                "[...]", "counts from 0 in some dialects and from 1 in others", "write [OFFSET(0)]"
+            )
+
+
+INSIDE: dict[type[exp.Expr], Callable[[exp.Expr, Reader], Scalar]] = {
+    **dict.fromkeys((exp.RegexpLike, exp.RegexpILike, exp.RegexpFullMatch), _regular),
+    exp.SimilarTo: _similar,
+    exp.Bracket: _element,
+}
