@@ -313,20 +313,6 @@ class Questions:
 class Wider(Questions):
     """Questions of the whole language: distributions, sets, private keys, subqueries of many kinds."""
 
-    def key(self) -> str:
-        if self.random.random() < 0.7:
-            return super().key()
-        return self.pick(
-            "cost",
-            "ROUND(cost, 0)",
-            "ROUND(wild, 1)",
-            "TO_CHAR(day, 'YYYY-MM')",
-            "STRFTIME(any_day, '%Y')",
-            "CONCAT(ward, flag)",
-            "LEFT(ward, 1)",
-            "(city ~ '^a|b$')",
-        )
-
     def question(self) -> str:
         """Return one question of any kind."""
         kind = self.random.random()

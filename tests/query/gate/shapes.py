@@ -152,7 +152,12 @@ class Shapes:
         match kind:
             case "text":
                 return choose(
-                    ((name, kind), (f"COALESCE({name}, 'A')", kind), (f"{name} IN ('A', 'B')", "truth"))
+                    (
+                        (name, kind),
+                        (f"COALESCE({name}, 'A')", kind),
+                        (f"{name} IN ('A', 'B')", "truth"),
+                        (f"CONCAT(LEFT({name}, 1), {name} = 'A')", kind),
+                    )
                 )
             case "truth":
                 return choose(((name, kind), (f"CASE WHEN {name} THEN 'A' ELSE 'Z' END", "text")))
@@ -204,11 +209,22 @@ class Shapes:
     def _key(self, columns: tuple[tuple[str, str], ...]) -> str:
         name, kind = self.random.choice(columns) if columns else ("1", "number")
         if kind == "number":
-            return self.random.choice((f"CLAMP(FLOOR({name}), 0, 2)", f"({name} > 1)"))
+            return self.random.choice(
+                (
+                    f"CLAMP(FLOOR({name}), 0, 2)",
+                    f"({name} > 1)",
+                    f"ROUND(CLAMP({name}, 0, 1), 1)",
+                    f"CONCAT('n', CLAMP(FLOOR({name}), 0, 2))",
+                )
+            )
         if kind == "truth":
             return name
         return self.random.choice(
-            (f"CASE WHEN {name} = 'A' THEN 'A' ELSE 'other' END", f"({name} IN ('A', 'B'))")
+            (
+                f"CASE WHEN {name} = 'A' THEN 'A' ELSE 'other' END",
+                f"({name} IN ('A', 'B'))",
+                f"({name} ~ '^A|b$')",
+            )
         )
 
     def _value(self, columns: tuple[tuple[str, str], ...], person: str) -> str:
