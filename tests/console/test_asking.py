@@ -7,6 +7,8 @@ import re
 import threading
 from pathlib import Path
 
+import pyarrow
+import pyarrow.ipc
 import pytest
 from tests.console.world import BY_WARD, COUNT, FORMULA, IMAGE, SCRIPT, Console, console
 
@@ -186,6 +188,8 @@ def test_an_answer_has_table_card_and_downloads_also_where_no_chart_can_be_drawn
     assert "99 % confidence" in wider.text
     rows = list(csv.DictReader(io.StringIO(browser.get(f"{where}.csv").text)))
     assert {row["ward"] for row in rows} == {"A", SCRIPT, IMAGE, f"'{FORMULA}", "{{ 7*7 }}"}
+    table = pyarrow.ipc.open_stream(browser.get(f"{where}.arrow").body).read_all()
+    assert [row["n"] for row in table.to_pylist()] == [float(row["n"]) for row in rows]
     whole = browser.get(f"{where}.json")
     assert json.loads(whole.body)["question"] == BY_WARD
     assert "attachment" in whole.headers["content-disposition"]

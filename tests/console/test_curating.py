@@ -67,6 +67,45 @@ def test_a_limit_is_raised_with_a_reason_and_not_without(own: Console):
     assert analyst.ask(COUNT, epsilon="0.2").status == 303
 
 
+def test_questions_and_days_are_limited_for_one_and_for_everybody(own: Console):
+    curator, analyst = own.browser("curator"), own.browser("analyst")
+    assert decide(curator, do="limit", name="analyst", per_question="0.2", reason="slowly").status == 303
+    assert "One question may cost at most epsilon 0.2" in curator.get(PEOPLE).text
+    quoted = analyst.quote(COUNT, epsilon="0.3")
+    assert "A limit on questions or on today does not admit it." in quoted.text
+    refused = analyst.submit(quoted.form(do="ask"))
+    assert refused.status == 402
+    assert "limit per question on analyst analyst" in refused.text
+    page = curator.get(f"{ONE}/budget")
+    slow = page.form(per_day="", reason="")
+    assert curator.submit(slow, reason="nothing said").status == 422
+    assert curator.submit(slow, per_day="x", reason="odd").status == 422
+    led = curator.submit(slow, per_day="0.25", reason="for everybody")
+    assert (led.status, led.where) == (303, f"{ONE}/budget")
+    assert "Everybody together, today" in curator.get(f"{ONE}/budget").text
+    assert analyst.ask(COUNT, epsilon="0.2").status == 303
+    assert "suffices for about 5." in analyst.quote(COUNT, epsilon="0.01").text
+    second = own.browser("second")
+    assert second.submit(second.quote(COUNT, epsilon="0.06").form(do="ask")).status == 402
+    assert "Everybody together: per question no limit, per day epsilon 0.25" in curator.get(LEDGER).text
+    assert "analyst analyst, one question" not in second.get(f"{ONE}/budget").text
+    seal = second.get("/console/").forms()[0]["seal"]
+    assert second.submit({**slow, "seal": seal, "per_day": "9", "reason": "me"}).status == 403
+    decide(curator, do="limit", name="analyst", per_question="none", reason="trusted now")
+    assert "may cost at most" not in curator.get(PEOPLE).text
+
+
+def test_pages_of_a_dataset_with_delta_show_what_was_paid(tmp_path: Path):
+    with console(tmp_path, delta="1e-6") as opened:
+        analyst, curator = opened.browser("analyst"), opened.browser("curator")
+        for epsilon in ("0.5", "0.25"):
+            assert analyst.ask(COUNT, epsilon=epsilon).status == 303
+        for page in (f"{ONE}/", f"{ONE}/ask", f"{ONE}/answers", f"{ONE}/budget"):
+            assert analyst.get(page).status == 200
+        for page in (f"{ONE}/budget", PEOPLE, LEDGER):
+            assert curator.get(page).status == 200
+
+
 def test_a_token_is_rotated_or_revoked_and_its_visits_end_at_once(own: Console):
     curator, analyst = own.browser("curator"), own.browser("analyst")
     assert decide(curator, do="rotate", name="analyst").status == 303
@@ -160,7 +199,7 @@ def test_budgets_of_everybody_are_for_curators_and_auditors_and_an_analyst_sees_
 
 def test_the_cap_is_raised_with_a_reason_and_the_token_and_the_data_opens_again(own: Console):
     curator = own.browser("curator")
-    form = curator.get(f"{ONE}/budget").form(reason="")
+    form = curator.get(f"{ONE}/budget").form(reason="", token="")
     act = {"epsilon": "120.5", "reason": "a second year", "token": own.tokens["curator"]}
     entries = own.entries
     for odd, status in (
@@ -197,7 +236,7 @@ def test_a_cap_that_the_manifest_cannot_hold_is_not_raised(own: Console):
     text = manifest.read_text().replace("[budget]\nepsilon = 100\n", "")
     manifest.write_text("budget = { epsilon = 100 }\n" + text)
     curator, entries = own.browser("curator"), own.entries
-    form = curator.get(f"{ONE}/budget").form(reason="")
+    form = curator.get(f"{ONE}/budget").form(reason="", token="")
     page = curator.submit({**form, "epsilon": "200", "reason": "x", "token": own.tokens["curator"]})
     assert page.status == 422
     assert "section [budget] of its" in page.text

@@ -49,7 +49,7 @@ day = {{ type = "date", low = 2025-01-01, high = 2025-12-31 }}
 """
 
 
-def declare(folder: Path, name: str, epsilon: int = 100) -> Path:
+def declare(folder: Path, name: str, epsilon: int = 100, delta: str | None = None) -> Path:
     import datetime
 
     import pyarrow
@@ -66,7 +66,8 @@ def declare(folder: Path, name: str, epsilon: int = 100) -> Path:
     pyarrow.parquet.write_table(pyarrow.table(rows), folder / f"{name}.parquet")
     quoted = ", ".join(f"'{ward}'" if "'" not in ward else repr(ward) for ward in WARDS)
     manifest = folder / f"{name}.toml"
-    manifest.write_text(MANIFEST.format(name=name, epsilon=epsilon, wards=f"[{quoted}]"))
+    text = MANIFEST.format(name=name, epsilon=epsilon, wards=f"[{quoted}]")
+    manifest.write_text(text if delta is None else text.replace("[tables", f'delta = "{delta}"\n[tables', 1))
     return manifest
 
 
@@ -118,8 +119,8 @@ class Console:
 
 
 @contextmanager
-def console(folder: Path, **given: Any) -> Iterator[Console]:
-    manifests = [declare(folder, "clinic"), declare(folder, "other")]
+def console(folder: Path, *, delta: str | None = None, **given: Any) -> Iterator[Console]:
+    manifests = [declare(folder, "clinic", delta=delta), declare(folder, "other")]
     people = People(folder / FILE)
     tokens = {role.value: people.add(role.value, role, "clinic") for role in Role}
     tokens["second"] = people.add("second", Role.ANALYST, "clinic")

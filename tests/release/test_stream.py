@@ -213,7 +213,7 @@ def test_where_data_may_be_replaced_a_contribution_goes_and_another_comes():
         stream = session.stream("visits", **BEGIN)
         assert Fraction(99, 100) <= stream.guarantee.cost <= 1
         assert stream.guarantee.cost == 4 * stream.counter.guarantee.cost
-        assert "one person replacing at most 2" in stream.right.request.question
+        assert "one person replacing at most 2" in stream.book.right.request.question
         assert "whatever their data were" in stream.card()
         assert session.stream("visits").guarantee == stream.guarantee
     with opened(delta="1e-9", neighbours="replace") as session:
@@ -290,7 +290,7 @@ def test_a_stream_outlives_versions_of_the_data(session):
 
     stream = session.stream("visits", **BEGIN)
     session.catalog = replace(session.catalog, version="next year")
-    assert session.stream("visits", **BEGIN).right.number == stream.right.number
+    assert session.stream("visits", **BEGIN).book.right.number == stream.book.right.number
 
 
 def test_the_card_says_whom_the_stream_protects(session):
@@ -304,7 +304,7 @@ def test_the_card_says_whom_the_stream_protects(session):
 def test_a_stored_stream_of_an_unknown_form_is_refused(session):
     from dataclasses import replace
 
-    right = session.stream("visits", **BEGIN).right
+    right = session.stream("visits", **BEGIN).book.right
     changed = replace(right, request=replace(right.request, mechanisms=('{"name":"stream/9"}',)))
     with pytest.raises(LedgerError, match="does not know"):
         module._continued(session.ledger, "visits", changed)

@@ -151,6 +151,68 @@ def test_quotes_and_budgets_print_the_same_on_both_sides(here: Any, there: Any):
     assert list(there.budget.limits) == own
 
 
+@pytest.mark.parametrize("rate", [{"epsilon": "0.5"}, {"epsilon": 1}], ids=["half", "one"])
+def test_a_stream_goes_on_on_either_side_of_the_wall(here: Any, there: Any, rate: dict[str, Any]):
+    name, begun = f"arrivals/{rate}", {"length": 40, "contribution": 2, **rate}
+    far = there.stream(name, **begun)
+    before = here.budget.entries
+    near = here.stream(name, **begun)
+    assert here.budget.entries == before
+    assert (near.cost, near.counter, near.guarantee) == (far.cost, far.counter, far.guarantee)
+    first = far.extend(range(10), first=1)
+    assert near.released() == first
+    then = near.add(3, step=11)
+    assert far.add(99, step=11) == then
+    assert there.stream(name).released() == (*first, then)
+    assert (far.steps, far.length, far.card()) == (near.steps, near.length, near.card())
+    assert far.plot().to_dict() == near.plot().to_dict()
+
+
+STREAMS: dict[str, tuple[type[Exception], Callable[[Any], Any]]] = {
+    "unknown": (dp.ParameterError, lambda data: data.stream("nowhere")),
+    "no length": (dp.ParameterError, lambda data: data.stream("s", epsilon=1, contribution=1)),
+    "no price": (dp.ParameterError, lambda data: data.stream("s", length=3, contribution=1)),
+    "two prices": (
+        dp.ParameterError,
+        lambda data: data.stream("s", length=3, epsilon=1, rho=1, contribution=1),
+    ),
+    "a gap": (dp.ConflictError, lambda data: known(data).add(1, step=3)),
+    "beyond": (dp.ParameterError, lambda data: known(data).extend([1] * 9, first=1)),
+    "huge": (dp.ParameterError, lambda data: known(data).add(2**33, step=1)),
+    "text": (dp.ParameterError, lambda data: known(data).add("1", step=1)),
+    "another": (dp.ConflictError, lambda data: data.stream("known", length=9, epsilon=1, contribution=1)),
+}
+
+
+def known(data: Any) -> Any:
+    return data.stream("known", length=8, epsilon=1, contribution=1)
+
+
+@pytest.mark.parametrize("case", STREAMS)
+def test_streams_are_refused_in_the_same_words(here: Any, there: Any, case: str):
+    kind, act = STREAMS[case]
+    known(here)
+    said = []
+    for data in (here, there):
+        entries = data.budget.entries
+        with pytest.raises(kind) as refusal:
+            act(data)
+        said.append(str(refusal.value))
+        assert data.budget.entries == entries
+    assert said[0] == said[1]
+
+
+def test_a_stream_whose_price_does_not_follow_from_its_noise_is_refused(there: dp.Remote, monkeypatch):
+    post = there.line.post
+
+    def dearer(*path: str, **options: Any) -> Any:
+        return {**post(*path, **options), "cost": ["2", "1/2", "0"]}
+
+    monkeypatch.setattr(there.line, "post", dearer)
+    with pytest.raises(dp.ServiceError, match="does not cost"):
+        known(there)
+
+
 def test_what_was_asked_is_found_again_and_its_receipt_holds(there: dp.Remote):
     answer = there.query(COUNT, epsilon="0.9")
     assert there.verify_receipt(answer.receipt)["number"] == answer.receipt.number

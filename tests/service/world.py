@@ -199,14 +199,16 @@ def start(folder: Path, *options: str) -> Service:
         declare(folder, "dleft", ROWS),
         declare(folder, "right", [*ROWS, *ODD]),
         declare(folder, "other", ROWS),
+        declare(folder, "spare", ROWS),
     ]
     certificate, key = certify(folder)
     people = People(folder / FILE)
     tokens = {}
     for role in ROLES:
         tokens[role] = people.add(role, Role(role), "clinic")
-        for dataset in ("dleft", "right"):
+        for dataset in ("dleft", "right", "spare"):
             people.allow(role, dataset)
+    tokens["leaver"] = people.add("leaver", Role.ANALYST, "spare")
     tokens["stranger"] = people.add("stranger", Role.ANALYST, "other")
     tls = ["--certificate", str(certificate), "--key", str(key)]
     with (folder / "stderr.txt").open("w") as complaints:

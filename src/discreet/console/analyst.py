@@ -24,7 +24,7 @@ from discreet.console.picture import harmless
 from discreet.console.room import Room, address, go
 from discreet.console.visit import Visit
 from discreet.service import problem, schema
-from discreet.service.kind import CARD, CSV, JSON
+from discreet.service.kind import ARROW, CARD, CSV, JSON
 from discreet.service.problem import Problem
 from discreet.service.role import Verb, may
 
@@ -36,7 +36,7 @@ LISTED = 100
 SHOWN = ("question", "unproved", "parameter", "budget")
 """Refusals that are shown beside the question they are about; none of them cost anything."""
 
-FORMS = {"csv": CSV, "json": JSON, "md": CARD}
+FORMS = {"csv": CSV, "json": JSON, "arrow": ARROW, "md": CARD}
 DRAWN = {"svg": "image/svg+xml", "png": "image/png"}
 _KEY = re.compile(r"console-[0-9a-f]{32}-([0-9/]{1,90})")
 

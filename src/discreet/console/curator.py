@@ -15,16 +15,16 @@ from discreet.console.desk import refusal
 from discreet.console.page import say
 from discreet.console.room import Room, address, go
 from discreet.console.visit import Visit
-from discreet.errors import DiscreetError
+from discreet.errors import AccessError, DiscreetError
 from discreet.service import problem
+from discreet.service.curating import ENTERED, barred, somebody
 from discreet.service.people import DAYS, Person, person_name
 from discreet.service.problem import Problem
-from discreet.service.role import Role, Verb, sees_all
+from discreet.service.role import Verb, sees_all
 
 ONE = "/console/data/{dataset}"
 LAST = 1000
-ENTERED = (Role.ANALYST, Role.AUDITOR)
-"""What somebody can be made in the console."""
+LIMITS = ("epsilon", "per_question", "per_day")
 
 
 def routes(app: FastAPI, room: Room) -> None:
@@ -68,6 +68,17 @@ def routes(app: FastAPI, room: Room) -> None:
         visit.told[dataset] = {"did": say("budget.raised")}
         return go(address(dataset, "budget"))
 
+    @app.post(f"{ONE}/pace")
+    async def pace(request: Request, dataset: str) -> Response:
+        visit = room.allowed(request, Verb.LIMIT, dataset)
+        given = await room.form(request)
+        stated = {part: given.get(part, "").strip() or None for part in LIMITS[1:]}
+        if not any(stated.values()):
+            raise refusal(Problem("parameter", say("people.which_limit")))
+        await room.desk.ask(visit.person, Verb.LIMIT, dataset, stated | {"reason": given.get("reason", "")})
+        visit.told[dataset] = {"did": say("budget.slowed")}
+        return go(address(dataset, "budget"))
+
     @app.get(f"{ONE}/ledger")
     async def ledger(request: Request, dataset: str) -> Response:
         visit = _reader(room, request, dataset)
@@ -97,7 +108,6 @@ def _reader(room: Room, request: Request, dataset: str) -> Visit:
 
 def _people(room: Room, visit: Visit, dataset: str, gauges: tuple[view.Gauge, ...]) -> list[dict[str, Any]]:
     """Return who knows of a dataset, each with their own limit."""
-    own = {gauge.analyst: gauge for gauge in gauges if gauge.analyst is not None}
     now = room.people.clock()
     return [
         {
@@ -105,7 +115,7 @@ def _people(room: Room, visit: Visit, dataset: str, gauges: tuple[view.Gauge, ..
             "role": person.role.value,
             "standing": person.standing(now),
             "expires": person.expires.date().isoformat(),
-            "gauge": own.get(person.name),
+            "gauges": [gauge for gauge in gauges if gauge.analyst == person.name],
             "why_not": _why_not(visit.person, person),
         }
         for person in room.people.all()
@@ -115,11 +125,13 @@ def _people(room: Room, visit: Visit, dataset: str, gauges: tuple[view.Gauge, ..
 
 def _why_not(curator: Person, person: Person) -> str:
     """Return why a curator may not change somebody's token here, or nothing."""
-    if person.role is Role.CURATOR:
-        return say("people.curators")
-    if not person.datasets <= curator.datasets:
-        return say("people.elsewhere", name=person.name)
-    return ""
+    match barred(curator, person):
+        case None:
+            return ""
+        case "curator":
+            return say("people.curators")
+        case _:
+            return say("people.elsewhere", name=person.name)
 
 
 async def _decided(room: Room, visit: Visit, dataset: str, given: Mapping[str, str]) -> dict[str, str]:
@@ -138,7 +150,7 @@ async def _decided(room: Room, visit: Visit, dataset: str, given: Mapping[str, s
             return {"name": name, "token": room.people.add(name, role, dataset, days=days)}
         case "limit":
             _somebody(room, visit, dataset, name)
-            if not given.get("epsilon", "").strip():
+            if not any(given.get(part, "").strip() for part in LIMITS):
                 raise refusal(Problem("parameter", say("people.which_limit")))
             await _limit(room, visit, dataset, name, given)
             return {"name": name, "did": say("people.limited", name=name)}
@@ -155,10 +167,10 @@ async def _decided(room: Room, visit: Visit, dataset: str, given: Mapping[str, s
 
 def _somebody(room: Room, visit: Visit, dataset: str, name: str) -> Person:
     """Return a person who knows of the dataset; others do not exist here."""
-    found = next((one for one in room.people.all() if one.name == name and dataset in one.datasets), None)
-    if found is None:
-        raise refusal(problem.NOTHING)
-    return found
+    try:
+        return somebody(room.people, dataset, name)
+    except AccessError:
+        raise refusal(problem.NOTHING) from None
 
 
 def _changeable(curator: Person, person: Person) -> None:
@@ -174,8 +186,8 @@ def _whole(text: str) -> int:
 
 
 async def _limit(room: Room, visit: Visit, dataset: str, name: str, given: Mapping[str, str]) -> None:
-    epsilon = given.get("epsilon", "").strip() or None
-    sent = {"analyst": name, "epsilon": epsilon, "reason": given.get("reason", "")}
+    stated = {part: given.get(part, "").strip() or None for part in LIMITS}
+    sent = {"analyst": name, **stated, "reason": given.get("reason", "")}
     await room.desk.ask(visit.person, Verb.LIMIT, dataset, sent)
 
 

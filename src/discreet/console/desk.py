@@ -8,11 +8,11 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from discreet.service import problem
-from discreet.service.api import Asking
 from discreet.service.kind import PAGE
 from discreet.service.people import Person
 from discreet.service.problem import Problem
 from discreet.service.role import Verb
+from discreet.service.way import Asking
 
 
 class Refused(Exception):  # noqa: N818 - a refusal is an outcome here, and has its own page

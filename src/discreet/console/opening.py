@@ -15,12 +15,12 @@ from discreet.console.process import Process
 from discreet.console.room import Draw, Forged, Room, SignIn, Work, go
 from discreet.console.visit import Visits
 from discreet.service import problem
-from discreet.service.api import Asking
 from discreet.service.gate import Gate
 from discreet.service.people import People
 from discreet.service.pool import Pool
 from discreet.service.problem import Problem
 from discreet.service.settings import Settings
+from discreet.service.way import Asking
 
 
 def beside(

@@ -33,6 +33,8 @@ class Gauge:
     words: str
     level: str
     analyst: str | None
+    per: str | None = None
+    """Whether it is a limit on one question or on one day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +106,7 @@ def decimal(text: str) -> str:
 
 def cost(stored: Sequence[str | None]) -> str:
     """Return a price in words."""
-    epsilon, rho, delta = stored
+    epsilon, rho, delta = stored[:3]
     first = f"rho {number(rho)}" if epsilon is None else f"epsilon {number(epsilon)}"
     small = Fraction(delta or 0)
     return f"{first}, delta {float(small):.2g}" if small else first
@@ -134,21 +136,24 @@ def pace(said: Mapping[str, Any]) -> str:
 
 
 def gauges(body: Mapping[str, Any]) -> tuple[Gauge, ...]:
-    """Return every limit of a budget."""
-    return tuple(map(_gauge, body["limits"]))
+    """Return every limit of a budget; those on one question and on one day last."""
+    return tuple(map(_gauge, (*body["limits"], *body["paces"])))
 
 
 def _gauge(limit: Mapping[str, Any]) -> Gauge:
     used = min(max(float(limit["used"]), 0.0), 1.0)
     pure = limit["budget"][0] == "pure"
-    epsilon, rho, _ = limit["spent"]
-    left = limit["remaining"]
+    epsilon, rho = limit["spent"][:2]
+    left, per = limit["remaining"], limit.get("per")
     spent = f"epsilon {number(epsilon)}" if pure and epsilon is not None else f"rho {number(rho)}"
     still = f"epsilon {number(left['epsilon'])}" if pure else f"rho {number(left['rho'])}"
     words = say("budget.spent", spent=spent, budget=budget(limit["budget"]), left=still)
+    if per == "question":
+        words = say("budget.question_words", budget=budget(limit["budget"]))
     level = "full" if used >= 1 else "high" if used >= HIGH else "calm"
     whom = scope(limit["project"], limit["analyst"])
-    return Gauge(whom, round(used * 100, 2), f"{used * 100:.3g} %", words, level, limit["analyst"])
+    whom = whom if per is None else say(f"budget.per_{per}", whom=whom)
+    return Gauge(whom, round(used * 100, 2), f"{used * 100:.3g} %", words, level, limit["analyst"], per)
 
 
 def tables(catalogue: Mapping[str, Any]) -> tuple[Table, ...]:
@@ -223,7 +228,7 @@ def _end(text: str | None) -> str:
 
 def quote(body: Mapping[str, Any]) -> Quoted:
     """Return a quote."""
-    count = body["questions_left"]
+    count, today = body["questions_left"], body["questions_today"]
     match count:
         case None:
             left = ""
@@ -231,13 +236,15 @@ def quote(body: Mapping[str, Any]) -> Quoted:
             left = say("ask.left_none" if count == 0 else "ask.left_one")
         case _:
             left = say("ask.left_many", count=f"{count:,}")
+    if today is not None:
+        left = f"{left} {say('ask.today_none' if today == 0 else 'ask.today', count=f'{today:,}')}"
     return Quoted(
         body["price"],
         percent(body["confidence"]),
         tuple(body["columns"]),
         left,
-        count != 0,
-        tuple(body["words"][0 if count is None else 1 :]),
+        count != 0 and today != 0,
+        tuple(body["words"][(count is not None) + (today is not None) :]),
         tuple(body["proof"]),
         tuple(short(text, LONGEST) for text in body["statements"][:STATEMENTS]),
     )

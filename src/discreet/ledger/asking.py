@@ -147,3 +147,10 @@ def _stored(turn: Turn, row: Row, asked: str) -> Stored:
 def receipt_of(turn: Turn, row: Row) -> Receipt:
     """Return the signed receipt of an entry."""
     return signed(turn.seals.key, Receipt(turn.seals.ledger, turn.dataset, row.number, row.mac.hex()))
+
+
+def newest(turn: Turn) -> Receipt:
+    """Return the signed receipt of the newest entry."""
+    if turn.standing.row is None:
+        raise LedgerError(f"the ledger has no dataset {turn.dataset}; create it first")
+    return receipt_of(turn, turn.standing.row)

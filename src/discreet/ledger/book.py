@@ -315,13 +315,13 @@ class Ledger:
     def history(self, dataset: str, *, last: int = 100) -> tuple[Entry, ...]:
         """Return the newest entries, oldest first, each one checked."""
         end = self._write(dataset, lambda turn: turn.standing.number)
-        first = max(1, end - last + 1)
+        part = dataset, max(1, end - last + 1), end
+        shelf, seals = self._store.shelf, self._seals
+        return self._alone(lambda: tuple(check.linked(seals, shelf.rows(*part), *part)))
 
-        def read() -> tuple[Entry, ...]:
-            rows = self._store.shelf.rows(dataset, first, end)
-            return tuple(check.linked(self._seals, rows, dataset, first, end))
-
-        return self._alone(read)
+    def newest(self, dataset: str) -> Receipt:
+        """Return the signed receipt of the newest entry: kept with a backup, it shows whether more came."""
+        return self._write(dataset, asking.newest)
 
     def verify_receipt(self, receipt: Receipt) -> Entry:
         """Return the entry that a receipt proves, or raise LedgerError if this ledger does not hold it."""

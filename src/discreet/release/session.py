@@ -75,6 +75,8 @@ class Session:
     """The file that declared the catalog, if one did."""
     _scratch: "finalize[..., Any] | None" = None
     _interrupts: int = 0
+    _seen: tuple[int, int] = (0, 0)
+    """The state of the manifest when the cap was last looked up."""
 
     def quote(
         self,
@@ -311,6 +313,24 @@ class Session:
             stored.receipt,
             free,
         )
+
+    def renew(self) -> None:
+        """Take over a cap that somebody else has raised since, where the manifest was written meanwhile.
+
+        Nothing else of the manifest is read again: whoever changes a declaration opens the data anew.
+        """
+        if self.manifest is None or self.catalog.budget is None:
+            return
+        with suppress(OSError):
+            found = self.manifest.stat()
+            stamp = found.st_mtime_ns, found.st_ino
+            if stamp == self._seen:
+                return
+            cap = self.ledger.cap(self.catalog.name)
+            if cap is not None:
+                known = replace(self.catalog.budget, epsilon=cap.epsilon)
+                self.catalog = replace(self.catalog, budget=known)
+            self._seen = stamp
 
     def _budget(self) -> Budget:
         return declared_budget(self.catalog)

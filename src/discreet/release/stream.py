@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from math import sqrt
 from operator import index
-from typing import Any, SupportsIndex
+from typing import Any, Protocol, SupportsIndex
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.exact.number import Real, positive
@@ -60,16 +60,67 @@ ROOM = 24
 """The characters a number of a stored state may take, so that its size tells nothing about the numbers."""
 
 
+class StreamBook(Protocol):
+    """Where the steps of a stream are taken and kept."""
+
+    def take(self, first: int, increments: list[int]) -> list[RunningCount]:
+        """Take steps from `first` on, at least one, or return what was released for them before."""
+        ...
+
+    def recorded(self, first: int, last: int) -> list[RunningCount]:
+        """Return what was released at steps from `first` on, at least one and none after `last`."""
+        ...
+
+    @property
+    def steps(self) -> int:
+        """Return how many steps were released."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerBook:
+    """The book of a stream in a ledger that is open in this process."""
+
+    ledger: Ledger
+    right: Streaming
+    counter: Counter
+
+    def take(self, first: int, increments: list[int]) -> list[RunningCount]:
+        """Release steps in one transaction, or find what stands there."""
+        stored = self.ledger.advance(self.right, first, partial(self._taken, increments))
+        return _within(stored.payload, first, first + len(increments) - 1)
+
+    def recorded(self, first: int, last: int) -> list[RunningCount]:
+        """Return what stands in the ledger."""
+        found = self.ledger.recorded(self.right, first, last)
+        return [count for stored in found for count in _within(stored.payload, first, last)]
+
+    @property
+    def steps(self) -> int:
+        """Return how many steps stand in the ledger."""
+        return self.ledger.steps(self.right)
+
+    def _taken(self, increments: list[int], stored: bytes) -> Taken:
+        state = _read_state(stored)
+        counts = []
+        for increment in increments:
+            state, value = advance(self.counter, state, increment)
+            counts.append([state.step, value, sqrt(self.counter.variance(state.step))])
+        return Taken(len(counts), _write_state(state), canonical(counts).encode())
+
+
 @dataclass(frozen=True, slots=True)
 class NamedStream:
-    """A stream of a dataset that is open in this process; use `Session.stream`."""
+    """A stream of a dataset; use `Session.stream`, here or over a connection."""
 
     name: str
     counter: Counter = field(repr=False)
     contribution: int
     adjacency: Adjacency
-    ledger: Ledger = field(repr=False)
-    right: Streaming = field(repr=False)
+    dataset: str
+    cost: Cost
+    """What the whole stream cost when it was begun."""
+    book: StreamBook = field(repr=False)
 
     def add(self, increment: int, *, step: int) -> RunningCount:
         """Take a step and release the running count; a step taken before returns what it released then."""
@@ -85,9 +136,8 @@ class NamedStream:
             )
         counts: list[RunningCount] = []
         while pending:
-            stored = self.ledger.advance(self.right, first, partial(self._take, pending[:BATCH]))
-            found = _within(stored.payload, first, first + len(pending) - 1)
-            if not found:
+            found = self.book.take(first, pending[:BATCH])
+            if not found or found[0].step != first:
                 raise LedgerError(f"what stands in the ledger for step {first} is not an answer of it")
             counts += found
             pending, first = pending[len(found) :], first + len(found)
@@ -98,16 +148,17 @@ class NamedStream:
         end = self.steps if last is None else last
         counts: list[RunningCount] = []
         while first <= end:
-            for stored in self.ledger.recorded(self.right, first, min(end, first + BATCH - 1)):
-                found = _within(stored.payload, first, end)
-                counts += found
-                first += len(found)
+            found = self.book.recorded(first, min(end, first + BATCH - 1))
+            if not found or found[0].step != first:
+                raise LedgerError(f"what stands in the ledger for step {first} is not an answer of it")
+            counts += found
+            first += len(found)
         return tuple(counts)
 
     @property
     def steps(self) -> int:
         """Return how many steps were released so far, by whichever process."""
-        return self.ledger.steps(self.right)
+        return self.book.steps
 
     @property
     def length(self) -> int:
@@ -117,12 +168,7 @@ class NamedStream:
     @property
     def guarantee(self) -> Promise:
         """Return the promise to one person by all running counts together."""
-        return self.counter.guarantee.group(_changes(self.contribution, self.adjacency))
-
-    @property
-    def cost(self) -> Cost:
-        """Return what the whole stream cost when it was begun."""
-        return self.right.request.cost
+        return self.counter.guarantee.group(changes_of(self.contribution, self.adjacency))
 
     def card(self) -> str:
         """Return a statement for publication: who is protected, how strongly, with which error."""
@@ -137,7 +183,7 @@ class NamedStream:
 
     @property
     def _title(self) -> str:
-        return f"{self.right.dataset}: a differentially private running count"
+        return f"{self.dataset}: a differentially private running count"
 
     def _facts(self) -> list[tuple[str, str]]:
         from discreet.query.price.words import price
@@ -173,14 +219,6 @@ class NamedStream:
             save(chart, path)
         return chart
 
-    def _take(self, increments: list[int], stored: bytes) -> Taken:
-        state = _read_state(stored)
-        counts = []
-        for increment in increments:
-            state, value = advance(self.counter, state, increment)
-            counts.append([state.step, value, sqrt(self.counter.variance(state.step))])
-        return Taken(len(counts), _write_state(state), canonical(counts).encode())
-
 
 def open_stream(
     ledger: Ledger,
@@ -210,7 +248,7 @@ def open_stream(
         return _continued(ledger, name, found)
     steps, each = _whole(length, "length", LONGEST_STREAM), _whole(contribution, "contribution", LARGEST)
     promise, price = _promised(budget, epsilon, rho)
-    changes = _changes(each, adjacency)
+    changes = changes_of(each, adjacency)
     counter = counter_for(steps, towards_one(promise, changes))
     cost = counter.guarantee.group(changes).price()
     doing = "replacing" if adjacency is Adjacency.REPLACE else "adding"
@@ -245,9 +283,10 @@ def _continued(ledger: Ledger, name: str, right: Streaming) -> NamedStream:
                 "neighbours": "add-remove" | "replace" as adjacency,
             }
         ]:
-            return NamedStream(
-                name, decode_counter(counter), contribution, Adjacency(adjacency), ledger, right
-            )
+            known = decode_counter(counter)
+            book = LedgerBook(ledger, right, known)
+            cost = right.request.cost
+            return NamedStream(name, known, contribution, Adjacency(adjacency), right.dataset, cost, book)
     raise LedgerError(f"stream {name!r} has a form this version does not know; upgrade discreet")
 
 
@@ -271,7 +310,7 @@ def _promised(budget: Budget, epsilon: Real | None, rho: Real | None) -> tuple[P
             return Concentrated(budget.worth(exact)), f"epsilon {exact}"
 
 
-def _changes(contribution: int, adjacency: Adjacency) -> int:
+def changes_of(contribution: int, adjacency: Adjacency) -> int:
     """Return how many changes by one lead from a stream to its neighbour, at most."""
     match adjacency:
         case Adjacency.ADD_REMOVE:

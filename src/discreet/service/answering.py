@@ -25,6 +25,7 @@ from discreet.release.sheet import sheet
 from discreet.service import budget as views
 from discreet.service import problem
 from discreet.service.catalogue import published
+from discreet.service.counting import streamed
 from discreet.service.deciding import capped, decision, limited, verified
 from discreet.service.kind import ARROW, CARD, CSV, JSON, PAGE
 from discreet.service.paging import explained, picture, shown
@@ -70,6 +71,7 @@ def answer(sessions: Mapping[str, Session], asked: Asked) -> Reply:
         opened = sessions.get(asked.dataset)
         if opened is None or not may(asked.role, asked.verb):
             raise AccessError("nothing of that name")
+        opened.renew()
         return _answered(_for(opened, asked.name), asked)
     except AccessError:
         return refused(problem.NOTHING)
@@ -135,10 +137,14 @@ def _answered(session: Session, asked: Asked) -> Reply:
             if asked.kind == PAGE:
                 return _json(released(release) | shown(release))
             return _released(release, asked.kind)
-        case Verb.LIMIT:
-            return _json(limited(session, asked.name, asked.body))
-        case Verb.CAP:
-            return _json(capped(session, asked.name, asked.body))
+        case Verb.STREAM | Verb.STEP | Verb.STEPS:
+            return _json(streamed(session, asked.verb, asked.body))
+        case Verb.LIMIT | Verb.CAP:
+            decide = limited if asked.verb is Verb.LIMIT else capped
+            by = f"{asked.name}, {'in the console' if asked.kind == PAGE else 'over HTTP'}"
+            return _json(decide(session, by, asked.body))
+        case Verb.HEAD:
+            return _json({"receipt": str(session.ledger.newest(session.catalog.name))})
         case Verb.VERIFY:
             return _json(verified(session))
         case _:

@@ -10,10 +10,11 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import AccessError, CatalogError, ParameterError, ServiceError
 from discreet.exact.number import Real as Number
+from discreet.exact.number import rational
 from discreet.ledger import BudgetView, Receipt
 from discreet.ledger.codec import write_cost
 from discreet.query.catalog.manifest import Catalog
@@ -33,6 +34,9 @@ from discreet.release.pricing import (
 from discreet.service import budget as views
 from discreet.service import catalogue
 from discreet.service.line import Line
+
+if TYPE_CHECKING:
+    from discreet.release.stream import NamedStream
 
 
 def connect(
@@ -149,6 +153,26 @@ class Remote:
             replace(release, quote=own)
             for release, (own, _) in zip(releases, parts(batch, releases[0].quote), strict=True)
         )
+
+    def stream(
+        self,
+        name: str,
+        *,
+        length: int | None = None,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        contribution: int | None = None,
+    ) -> "NamedStream":
+        """Begin a running count of at most `length` steps, paid for once, or go on with it.
+
+        Whoever takes its steps sends the increments; everybody of the dataset may read what was released.
+        """
+        from discreet.service.afar import connected
+
+        given = {"epsilon": epsilon, "rho": rho}
+        exact = {key: None if value is None else str(rational(value, key)) for key, value in given.items()}
+        sent = {"name": name, "length": length, **exact, "contribution": contribution}
+        return connected(self.line, self.catalog.name, self._post("streams", sent), length)
 
     @property
     def budget(self) -> BudgetView:

@@ -74,9 +74,20 @@ def like_cap(catalog: Catalog, epsilon: str) -> Budget:
 
 
 def limited(session: Session, curator: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Admit somebody and set the most that they may spend, for a stated reason."""
-    name, epsilon, reason = body["analyst"], body["epsilon"], _reason(body, curator)
-    admit(session.ledger, session.catalog, name, epsilon, reason)
+    """Admit somebody and set the most that they may spend, for a stated reason.
+
+    Without a name it is the questions and the days of everybody together that get a limit.
+    """
+    name, reason = body.get("analyst"), _reason(body, curator)
+    ledger, catalog = session.ledger, session.catalog
+    stated = [body.get(part) for part in ("epsilon", "per_question", "per_day")]
+    epsilon, question, day = (None if one is None else str(one) for one in stated)
+    for said in (epsilon, *(one for one in (question, day) if one != LIFTED)):
+        if said is not None:
+            like_cap(catalog, said)  # refused before anything is written
+    if name is not None:
+        admit(ledger, catalog, name, epsilon, reason)
+    keep_pace(ledger, catalog, Scope(analyst=name), question, day, reason)
     return {"analyst": name}
 
 
@@ -85,7 +96,7 @@ def capped(session: Session, curator: str, body: Mapping[str, Any]) -> dict[str,
 
     `known` is the cap that the curator saw: of two who raise it at once, one is told to look again.
     """
-    wanted, reason = like_cap(session.catalog, body["epsilon"]), _reason(body, curator)
+    wanted, reason = like_cap(session.catalog, str(body["epsilon"])), _reason(body, curator)
     now = session.ledger.cap(session.catalog.name)
     if now is None or write_budget(now) != body["known"]:
         raise ConflictError("the cap is not the one you saw; load the page again")
@@ -106,7 +117,7 @@ def _reason(body: Mapping[str, Any], curator: str) -> str:
         raise ParameterError(
             f"reason must be 1 to {LONGEST_REASON} characters: it stands in the ledger for ever"
         )
-    return f"{said} ({curator}, in the console)"
+    return f"{said} ({curator})"
 
 
 def verified(session: Session) -> dict[str, Any]:

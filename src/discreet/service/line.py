@@ -57,9 +57,9 @@ class Line:
     def __repr__(self) -> str:
         return f"Line({self.url!r})"
 
-    def get(self, *path: str, **asked: int) -> Any:
+    def get(self, *path: str, **asked: int | str) -> Any:
         """Return what is at an address."""
-        query = "&".join(f"{name}={value}" for name, value in asked.items())
+        query = "&".join(f"{name}={quote(str(value), safe='')}" for name, value in asked.items())
         return self._ask("GET", _address(path) + (f"?{query}" if query else ""), None, {})
 
     def post(self, *path: str, body: Mapping[str, Any], key: str | None = None) -> Any:

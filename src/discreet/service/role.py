@@ -31,19 +31,26 @@ class Verb(StrEnum):
     METRICS = "metrics"
     SYSTEM = "system"
     DESCRIBE = "describe"
+    STREAM = "stream"
+    STEP = "step"
+    STEPS = "steps"
+    HEAD = "head"
+    PEOPLE = "people"
 
 
-ASKING = frozenset({Verb.QUOTE, Verb.QUERY, Verb.BATCH, Verb.RECALL, Verb.PICTURE, Verb.DESCRIBE})
+STREAMING = frozenset({Verb.STREAM, Verb.STEP, Verb.STEPS})
+ASKING = frozenset({Verb.QUOTE, Verb.QUERY, Verb.BATCH, Verb.RECALL, Verb.PICTURE, Verb.DESCRIBE}) | STREAMING
 SLOTTED = frozenset({Verb.QUERY, Verb.BATCH})
 """What touches data, and so answers in slots of time."""
 
 _READING = frozenset(
     {Verb.SELF, Verb.DATASETS, Verb.CATALOGUE, Verb.BUDGET, Verb.HISTORY, Verb.RECEIPT, Verb.SYSTEM}
 )
+_CHECKING = frozenset({Verb.METRICS, Verb.VERIFY, Verb.HEAD})
 _ALLOWED = {
     Role.ANALYST: _READING | ASKING,
-    Role.AUDITOR: _READING | {Verb.METRICS, Verb.VERIFY},
-    Role.CURATOR: _READING | ASKING | {Verb.METRICS, Verb.VERIFY, Verb.LIMIT, Verb.CAP},
+    Role.AUDITOR: _READING | _CHECKING,
+    Role.CURATOR: _READING | ASKING | _CHECKING | {Verb.LIMIT, Verb.CAP, Verb.PEOPLE},
 }
 
 

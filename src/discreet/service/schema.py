@@ -4,9 +4,11 @@ Nothing beyond these members is accepted: there is no seed, no header that names
 later version could take for something else.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from discreet.service.settings import MOST_STEPS
 
 LONGEST_SQL = 8192
 LARGEST_BATCH = 100
@@ -112,6 +114,90 @@ class ReceiptText(_Sent):
     receipt: Spelt = Field(min_length=1, max_length=1024)
 
 
+Reason = Annotated[
+    Spelt, Field(min_length=1, max_length=400, description="It stands in the ledger for ever.")
+]
+Days = Annotated[Whole, Field(ge=1, le=3660, description="For how many days the token is good.")]
+
+
+class ToStream(_Sent):
+    """A stream: the name alone goes on with one that was begun; the rest begins it and is paid once."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={
+            "examples": [{"name": "visits", "length": 1000, "epsilon": "0.5", "contribution": 3}]
+        },
+    )
+    name: Spelt = Field(min_length=1, max_length=100)
+    length: Whole | None = Field(default=None, ge=1, le=2**40, description="How many steps there can be.")
+    epsilon: Number | None = None
+    rho: Number | None = None
+    contribution: Whole | None = Field(
+        default=None, ge=1, le=2**32, description="The most that one person adds to all steps together."
+    )
+
+
+class Steps(_Sent):
+    """Increments of a stream from the step `first` on; a step that was taken returns what it released."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"name": "visits", "first": 1, "increments": [4, 2]}]}
+    )
+    name: Spelt = Field(min_length=1, max_length=100)
+    first: Whole = Field(ge=1, le=2**40)
+    increments: list[Annotated[Whole, Field(ge=-(2**32), le=2**32)]] = Field(
+        min_length=1, max_length=MOST_STEPS
+    )
+
+
+class ToPace(_Sent):
+    """What one question and one day of everybody together may cost; "none" lifts a limit."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"per_day": "0.5", "reason": "agreed in June"}]}
+    )
+    per_question: Number | None = None
+    per_day: Number | None = None
+    reason: Reason
+
+
+class ToLimit(ToPace):
+    """What somebody may spend in all, with one question and in one day; what is not said stays as it is."""
+
+    epsilon: Number | None = None
+
+
+class ToEnter(ToLimit):
+    """Somebody new."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"name": "ada", "epsilon": "1", "per_day": "0.2", "reason": "new"}]},
+    )
+    name: Spelt = Field(min_length=1, max_length=63)
+    role: Literal["analyst", "auditor"] = "analyst"
+    days: Days = 90
+
+
+class ToRotate(_Sent):
+    """How long a new token is good for."""
+
+    days: Days = 90
+
+
+class ToCap(_Sent):
+    """A higher cap, the one that you know (as `limits[0].budget` of the budget says it), and why."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"epsilon": 4, "known": ["pure", "3"], "reason": "a new year"}]},
+    )
+    epsilon: Number
+    known: list[Annotated[Spelt, Field(max_length=256)]] = Field(max_length=8)
+    reason: Reason
+
+
 class Shown(BaseModel):
     """A body of an answer; further members may be added."""
 
@@ -200,6 +286,72 @@ class Proved(Shown):
     number: int
     time: str
     event: str
+
+
+class StreamShown(Shown):
+    """A stream: its length, how many steps were released, its price, and the noise it is made of."""
+
+    name: str
+    length: int
+    steps: int
+    contribution: int
+    cost: list[str | None] = Field(examples=[COST])
+
+
+class Counts(Shown):
+    """Running counts: for each step its number, its value, and its standard deviation."""
+
+    name: str
+    steps: int
+    counts: list[list[float]] = Field(examples=[[[1, 4.0, 2.5]]])
+
+
+class PersonShown(Shown):
+    """Somebody: what they are, and whether their token is active, expired or revoked."""
+
+    name: str
+    role: str
+    token: str
+    expires: str
+
+
+class PeopleShown(Shown):
+    """Everybody who was entered for a dataset."""
+
+    people: list[PersonShown]
+
+
+class Token(Shown):
+    """A token, which is shown this once and kept only as a hash."""
+
+    name: str
+    token: str
+
+
+class Limited(Shown):
+    """Whose limits were set; null means everybody."""
+
+    analyst: str | None
+
+
+class Capped(Shown):
+    """The cap of now."""
+
+    cap: list[str] = Field(examples=[["pure", "4"]])
+
+
+class Verified(Shown):
+    """Whether every entry holds."""
+
+    trusted: bool
+    entries: int
+    anchored: int
+
+
+class HeadShown(Shown):
+    """The signed receipt of the newest entry: with it a restored ledger that lacks the entry is found out."""
+
+    receipt: str = Field(examples=[RECEIPT])
 
 
 class Health(Shown):

@@ -6,6 +6,9 @@ from pathlib import Path
 
 from discreet.errors import ParameterError
 
+MOST_STEPS = 1000
+"""So many steps of a stream are sent or read at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
