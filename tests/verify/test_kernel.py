@@ -3,6 +3,7 @@
 import ast
 import json
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,15 +18,10 @@ FOLDER = Path(__file__).parents[2] / "examples" / "programs"
 ROOM = Path(discreet.verify.__file__).parent
 
 
+@cache
 def proof(name):
     text = (FOLDER / f"{name}.dp").read_text()
     return text, json.loads(verify(text).certificate.to_json())
-
-
-SVT = proof("svt")
-MAX = proof("noisy_max_exponential")
-SUM = proof("partial_sum")
-COUNT = proof("geometric_count")
 
 
 def tampered(original, **changes):
@@ -41,7 +37,7 @@ def with_part(original, field, value):
 
 
 def test_an_untouched_certificate_is_accepted():
-    for text, data in (SVT, MAX, SUM, COUNT):
+    for text, data in map(proof, ("svt", "noisy_max_exponential", "partial_sum", "geometric_count")):
         assert check_certificate(text, json.dumps(data)).obligations > 0
 
 
@@ -78,63 +74,67 @@ def test_the_kernel_is_small_enough_to_be_read():
 
 
 @pytest.mark.parametrize(
-    "certificate",
+    "forged",
     [
-        tampered(SVT[1], claim="epsilon eps/2"),
-        tampered(SVT[1], neighbours=["q one by 1"]),
-        tampered(SVT[1], program="0" * 64),
-        tampered(SVT[1], format="another"),
-        tampered(SVT[1], parts=[]),
-        tampered(SVT[1], parts=SVT[1]["parts"] * 2),
-        tampered(SVT[1], method="enumeration", parts=[]),
-        tampered(SVT[1], laws={"1": {"1": "1"}}),
-        tampered(SVT[1], extra=1),
-        with_part(SVT[1], "moves", {"1": "0"}),
-        with_part(SVT[1], "moves", {"2": "0"}),
-        with_part(SVT[1], "moves", {"2": "2"}),
-        with_part(SVT[1], "moves", {"7": "0"}),
-        with_part(SVT[1], "moves", {"2": "nu{1} - nu{2}"}),
-        with_part(SVT[1], "moves", {"2": "if tag(r) = 2 then 1 - (q{2}[i] - q{1}[i]) else 0"}),
-        with_part(SVT[1], "moves", {"1": "if tag(r) = 1 then 1 else 0"}),
-        with_part(SVT[1], "moves", {"1": "eta"}),
-        with_part(SVT[1], "moves", {"1": "1 +"}),
-        with_part(SVT[1], "variants", {"1": "N"}),
-        with_part(SVT[1], "variants", {"1": "i"}),
-        with_part(SVT[1], "variants", {"1": "i + N"}),
-        with_part(SVT[1], "invariants", {"1": []}),
-        with_part(SVT[1], "invariants", {"1": [[]]}),
-        with_part(SVT[1], "invariants", {"1": [["false"]]}),
-        with_part(SVT[1], "invariants", {"1": [["1 = 2"]]}),
-        with_part(SVT[1], "invariants", {"1": [["(1 = 1"]]}),
-        with_part(SVT[1], "invariants", {"1": [["true) (declare-const x Bool) (assert x"]]}),
-        with_part(SVT[1], "waits", {"1": ["true", "true"]}),
-        with_part(SVT[1], "waits", {"1": ["false", "i{1} = 0"]}),
-        with_part(SVT[1], "waits", {"1": ["false"]}),
-        tampered(SVT[1], parts=[{**SVT[1]["parts"][0], "direction": {"q": "up"}}]),
-        tampered(SVT[1], parts="all"),
-        "not json",
-        "[]",
+        lambda svt: tampered(svt, claim="epsilon eps/2"),
+        lambda svt: tampered(svt, neighbours=["q one by 1"]),
+        lambda svt: tampered(svt, program="0" * 64),
+        lambda svt: tampered(svt, format="another"),
+        lambda svt: tampered(svt, parts=[]),
+        lambda svt: tampered(svt, parts=svt["parts"] * 2),
+        lambda svt: tampered(svt, method="enumeration", parts=[]),
+        lambda svt: tampered(svt, laws={"1": {"1": "1"}}),
+        lambda svt: tampered(svt, extra=1),
+        lambda svt: with_part(svt, "moves", {"1": "0"}),
+        lambda svt: with_part(svt, "moves", {"2": "0"}),
+        lambda svt: with_part(svt, "moves", {"2": "2"}),
+        lambda svt: with_part(svt, "moves", {"7": "0"}),
+        lambda svt: with_part(svt, "moves", {"2": "nu{1} - nu{2}"}),
+        lambda svt: with_part(svt, "moves", {"2": "if tag(r) = 2 then 1 - (q{2}[i] - q{1}[i]) else 0"}),
+        lambda svt: with_part(svt, "moves", {"1": "if tag(r) = 1 then 1 else 0"}),
+        lambda svt: with_part(svt, "moves", {"1": "eta"}),
+        lambda svt: with_part(svt, "moves", {"1": "1 +"}),
+        lambda svt: with_part(svt, "variants", {"1": "N"}),
+        lambda svt: with_part(svt, "variants", {"1": "i"}),
+        lambda svt: with_part(svt, "variants", {"1": "i + N"}),
+        lambda svt: with_part(svt, "invariants", {"1": []}),
+        lambda svt: with_part(svt, "invariants", {"1": [[]]}),
+        lambda svt: with_part(svt, "invariants", {"1": [["false"]]}),
+        lambda svt: with_part(svt, "invariants", {"1": [["1 = 2"]]}),
+        lambda svt: with_part(svt, "invariants", {"1": [["(1 = 1"]]}),
+        lambda svt: with_part(svt, "invariants", {"1": [["true) (declare-const x Bool) (assert x"]]}),
+        lambda svt: with_part(svt, "waits", {"1": ["true", "true"]}),
+        lambda svt: with_part(svt, "waits", {"1": ["false", "i{1} = 0"]}),
+        lambda svt: with_part(svt, "waits", {"1": ["false"]}),
+        lambda svt: tampered(svt, parts=[{**svt["parts"][0], "direction": {"q": "up"}}]),
+        lambda svt: tampered(svt, parts="all"),
+        lambda _: "not json",
+        lambda _: "[]",
     ],
 )
-def test_a_tampered_certificate_is_rejected(certificate):
+def test_a_tampered_certificate_is_rejected(forged):
+    text, certificate = proof("svt")
     with pytest.raises(CertificateError):
-        check_certificate(SVT[0], certificate)
+        check_certificate(text, forged(certificate))
 
 
 def test_noise_may_not_leave_its_support():
+    text, data = proof("noisy_max_exponential")
     with pytest.raises(CertificateError):
-        check_certificate(MAX[0], with_part(MAX[1], "moves", {"1": "if result(1) = i then 0 else -1"}))
+        check_certificate(text, with_part(data, "moves", {"1": "if result(1) = i then 0 else -1"}))
 
 
 def test_integer_noise_may_not_move_by_a_fraction():
+    text, data = proof("geometric_count")
     with pytest.raises(CertificateError):
-        check_certificate(COUNT[0], with_part(COUNT[1], "moves", {"1": "(c{1} - c{2}) / 2"}))
+        check_certificate(text, with_part(data, "moves", {"1": "(c{1} - c{2}) / 2"}))
 
 
 def test_a_move_cannot_see_the_draw_that_it_moves():
     """z has no value before it is drawn, so a move that mentions it has no meaning."""
+    text, data = proof("partial_sum")
     with pytest.raises(CertificateError):
-        check_certificate(SUM[0], with_part(SUM[1], "moves", {"1": "s{1} - s{2} + z{1} - z{2}"}))
+        check_certificate(text, with_part(data, "moves", {"1": "s{1} - s{2} + z{1} - z{2}"}))
 
 
 def test_a_move_that_mentions_an_earlier_draw_speaks_of_its_old_value():
@@ -150,13 +150,14 @@ Stale (q : private real list) : public real list
     i := i + 1
   return r
 """
+    _, honest = proof("svt")
     certificate = {
-        "format": SVT[1]["format"],
+        "format": honest["format"],
         "program": __import__("hashlib").sha256(text.encode()).hexdigest(),
         "claim": "epsilon 0",
         "neighbours": ["q all by 1"],
         "method": "alignment",
-        "arithmetic": SVT[1]["arithmetic"],
+        "arithmetic": honest["arithmetic"],
         "laws": {},
         "parts": [
             {
@@ -175,12 +176,14 @@ Stale (q : private real list) : public real list
 
 
 def test_a_certificate_does_not_carry_over_to_another_text():
+    text, data = proof("svt")
     with pytest.raises(CertificateError, match="another program"):
-        check_certificate(SVT[0].replace("4*N/eps", "3*N/eps"), json.dumps(SVT[1]))
+        check_certificate(text.replace("4*N/eps", "3*N/eps"), json.dumps(data))
 
 
 def test_obligations_can_be_given_to_any_solver():
-    texts = scripts(SUM[0], json.dumps(SUM[1]))
+    text, data = proof("partial_sum")
+    texts = scripts(text, json.dumps(data))
     assert len(texts) >= 5
     for text in texts:
         assert "(check-sat)" in text
