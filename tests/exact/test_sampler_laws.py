@@ -12,7 +12,7 @@ from tests.exact.coin_tree import SHRUNK, ReplayedCoins, disagreements, enumerat
 from discreet.exact import choice, sample
 from discreet.exact.coins import source
 from discreet.exact.digits import Digit, DigitDifference, OneSided, TwoSided, digit_tables
-from discreet.exact.inversion import STANDARD, LawTable
+from discreet.exact.inversion import SPARSE, STANDARD, LawTable
 from discreet.exact.number import exp_bounds, exp_up
 
 SCALES = [Fraction(s) for s in ("1/2", "1", "3", "5", "10", "7/3", "1000000/3")]
@@ -65,14 +65,26 @@ def test_every_digit_table_has_exactly_its_law(scale):
 
 
 @pytest.mark.parametrize("scale", ["1/2", "1", "3/2"])
-def test_scalar_draws_have_exactly_their_law(scale):
+@pytest.mark.parametrize("count", [None, 1])
+def test_scalar_draws_have_exactly_their_law(scale, count):
     alpha = ratio(Fraction(scale))
     masses, left_open = enumerate_coins(
-        lambda coins: sample.two_sided_geometric(alpha, coins=coins, shape=SHRUNK), 15
+        lambda coins: int(np.sum(sample.two_sided_geometric(alpha, count, coins=coins, shape=SHRUNK))), 15
     )
     assert left_open < Fraction(1, 2**3)
     assert len(masses) > 5
     assert disagreements(masses, left_open, partial(two_sided, alpha)) == []
+
+
+def test_a_few_draws_are_independent():
+    alpha, tiny = Fraction(1, 4), replace(SHRUNK, guide=2, rest=3)
+    masses, left_open = enumerate_coins(
+        lambda coins: tuple(sample.two_sided_geometric(alpha, 2, coins=coins, shape=tiny)), 10
+    )
+    assert left_open < Fraction(1, 2)
+    assert len(masses) == 9
+    law = partial(two_sided, alpha)
+    assert disagreements(masses, left_open, lambda pair: law(pair[0]) * law(pair[1])) == []
 
 
 @pytest.mark.parametrize("alpha", ["1/2", "1/3", "3/4", "7/8", "1/7", "3/5"])
@@ -115,6 +127,18 @@ def test_a_word_that_ties_with_a_threshold_is_decided_by_the_next_word(scale):
                 # The array form reads sixteen bits, then forty-eight, then the next word.
                 words = (tie >> 48, tie & (2**48 - 1), low)
                 assert draw_one(table, ReplayedCoins(words)) == expected
+
+
+@pytest.mark.parametrize("scale", ["3", "10", "7/3"])
+def test_a_tie_among_a_few_draws_is_decided_by_the_next_word(scale):
+    alpha = ratio(Fraction(scale)).limit_denominator(10**4)
+    first, *others = digit_tables(TwoSided(alpha), SPARSE)
+    for k in (-7, -1, 0, 5):
+        tie, threshold = divmod(int(cumulative_fraction(first.law, k) * 2**128), 2**64)
+        for low, expected in [(threshold - 1, k), (threshold + 1, k + 1)]:
+            # The middle word of a symmetric digit is a zero.
+            coins = ReplayedCoins((tie, *[2**63] * len(others), low))
+            assert list(sample.two_sided_geometric(alpha, 1, coins=coins)) == [expected]
 
 
 def cumulative_fraction(law: TwoSided | DigitDifference, k: int) -> Fraction:

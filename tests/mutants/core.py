@@ -284,7 +284,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "exact/digits.py",
-        "(b[n] - b[m] - b[m + 1] + b[2 * m - n + 1]) / whole",
+        "(b[n] - ends + b[2 * m - n + 1]) / whole",
         "(b[n] - b[m]) / whole",
         DIGITS,
         "digits are those of unbounded variables",
@@ -316,6 +316,20 @@ FAULTS: tuple[Fault, ...] = (
         "digit *= 1 << (shape.digit * (place - 1))",
         STATISTICS,
         "digits are added in the wrong place",
+    ),
+    Fault(
+        "exact/sample.py",
+        "coins.words(len(tables) * count, shape.word)",
+        "coins.words(len(tables), shape.word).repeat(count)",
+        ("tests/exact/test_sampler_laws.py::test_a_few_draws_are_independent",),
+        "a few draws are one draw",
+    ),
+    Fault(
+        "exact/sample.py",
+        "np.argwhere(passed != np.count_nonzero(thresholds <= words, axis=2))",
+        "np.argwhere(passed < 0)",
+        ("tests/exact/test_sampler_laws.py::test_a_tie_among_a_few_draws_is_decided_by_the_next_word",),
+        "a tie among a few draws is decided without more bits",
     ),
     Fault(
         "exact/sample.py",

@@ -41,7 +41,8 @@ class TwoSided:
     def cumulatives(self, low: int, high: int) -> list[arb]:
         """Return balls around Pr[X <= k] for every k from low to high."""
         b = power_balls(self.alpha, self.power, max(-low, high + 1))
-        tails = [power / (1 + b[1]) for power in b]
+        whole = 1 + b[1]
+        tails = [power / whole for power in b]
         return [_mirrored(k, tails.__getitem__) for k in range(low, high + 1)]
 
     def denominator_bits(self, low: int, high: int) -> int:
@@ -89,7 +90,8 @@ class Digit:
         """Return balls around Pr[X <= k] for every k from low to high."""
         b = power_balls(self.alpha, self.power, self.base)
         # Certainty is stated, not computed: a quotient of equal balls is only nearly one.
-        inner = [(1 - power) / (1 - b[-1]) for power in b[:-1]] + [arb(1)]
+        whole = 1 - b[-1]
+        inner = [(1 - power) / whole for power in b[:-1]] + [arb(1)]
         return [inner[min(max(k + 1, 0), self.base)] for k in range(low, high + 1)]
 
     def denominator_bits(self, low: int, high: int) -> int:
@@ -118,11 +120,9 @@ class DigitDifference:
         m = self.base
         b = power_balls(self.alpha, self.power, 2 * m)
         whole = (1 + b[1]) * (1 - b[m]) ** 2
-
-        def tail(n: int) -> arb:
-            return (b[n] - b[m] - b[m + 1] + b[2 * m - n + 1]) / whole if n < m else arb(0)
-
-        return [_mirrored(k, tail) for k in range(low, high + 1)]
+        ends = b[m] + b[m + 1]
+        tails = [(b[n] - ends + b[2 * m - n + 1]) / whole for n in range(1, m)]
+        return [_mirrored(k, lambda n: tails[n - 1] if n < m else arb(0)) for k in range(low, high + 1)]
 
     def denominator_bits(self, low: int, high: int) -> int:
         """Return a number of bits that holds the denominator of every Pr[X <= k], low <= k <= high."""

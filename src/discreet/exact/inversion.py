@@ -63,6 +63,9 @@ class Shape:
 
 STANDARD = Shape()
 
+SPARSE = Shape(digit=4, guide=8, rest=56)
+"""Smaller digits for a few draws of a law that may not be drawn from again: a tenth of the table."""
+
 
 class Uniform:
     """A uniform real in [0, 1) of which only the first bits are known."""
@@ -188,14 +191,19 @@ def _certified_floors(law: TabulatedLaw, low: int, high: int, bits: int) -> list
     holds nothing else the probability could be.
     """
     precision, largest = bits + GUARD, (1 << bits) - 1
+    words, last = arb(2) ** bits, arb(largest)
     apart = arb(2) ** -(law.denominator_bits(low, high) + 2)
     while True:
         with ctx.workprec(precision):
-            scaled = [value * arb(2) ** bits for value in law.cumulatives(low, high)]
+            scaled = [value * words for value in law.cumulatives(low, high)]
+            floors = [_floor(x, apart) for x in scaled]
             # What is known to reach the largest word is cut off there, however near to the next it is.
-            floors = [largest if x >= largest else _floor(x, apart) for x in scaled]
-        if None not in floors:
-            return [int(floor) for floor in floors]
+            found = [
+                largest if floor is None and x >= last else floor
+                for x, floor in zip(scaled, floors, strict=True)
+            ]
+        if None not in found:
+            return [min(int(floor), largest) for floor in found]
         precision *= 2
 
 

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.exact.coins import Coins, source
 from discreet.exact.digits import OneSided, TwoSided, digit_tables, float_log, log_ball, proper_ratio
-from discreet.exact.inversion import STANDARD, LawTable, Shape, Uniform
+from discreet.exact.inversion import SPARSE, STANDARD, LawTable, Shape, Uniform, resolve
 from discreet.exact.number import Real, ball, positive, shown
 
 Integers = NDArray[Any]
@@ -36,7 +36,7 @@ BLOCK = 1 << 16
 """Draws per pass: small enough for the tables and buffers to stay in cache."""
 
 FEW = 32
-"""Up to this many draws, a look-up at a time is quicker than a pass over arrays."""
+"""Up to this many draws, small tables that are read whole are quicker than large ones with a guide."""
 
 
 def two_sided_geometric(
@@ -54,12 +54,25 @@ def geometric(
 
 
 def _draw(law: TwoSided | OneSided, count: int | None, coins: Coins, shape: Shape) -> Any:
-    tables = digit_tables(law, shape)
     if count is None:
+        tables = digit_tables(law, shape)
         return sum(table.draw_one(coins) << (shape.digit * place) for place, table in enumerate(tables))
     if count <= FEW:
-        return _narrow([_draw(law, None, coins, shape) for _ in range(count)])
-    return _assemble(tables, count, coins, shape)
+        return _narrow(_few(law, count, coins, SPARSE if shape is STANDARD else shape))
+    return _assemble(digit_tables(law, shape), count, coins, shape)
+
+
+def _few(law: TwoSided | OneSided, count: int, coins: Coins, shape: Shape) -> list[int]:
+    """Return a few draws: each word is compared with every threshold of its digit, whatever comes out."""
+    tables = digit_tables(law, shape)
+    words = coins.words(len(tables) * count, shape.word).reshape(len(tables), count, 1)
+    thresholds = np.array([table.thresholds for table in tables])[:, np.newaxis]
+    passed = np.count_nonzero(thresholds < words, axis=2)
+    digits = (passed + tables[0].below).astype(object)
+    for place, draw in np.argwhere(passed != np.count_nonzero(thresholds <= words, axis=2)):
+        u = Uniform(int(words[place, draw, 0]), coins, shape)
+        digits[place, draw] = resolve(tables[place].law, u, digits[place, draw])
+    return [sum(digit << (shape.digit * place) for place, digit in enumerate(draw)) for draw in digits.T]
 
 
 def _assemble(tables: Sequence[LawTable], count: int, coins: Coins, shape: Shape) -> Integers:
