@@ -58,32 +58,50 @@ def _pair(catalog: Catalog, way: str) -> tuple[Frames, Frames]:
         if table.public:
             left[table.name] = right[table.name] = _frame(table, list(_public(table)))
             continue
-        others = [row for person in range(OTHERS) for row in _rows(table, person, "spread", 2)]
-        victim = list(_rows(table, VICTIM, way, _appearances(table, way)))
+        names = _identities(table, catalog)
+        others = [row for person in range(OTHERS) for row in _rows(table, person, "spread", 2, names)]
+        victim = list(_rows(table, VICTIM, way, _appearances(table, way), names))
         # Under replacement the number of people is public, so the victim is there before, only different.
-        before = list(_rows(table, VICTIM, "low", 1)) if table.adjacency is Adjacency.REPLACE else []
+        before = list(_rows(table, VICTIM, "low", 1, names)) if table.adjacency is Adjacency.REPLACE else []
         left[table.name], right[table.name] = _frame(table, others + before), _frame(table, others + victim)
     return left, right
 
 
 def _appearances(table: DeclaredTable, way: str) -> int:
-    if table.unit is None:
+    if table.person is None:
         return 1
     limit = table.rows_per_unit or 3
     return 3 * limit + 2 if way == "beyond" else limit
 
 
-def _rows(table: DeclaredTable, person: int, way: str, count: int) -> Iterator[Cells]:
+def _identities(table: DeclaredTable, catalog: Catalog) -> frozenset[str]:
+    """Return the columns that tell whose a row is: the unit, or keys that lead to one."""
+    links = [other.link for other in catalog.tables if other.link is not None]
+    names = [table.unit, None if table.link is None else table.link.column]
+    names += [link.key for link in links if link.table == table.name]
+    return frozenset(name for name in names if name is not None)
+
+
+def _rows(
+    table: DeclaredTable, person: int, way: str, count: int, identities: frozenset[str]
+) -> Iterator[Cells]:
     for place in range(count):
         cells = {
             column.name: _value(column, way, person + place)
             for column in table.columns
-            if column.name != table.unit
+            if column.name not in identities
         }
-        if table.unit is not None:
-            unit = table.column(table.unit)
-            cells[table.unit] = f"p{person}" if unit is not None and isinstance(unit.kind, Text) else person
-        yield cells
+        yield cells | {name: _identity(table.column(name), person) for name in identities}
+
+
+def _identity(column: DeclaredColumn | None, person: int) -> Any:
+    match None if column is None else column.kind:
+        case Text():
+            return f"p{person}"
+        case Day():
+            return date.fromordinal(date(2000, 1, 1).toordinal() + person)
+        case _:
+            return person
 
 
 def _public(table: DeclaredTable) -> Iterator[Cells]:

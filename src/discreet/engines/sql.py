@@ -82,6 +82,8 @@ def _source(source: Source, write: ScalarWriter, over: Over) -> str:
             return f"({query_text(query, over)}) AS {quoted(alias)}"
         case Joined(left, right, on, outer):
             sides = [_source(side, write, over) for side in (left, right)]
+            if isinstance(right, Joined):
+                sides[1] = f"({sides[1]})"
             return f" {'LEFT JOIN' if outer else 'JOIN'} ".join(sides) + f" ON {scalar_text(on, write)}"
         case Listed(names, rows, alias):
             cells = [", ".join(write.item(Literal(value)) for value in row) for row in rows]

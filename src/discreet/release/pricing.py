@@ -128,7 +128,8 @@ def split(texts: Sequence[str], batch: Batch, whole: Release) -> tuple[Release, 
 def protected(catalog: Catalog, checked: Checked) -> Unit:
     """Return whom an answer to this question protects."""
     tables = [catalog.table(name) for name in checked.tables]
-    column = next((table.unit for table in tables if table is not None and table.unit is not None), None)
+    people = [table.unit or table.path for table in tables if table is not None]
+    column = next((person for person in people if person is not None), None)
     return Unit(column, checked.rows.adjacency)
 
 

@@ -205,6 +205,11 @@ class Session:
         Error bars cover noise, not limits: this is the way to learn whether a limit hides much.
         """
         found = self.catalog.table(table)
+        if found is not None and found.link is not None:
+            raise CatalogError(
+                f"table {table!r} finds its people through {found.link.table}; join that one, and count the "
+                "rows of each person in a subquery"
+            )
         if found is None or found.unit is None or found.rows_per_unit is None:
             raise CatalogError(f"table {table!r} has no limit of rows per person, so nobody is above one")
         rows = Block(

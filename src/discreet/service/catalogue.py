@@ -38,7 +38,7 @@ def _table(table: DeclaredTable) -> dict[str, Any]:
         "rows_per_group": table.rows_per_group,
     }
     return {
-        "unit": table.unit or ROW,
+        "unit": table.person or ROW,
         "neighbours": str(table.adjacency),
         **{key: limit for key, limit in limits.items() if limit is not None},
         **({"prepared": True} if table.prepared else {}),
@@ -58,4 +58,6 @@ def _column(column: DeclaredColumn) -> dict[str, Any]:
             body["step"] = str(step)
     flags = {"nullable": (column.nullable, True), "unique": (column.unique, False)}
     body |= {key: value for key, (value, usual) in flags.items() if value is not usual}
+    if column.references is not None:
+        body["references"] = column.references
     return body | ({"bounds": "auto"} if column.auto else {})

@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.errors import CatalogError
 from discreet.query.catalog.kind import Day, Kind, Moment, Real, Text, Truth, Whole
-from discreet.query.catalog.section import checked_name, flag, mapping, number, only
+from discreet.query.catalog.section import checked_name, flag, mapping, number, only, string
 
 KINDS = ("integer", "decimal", "text", "boolean", "date", "timestamp")
 VALUES_LIMIT = 100_000
@@ -16,9 +16,10 @@ VALUES_LIMIT = 100_000
 
 @dataclass(frozen=True, slots=True)
 class DeclaredColumn:
-    """A declared column: its kind with bounds, whether NULL may occur, whether it identifies a public row.
+    """A declared column: its kind with bounds, whether NULL may occur, whether no two rows share a value.
 
-    With `auto` the bounds of a number are to be found privately by a first question.
+    With `auto` the bounds of a number are to be found privately by a first question.  `references` names the
+    column of another table whose rows it refers to.
     """
 
     name: str
@@ -26,13 +27,14 @@ class DeclaredColumn:
     nullable: bool = True
     unique: bool = False
     auto: bool = False
+    references: str | None = None
 
 
 def read_column(name: str, spec: object, where: str) -> DeclaredColumn:
     """Return the column that a manifest declares by one word, or by a section."""
     checked_name(name, where)
     body = {"type": spec} if isinstance(spec, str) else mapping(spec, where)
-    only(body, ("type", "low", "high", "step", "values", "nullable", "unique", "bounds"), where)
+    only(body, ("type", "low", "high", "step", "values", "nullable", "unique", "bounds", "references"), where)
     word = body.get("type")
     if word not in KINDS:
         raise CatalogError(f"{where}.type must be one of {', '.join(KINDS)}, got {word!r}")
@@ -47,6 +49,7 @@ def read_column(name: str, spec: object, where: str) -> DeclaredColumn:
         flag(body, "nullable", where, usual=True),
         flag(body, "unique", where),
         auto,
+        None if "references" not in body else string(body["references"], f"{where}.references"),
     )
 
 

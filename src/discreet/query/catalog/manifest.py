@@ -19,6 +19,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.query.catalog.column import DeclaredColumn, number_kind, read_column
 from discreet.query.catalog.dialect import Settings, dialect
 from discreet.query.catalog.kind import Real, Whole, word
+from discreet.query.catalog.link import Link, linked
 from discreet.query.catalog.section import checked_name, different, flag, mapping, number, only, string
 from discreet.query.name import same
 
@@ -36,7 +37,8 @@ class DeclaredTable:
     `unit` is the column that identifies a person (None: every row is its own person).  A person counts
     with at most `rows_per_unit` rows, in at most `groups_per_unit` groups, with at most
     `rows_per_group` rows in any one group.  A `prepared` table has had its rows bounded once, on disk.
-    `csv` says how a text file is written, where it differs from RFC 4180 in UTF-8.
+    `csv` says how a text file is written, where it differs from RFC 4180 in UTF-8.  Where rows belong to a
+    person through another table, `path` is the unit as it was written, and `link` its first step.
     """
 
     name: str
@@ -50,6 +52,13 @@ class DeclaredTable:
     public: bool = False
     prepared: bool = False
     csv: Settings = ()
+    path: str | None = None
+    link: Link | None = None
+
+    @property
+    def person(self) -> str | None:
+        """What identifies a person: a column, or a path to one; None where every row is its own person."""
+        return self.unit if self.path is None else self.path
 
     @property
     def offered(self) -> tuple[tuple[str, str], ...]:
@@ -150,7 +159,7 @@ def declare(document: Mapping[str, Any]) -> Catalog:
         version=_version(dataset.get("version", "1")),
         account=None if "account" not in dataset else string(dataset["account"], "dataset.account"),
         budget=_budget(document.get("budget")),
-        tables=tuple(_table(name, body) for name, body in bodies.items()),
+        tables=linked(tuple(_table(name, body) for name, body in bodies.items())),
         views=_views(document.get("views", {}), tables),
     )
 
@@ -214,12 +223,13 @@ def _table(name: str, body: Mapping[str, Any]) -> DeclaredTable:
     )
     different([column.name for column in columns], f"{where}.columns")
     public, prepared = flag(body, "public", where), flag(body, "prepared", where)
-    unit = _unit(body.get("unit"), columns, where)
+    path = _path(body.get("unit"), columns)
+    unit = None if path is not None else _unit(body.get("unit"), columns, where)
     for column in columns:
-        if column.unique and not public:
+        if column.unique and not public and unit is None and path is None:
             raise CatalogError(
-                f"{where}.columns.{column.name}.unique is for public tables; what people hold may repeat, so "
-                "leave it out, or add public = true if the table is about nobody"
+                f"{where}.columns.{column.name}.unique: every row is its own person here, who has each value "
+                "once anyway; leave it out, or declare unit = COLUMN"
             )
     for key in ("unit", "neighbours", *limits, "prepared"):
         if public and body.get(key):
@@ -227,7 +237,7 @@ def _table(name: str, body: Mapping[str, Any]) -> DeclaredTable:
                 f"{where}.{key}: a public table protects nobody; leave it out, or drop public = true"
             )
     for key in limits:
-        if unit is None and key in body:
+        if unit is None and path is None and key in body:
             raise CatalogError(
                 f"{where}.{key}: without a unit every row is its own person; declare unit = COLUMN first"
             )
@@ -246,7 +256,15 @@ def _table(name: str, body: Mapping[str, Any]) -> DeclaredTable:
         public=public,
         prepared=prepared,
         csv=dialect(body.get("csv", {}), f"{where}.csv"),
+        path=path,
     )
+
+
+def _path(value: object, columns: Iterable[DeclaredColumn]) -> str | None:
+    """Return a unit that leads through other tables; a column may have a dot in its name."""
+    if not isinstance(value, str) or "." not in value or any(same(c.name, value) for c in columns):
+        return None
+    return value
 
 
 def _unit(value: object, columns: Iterable[DeclaredColumn], where: str) -> str | None:

@@ -18,8 +18,19 @@ from discreet.errors import QueryError
 from discreet.query.catalog import manifest as declared
 from discreet.query.catalog.kind import Opaque, Truth, Typed
 from discreet.query.check import function
+from discreet.query.check.people import attributed, bare, join_people, keyed_once, keys_of, relations
 from discreet.query.check.per_person import per_person
-from discreet.query.check.scope import UNIT, Lineage, Names, Visible, carried, condition, nearest, resolve
+from discreet.query.check.scope import (
+    UNIT,
+    Lineage,
+    Names,
+    Visible,
+    carried,
+    condition,
+    nearest,
+    renamed,
+    resolve,
+)
 from discreet.query.name import folded
 from discreet.query.plan import (
     Block,
@@ -42,7 +53,7 @@ def trace(relation: Relation, catalog: declared.Catalog, fresh: Names) -> Lineag
     """Return a relation's lineage, refusing what mixes people."""
     match relation:
         case Scan():
-            return _scan(relation, catalog, next(fresh))
+            return _scan(relation, catalog, next(fresh), fresh)
         case Nested():
             return _nested(relation, catalog, fresh)
         case Join():
@@ -51,7 +62,7 @@ def trace(relation: Relation, catalog: declared.Catalog, fresh: Names) -> Lineag
             assert_never(relation)
 
 
-def _scan(scan: Scan, catalog: declared.Catalog, own: str) -> Lineage:
+def _scan(scan: Scan, catalog: declared.Catalog, own: str, fresh: Names) -> Lineage:
     table = catalog.meant(scan.table)
     if table is None:
         raise QueryError(
@@ -70,22 +81,28 @@ def _scan(scan: Scan, catalog: declared.Catalog, own: str) -> Lineage:
         for column in table.columns
     ]
     units: tuple[Scalar, ...] = ()
-    if table.unit is not None:
+    source: Source = Stored(table.name, own)
+    if table.link is not None:
+        source, person = attributed(table, catalog, own, fresh)
+        units = (person,)
+    elif table.unit is not None:
         units = (Column(own, table.unit),)
         if table.column(table.unit) is None:
             columns.append(Visible(scan.alias, table.unit, Typed(units[0], Opaque())))
     return Lineage(
-        source=Stored(table.name, own),
+        source=source,
         columns=tuple(columns),
         tables=(table.name,),
         private=not table.public,
         units=units,
         adjacency=table.adjacency,
-        bound=table.rows_per_unit if table.prepared else (1 if table.unit is None else None),
+        bound=table.rows_per_unit if table.prepared else (None if units else 1),
         rows=table.rows_per_unit,
         groups=table.groups_per_unit,
         per_group=table.rows_per_group,
-        unique=tuple(Column(own, c.name) for c in table.columns if c.unique and table.public),
+        unique=tuple(Column(own, c.name) for c in table.columns if c.unique)
+        + tuple(keyed_once(table, catalog, own)),
+        keyed=keys_of(table, catalog, own) if units else (),
     )
 
 
@@ -105,7 +122,7 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
     equal = [
         part.arguments for part in conjuncts(on.scalar) if isinstance(part, Call) and part.function == "eq"
     ]
-    equated = {frozenset(map(_bare, pair)) for pair in equal}
+    equated = {frozenset(map(bare, pair)) for pair in equal}
     joint = replace(
         left,
         source=Joined(left.source, right.source, on.scalar, join.outer),
@@ -119,7 +136,7 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
             "put the private table on the left",
         )
     if left.private and right.private:
-        return _join_people(left, right, joint, equated)
+        return join_people(left, right, joint, equal, equated)
     if not left.private and not right.private:
         return replace(joint, unique=(), once=())
     person, public = (left, right) if left.private else (right, left)
@@ -141,42 +158,9 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
         columns=joint.columns,
         tables=joint.tables,
         bound=bound,
-        unique=(),
+        unique=person.unique if once else (),
         once=(),
         adjacency=person.adjacency,
-    )
-
-
-def _join_people(left: Lineage, right: Lineage, joint: Lineage, equated: set[frozenset[Scalar]]) -> Lineage:
-    if not left.units or not right.units:
-        raise QueryError(
-            "JOIN", "tables without a unit have no person to join on", "declare unit = COLUMN for both tables"
-        )
-    if left.adjacency is not right.adjacency:
-        raise QueryError(
-            "JOIN", "the tables declare different neighbours", "declare the same neighbours for both"
-        )
-    if not any(frozenset((one, other)) in equated for one in left.units for other in right.units):
-        one, other = (_unit_column(side) for side in (left, right))
-        raise QueryError(
-            "JOIN",
-            "two private tables must be joined on the person, or one person's rows meet another's",
-            f"add ON {one} = {other}",
-        )
-    both = left.bound is not None and right.bound is not None
-    return replace(
-        joint,
-        units=left.units
-        if isinstance(joint.source, Joined) and joint.source.outer
-        else left.units + right.units,
-        bound=left.bound * right.bound if both else None,  # type: ignore[operator]
-        rows=_product(
-            left.rows if left.bound is None else left.bound,
-            right.rows if right.bound is None else right.bound,
-        ),
-        groups=_smaller(left.groups, right.groups),
-        per_group=_smaller(left.per_group, right.per_group),
-        unique=(),
     )
 
 
@@ -188,12 +172,12 @@ def _matched(person: Lineage, public: Lineage, equal: Sequence[tuple[Scalar, ...
     at most one public row.  If e contained a public column, as in k = k || '', it would have a value for
     every pair of rows, and nothing would follow.  Text made of the key is different for different keys.
     """
-    own = _relations(person.source)
+    own = relations(person.source)
     for one, other in equal:
         for key, value in ((one, other), (other, one)):
             columns = [part for part in walk(value) if isinstance(part, Column)]
-            if _bare(key) in public.unique and all(column.relation in own for column in columns):
-                return _bare(key)
+            if bare(key) in public.unique and all(column.relation in own for column in columns):
+                return bare(key)
     return None
 
 
@@ -202,7 +186,7 @@ def _met_once(person: Lineage, public: Lineage, equal: Sequence[tuple[Scalar, ..
 
     The argument is that of `_matched`, for several columns at once: the rows of the subquery differ in them.
     """
-    own = _relations(person.source)
+    own = relations(person.source)
 
     def fixed(key: Scalar) -> bool:
         return any(
@@ -212,13 +196,6 @@ def _met_once(person: Lineage, public: Lineage, equal: Sequence[tuple[Scalar, ..
         )
 
     return bool(public.once) and all(map(fixed, public.once))
-
-
-def _relations(source: Source) -> frozenset[str]:
-    """Return the names under which a source offers columns."""
-    if isinstance(source, Joined):
-        return _relations(source.left) | _relations(source.right)
-    return frozenset((source.alias,))
 
 
 def _deduplicated(joint: Lineage, public: Lineage, key: Scalar, own: str) -> Lineage:
@@ -295,34 +272,14 @@ def _projected(block: Block, alias: str, own: str, inner: Lineage, where: Scalar
         Visible(alias, name, replace(typed, scalar=Column(own, f"c{n}")), nullable, auto)
         for n, (name, typed, nullable, auto) in enumerate(outputs)
     )
+    # A public subquery is no declared table any more, whose rows the join could keep apart by their key.
+    unique = renamed([(scalar, "") for scalar in inner.unique if inner.private], own, items)
     return replace(
         inner,
         source=Inner(Query(tuple(items), inner.source, where), own),
         columns=columns,
         units=carried(inner, own, items),
-        unique=(),
+        unique=tuple(column for column, _ in unique),
         once=(),
+        keyed=renamed(inner.keyed, own, items),
     )
-
-
-def _bare(scalar: Scalar) -> Scalar:
-    match scalar:
-        # Text keeps identifiers apart; a conversion to floating point could make two people one.
-        case Call("to_text", (inner,)):
-            return inner
-        case _:
-            return scalar
-
-
-def _unit_column(lineage: Lineage) -> str:
-    visible = [f"{c.alias}.{c.name}" for c in lineage.columns if c.typed.scalar in lineage.units]
-    return visible[0] if visible else "the person's column"
-
-
-def _product(one: int | None, other: int | None) -> int | None:
-    return None if one is None or other is None else one * other
-
-
-def _smaller(one: int | None, other: int | None) -> int | None:
-    known = [limit for limit in (one, other) if limit is not None]
-    return min(known) if known else None

@@ -16,9 +16,21 @@ from discreet.query.check.scope import (
     condition,
     first_that_holds,
     one_of,
+    renamed,
     resolve,
 )
-from discreet.query.plan import Aggregate, Among, Block, Call, Case, Column, Literal, Scalar, aggregates
+from discreet.query.plan import (
+    Aggregate,
+    Among,
+    Block,
+    Call,
+    Case,
+    Column,
+    Literal,
+    Scalar,
+    aggregates,
+    given,
+)
 from discreet.query.statement import Inner, Query
 
 
@@ -35,6 +47,11 @@ def per_person(block: Block, alias: str, own: str, inner: Lineage, where: Scalar
                 "every row is its own person here, so groups would mix people",
                 "declare a unit",
             )
+        if not any(key.scalar in inner.units for key in keys) and any(
+            inner.personal(key.scalar) for key in keys
+        ):
+            # A key of a table has one person, who is then the same in the whole group.
+            keys.append(Typed(given(inner.unit), Opaque()))
         if not any(key.scalar in inner.units for key in keys):
             raise QueryError(
                 "GROUP BY in a subquery",
@@ -76,9 +93,18 @@ def per_person(block: Block, alias: str, own: str, inner: Lineage, where: Scalar
         ),
         units=carried(inner, own, items),
         bound=bound if inner.private else None,
-        unique=(),
+        unique=tuple(_once(own, items, keys, inner)),
+        keyed=renamed([pair for pair in inner.keyed if pair[0] in by_key], own, items),
         once=() if inner.private else _keys_of(own, items, grouping),
     )
+
+
+def _once(own: str, items: list[tuple[str, Scalar]], keys: list[Typed], inner: Lineage) -> tuple[Scalar, ...]:
+    """Return the column that each person has once: the only key besides the person."""
+    others = {key.scalar for key in keys} - set(inner.units)
+    if not inner.private or len(others) != 1:
+        return ()
+    return tuple(Column(own, name) for name, scalar in items if scalar in others)
 
 
 def _keys_of(own: str, items: list[tuple[str, Scalar]], grouping: tuple[Scalar, ...]) -> tuple[Scalar, ...]:

@@ -199,7 +199,7 @@ def _keys(scope: Lineage, block: Block) -> tuple[KeyColumn, ...]:
         if aggregates(term):
             raise QueryError("GROUP BY", "cannot contain an aggregate", "group by columns")
         typed = function.settle(resolve(term, scope, "GROUP BY"))
-        if typed.scalar in scope.units:
+        if scope.personal(typed.scalar):
             raise QueryError(
                 "GROUP BY", "one group per person would release people", "group by something they share"
             )

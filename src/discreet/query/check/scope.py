@@ -46,11 +46,17 @@ class Lineage:
     unique: tuple[Scalar, ...] = ()
     once: tuple[Scalar, ...] = ()
     """Columns of a public subquery that differ, taken together, between any two of its rows."""
+    keyed: tuple[tuple[Scalar, str], ...] = ()
+    """Columns that determine the person, each with the key of a table that it is, or refers to."""
 
     @property
     def unit(self) -> Scalar | None:
         """The column that identifies a row's person, or None when every row is its own person."""
         return self.units[0] if self.units else None
+
+    def personal(self, scalar: Scalar) -> bool:
+        """Whether a scalar is the person's column, or one that determines the person."""
+        return scalar in self.units or any(scalar == column for column, _ in self.keyed)
 
 
 Names = Iterator[str]
@@ -67,6 +73,14 @@ def carried(inner: Lineage, alias: str, items: Sequence[tuple[str, Scalar]]) -> 
         return ()
     named = tuple(Column(alias, name) for name, scalar in items if scalar in inner.units and name != UNIT)
     return (Column(alias, UNIT), *named)
+
+
+def renamed(
+    scalars: Sequence[tuple[Scalar, str]], alias: str, items: Sequence[tuple[str, Scalar]]
+) -> tuple[tuple[Scalar, str], ...]:
+    """Return which columns of a query are these scalars, with what was said of them."""
+    said = dict(scalars)
+    return tuple((Column(alias, name), said[scalar]) for name, scalar in items if scalar in said)
 
 
 def resolve(scalar: Scalar, scope: Lineage, clause: str) -> Typed:

@@ -68,7 +68,7 @@ def _releases(block: Block, catalog: Catalog) -> bool:
     except QueryError:
         # It is refused, with its own words, where it is checked.
         return False
-    return scope.private and not any(key in scope.units for key in keys)
+    return scope.private and not any(map(scope.personal, keys))
 
 
 def _window(aggregate: Aggregate, block: Block) -> Scalar:

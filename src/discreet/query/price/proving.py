@@ -28,6 +28,7 @@ from discreet.query.proof import (
     ProvedStatement,
     Reached,
     TableDeclaration,
+    Through,
     prove,
     prove_preparation,
 )
@@ -63,6 +64,7 @@ def declared(table: DeclaredTable) -> TableDeclaration:
         table.adjacency,
         table.rows_per_unit if table.prepared else None,
         table.public,
+        None if table.link is None else Through(table.link.column, table.link.table, table.link.key),
     )
 
 

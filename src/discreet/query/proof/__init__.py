@@ -6,7 +6,16 @@ integer.  What no rule derives is refused.
 """
 
 from discreet.query.proof.check import prove, prove_preparation
-from discreet.query.proof.declared import Chosen, Claim, Declarations, Kept, Noised, Reached, TableDeclaration
+from discreet.query.proof.declared import (
+    Chosen,
+    Claim,
+    Declarations,
+    Kept,
+    Noised,
+    Reached,
+    TableDeclaration,
+    Through,
+)
 from discreet.query.proof.derivation import Proof, ProvedStatement, Step, sealed
 
 __all__ = [
@@ -20,6 +29,7 @@ __all__ = [
     "Reached",
     "Step",
     "TableDeclaration",
+    "Through",
     "prove",
     "prove_preparation",
     "sealed",

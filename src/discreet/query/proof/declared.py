@@ -15,12 +15,21 @@ from discreet.query.plan import Value as Constant
 
 
 @dataclass(frozen=True, slots=True)
+class Through:
+    """Rows belong to the people of the rows of `table` whose column `key` equals their own `column`."""
+
+    column: str
+    table: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
 class TableDeclaration:
     """A stored table: its columns with their types, and whom its rows are about.
 
-    `unit` is the column that identifies a person (None: every row is a person of its own).  `kept` is the
-    number of rows of one person that the table can hold because it was prepared so.  A `public` table is
-    about nobody.
+    `unit` is the column that identifies a person (None: every row is a person of its own, unless they belong
+    to people `through` another table).  `kept` is the number of rows of one person that the table can hold
+    because it was prepared so.  A `public` table is about nobody.
     """
 
     name: str
@@ -29,6 +38,7 @@ class TableDeclaration:
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     kept: int | None = None
     public: bool = False
+    through: Through | None = None
 
 
 @dataclass(frozen=True, slots=True)

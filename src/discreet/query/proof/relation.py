@@ -123,6 +123,8 @@ def read_table(table: TableDeclaration, alias: str) -> Relation:
     each (`discreet.query.proof.check.prove_preparation`).
     """
     apart([name for name, _ in table.columns], f"the table {table.name}")
+    if table.through is not None:
+        raise ProofError(f"the table {table.name}", "is read without the keys that tell whose its rows are")
     columns = {(alias, name): stored(kind, f"{table.name}.{name}") for name, kind in table.columns}
     if table.public:
         return Relation(columns, None, Step("public table", table.name))

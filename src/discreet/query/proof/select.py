@@ -11,6 +11,7 @@ from discreet.query.proof.demand import TRUTHS
 from discreet.query.proof.derivation import Step
 from discreet.query.proof.function import COUNTED, aggregate, evaluate
 from discreet.query.proof.join import joined
+from discreet.query.proof.path import attributed
 from discreet.query.proof.relation import (
     Name,
     Owner,
@@ -60,6 +61,10 @@ def source_of(source: Source, scope: ReadScope) -> Relation:
             return rename(select(query, scope), alias, None)
         case Listed():
             return read_list(source)
+        case Joined(Stored(name, _)) if (
+            table := scope.declarations.find(name)
+        ) is not None and table.through is not None:
+            return attributed(source, scope.declarations, scope.hidden)
         case Joined(left, right, on, outer):
             return joined(source_of(left, scope), source_of(right, scope), on, right, outer=outer)
 
