@@ -13,7 +13,7 @@ MAKEFLAGS += --jobs=2
 # A run of the tests starts hundreds of processes: whatever the shell says, they share what one of them compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test fuzz mutants lint style types contracts docs bench clean chromium pictures
+.PHONY: demo test fuzz mutants lint style types contracts listed docs bench clean chromium pictures
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -40,8 +40,12 @@ contracts: $(READY)
 docs: $(READY)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/sphinx-build -j auto -E -W --keep-going -q -b html docs docs/_build/html
 
-# One thread each: two test workers already use two cores, and linear algebra would spin for more.
-test: lint $(if $(filter browser,$(WITHOUT)),,chromium)
+# Lists the tests beside the type checker, which uses one core only: what this compiles, no worker compiles again.
+listed: $(READY)
+	@$(BIN)/python -m pytest --collect-only -qq > /dev/null 2>&1 || :
+
+# One thread each: the workers already use all cores, and linear algebra would spin for more.
+test: lint listed $(if $(filter browser,$(WITHOUT)),,chromium)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m 'not fuzz$(foreach kind,$(WITHOUT), and not $(kind))'
 	@$(if $(strip $(WITHOUT)),echo "NOT RUN: tests marked $(WITHOUT)",:)
 

@@ -17,6 +17,11 @@ settings.register_profile("long", settings.get_profile("house"), max_examples=LO
 settings.load_profile("build" if os.environ.get("CI") else "house")
 
 
+def pytest_xdist_auto_num_workers():
+    """One more worker than cores: some tests wait for a browser, a server or a clock."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items):
     """Begin with the whole site, the longest test, so that nobody waits for it at the end."""
     items.sort(key=lambda item: "the_site_builds" not in item.name)
