@@ -3,6 +3,7 @@
 from tests.mutants.fault import Fault
 
 FINITE = ("tests/privacy/test_sampled.py::test_sampled_finite_mechanisms_are_what_enumeration_says",)
+ADDING = ("tests/privacy/test_sampled.py::test_adding_a_unit_may_be_worse_than_removing_one",)
 GUESS = ("tests/privacy/test_sampled.py::test_weights_that_are_a_bad_guess_are_corrected_by_the_comparison",)
 TRANSFORM = ("tests/privacy/test_sampled.py::test_many_sampled_gaussians_are_what_a_plain_transform_says",)
 NOISE = ("tests/privacy/test_sampled.py::test_the_noise_for_training_is_enough_and_hardly_more_than_that",)
@@ -108,10 +109,24 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/compose.py",
-        "worst = max((above for above, _ in orders)",
-        "worst = min((above for above, _ in orders)",
+        "worst = max(range(len(sides))",
+        "worst = min(range(len(sides))",
         FINITE,
         "the better order counts",
+    ),
+    Fault(
+        "privacy/compose.py",
+        "worst = max((above for above, _ in orders)",
+        "worst = min((above for above, _ in orders)",
+        ADDING,
+        "of two orders the better epsilon counts",
+    ),
+    Fault(
+        "privacy/compose.py",
+        "if high is None or (self._delta(high, above).high or Fraction(0)) > at:",
+        "if high is None:",
+        ADDING,
+        "the second order is taken for the better one",
     ),
     Fault(
         "privacy/mesh.py",
@@ -129,8 +144,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/moment.py",
-        "weights = law.weights * np.exp(-float(theta) * float(law.step) * np.arange(len(law.weights)))",
-        "weights = law.weights * 1.0",
+        "rows, tilt = _in_rows(law.weights), float(theta) * float(law.step)",
+        "rows, tilt = _in_rows(law.weights), 0.0",
         TRANSFORM,
         "a mesh is transformed without its tilt",
     ),
@@ -164,8 +179,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/normal.py",
-        "_TERMS, _PER_UNIT, _LAST = 15, 8, 40",
-        "_TERMS, _PER_UNIT, _LAST = 9, 8, 40",
+        "_TERMS, _PER_UNIT, _LAST = 10, 32, 40",
+        "_TERMS, _PER_UNIT, _LAST = 6, 32, 40",
         NORMAL,
         "the table of tails is cut short",
     ),

@@ -91,6 +91,22 @@ def test_sampled_finite_mechanisms_are_what_enumeration_says(seed):
     _finite_case(random.Random(seed))
 
 
+def test_adding_a_unit_may_be_worse_than_removing_one():
+    """Two sampled responses at a large delta; all is multiplied out in rationals."""
+    alpha, rate, delta = Fraction(57, 100), Fraction(11, 100), Fraction(2, 100)
+    truth = 1 / (1 + alpha)
+    pair = ((truth, 1 - truth), (1 - truth, truth))
+    removed = [(rate * p + (1 - rate) * q, q) for p, q in pair]
+    added = [(q, p) for p, q in removed]
+    step = dp.sampled(Profile(GeometricLoss(alpha, 1)), rate)
+    found = compose([(step, 2)]).epsilon(delta)
+    assert _enumerated([added] * 2, _around(found.low)[1]) >= delta * (1 - Fraction(1, 10**9))
+    assert _enumerated([added] * 2, _around(found.high)[0]) <= delta * (1 + Fraction(1, 10**9))
+    assert _enumerated([removed] * 2, _around(found.low)[0]) < delta * Fraction(99, 100)
+    there = compose([(step, 2)]).delta(found.high)
+    assert float(there.high) == pytest.approx(float(delta), rel=1e-9)
+
+
 @pytest.mark.fuzz
 @pytest.mark.parametrize("block", range(20))
 def test_many_sampled_finite_mechanisms_are_what_enumeration_says(block):

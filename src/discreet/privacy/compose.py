@@ -156,12 +156,24 @@ class Composition:
         if at == 0:
             found = self._simple().epsilon()
             return replace(found, low=found.low * (1 - Fraction(1, 2**90)))
-        return _worse(
-            [(self._epsilon(at, above), self._epsilon(at, below)) for above, below in self._orders(at)]
-        )
+        return self._worse_epsilon(at)
 
-    def _epsilon(self, at: Fraction, order: Order | None) -> Bounds:
-        """Return the epsilon at this delta, of sampled laws that of one order and of one side."""
+    def _worse_epsilon(self, at: Fraction) -> Bounds:
+        """Return the epsilon of the worse order."""
+        found: list[tuple[Bounds, Bounds]] = []
+        for above, below in self._orders(at):
+            high = found[0][0].high if found else None
+            # An order that promises as much as the other at its epsilon need not be inverted.
+            if high is None or (self._delta(high, above).high or Fraction(0)) > at:
+                most = self._epsilon(at, above)
+                found.append((most, self._epsilon(at, below, most.high)))
+        return _worse(found)
+
+    def _epsilon(self, at: Fraction, order: Order | None, near: Fraction | None = None) -> Bounds:
+        """Return the epsilon at this delta, of sampled laws that of one order and of one side.
+
+        From below it is looked for near the one given, if one is.
+        """
         slack_low, slack_high = self._slack(order)
         if at < slack_high:
             return Bounds(Fraction(0), None, "no epsilon is enough: the slacks alone exceed this delta")
@@ -174,7 +186,7 @@ class Composition:
                 Bounds(Fraction(0), None, "basic", FULLY) if total is None else self._exactly(releases, total)
             )
         if order is not None and not order.above:
-            return Bounds(releases.least_epsilon(most), None)
+            return Bounds(releases.least_epsilon(most, near), None)
         routes = (BASIC,) if left == 0 else _wanted(releases) if order is None else _ordered(releases)
         route, high = _best([(route, route.epsilon(releases, left)) for route in routes])
         low = releases.least_epsilon(most) if order is None else Fraction(0)
@@ -189,9 +201,10 @@ class Composition:
         if not self.sampled:
             return self._delta(at, None)
         rough = self.most_delta(at, ROUGH)
-        return _worse(
-            [(self._delta(at, above), self._delta(at, below)) for above, below in self._orders(rough)]
-        )
+        sides = self._orders(rough)
+        highs = [self._delta(at, above) for above, _ in sides]
+        worst = max(range(len(sides)), key=lambda place: highs[place].high or Fraction(0))
+        return _worse([(highs[worst], self._delta(at, sides[worst][1]))])
 
     def _delta(self, at: Fraction, order: Order | None) -> Bounds:
         """Return the delta at this epsilon, of sampled laws that of one order and of one side."""

@@ -37,6 +37,9 @@ CORNERS, ROUGH = 2**17, 2**13
 """How many corners the mesh has over the losses of one release; and how many it has
 where only the size of an answer is asked; the window of all releases has four times as many."""
 
+_FINE = 2.0**-24
+"""Each release on a mesh costs about the square of its step in epsilon; less in all is not sought."""
+
 _WRITTEN_OUT = 64
 """Geometric noise moved by at most this much is a finite law of so many atoms."""
 
@@ -159,7 +162,8 @@ def _mesh(laws: tuple[tuple[Law, int], ...], way: str, corners: int, deep: float
         return Fraction(1), False
     widths = [high - low for low, high in (side.ends() for side, _ in sides)]
     spread = sqrt(sum(n * _variance(side) for side, n in sides))
-    step = max(min(widths) / corners, (max(widths) + 20 * spread) / (4 * corners))
+    enough = min(sqrt(_FINE / sum(n for _, n in sides)), min(widths) / ROUGH)
+    step = max(min(widths) / corners, (max(widths) + 20 * spread) / (4 * corners), enough)
     alone = len(laws) == 1 and sides[0][0].steep.bounded
     if alone and not any(
         isinstance(law, SampledLoss) and law.adjacency is Adjacency.REPLACE for law, _ in laws

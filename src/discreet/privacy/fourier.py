@@ -274,10 +274,18 @@ def _sampled(
     theta = float(tilt)
     variance = float(total.variance) + smoothing
     t = np.arange(count) * (2 * pi / window)
-    log_size, angle = -variance * t * t / 2, np.zeros(count)
+    factors, beyond = list(total.factors(tilt, t, window)), 0.0
+    if grid is not None:
+        # Of a long row only what is not negligible is kept; no weight exceeds the one at t = 0.
+        last = min(_alive(*factor) for factor in factors)
+        beyond = 2 * (count - last) * _NEGLIGIBLE / window * (1 / theta + float(grid[1]))
+        # What is left of the other laws may be more than one by their errors.
+        beyond *= exp(min(sum(float(n @ slip.max(axis=1)) for _, slip, n in factors), 600.0)) * (1 + 1e-9)
+        t, factors = t[:last], [(phi[:, :last], slip[:, :last], n) for phi, slip, n in factors]
+    log_size, angle = -variance * t * t / 2, np.zeros(len(t))
     log_most = log_size.copy()
     with np.errstate(divide="ignore"):
-        for phi, slip, counts in total.factors(tilt, t, window):
+        for phi, slip, counts in factors:
             sizes = np.abs(phi)
             if (counts == 1).all():
                 product = phi.prod(axis=0)
@@ -293,15 +301,8 @@ def _sampled(
         ROUNDING + 8 * total.work + 8 * np.abs(angle) + 8 * np.maximum(-log_most, 0) + 8 * variance * t * t
     )
     gap = np.where(np.isfinite(log_size), -np.expm1(np.minimum(log_size - log_most, 0)), 1.0)
-    missing = (0.0, 0.0)
-    if grid is not None:
-        # Of a long row only what is not negligible is kept; no weight exceeds the one at t = 0.
-        last = int(np.flatnonzero(most > _NEGLIGIBLE)[-1]) + 1
-        dropped = 2 * float(most[last:].sum()) / window * (1 / theta + float(grid[1])) * (1 + 1e-9)
-        missing = (dropped, 0.0)
-        t, size, most = t[:last], size[:last], most[:last]
-        angle, gap, rounding = angle[:last], gap[:last], rounding[:last]
-    else:
+    missing = (beyond, 0.0)
+    if grid is None:
         bound = exp(max(total.log_decay(theta, float(t[-1]), variance) + 1e-2, -700.0)) / pi
         curve = bound * min(1 / t[-1], 1 / (variance * t[-1] ** 3) if variance else inf)
         missing = (float(curve), float(bound / (variance * t[-1])) if variance else inf)
@@ -320,6 +321,15 @@ def _sampled(
         missing,
         _folds(total, theta, smoothing),
     )
+
+
+def _alive(phi: Complexes, slip: Reals, counts: Reals) -> int:
+    """Return how many samples there are until these laws alone make the rest negligible."""
+    least = _NEGLIGIBLE ** (1 / float(counts[0])) - float(slip[0].max())
+    if least <= 0:
+        return len(phi[0])
+    sizes = phi[0].real ** 2 + phi[0].imag ** 2
+    return int(np.flatnonzero(sizes > least**2 * (1 - 1e-9))[-1]) + 1
 
 
 @dataclass(frozen=True, slots=True)

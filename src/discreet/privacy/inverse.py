@@ -17,18 +17,17 @@ def delta_at(total: LossSum, epsilon: Fraction) -> Enclosure:
     return _rationals(_sampled_curve(total, saddle(total, epsilon), epsilon)[1])
 
 
-def epsilon_at(total: LossSum, delta: Fraction) -> Enclosure:
+def epsilon_at(total: LossSum, delta: Fraction, near: Fraction | None = None) -> Enclosure:
     """Return rationals around the smallest epsilon >= 0 with D(epsilon) <= delta, for 0 < delta < 1.
 
     The search is in floats and proves nothing; the two ends are then moved outwards until the certified curve
-    is at most delta at the upper one and at least delta at the lower one.
+    is at most delta at the upper one and at least delta at the lower one.  It begins near a guess, if one is
+    given.
     """
     theta, reach = chernoff(total, delta)
     most = inf if total.ceiling is None else float(total.ceiling) * (1 - 2.0**-44)
     goal = float(log_bounds(delta)[0])
-    start = min(max(reach, 0.0), most)
-    rough = sample(total, max(theta, least_tilt(total)), Fraction(start), coarse=True)
-    guess = min(_root(rough, start, goal), most)
+    guess = min(_rough(total, theta, min(max(reach, 0.0), most), goal) if near is None else float(near), most)
     if guess <= 0:
         if delta_at(total, Fraction(0))[1] <= delta:
             return Fraction(0), Fraction(0)
@@ -43,6 +42,12 @@ def epsilon_at(total: LossSum, delta: Fraction) -> Enclosure:
         step = 2.0**-50 * guess + (high - low + 4 * there.error) / float(samples.theta)
     low_end = _below(samples, centre, step, delta)
     return low_end, max(low_end, _above(samples, centre, step, delta, Fraction(max(reach, 0.0))))
+
+
+def _rough(total: LossSum, theta: float, start: float, goal: float) -> float:
+    """Return about where ln D meets the goal, from few samples."""
+    samples = sample(total, max(theta, least_tilt(total)), Fraction(start), coarse=True)
+    return _root(samples, start, goal)
 
 
 def _sampled_curve(total: LossSum, theta: float, epsilon: Fraction) -> tuple[Samples, Enclosed]:

@@ -31,7 +31,7 @@ from math import ceil, floor
 import numpy as np
 
 from discreet.privacy.normal import Reals
-from discreet.privacy.steep import Steep, suffix_sums
+from discreet.privacy.steep import Event, Steep, suffix_sums
 
 _SUMS = 2.0**-40
 """Two rounds of sums in blocks err by less than this fraction for up to 2**20 corners."""
@@ -119,10 +119,13 @@ class Sampling:
         level = self._level(losses)
         return self.steep.above(level) if self.way == REMOVE else self.steep.above(-level)[::-1]
 
-    def rest(self, losses: Reals) -> tuple[Reals, Reals]:
-        """Return the base's probabilities of the complement."""
+    def sides(self, losses: Reals) -> tuple[Event, Event]:
+        """Return the base's probabilities of this event and of its complement."""
         level = self._level(losses)
-        return self.steep.below(level) if self.way == REMOVE else self.steep.below(-level)[::-1]
+        if self.way == REMOVE:
+            return self.steep.sides(level)
+        (p, q), (p_below, q_below) = self.steep.sides(-level)
+        return (q, p), (q_below, p_below)
 
     def first(self, p: Reals, q: Reals) -> Reals:
         """Return the probability under the first law of the sampled pair of what has p and q in the base."""
@@ -202,7 +205,7 @@ def dominating(
         p, q = side.event(losses[[0, -1]])
         ends = side.first(p, q)
         if above is None:
-            weights[0] += float(side.first(*side.rest(losses[:1]))[0])
+            weights[0] += float(side.first(*side.sides(losses[:1])[1])[0])
         else:
             # The two orders have the same curve where they meet, and the second falls more steeply.
             weights[inside.start] += max(above - float(ends[0]), 0.0)
@@ -246,7 +249,7 @@ def _split(side: Sampling, losses: Reals, h: float) -> Reals:
 def _between(side: Sampling, losses: Reals) -> tuple[Reals, Reals]:
     """Return the base's probabilities between neighbouring losses, from the side on which they are small."""
     found = []
-    for event, rest in zip(side.event(losses), side.rest(losses), strict=True):
+    for event, rest in zip(*side.sides(losses), strict=True):
         found.append(np.where(event[:-1] > 0.5, rest[1:] - rest[:-1], event[:-1] - event[1:]))
     return np.maximum(found[0], 0.0), np.maximum(found[1], 0.0)
 

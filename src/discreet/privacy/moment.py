@@ -89,10 +89,20 @@ def mesh_moment(law: MeshLoss, theta: Reals) -> Reals:
     At more than a few tilts at once it is bounded from above by that of a mesh with fewer corners.
     """
     step, weights = (float(law.step), law.weights) if theta.size <= _FEW_TILTS else law.coarse
-    below, out = np.arange(len(weights)) * step, np.empty(theta.shape)
-    for place, tilt in enumerate(theta):
-        out[place] = tilt * float(law.top) + np.log((weights * np.exp(-tilt * below)).sum())
-    return out
+    rows = _in_rows(weights)
+    # exp(-theta step k) is a product of two: how far the row is, and how far within it.
+    within = np.exp(-np.multiply.outer(np.arange(rows.shape[1]) * step, theta))
+    far = np.exp(-np.multiply.outer(np.arange(rows.shape[0]) * (step * rows.shape[1]), theta))
+    return np.asarray(theta * float(law.top) + np.log(((rows @ within) * far).sum(axis=0)))
+
+
+_ROW = 128
+
+
+def _in_rows(weights: Reals) -> Reals:
+    rows = np.zeros((-(-len(weights) // _ROW), _ROW))
+    rows.ravel()[: len(weights)] = weights
+    return rows
 
 
 _FEW_TILTS = 2
@@ -122,7 +132,9 @@ def transformed(law: MeshLoss, theta: Fraction, size: int, count: int) -> tuple[
     Each value of a transform of a length without large factors is a sum of all weights, each turned and added
     in at most log2(size) rounds, so its error is at most that of as many roundings of their sum.
     """
-    weights = law.weights * np.exp(-float(theta) * float(law.step) * np.arange(len(law.weights)))
+    rows, tilt = _in_rows(law.weights), float(theta) * float(law.step)
+    far = np.exp(-tilt * _ROW * np.arange(len(rows)))
+    weights = (rows * np.exp(-tilt * np.arange(_ROW)) * far[:, None]).ravel()[: len(law.weights)]
     folded = np.zeros(-(-len(weights) // size) * size)
     folded[: len(weights)] = weights / weights.sum()
     half = np.fft.rfft(folded.reshape(-1, size).sum(axis=0))

@@ -47,9 +47,9 @@ class Releases:
     lenient: bool = False
     """Whether laws were left out that can only lower the loss, so that nothing is known from below."""
 
-    def least_epsilon(self, left: Fraction) -> Fraction:
+    def least_epsilon(self, left: Fraction, near: Fraction | None = None) -> Fraction:
         """Return an epsilon that actual mechanisms with these guarantees attain at this delta."""
-        return Fraction(0) if self.lenient else tight_epsilon(self.attained(), left)[0]
+        return Fraction(0) if self.lenient else tight_epsilon(self.attained(), left, near)[0]
 
     def least_delta(self, epsilon: Fraction) -> Fraction:
         """Return a delta that actual mechanisms with these guarantees attain at this epsilon."""
@@ -249,15 +249,17 @@ def loss_sum(laws: Laws) -> LossSum:
 
 
 @lru_cache(maxsize=512)
-def tight_epsilon(laws: Laws, left: Fraction) -> tuple[Fraction, Fraction | None]:
-    """Return rationals around the epsilon of the product of the laws at left > 0."""
+def tight_epsilon(
+    laws: Laws, left: Fraction, near: Fraction | None = None
+) -> tuple[Fraction, Fraction | None]:
+    """Return rationals around the epsilon of the product of the laws at left > 0, looked for near a guess."""
     if not laws:
         return Fraction(0), Fraction(0)
     exact = whole(laws)
     if exact is not None:
         return exact.epsilon(left)
     total = loss_sum(laws)
-    return epsilon_at(total, left) if total.tractable else (Fraction(0), total.ceiling)
+    return epsilon_at(total, left, near) if total.tractable else (Fraction(0), total.ceiling)
 
 
 @lru_cache(maxsize=512)

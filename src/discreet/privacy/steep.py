@@ -22,10 +22,14 @@ from typing import Protocol
 
 import numpy as np
 
-from discreet.privacy.normal import Reals, bell, normal, scaled_tail
+from discreet.privacy.normal import Reals, bell, both, scaled_tail
 
 DEEP = 15.0
 """A Gaussian lies beyond so many deviations with a probability below 2**-160: the most ever looked at."""
+
+
+Event = tuple[Reals, Reals]
+"""The probabilities of an event under P and under Q."""
 
 
 class Steep(Protocol):
@@ -46,12 +50,12 @@ class Steep(Protocol):
         """Whether no loss lies beyond the end."""
         ...
 
-    def above(self, level: Reals) -> tuple[Reals, Reals]:
+    def above(self, level: Reals) -> Event:
         """Return the probabilities under P and under Q of a likelihood ratio above exp(level)."""
         ...
 
-    def below(self, level: Reals) -> tuple[Reals, Reals]:
-        """Return the probabilities of the complement, however small."""
+    def sides(self, level: Reals) -> tuple[Event, Event]:
+        """Return the probabilities of this event and of its complement, however small."""
         ...
 
     def curve(self, level: Reals) -> tuple[Reals, Reals]:
@@ -73,14 +77,15 @@ class SteepGaussian:
         """Return a loss beyond which hardly anything lies."""
         return self.mu * (self.deep + self.mu / 2)
 
-    def above(self, level: Reals) -> tuple[Reals, Reals]:
+    def above(self, level: Reals) -> Event:
         """Return the probabilities of {z > level / mu + mu / 2}."""
-        z = level / self.mu + self.mu / 2
-        return normal(self.mu - z), normal(-z)
+        return self.sides(level)[0]
 
-    def below(self, level: Reals) -> tuple[Reals, Reals]:
-        """Return the probabilities of the complement."""
-        return self.above(-level)[::-1]
+    def sides(self, level: Reals) -> tuple[Event, Event]:
+        """Return the probabilities of this event and of its complement, from the same two tails."""
+        z = level / self.mu + self.mu / 2
+        (p, p_below), (q, q_below) = both(self.mu - z), both(-z)
+        return (p, q), (p_below, q_below)
 
     def curve(self, level: Reals) -> tuple[Reals, Reals]:
         """Return the curve, by Mills' ratios where both probabilities are tails."""
@@ -105,15 +110,15 @@ class SteepLaplace:
         """Return the largest loss."""
         return self.c
 
-    def above(self, level: Reals) -> tuple[Reals, Reals]:
+    def above(self, level: Reals) -> Event:
         """Return the probabilities of a loss above the level."""
         inside = np.clip(level, -self.c, self.c)
         p, q = 1 - np.exp((inside - self.c) / 2) / 2, np.exp(-(inside + self.c) / 2) / 2
         return _ended(level, self.c, p, q)
 
-    def below(self, level: Reals) -> tuple[Reals, Reals]:
-        """Return the probabilities of the complement."""
-        return _complement(self.above(level))
+    def sides(self, level: Reals) -> tuple[Event, Event]:
+        """Return the probabilities of this event and of its complement."""
+        return _complemented(self.above(level))
 
     def curve(self, level: Reals) -> tuple[Reals, Reals]:
         """Return 1 - exp((level - c) / 2)."""
@@ -134,15 +139,15 @@ class SteepRange:
         """Return the largest loss."""
         return self.c
 
-    def above(self, level: Reals) -> tuple[Reals, Reals]:
+    def above(self, level: Reals) -> Event:
         """Return the probabilities whose difference is the envelope's tangent."""
         inside = np.clip(level, -self.c, self.c)
         gap, whole = -np.expm1((inside - self.c) / 2), -np.expm1(-self.c)
         return _ended(level, self.c, gap / whole, gap * np.exp(-(inside + self.c) / 2) / whole)
 
-    def below(self, level: Reals) -> tuple[Reals, Reals]:
-        """Return the probabilities of the complement."""
-        return _complement(self.above(level))
+    def sides(self, level: Reals) -> tuple[Event, Event]:
+        """Return the probabilities of this event and of its complement."""
+        return _complemented(self.above(level))
 
     def curve(self, level: Reals) -> tuple[Reals, Reals]:
         """Return (exp(c/2) - exp(level/2))**2 / (exp(c) - 1)."""
@@ -165,7 +170,7 @@ class SteepGeometric:
         """Return the largest loss."""
         return self.rate * self.shift
 
-    def above(self, level: Reals) -> tuple[Reals, Reals]:
+    def above(self, level: Reals) -> Event:
         """Return the probabilities of {k <= m}: 1 - a**(m + 1) / (1 + a) and a**(shift - m) / (1 + a)."""
         edge = np.clip(level, -self.end, self.end) / self.rate
         m = np.clip(np.ceil((self.shift - edge) / 2) - 1, 0, self.shift - 1)
@@ -173,9 +178,9 @@ class SteepGeometric:
         p, q = 1 - np.exp(-self.rate * (m + 1)) / whole, np.exp(-self.rate * (self.shift - m)) / whole
         return _ended(level, self.end, p, q)
 
-    def below(self, level: Reals) -> tuple[Reals, Reals]:
-        """Return the probabilities of the complement."""
-        return _complement(self.above(level))
+    def sides(self, level: Reals) -> tuple[Event, Event]:
+        """Return the probabilities of this event and of its complement."""
+        return _complemented(self.above(level))
 
     def curve(self, level: Reals) -> tuple[Reals, Reals]:
         """Return the best half-line's excess."""
@@ -197,15 +202,16 @@ class SteepLattice:
         """Return a loss beyond which hardly anything lies."""
         return self.shift / self.variance * (self.deep * sqrt(self.variance) + self.shift / 2)
 
-    def above(self, level: Reals) -> tuple[Reals, Reals]:
+    def above(self, level: Reals) -> Event:
         """Return the probabilities of {k <= m} without and with the shift."""
         m = self._last(level)
         return _half_line(self.variance, m), _half_line(self.variance, m - self.shift)
 
-    def below(self, level: Reals) -> tuple[Reals, Reals]:
-        """Return the probabilities of {k > m}."""
+    def sides(self, level: Reals) -> tuple[Event, Event]:
+        """Return the probabilities of {k <= m} and of {k > m}."""
         m = self._last(level)
-        return _half_line(self.variance, -m - 1), _half_line(self.variance, self.shift - m - 1)
+        beyond = _half_line(self.variance, -m - 1), _half_line(self.variance, self.shift - m - 1)
+        return self.above(level), beyond
 
     def _last(self, level: Reals) -> Reals:
         edge = self.shift / 2 - np.clip(level, -1e300, 1e300) * (self.variance / self.shift)
@@ -216,8 +222,8 @@ class SteepLattice:
         return _difference(self, level)
 
 
-def _complement(event: tuple[Reals, Reals]) -> tuple[Reals, Reals]:
-    return 1 - event[0], 1 - event[1]
+def _complemented(event: Event) -> tuple[Event, Event]:
+    return event, (1 - event[0], 1 - event[1])
 
 
 def _difference(law: Steep, level: Reals) -> tuple[Reals, Reals]:
