@@ -24,29 +24,29 @@ FROM (SELECT CAST(CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99
 FROM "votes" AS "t0") AS "r"
 
 
--- An average sums distances from the middle of the interval: half the sensitivity.
+-- An average sums the distances from both bounds: together they move no further than one of them.
 SELECT party, AVG(age) FROM votes GROUP BY party
 -- becomes
-SELECT "r"."k0" AS "k0", sum(("r"."a0" - 58::BIGINT)) AS "m0", count("r"."a1") AS "m1"
-FROM (SELECT "t0"."party" AS "k0", CAST(CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END AS INTEGER) AS "a0", "t0"."age" AS "a1"
+SELECT "r"."k0" AS "k0", sum((99::BIGINT - "r"."a0")) AS "m0", sum(("r"."a0" - 18::BIGINT)) AS "m1"
+FROM (SELECT "t0"."party" AS "k0", CAST(CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END AS INTEGER) AS "a0"
 FROM "votes" AS "t0") AS "r"
 GROUP BY "r"."k0"
 HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('x', 'y'))
 
 
--- A question that asks for the sum anyway shares it with the average.
+-- The sum and the count follow from the same distances; a third integer counts rows without a value.
 SELECT SUM(age), AVG(age), COUNT(*) FROM votes
 -- becomes
-SELECT sum("r"."a0") AS "m0", count("r"."a1") AS "m1", count(*) AS "m2"
-FROM (SELECT CAST(CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END AS INTEGER) AS "a0", "t0"."age" AS "a1"
+SELECT sum((99::BIGINT - "r"."a0")) AS "m0", sum(("r"."a0" - 18::BIGINT)) AS "m1", sum(CASE WHEN ("r"."a0" IS NULL) THEN 81::BIGINT ELSE 0::BIGINT END) AS "m2"
+FROM (SELECT CAST(CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END AS INTEGER) AS "a0"
 FROM "votes" AS "t0") AS "r"
 
 
--- A variance needs a count, a centred sum and a centred sum of squares.
+-- A variance needs the three terms of the squared width of the interval.
 SELECT VARIANCE(age) FROM votes
 -- becomes
-SELECT sum(("r"."a0" - 58::BIGINT)) AS "m0", sum(((("r"."a1" - 58::BIGINT) * ("r"."a1" - 58::BIGINT)) - 840::BIGINT)) AS "m1", count("r"."a2") AS "m2"
-FROM (SELECT CAST(CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END AS INTEGER) AS "a0", CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END AS "a1", "t0"."age" AS "a2"
+SELECT sum(((99::BIGINT - "r"."a0") * (99::BIGINT - "r"."a0"))) AS "m0", sum(((2::BIGINT * ("r"."a0" - 18::BIGINT)) * (99::BIGINT - "r"."a0"))) AS "m1", sum((("r"."a0" - 18::BIGINT) * ("r"."a0" - 18::BIGINT))) AS "m2"
+FROM (SELECT CASE WHEN "t0"."age" < 18 THEN 18 WHEN "t0"."age" > 99 THEN 99 ELSE "t0"."age" END AS "a0"
 FROM "votes" AS "t0") AS "r"
 
 

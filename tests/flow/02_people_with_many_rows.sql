@@ -59,7 +59,7 @@ HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
 SELECT AVG(temperature) FROM visits
 -- becomes
 WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite("t0"."temperature") THEN CAST(least(greatest(floor("t0"."temperature" * 1048576.0e0 + 0.5e0), 31457280.0e0), 47185920.0e0) AS BIGINT) END AS INTEGER) AS "a0", "t0"."temperature" AS "a1"
+SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite("t0"."temperature") THEN CAST(least(greatest(floor("t0"."temperature" * 1048576.0e0 + 0.5e0), 31457280.0e0), 47185920.0e0) AS BIGINT) END AS INTEGER) AS "a0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
@@ -68,7 +68,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST(("r"."a0" - 39321600::BIGINT) AS BIGINT) * "p"."w")) AS "m0", sum(CASE WHEN (NOT ("r"."a1" IS NULL)) THEN "p"."w" END) AS "m1"
+SELECT sum((CAST((47185920::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST(("r"."a0" - 31457280::BIGINT) AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
@@ -85,7 +85,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum("p"."w") AS "m0", sum((CAST(("r"."a0" - 30::BIGINT) AS BIGINT) * "p"."w")) AS "m1"
+SELECT sum((CAST((60::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
@@ -110,7 +110,7 @@ FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 SELECT STDDEV(age) FROM visits
 -- becomes
 WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END AS INTEGER) AS "a0", CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END AS "a1", "t0"."age" AS "a2"
+SELECT "t0"."patient_id" AS "u", CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END AS "a0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
@@ -119,7 +119,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST(("r"."a0" - 60::BIGINT) AS BIGINT) * "p"."w")) AS "m0", sum((CAST(((("r"."a1" - 60::BIGINT) * ("r"."a1" - 60::BIGINT)) - 1800::BIGINT) AS BIGINT) * "p"."w")) AS "m1", sum(CASE WHEN (NOT ("r"."a2" IS NULL)) THEN "p"."w" END) AS "m2"
+SELECT sum((CAST(((120::BIGINT - "r"."a0") * (120::BIGINT - "r"."a0")) AS BIGINT) * "p"."w")) AS "m0", sum((CAST(((2::BIGINT * "r"."a0") * (120::BIGINT - "r"."a0")) AS BIGINT) * "p"."w")) AS "m1", sum((CAST(("r"."a0" * "r"."a0") AS BIGINT) * "p"."w")) AS "m2"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 

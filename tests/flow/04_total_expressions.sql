@@ -53,7 +53,7 @@ FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 SELECT AVG(CLAMP(cost / stay, 0, 1000)) FROM visits
 -- becomes
 WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite(CASE WHEN isfinite((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0))) THEN least(greatest((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0)), 0.0e0), 1000.0e0) END) THEN CAST(least(greatest(floor(CASE WHEN isfinite((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0))) THEN least(greatest((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0)), 0.0e0), 1000.0e0) END * 65536.0e0 + 0.5e0), 0.0e0), 65536000.0e0) AS BIGINT) END AS INTEGER) AS "a0", CASE WHEN isfinite((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0))) THEN least(greatest((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0)), 0.0e0), 1000.0e0) END AS "a1"
+SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite(CASE WHEN isfinite((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0))) THEN least(greatest((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0)), 0.0e0), 1000.0e0) END) THEN CAST(least(greatest(floor(CASE WHEN isfinite((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0))) THEN least(greatest((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0)), 0.0e0), 1000.0e0) END * 65536.0e0 + 0.5e0), 0.0e0), 65536000.0e0) AS BIGINT) END AS INTEGER) AS "a0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
@@ -62,7 +62,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST(("r"."a0" - 32768000::BIGINT) AS BIGINT) * "p"."w")) AS "m0", sum(CASE WHEN (NOT ("r"."a1" IS NULL)) THEN "p"."w" END) AS "m1"
+SELECT sum((CAST((65536000::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
@@ -121,7 +121,7 @@ FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 SELECT AVG(CLAMP(CAST(city AS DOUBLE), 0, 1)) FROM visits
 -- becomes
 WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite(CASE WHEN isfinite(CASE WHEN regexp_full_match("t0"."city", ' *[+-]?([0-9]{1,40}([.][0-9]{0,40})?|[.][0-9]{1,40})([eE][+-]?[0-9]{1,3})? *') THEN CASE WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.054936363499605e-151 THEN 0e0 WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.273390607896142e+150 THEN TRY_CAST("t0"."city" AS DOUBLE) END END) THEN least(greatest(CASE WHEN regexp_full_match("t0"."city", ' *[+-]?([0-9]{1,40}([.][0-9]{0,40})?|[.][0-9]{1,40})([eE][+-]?[0-9]{1,3})? *') THEN CASE WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.054936363499605e-151 THEN 0e0 WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.273390607896142e+150 THEN TRY_CAST("t0"."city" AS DOUBLE) END END, 0.0e0), 1.0e0) END) THEN CAST(least(greatest(floor(CASE WHEN isfinite(CASE WHEN regexp_full_match("t0"."city", ' *[+-]?([0-9]{1,40}([.][0-9]{0,40})?|[.][0-9]{1,40})([eE][+-]?[0-9]{1,3})? *') THEN CASE WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.054936363499605e-151 THEN 0e0 WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.273390607896142e+150 THEN TRY_CAST("t0"."city" AS DOUBLE) END END) THEN least(greatest(CASE WHEN regexp_full_match("t0"."city", ' *[+-]?([0-9]{1,40}([.][0-9]{0,40})?|[.][0-9]{1,40})([eE][+-]?[0-9]{1,3})? *') THEN CASE WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.054936363499605e-151 THEN 0e0 WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.273390607896142e+150 THEN TRY_CAST("t0"."city" AS DOUBLE) END END, 0.0e0), 1.0e0) END * 67108864.0e0 + 0.5e0), 0.0e0), 67108864.0e0) AS BIGINT) END AS INTEGER) AS "a0", CASE WHEN isfinite(CASE WHEN regexp_full_match("t0"."city", ' *[+-]?([0-9]{1,40}([.][0-9]{0,40})?|[.][0-9]{1,40})([eE][+-]?[0-9]{1,3})? *') THEN CASE WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.054936363499605e-151 THEN 0e0 WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.273390607896142e+150 THEN TRY_CAST("t0"."city" AS DOUBLE) END END) THEN least(greatest(CASE WHEN regexp_full_match("t0"."city", ' *[+-]?([0-9]{1,40}([.][0-9]{0,40})?|[.][0-9]{1,40})([eE][+-]?[0-9]{1,3})? *') THEN CASE WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.054936363499605e-151 THEN 0e0 WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.273390607896142e+150 THEN TRY_CAST("t0"."city" AS DOUBLE) END END, 0.0e0), 1.0e0) END AS "a1"
+SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite(CASE WHEN isfinite(CASE WHEN regexp_full_match("t0"."city", ' *[+-]?([0-9]{1,40}([.][0-9]{0,40})?|[.][0-9]{1,40})([eE][+-]?[0-9]{1,3})? *') THEN CASE WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.054936363499605e-151 THEN 0e0 WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.273390607896142e+150 THEN TRY_CAST("t0"."city" AS DOUBLE) END END) THEN least(greatest(CASE WHEN regexp_full_match("t0"."city", ' *[+-]?([0-9]{1,40}([.][0-9]{0,40})?|[.][0-9]{1,40})([eE][+-]?[0-9]{1,3})? *') THEN CASE WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.054936363499605e-151 THEN 0e0 WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.273390607896142e+150 THEN TRY_CAST("t0"."city" AS DOUBLE) END END, 0.0e0), 1.0e0) END) THEN CAST(least(greatest(floor(CASE WHEN isfinite(CASE WHEN regexp_full_match("t0"."city", ' *[+-]?([0-9]{1,40}([.][0-9]{0,40})?|[.][0-9]{1,40})([eE][+-]?[0-9]{1,3})? *') THEN CASE WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.054936363499605e-151 THEN 0e0 WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.273390607896142e+150 THEN TRY_CAST("t0"."city" AS DOUBLE) END END) THEN least(greatest(CASE WHEN regexp_full_match("t0"."city", ' *[+-]?([0-9]{1,40}([.][0-9]{0,40})?|[.][0-9]{1,40})([eE][+-]?[0-9]{1,3})? *') THEN CASE WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.054936363499605e-151 THEN 0e0 WHEN abs(TRY_CAST("t0"."city" AS DOUBLE)) < 3.273390607896142e+150 THEN TRY_CAST("t0"."city" AS DOUBLE) END END, 0.0e0), 1.0e0) END * 67108864.0e0 + 0.5e0), 0.0e0), 67108864.0e0) AS BIGINT) END AS INTEGER) AS "a0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
@@ -130,7 +130,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST(("r"."a0" - 33554432::BIGINT) AS BIGINT) * "p"."w")) AS "m0", sum(CASE WHEN (NOT ("r"."a1" IS NULL)) THEN "p"."w" END) AS "m1"
+SELECT sum((CAST((67108864::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
@@ -156,7 +156,7 @@ GROUP BY "r"."k0"
 SELECT AVG(CLAMP(SQRT(note), 0, 10)) FROM visits
 -- becomes
 WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite(CASE WHEN isfinite(sqrt(CASE WHEN "t0"."note" >= 0 THEN "t0"."note" END)) THEN least(greatest(sqrt(CASE WHEN "t0"."note" >= 0 THEN "t0"."note" END), 0.0e0), 10.0e0) END) THEN CAST(least(greatest(floor(CASE WHEN isfinite(sqrt(CASE WHEN "t0"."note" >= 0 THEN "t0"."note" END)) THEN least(greatest(sqrt(CASE WHEN "t0"."note" >= 0 THEN "t0"."note" END), 0.0e0), 10.0e0) END * 4194304.0e0 + 0.5e0), 0.0e0), 41943040.0e0) AS BIGINT) END AS INTEGER) AS "a0", CASE WHEN isfinite(sqrt(CASE WHEN "t0"."note" >= 0 THEN "t0"."note" END)) THEN least(greatest(sqrt(CASE WHEN "t0"."note" >= 0 THEN "t0"."note" END), 0.0e0), 10.0e0) END AS "a1"
+SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite(CASE WHEN isfinite(sqrt(CASE WHEN "t0"."note" >= 0 THEN "t0"."note" END)) THEN least(greatest(sqrt(CASE WHEN "t0"."note" >= 0 THEN "t0"."note" END), 0.0e0), 10.0e0) END) THEN CAST(least(greatest(floor(CASE WHEN isfinite(sqrt(CASE WHEN "t0"."note" >= 0 THEN "t0"."note" END)) THEN least(greatest(sqrt(CASE WHEN "t0"."note" >= 0 THEN "t0"."note" END), 0.0e0), 10.0e0) END * 4194304.0e0 + 0.5e0), 0.0e0), 41943040.0e0) AS BIGINT) END AS INTEGER) AS "a0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
@@ -165,7 +165,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST(("r"."a0" - 20971520::BIGINT) AS BIGINT) * "p"."w")) AS "m0", sum(CASE WHEN (NOT ("r"."a1" IS NULL)) THEN "p"."w" END) AS "m1"
+SELECT sum((CAST((41943040::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
@@ -191,7 +191,7 @@ GROUP BY "r"."k0"
 SELECT AVG(GREATEST(age, stay)) FROM visits
 -- becomes
 WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN greatest(CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END, CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END) IS NOT NULL THEN least(greatest(greatest(CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END, CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END), 0), 120) END AS INTEGER) AS "a0", greatest(CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END, CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END) AS "a1"
+SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN greatest(CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END, CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END) IS NOT NULL THEN least(greatest(greatest(CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END, CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END), 0), 120) END AS INTEGER) AS "a0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
@@ -200,7 +200,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST(("r"."a0" - 60::BIGINT) AS BIGINT) * "p"."w")) AS "m0", sum(CASE WHEN (NOT ("r"."a1" IS NULL)) THEN "p"."w" END) AS "m1"
+SELECT sum((CAST((120::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
@@ -208,7 +208,7 @@ FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 SELECT AVG(COALESCE(cost, 0)) FROM visits
 -- becomes
 WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite(coalesce("t0"."cost", 0.0e0)) THEN CAST(least(greatest(floor(coalesce("t0"."cost", 0.0e0) * 100.0e0 + 0.5e0), 0.0e0), 500000.0e0) AS BIGINT) END AS INTEGER) AS "a0", coalesce("t0"."cost", 0.0e0) AS "a1"
+SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite(coalesce("t0"."cost", 0.0e0)) THEN CAST(least(greatest(floor(coalesce("t0"."cost", 0.0e0) * 100.0e0 + 0.5e0), 0.0e0), 500000.0e0) AS BIGINT) END AS INTEGER) AS "a0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
@@ -217,7 +217,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST(("r"."a0" - 250000::BIGINT) AS BIGINT) * "p"."w")) AS "m0", sum(CASE WHEN (NOT ("r"."a1" IS NULL)) THEN "p"."w" END) AS "m1"
+SELECT sum((CAST((500000::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
@@ -242,7 +242,7 @@ FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 SELECT AVG(ABS(age - 40)) FROM visits
 -- becomes
 WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN abs((CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END - 40::BIGINT)) IS NOT NULL THEN least(greatest(abs((CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END - 40::BIGINT)), 0), 80) END AS INTEGER) AS "a0", abs((CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END - 40::BIGINT)) AS "a1"
+SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN abs((CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END - 40::BIGINT)) IS NOT NULL THEN least(greatest(abs((CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END - 40::BIGINT)), 0), 80) END AS INTEGER) AS "a0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
@@ -251,5 +251,5 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST(("r"."a0" - 40::BIGINT) AS BIGINT) * "p"."w")) AS "m0", sum(CASE WHEN (NOT ("r"."a1" IS NULL)) THEN "p"."w" END) AS "m1"
+SELECT sum((CAST((80::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")

@@ -196,7 +196,7 @@ FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 SELECT age >= 65, AVG(cost) FROM visits GROUP BY age >= 65
 -- becomes
 WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u", ("t0"."age" >= 65) AS "k0", CAST(CASE WHEN isfinite("t0"."cost") THEN CAST(least(greatest(floor("t0"."cost" * 100.0e0 + 0.5e0), 0.0e0), 500000.0e0) AS BIGINT) END AS INTEGER) AS "a0", "t0"."cost" AS "a1"
+SELECT "t0"."patient_id" AS "u", ("t0"."age" >= 65) AS "k0", CAST(CASE WHEN isfinite("t0"."cost") THEN CAST(least(greatest(floor("t0"."cost" * 100.0e0 + 0.5e0), 0.0e0), 500000.0e0) AS BIGINT) END AS INTEGER) AS "a0"
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (NOT (("t0"."age" >= 65) IS NULL)))
 ),
@@ -205,7 +205,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT "r"."k0" AS "k0", sum((CAST(("r"."a0" - 250000::BIGINT) AS BIGINT) * "p"."w")) AS "m0", sum(CASE WHEN (NOT ("r"."a1" IS NULL)) THEN "p"."w" END) AS "m1"
+SELECT "r"."k0" AS "k0", sum((CAST((500000::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 GROUP BY "r"."k0"
 

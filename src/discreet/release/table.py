@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.query.check.formula import Formula, Public, Span, evaluate, exactly, measured, span
 from discreet.query.check.measurement import Checked, Ordering, Output, RunningGroups
-from discreet.query.price.expected import Quote, interval
+from discreet.query.price.expected import Quote, interval, told_apart
 from discreet.release.noisy import Key, Noisy
 from discreet.release.quantile import quantiles
 from discreet.release.window import compute, settled, windows
@@ -37,7 +37,7 @@ def rows(
     A cell is the point of its interval that is nearest to what was drawn: a count drawn as -3 is shown as 0.
     With `as_drawn` it is the noisy value itself, which is without bias.
     """
-    checked = priced.checked
+    checked = _told_apart(priced)
     sure = priced.confidence if confidence is None else confidence
     places = _places(priced, noisy, sure)
     if checked.having is not None:
@@ -68,6 +68,18 @@ def rows(
         if checked.limit is not None and len(found) == checked.limit:
             break
     return tuple(found) if checked.limit != 0 else ()
+
+
+def _told_apart(priced: Quote) -> Checked:
+    """Return the question with means and variances that are NULL where nobody can be told to be there."""
+    checked, apart = priced.checked, partial(told_apart, priced)
+    return replace(
+        checked,
+        columns=tuple(replace(one, formula=apart(one.formula)) for one in checked.columns),
+        order=tuple(replace(one, formula=apart(one.formula)) for one in checked.order),
+        having=None if checked.having is None else apart(checked.having),
+        qualify=None if checked.qualify is None else apart(checked.qualify),
+    )
 
 
 def _cell(output: Output, place: "_Place") -> Public:

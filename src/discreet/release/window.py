@@ -7,9 +7,7 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 from discreet.query.check.formula import (
-    Constant,
     Formula,
-    Key,
     NoisyTerm,
     Operation,
     Public,
@@ -39,7 +37,7 @@ def windows(formulas: Sequence[Formula]) -> tuple[Windowed, ...]:
                 found[formula] = None
             case Operation(_, arguments):
                 found.update(dict.fromkeys(windows(arguments)))
-            case Constant() | Key() | NoisyTerm():
+            case _:
                 pass
     return tuple(found)
 

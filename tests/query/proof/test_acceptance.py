@@ -16,7 +16,8 @@ from discreet.query.price import proving
 from discreet.query.price.expected import Quote
 from discreet.query.price.proving import proof_of
 from discreet.query.price.quote import quote
-from discreet.query.proof import Noised, Reached
+from discreet.query.proof import Blended, Noised, Reached
+from discreet.query.proof.blend import Corners
 from discreet.query.proof.reach import Reach
 
 SMALL = Fraction(1, 10**9)
@@ -70,29 +71,35 @@ def test_the_questions_that_document_the_rewriting_are_proved(pair) -> None:  # 
         assert "private table: " in text
 
 
+def reached(release: Noised | Reached | Blended) -> Fraction:
+    match release:
+        case Reached(_, reach) | Blended(_, int(reach)):
+            return Fraction(reach)
+        case Noised(_, claimed) | Blended(_, claimed):
+            return claimed.l1
+
+
 def test_what_is_derived_is_what_the_planner_claims(monkeypatch: pytest.MonkeyPatch) -> None:
     """The two computations share no code, and differ only where the checker knows more."""
     tight: Counter[str] = Counter()
     derived: list[Fraction] = []
-    moves = Reach.moves
 
-    def noted(self, adjacency, size):  # type: ignore[no-untyped-def]
-        found = moves(self, adjacency, size)
-        derived.append(found.l1)
-        return found
+    def noting(moves):  # type: ignore[no-untyped-def]
+        def noted(*arguments):  # type: ignore[no-untyped-def]
+            found = moves(*arguments)
+            derived.append(found.l1)
+            return found
 
-    monkeypatch.setattr(Reach, "moves", noted)
+        return noted
+
+    monkeypatch.setattr(Reach, "moves", noting(Reach.moves))
+    monkeypatch.setattr(Corners, "moves", noting(Corners.moves))
     prove = proving.prove
 
     def compared(statements, declarations, claims):  # type: ignore[no-untyped-def]
         derived.clear()
         found = prove(statements, declarations, claims)
-        claimed = [
-            Fraction(r.reach) if isinstance(r, Reached) else r.sensitivity.l1
-            for claim in claims
-            for r in claim
-            if isinstance(r, Noised | Reached)
-        ]
+        claimed = [reached(r) for claim in claims for r in claim if isinstance(r, Noised | Reached | Blended)]
         if len(claimed) == len(derived):
             tight.update("equal" if a == b else "tighter" for a, b in zip(derived, claimed, strict=True))
         return found

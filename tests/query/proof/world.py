@@ -15,7 +15,8 @@ from discreet.errors import EngineError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.plan import Call, Column, Literal, Scalar
-from discreet.query.proof import Chosen, Claim, Declarations, Kept, Noised, Reached, TableDeclaration
+from discreet.query.proof import Blended, Chosen, Claim, Declarations, Kept, Noised, Reached, TableDeclaration
+from discreet.query.proof.declared import outputs_of
 from discreet.query.statement import Inner, Named, Query, Source, Statement, Stored
 
 W = 2**16
@@ -124,15 +125,17 @@ def violated(case: Case) -> bool:
 def _violated(release: Any, case: Case, present: Exact, absent: Exact) -> bool:
     if isinstance(release, Chosen):
         return _scored(release, present, absent)
-    one, other = present._totals[release.output], absent._totals[release.output]
-    keys = [key for key in {*one, *other} if _leaves(key, case.claim)]
-    moved = [d for key in keys if (d := one.get(key, 0) - other.get(key, 0))]
+    moved = []
+    for output in outputs_of(release):
+        one, other = present._totals[output], absent._totals[output]
+        keys = [key for key in {*one, *other} if _leaves(key, case.claim)]
+        moved += [d for key in keys if (d := one.get(key, 0) - other.get(key, 0))]
     match release:
-        case Noised(_, claimed):
+        case Noised(_, Sensitivity() as claimed) | Blended(_, Sensitivity() as claimed):
             within = sum(map(abs, moved)) <= claimed.l1 and sum(d * d for d in moved) <= claimed.l2_squared
             within = within and max(map(abs, moved), default=0) <= claimed.linf
             return not within or (claimed.l0 is not None and len(moved) > claimed.l0)
-        case Reached(_, reach):
+        case Reached(_, int(reach)) | Blended(_, int(reach)):
             return sum(map(abs, moved)) > reach
         case Kept(_, groups):
             return max(map(abs, moved), default=0) > 1 or len(moved) > groups

@@ -1,7 +1,9 @@
 """Aggregates as measurements and formulas: what to count or sum, and how the statistic follows.
 
-Measurements are shared: an average reuses the sum and the count that the question asks for anyway, and
-otherwise sums distances from the middle of the interval, whose sensitivity is half as large.
+Measurements are shared.  An average is measured on a simplex (`check.contribution`): the distances of a value
+from both of its bounds add up to the width of the interval, so their sums get noise for the whole price
+instead of half of it, and the number of rows and their sum follow from the same two sums.  A variance needs
+the three terms of the squared width, and gives the average as well.
 """
 
 from collections.abc import Iterable
@@ -14,10 +16,10 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.catalog.kind import Typed, Whole, domain, known
 from discreet.query.check import function
-from discreet.query.check.contribution import claim
+from discreet.query.check.contribution import claim, claim_simplex
 from discreet.query.check.distribution import cells
 from discreet.query.check.fixed_point import bounds, cell, units
-from discreet.query.check.formula import Constant, Formula, NoisyTerm, Operation
+from discreet.query.check.formula import Combination, Constant, Formula, Mean, NoisyTerm, Operation, Variance
 from discreet.query.check.limits import Bounding
 from discreet.query.check.measurement import (
     Fixed,
@@ -38,27 +40,77 @@ SQUARE_REACH = 2**25
 
 ZERO, ONE = Fraction(0), Fraction(1)
 
+SPREADS = ("var_samp", "var_pop", "stddev_samp", "stddev_pop")
+
+
+@dataclass(frozen=True, slots=True)
+class Simplex:
+    """Where the corners of a simplex are measured, and what follows from them in natural units.
+
+    Theorem.  With y = x - low, the term of number i of d in (y + (width - y))**d sums over rows to t_i, and
+    the sum of x is the sum of (low + i width / d) t_i / width**d, because i / d times the i-th term of a
+    binomial law has the sum y / width.
+    """
+
+    first: int
+    degree: int
+    low: Fraction
+    width: Fraction
+    complete: bool
+
+    @property
+    def high(self) -> Fraction:
+        """The upper bound of values."""
+        return self.low + self.width
+
+    @property
+    def corners(self) -> tuple[int, ...]:
+        """The positions of the corners of rows with a value."""
+        return tuple(range(self.first, self.first + self.degree + 1))
+
+    @property
+    def count(self) -> Combination:
+        """The number of rows with a value."""
+        return Combination(tuple((place, 1 / self.width**self.degree) for place in self.corners), counts=True)
+
+    @property
+    def rows(self) -> Combination:
+        """The number of all rows."""
+        places = range(self.first, self.first + self.degree + 1 + self.complete)
+        return Combination(tuple((place, 1 / self.width**self.degree) for place in places), counts=True)
+
+    @property
+    def total(self) -> Combination:
+        """The sum of the values."""
+        nodes = [self.low + self.width * Fraction(number, self.degree) for number in range(self.degree + 1)]
+        terms = zip(self.corners, (node / self.width**self.degree for node in nodes), strict=True)
+        return Combination(tuple(terms))
+
 
 @dataclass
 class Measuring:
     """The measurements found so far, in the order in which the question needs them."""
 
     bounding: Bounding
-    asked: frozenset[Aggregate]
+    asked: tuple[Aggregate, ...]
     found: list[Measured] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def formula(self, aggregate: Aggregate) -> Formula:
         """Return how an aggregate follows from measurements, adding those that are missing."""
         match aggregate.function:
+            case "count" if aggregate.argument is None and aggregate.where is None:
+                return self._rows()
             case "count" if aggregate.argument is None:
                 return NoisyTerm(self.count(aggregate.where))
             case "count" if aggregate.distinct:
                 return NoisyTerm(self._distinct(aggregate))
             case "count":
-                return NoisyTerm(self._present(aggregate))
+                simplex = self._measured_by(aggregate)
+                return NoisyTerm(self._present(aggregate)) if simplex is None else simplex.count
             case "sum":
-                return NoisyTerm(self._sum(aggregate, centred=False))
+                simplex = self._measured_by(aggregate)
+                return NoisyTerm(self._sum(aggregate)) if simplex is None else simplex.total
             case "avg":
                 return self._average(aggregate)
             case "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
@@ -121,44 +173,103 @@ class Measuring:
         return replace(typed, scalar=Case(((kept, typed.scalar),), Literal(None)))
 
     def _average(self, aggregate: Aggregate) -> Formula:
-        shared = replace(aggregate, function="sum") in self.asked
-        total = self._sum(aggregate, centred=not shared)
-        count = self._present(aggregate)
-        fixed = self._fixed(total)
-        mean: Formula = Operation("ratio", (NoisyTerm(total), NoisyTerm(count)))
-        if fixed.centre:
-            mean = Operation("add", (Constant(Fraction(fixed.centre, fixed.scale)), mean))
-        ends = (Constant(Fraction(end, fixed.scale)) for end in (fixed.low, fixed.high))
-        return Operation("clamp", (mean, *ends))
+        simplex = self._simplex(aggregate)
+        if simplex is None:
+            # All values are the same one: the mean is known where there are any.
+            total, count = self._sum(aggregate), self._present(aggregate)
+            fixed = self._integers(aggregate, squares=False)
+            only = Constant(Fraction(fixed.low, fixed.scale))
+            return Operation("clamp", (Operation("ratio", (NoisyTerm(total), NoisyTerm(count))), only, only))
+        return Mean(simplex.total, simplex.count, simplex.low, simplex.high)
 
     def _variance(self, aggregate: Aggregate) -> Formula:
-        first = self._moment(aggregate, square=False)
-        second = self._moment(aggregate, square=True)
-        count = NoisyTerm(self._present(aggregate))
-        fixed = self._fixed(second)
-        offset = Constant(Fraction(fixed.offset, fixed.scale**2))
-        # With c the count: squares = released + offset * c, and squared deviations = squares - first**2 / c.
-        squares = Operation("add", (NoisyTerm(second), Operation("multiply", (offset, count))))
-        mean = Operation("ratio", (NoisyTerm(first), count))
-        deviations = Operation("subtract", (squares, Operation("multiply", (mean, NoisyTerm(first)))))
+        simplex = self._simplex(aggregate)
+        if simplex is None:
+            count = NoisyTerm(self._present(aggregate))
+            return Operation("clamp", (Operation("ratio", (count, count)), Constant(0), Constant(0)))
+        low, middle, high = simplex.corners
         sample = aggregate.function.endswith("samp")
-        size: Formula = Operation("subtract", (count, Constant(1))) if sample else count
-        half = Fraction(fixed.high - fixed.low, 2 * fixed.scale)
-        # Two values at the ends have the largest variance: half**2, or twice that with n - 1 below.
-        top = Constant(half**2 * 2 if sample else half**2)
-        variance = Operation("clamp", (Operation("ratio", (deviations, size)), Constant(0), top))
+        variance = Variance((low, middle, high), simplex.high - simplex.low, sample)
         return Operation("sqrt", (variance,)) if aggregate.function.startswith("stddev") else variance
 
-    def _fixed(self, position: int) -> Fixed:
-        measurement = self.found[position]
-        if not isinstance(measurement, Measurement):
-            raise AssertionError("sums are measurements with noise")
-        return measurement.fixed
+    def _simplex(self, aggregate: Aggregate) -> Simplex | None:
+        """Return the simplex from which statistics of a column follow, or None where all values are the same.
+
+        Squares are in it where any statistic needs them; a corner for rows without a value is in the first
+        simplex of a question that counts all rows.
+        """
+        alike = [one for one in self._statistics if self._subject(one) == self._subject(aggregate)]
+        squared = any(one.function in SPREADS for one in alike)
+        fixed = self._integers(aggregate, squares=squared)
+        if fixed.low == fixed.high:
+            return None
+        degree = 2 if squared else 1
+        complete = self._completed(aggregate)
+        own = [replace(fixed, degree=degree, corner=corner) for corner in range(degree + 1 + complete)]
+        weight, top = self.bounding.weight, own[0].top
+        sensitivity = claim_simplex(self.bounding.sums(), top * weight, len(own))
+        scale = fixed.scale**degree
+        names = self._corner_names(aggregate, fixed, degree)
+        first = self._add_all(
+            Measurement(name, Sort.SUM, sensitivity, weight * scale, ZERO, Fraction(top, scale), corner)
+            for name, corner in zip(names, own, strict=False)
+        )
+        width = Fraction(fixed.high - fixed.low, fixed.scale)
+        return Simplex(first, degree, Fraction(fixed.low, fixed.scale), width, complete)
+
+    def _corner_names(self, aggregate: Aggregate, fixed: Fixed, degree: int) -> tuple[str, ...]:
+        name = self._name(aggregate)
+        low, high = (f"{float(Fraction(end, fixed.scale)):g}" for end in (fixed.low, fixed.high))
+        below, above = f"{high} - {name}", f"{name} - {low}" if fixed.low else name
+        missing = f"{name} missing"
+        if degree == 1:
+            return f"sum({below})", f"sum({above})", missing
+        return f"sum(({below})^2)", f"sum(2 ({below}) ({above}))", f"sum(({above})^2)", missing
+
+    def _measured_by(self, aggregate: Aggregate) -> Simplex | None:
+        """Return the simplex that gives a column's count and sum, where one is measured anyway."""
+        same = (one for one in self._statistics if self._subject(one) == self._subject(aggregate))
+        found = next(same, None)
+        return None if found is None else self._simplex(found)
+
+    def _rows(self) -> Formula:
+        """Return the count of rows, from a simplex where that is measured anyway."""
+        known = [one for one in self._statistics if self._everywhere(one)] or self._statistics[:1]
+        simplex = self._simplex(known[0]) if known else None
+        return NoisyTerm(self.count()) if simplex is None else simplex.rows
+
+    @property
+    def _statistics(self) -> list[Aggregate]:
+        """The aggregates that are measured on a simplex."""
+        return [one for one in self.asked if one.function in ("avg", *SPREADS)]
+
+    def _completed(self, aggregate: Aggregate) -> bool:
+        """Whether a column's simplex also counts rows without a value, because COUNT(*) follows from it."""
+        if Aggregate("count") not in self.asked or any(map(self._everywhere, self._statistics)):
+            return False
+        return self._subject(self._statistics[0]) == self._subject(aggregate)
+
+    def _everywhere(self, aggregate: Aggregate) -> bool:
+        """Whether every row has a value of a column."""
+        argument = aggregate.argument
+        there = isinstance(argument, Column) and not find(argument, self.bounding.scope).nullable
+        return there and aggregate.where is None
+
+    def _subject(self, aggregate: Aggregate) -> Scalar:
+        """Return what an aggregate is about, whatever it is called."""
+        clause = aggregate.function.upper()
+        typed = function.settle(resolve(given(aggregate.argument), self.bounding.scope, clause))
+        return self._filtered(typed, aggregate.where).scalar
 
     def _add(self, measured: Measured) -> int:
         if measured not in self.found:
             self.found.append(measured)
         return self.found.index(measured)
+
+    def _add_all(self, corners: Iterable[Measurement]) -> int:
+        """Add the corners of a simplex, one after the other, and return the place of the first."""
+        first, *_ = [self._add(corner) for corner in corners]
+        return first
 
     def _present(self, aggregate: Aggregate) -> int:
         argument, scope = aggregate.argument, self.bounding.scope
@@ -168,20 +279,10 @@ class Measuring:
         name = f"count({self._name(aggregate)})"
         return self._weighed(name, Sort.ROWS, Fixed(typed.scalar, present=True), ZERO, ONE)
 
-    def _sum(self, aggregate: Aggregate, *, centred: bool) -> int:
+    def _sum(self, aggregate: Aggregate) -> int:
         fixed = self._integers(aggregate, squares=False)
-        if centred:
-            fixed = replace(fixed, centre=(fixed.low + fixed.high) // 2)
-        return self._weighed(self._sum_name(aggregate, fixed), Sort.SUM, fixed, *self._ends(fixed))
-
-    def _moment(self, aggregate: Aggregate, *, square: bool) -> int:
-        fixed = self._integers(aggregate, squares=True)
-        centre = (fixed.low + fixed.high) // 2
-        reach = max(fixed.high - centre, centre - fixed.low)
-        # Half the largest square is taken off each, which halves how far one row can move their sum.
-        fixed = replace(fixed, centre=centre, square=square, offset=reach**2 // 2 if square else 0)
-        name = self._sum_name(aggregate, fixed) + (" squared" if square else "")
-        return self._weighed(name, Sort.SUM, fixed, *self._ends(fixed))
+        ends = (Fraction(end, fixed.scale) for end in fixed.ends)
+        return self._weighed(f"sum({self._name(aggregate)})", Sort.SUM, fixed, *ends)
 
     def _integers(self, aggregate: Aggregate, *, squares: bool) -> Fixed:
         typed, auto = self._argument(aggregate)
@@ -200,13 +301,6 @@ class Measuring:
             typed.scalar, isinstance(typed.kind, Whole), scale, floor(low * scale), ceil(high * scale)
         )
 
-    def _ends(self, fixed: Fixed) -> Iterable[Fraction]:
-        return (Fraction(end, fixed.scale**2 if fixed.square else fixed.scale) for end in fixed.ends)
-
-    def _sum_name(self, aggregate: Aggregate, fixed: Fixed) -> str:
-        middle = f" - {float(Fraction(fixed.centre, fixed.scale)):g}" if fixed.centre else ""
-        return f"sum({self._name(aggregate)}{middle})"
-
     def _clamped(self, aggregate: Aggregate, low: Fraction, high: Fraction) -> None:
         self.notes.append(
             f"values of {self._name(aggregate)} are clamped to [{float(low):g}, {float(high):g}]"
@@ -216,8 +310,7 @@ class Measuring:
         weight = self.bounding.weight
         least, most = fixed.ends
         sensitivity = claim(self.bounding.sums(), least * weight, most * weight)
-        scale = weight * (fixed.scale**2 if fixed.square else fixed.scale)
-        return self._add(Measurement(name, sort, sensitivity, scale, low, high, fixed))
+        return self._add(Measurement(name, sort, sensitivity, weight * fixed.scale, low, high, fixed))
 
     def _distinct(self, aggregate: Aggregate) -> int:
         typed, _ = self._argument(aggregate)

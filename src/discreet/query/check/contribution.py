@@ -21,6 +21,14 @@ at most W * cell * (P + N) with P = max(high, 0), N = max(-low, 0).  Over severa
 that of add-remove, and by Cauchy-Schwarz (n P + n' N)**2 <= (n**2 + n'**2)(P**2 + N**2), so l2 squared is
 at most 2 * W**2 * squares * (P**2 + N**2).  With a single group only the one-coordinate bound matters.
 
+Theorem (simplex).  Let a row add to each of d integers of its group, q_1, ..., q_d >= 0 with q_1 + ... + q_d
+at most R: the terms of ((high - x) + (x - low))**k, of which R = (high - low)**k, or R to an integer of its
+own where x is NULL.  Then the vector of all integers of all groups has, for add-remove, l1 <= W * total * R,
+because each row adds at most R times its weight; l2 squared at most R**2 times the sum of squares above,
+because terms that are not negative have sum of squares at most the square of their sum; linf <= W * cell * R.
+For replace l1 doubles; so does l2 squared, because (a - b)**2 <= a**2 + b**2 for a, b >= 0; linf does not.
+So all d integers together move no further than one of them could: one price, not d, pays for noise on each.
+
 All are reached: a person whose rows sit in as few groups as possible at an extreme value (for replace,
 moving from one set of groups to another, or from one extreme to the other).
 """
@@ -97,3 +105,14 @@ def claim(limits: Contribution, low: int, high: int) -> Sensitivity:
                 Fraction(limits.cell * (above + below)),
                 limits.touched,
             )
+
+
+def claim_simplex(limits: Contribution, top: int, corners: int) -> Sensitivity:
+    """Return the sensitivity of `corners` sums together, to which one row adds `top` in all."""
+    times = 1 if limits.adjacency is Adjacency.ADD_REMOVE else 2
+    return Sensitivity(
+        Fraction(times * limits.total * top),
+        Fraction(times * limits.squares * top**2),
+        Fraction(limits.cell * top),
+        None if limits.touched is None else limits.touched * corners,
+    )

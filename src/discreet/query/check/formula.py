@@ -41,6 +41,67 @@ class NoisyTerm:
 
 
 @dataclass(frozen=True, slots=True)
+class Combination:
+    """A sum of released measurements, each times a constant; with `counts` the exact one is not negative."""
+
+    terms: tuple[tuple[int, Fraction], ...]
+    counts: bool = False
+
+    def at(self, noisy: Mapping[int, Public]) -> Fraction:
+        """Return its value for released measurements."""
+        return sum((by * Fraction(noisy[position]) for position, by in self.terms), Fraction(0))  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A total over a count, clamped to [low, high]; NULL unless the count is above `least`."""
+
+    total: Combination
+    count: Combination
+    low: Fraction
+    high: Fraction
+    least: Fraction = Fraction(0)
+
+    def at(self, noisy: Mapping[int, Public]) -> Fraction | None:
+        """Return its value for released measurements."""
+        count = self.count.at(noisy)
+        return None if count <= self.least else min(max(self.total.at(noisy) / count, self.low), self.high)
+
+
+@dataclass(frozen=True, slots=True)
+class Variance:
+    """The variance of numbers in [0, width] from the sums of (width - y)**2, 2 y (width - y) and y**2.
+
+    NULL unless the count, or for a `sample` the count less one, is above `least`.
+    """
+
+    corners: tuple[int, int, int]
+    width: Fraction
+    sample: bool
+    least: Fraction = Fraction(0)
+
+    @property
+    def count(self) -> Combination:
+        """The number of rows: the three terms of one row are width**2 together."""
+        return Combination(tuple((position, 1 / self.width**2) for position in self.corners), counts=True)
+
+    @property
+    def top(self) -> Fraction:
+        """The largest variance, that of numbers at both ends; two of them have it for n - 1 too."""
+        return self.width**2 / (2 if self.sample else 4)
+
+    def at(self, noisy: Mapping[int, Public]) -> Fraction | None:
+        """Return its value for released measurements."""
+        _, mixed, squares = (Fraction(noisy[position]) for position in self.corners)  # type: ignore[arg-type]
+        count = self.count.at(noisy)
+        rows = count - 1 if self.sample else count
+        if rows <= self.least:
+            return None
+        total = (squares + mixed / 2) / self.width
+        return min(max((squares - total**2 / count) / rows, Fraction(0)), self.top)
+
+
+@dataclass(frozen=True, slots=True)
 class Operation:
     """A named function of formulas; the names are those of `evaluate`."""
 
@@ -62,7 +123,10 @@ class Windowed:
     frame: tuple[str, int | None, int | None]
 
 
-Formula: TypeAlias = Constant | Key | NoisyTerm | Operation | Windowed
+Statistic: TypeAlias = Combination | Mean | Variance
+"""What follows from several measurements at once and has an interval of its own."""
+
+Formula: TypeAlias = Constant | Key | NoisyTerm | Statistic | Operation | Windowed
 
 
 def measured(formula: Formula) -> frozenset[int]:
@@ -70,6 +134,12 @@ def measured(formula: Formula) -> frozenset[int]:
     match formula:
         case NoisyTerm(position):
             return frozenset((position,))
+        case Combination(terms):
+            return frozenset(position for position, _ in terms)
+        case Mean(total, count):
+            return measured(total) | measured(count)
+        case Variance(corners):
+            return frozenset(corners)
         case Operation(_, arguments):
             return frozenset().union(*(measured(argument) for argument in arguments))
         case Windowed(_, arguments, partition, order):
@@ -90,6 +160,8 @@ def evaluate(formula: Formula, key: Sequence[Public], noisy: Mapping[int, Public
             return key[position]
         case NoisyTerm(position):
             return noisy[position]
+        case Combination() | Mean() | Variance() as statistic:
+            return statistic.at(noisy)
         case Operation(name, arguments):
             return _operate(name, [evaluate(argument, key, noisy) for argument in arguments])
         case Windowed():
@@ -176,8 +248,18 @@ def _junction(values: list[Public], *, decisive: bool) -> Public:
     return None if any(value is None for value in values) else not decisive
 
 
-def span(formula: Formula, key: Sequence[Public], spans: Mapping[int, Span]) -> Span:
-    """Return an interval containing the formula's value for all measurements inside their intervals."""
+def span(
+    formula: Formula,
+    key: Sequence[Public],
+    spans: Mapping[int, Span],
+    known: Mapping[Formula, Span] | None = None,
+) -> Span:
+    """Return an interval containing the formula's value for all measurements inside their intervals.
+
+    `known` are intervals of parts of it that are found otherwise.
+    """
+    if known and formula in known:
+        return known[formula]
     match formula:
         case Constant(bool()) | Constant(str()) | Constant(date()) | Constant(None):
             return None, None
@@ -187,8 +269,10 @@ def span(formula: Formula, key: Sequence[Public], spans: Mapping[int, Span]) -> 
             return exactly(key[position])
         case NoisyTerm(position):
             return spans[position]
+        case Combination() | Mean() | Variance():
+            return None, None
         case Operation(name, arguments):
-            return _spread(name, [span(argument, key, spans) for argument in arguments])
+            return _spread(name, [span(argument, key, spans, known) for argument in arguments])
         case Windowed():
             # It may add up many groups, whose intervals need not all hold at once.
             return None, None

@@ -115,13 +115,15 @@ def _measured(measured: Measured) -> Form:
 
 
 def _fixed(fixed: Fixed) -> Form:
-    return {
+    # Versions before simplices had an offset, a centre and squares in these places.
+    found = {
         "of": _optional(fixed.argument),
         "whole": fixed.whole,
-        "grid": [fixed.scale, fixed.low, fixed.high, fixed.centre, fixed.offset],
-        "square": fixed.square,
+        "grid": [fixed.scale, fixed.low, fixed.high, 0, 0],
+        "square": False,
         "present": fixed.present,
     }
+    return {**found, "corner": [fixed.corner, fixed.degree]} if fixed.degree else found
 
 
 def _moves(sensitivity: Sensitivity) -> Form:

@@ -4,8 +4,8 @@ These values are the seam between planning, the engine and the release.  They sa
 engine returns, how far one person moves them, and how the output columns follow from the noisy ones.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from fractions import Fraction
 from itertools import product
@@ -36,10 +36,12 @@ class Sort(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """How one row becomes an integer: floor(x * scale + 1/2) clamped to [low, high], minus `centre`.
+    """How one row becomes an integer: x = floor(argument * scale + 1/2), clamped to [low, high].
 
-    With `square` the centred integer is squared and `offset` taken off.  `present` alone asks whether the
-    argument is not NULL; no argument at all counts the row itself.
+    With a degree d it is a corner of a simplex instead (see `contribution`): the term of number `corner` in
+    the expansion of ((high - x) + (x - low))**d, or, after the last of them, (high - low)**d for a row
+    without a value and 0 for any other.  `present` alone asks whether the argument is not NULL; no argument
+    at all counts the row itself.
     """
 
     argument: Scalar | None
@@ -47,21 +49,27 @@ class Fixed:
     scale: int = 1
     low: int = 1
     high: int = 1
-    centre: int = 0
-    square: bool = False
-    offset: int = 0
+    degree: int = 0
+    corner: int = 0
     present: bool = False
+
+    @property
+    def missing(self) -> bool:
+        """Whether it is the corner for rows without a value."""
+        return self.corner > self.degree
+
+    @property
+    def top(self) -> int:
+        """What a row adds to all corners together."""
+        top: int = (self.high - self.low) ** self.degree
+        return top
 
     @property
     def ends(self) -> tuple[int, int]:
         """The smallest and largest integer one row can add, zero included (a NULL adds nothing)."""
         if self.argument is None or self.present:
             return 0, 1
-        low, high = self.low - self.centre, self.high - self.centre
-        if not self.square:
-            return min(low, 0), max(high, 0)
-        top = max(low**2, high**2)
-        return min(-self.offset, 0), max(top - self.offset, 0)
+        return (0, self.top) if self.degree else (min(self.low, 0), max(self.high, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,9 @@ class Measurement:
     """One exact integer per group, to be released with additive noise.
 
     `scale` integer units make 1 in natural units; `sensitivity` is in integer units, over all groups
-    together; one row adds between `low` and `high` natural units.
+    together; one row adds between `low` and `high` natural units.  The corners of a simplex follow each
+    other, numbered by `corner`: their `sensitivity` is that of all of them together, and the price of the
+    first pays for all.
     """
 
     name: str
@@ -79,6 +89,11 @@ class Measurement:
     low: Fraction
     high: Fraction
     fixed: Fixed
+
+    @property
+    def corner(self) -> int:
+        """Which corner of a simplex it is; 0 is the first, or one that stands alone."""
+        return self.fixed.corner
 
     @property
     def counting(self) -> bool:
@@ -154,6 +169,20 @@ class ModeChoice:
 
 Selection: TypeAlias = QuantileChoice | ModeChoice
 Measured: TypeAlias = Measurement | QuantileChoice | ModeChoice
+
+
+def families(measured: Sequence[Measured]) -> tuple[tuple[int, ...], ...]:
+    """Return the positions that are paid for together: the corners of a simplex, or one measurement alone."""
+    found: list[tuple[int, ...]] = []
+    for position, one in enumerate(measured):
+        if isinstance(one, Measurement) and one.corner:
+            last = measured[position - 1] if position else None
+            if not isinstance(last, Measurement) or replace(one.fixed, corner=last.corner) != last.fixed:
+                raise AssertionError("a corner of a simplex follows another one of it")
+            found[-1] = (*found[-1], position)
+        else:
+            found.append((position,))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

@@ -223,7 +223,7 @@ def _question(scope: Lineage, block: Block) -> Checked:
         # Limits per group are for groups that do not overlap; the total limits these.
         scope = replace(scope, groups=None, per_group=None)
     bounding = Bounding(scope, None)
-    measuring = Measuring(bounding, frozenset(asked))
+    measuring = Measuring(bounding, asked)
     if spread is not None:
         columns = (*columns, measuring.cells(spread, len(columns)))
     if all(column.values is not None for column in columns):

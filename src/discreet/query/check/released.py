@@ -13,12 +13,15 @@ from fractions import Fraction
 from discreet.errors import QueryError
 from discreet.query.catalog.kind import Day, Kind, Real, Text, Truth, Whole
 from discreet.query.check.formula import (
+    Combination,
     Constant,
     Formula,
     Key,
+    Mean,
     NoisyTerm,
     Operation,
     Public,
+    Variance,
     Windowed,
 )
 
@@ -61,6 +64,8 @@ class Kinds:
                 return formula, self.keys[position]
             case NoisyTerm(position):
                 return formula, self.measured[position]
+            case Combination() | Mean() | Variance():
+                return formula, NUMBER
             case Operation(name, arguments):
                 parts = [self._typed(part, clause) for part in arguments]
                 return self._operation(name, parts, clause)

@@ -31,7 +31,7 @@ from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.filter import ApproximateBudget
 from discreet.privacy.grid import below_grid
 from discreet.privacy.zcdp import largest_rho
-from discreet.query.check.measurement import Checked, Joint, Private, Sets
+from discreet.query.check.measurement import Checked, Joint, Private, Sets, families
 from discreet.query.price.mechanism import (
     MeasurementShare,
     Price,
@@ -86,10 +86,10 @@ def better(
 
 
 def error(checked: Checked, price: Price, delta: Fraction) -> float:
-    """Return the mean over a question's measurements of the logarithm of their error at this price."""
-    parts = len(checked.measurements)
-    part = price.part(parts)
-    return sum(_error_at(checked, position, part, delta) for position in range(parts)) / parts
+    """Return the mean over what a question measures of the logarithm of its error at this price."""
+    parts = families(checked.measurements)
+    part = price.part(len(parts))
+    return sum(_error_at(checked, places[0], part, delta) for places in parts) / len(parts)
 
 
 def _error_at(checked: Checked, position: int, price: Price, delta: Fraction) -> float:

@@ -1,7 +1,7 @@
 """A priced question, and how far off each of its columns may be."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
 
@@ -12,11 +12,15 @@ from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.filter import Cost
 from discreet.query.check.formula import (
+    Combination,
     Formula,
+    Mean,
     NoisyTerm,
     Operation,
     Public,
     Span,
+    Variance,
+    Windowed,
     evaluate,
     exactly,
     measured,
@@ -30,9 +34,14 @@ from discreet.query.check.measurement import (
     RunningGroups,
     Sort,
 )
+from discreet.query.price.fieller import mean, variance
 from discreet.query.price.mechanism import MeasurementShare
+from discreet.query.price.tail import NoiseLaw, Round, Steep, parts_of, quantile, rate_of
 from discreet.query.price.together import Together
 from discreet.query.proof import Proof
+
+NOTHING = Fraction(1, 10)
+"""Noise exceeds what is taken for nobody with half this probability, upwards."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +107,35 @@ class Quote:
             case _:
                 return None
 
+    def law(self, position: int, key: tuple[Public, ...] | None = None) -> tuple[float, NoiseLaw] | None:
+        """Return one step of a measurement's noise in natural units and the law of its steps, if known."""
+        share = self.shares[position]
+        match share.measured, share.mechanism:
+            case Measurement(scale=scale), Geometric(alpha=alpha):
+                return 1 / scale, Steep(rate_of(alpha))
+            case Measurement(scale=scale), Gaussian(sigma_squared=variance):
+                return 1 / scale, Round(float(variance) ** 0.5)
+            case Measurement(scale=scale), Together() as joint:
+                return 1 / scale, joint.law(key)
+            case _:
+                return None
+
+    def reach(
+        self, terms: Mapping[int, Fraction], beta: Fraction, key: tuple[Public, ...] | None = None
+    ) -> Fraction | None:
+        """Return how far a combination of measurements may be off, but for probability beta."""
+        if len(terms) == 1:
+            ((position, by),) = terms.items()
+            radius = self.radius(position, beta, key)
+            return None if radius is None else abs(by) * radius
+        found = {position: self.law(position, key) for position in terms}
+        laws = {position: law for position, law in found.items() if law is not None}
+        if len(laws) == len(terms):
+            return Fraction(quantile(parts_of({p: float(by) for p, by in terms.items()}, laws), beta))
+        radii = [self.reach({position: by}, beta / len(terms), key) for position, by in terms.items()]
+        known = [radius for radius in radii if radius is not None]
+        return sum(known, Fraction(0)) if len(known) == len(radii) else None
+
 
 @lru_cache(maxsize=256)
 def _reach(noise: Geometric | Staircase | Gaussian, beta: Fraction) -> int:
@@ -136,14 +174,7 @@ def _linear(priced: Quote, formula: Formula) -> Fraction | None:
     coefficients = _coefficients(formula)
     if not coefficients:
         return Fraction(0) if not measured(formula) else None
-    beta = (1 - priced.confidence) / len(coefficients)
-    total = Fraction(0)
-    for position, coefficient in coefficients.items():
-        radius = priced.radius(position, beta)
-        if radius is None:
-            return None
-        total += abs(coefficient) * radius
-    return total
+    return priced.reach(coefficients, 1 - priced.confidence)
 
 
 def _coefficients(formula: Formula) -> dict[int, Fraction]:
@@ -151,6 +182,8 @@ def _coefficients(formula: Formula) -> dict[int, Fraction]:
     match formula:
         case NoisyTerm(position):
             return {position: Fraction(1)}
+        case Combination(terms):
+            return dict(terms)
         case Operation("add" | "subtract", (one, other)):
             left, right = _coefficients(one), _coefficients(other)
             if (measured(one) and not left) or (measured(other) and not right):
@@ -209,19 +242,83 @@ def interval(
     `noisy` holds the released measurements in natural units.  Only noise is covered: clamping and bounding
     contributions are part of the question as checked.
     """
-    positions = measured(formula)
-    if not positions:
+    if not measured(formula):
         return exactly(evaluate(formula, key, {}))
-    beta = (1 - (priced.confidence if confidence is None else confidence)) / len(positions)
-    spans: dict[int, Span] = {}
-    for position in positions:
-        radius, value = priced.radius(position, beta, key), noisy[position]
-        spans[position] = (None, None)
-        if radius is not None and isinstance(value, int | Fraction):
-            low, high = Fraction(value) - radius, Fraction(value) + radius
-            measurement = priced.checked.measurements[position]
-            if isinstance(measurement, Measurement) and measurement.sort is not Sort.SUM:
-                # A count is never negative.
-                low, high = max(low, Fraction(0)), max(high, Fraction(0))
-            spans[position] = (low, high)
-    return span(formula, key, spans)
+    beta = 1 - (priced.confidence if confidence is None else confidence)
+    parts = _parts(formula)
+    known = {part: _own(priced, part, key, noisy, beta / len(parts)) for part in parts}
+    return span(formula, key, {}, known)
+
+
+def _parts(formula: Formula) -> list[Formula]:
+    """Return the parts of a formula that have intervals of their own, as few of them as there are."""
+    large = list(dict.fromkeys(_atoms(formula, linear=True)))
+    small = list(dict.fromkeys(_atoms(formula, linear=False)))
+    return large if len(large) <= len(small) else small
+
+
+def _atoms(formula: Formula, *, linear: bool) -> Iterator[Formula]:
+    match formula:
+        case NoisyTerm() | Combination() | Mean() | Variance():
+            yield formula
+        case Operation(_, arguments):
+            if linear and _coefficients(formula):
+                yield formula
+            else:
+                for argument in arguments:
+                    yield from _atoms(argument, linear=linear)
+        case _:
+            return
+
+
+def _own(
+    priced: Quote, part: Formula, key: tuple[Public, ...], noisy: Mapping[int, Public], beta: Fraction
+) -> Span:
+    """Return the interval of one part of a formula."""
+    if isinstance(part, Mean | Variance):
+        laws = {
+            position: law for position in measured(part) if (law := priced.law(position, key)) is not None
+        }
+        find = mean if isinstance(part, Mean) else variance
+        return find(part, noisy, laws, beta)  # type: ignore[arg-type]
+    radius, value = priced.reach(_coefficients(part), beta, key), evaluate(part, key, noisy)
+    if radius is None or not isinstance(value, int | Fraction):
+        return None, None
+    low, high = Fraction(value) - radius, Fraction(value) + radius
+    if _counts(priced.checked, part):
+        # A count is never negative.
+        low, high = max(low, Fraction(0)), max(high, Fraction(0))
+    return low, high
+
+
+def _counts(checked: Checked, part: Formula) -> bool:
+    match part:
+        case NoisyTerm(position):
+            measurement = checked.measurements[position]
+            return isinstance(measurement, Measurement) and measurement.sort is not Sort.SUM
+        case Combination(counts=counts):
+            return counts
+        case _:
+            return False
+
+
+def told_apart(priced: Quote, formula: Formula) -> Formula:
+    """Return a formula in which means and variances are NULL where the count cannot be told from nothing.
+
+    A count that the noise alone would reach once in twenty times says nothing about there being anybody.
+    """
+    match formula:
+        case Mean(count=count) | Variance(count=count):
+            return replace(formula, least=priced.reach(dict(count.terms), NOTHING) or Fraction(0))
+        case Operation(name, arguments):
+            return Operation(name, tuple(told_apart(priced, argument) for argument in arguments))
+        case Windowed():
+            order = tuple((told_apart(priced, term), down, first) for term, down, first in formula.order)
+            return replace(
+                formula,
+                arguments=tuple(told_apart(priced, part) for part in formula.arguments),
+                partition=tuple(told_apart(priced, part) for part in formula.partition),
+                order=order,
+            )
+        case _:
+            return formula

@@ -1,5 +1,6 @@
 """Which mechanism releases a measurement at its part of the price, and what it costs."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -27,6 +28,7 @@ from discreet.query.check.measurement import (
     ModeChoice,
     Private,
     QuantileChoice,
+    families,
 )
 from discreet.query.check.tables import overlap
 from discreet.query.plan import given
@@ -194,7 +196,8 @@ def _offset(choice: QuantileChoice, mechanism: Exponential) -> int:
 
 def charge(shares: tuple[MeasurementShare, ...], price: Price, delta: Fraction) -> Cost:
     """Return the cost to charge, after recomputing it from the mechanisms."""
-    spent = sum((_spent(share) for share in shares), Cost.zero)
+    together = families([share.measured for share in shares])
+    spent = sum((_spent([shares[position] for position in places]) for places in together), Cost.zero)
     match price:
         case PurePrice(epsilon):
             fits, charged = spent.epsilon is not None and spent.epsilon <= epsilon, Cost.pure(epsilon)
@@ -207,8 +210,14 @@ def charge(shares: tuple[MeasurementShare, ...], price: Price, delta: Fraction) 
     return Cost(charged.epsilon, charged.rho, delta)
 
 
-def _spent(share: MeasurementShare) -> Cost:
+def _spent(family: Sequence[MeasurementShare]) -> Cost:
+    """Return what one measurement costs, or the corners of a simplex, whose change is that of all."""
+    share = family[0]
     change = share.measured.sensitivity
+    if any(not _same(share.mechanism, other.mechanism) for other in family[1:]):
+        raise AssertionError("all corners of a simplex have the same noise")
+    if any(other.measured.sensitivity != change for other in family):
+        raise AssertionError("all corners of a simplex are calibrated for how far they move together")
     match share.mechanism:
         case Together():
             return share.mechanism.cost
@@ -222,6 +231,13 @@ def _spent(share: MeasurementShare) -> Cost:
             return share.mechanism.guarantee(change, monotone=_monotone(share)).price()
         case _:
             assert_never(share.mechanism)
+
+
+def _same(one: object, other: object) -> bool:
+    if isinstance(one, Together) and isinstance(other, Together):
+        # A plan promises the same to everybody who moves cells by one, whatever it measures.
+        return (one.reach, one.cost) == (other.reach, other.cost)
+    return one == other
 
 
 def _monotone(share: MeasurementShare) -> bool:

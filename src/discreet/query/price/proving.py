@@ -13,12 +13,14 @@ from discreet.query.check.measurement import (
     ModeChoice,
     Private,
     QuantileChoice,
+    families,
 )
 from discreet.query.check.tables import cells, output, tables
 from discreet.query.price.expected import Quote
 from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.together import Together
 from discreet.query.proof import (
+    Blended,
     Chosen,
     Claim,
     Declarations,
@@ -76,8 +78,22 @@ def _claim(priced: Quote, outputs: tuple[str, ...]) -> Claim:
         for position in range(len(priced.shares))
         for place in range(1 if isinstance(keys, Declared | Private) else len(tables(keys)))
     }
-    releases = tuple(_release(name, priced.shares[places[name][0]]) for name in outputs)
-    return Claim(_keys(priced.checked, places[outputs[0]][1]), releases)
+    together = families(priced.checked.measurements)
+    family = {position: positions for positions in together for position in positions}
+    releases = []
+    for name in outputs:
+        position, place = places[name]
+        if len(family[position]) == 1:
+            releases.append(_release(name, priced.shares[position]))
+        elif position == family[position][0]:
+            named = tuple(output(other, place) for other in family[position])
+            releases.append(_blend(named, priced.shares[position]))
+    return Claim(_keys(priced.checked, places[outputs[0]][1]), tuple(releases))
+
+
+def _blend(names: tuple[str, ...], share: MeasurementShare) -> Blended:
+    joint = share.mechanism
+    return Blended(names, joint.reach if isinstance(joint, Together) else share.measured.sensitivity)
 
 
 def _keys(checked: Checked, place: int) -> Keys:

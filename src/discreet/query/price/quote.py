@@ -1,20 +1,23 @@
 """What an answer will cost and how wrong it may be, before any data is touched.
 
-Rule.  The price asked for is split equally over the measurements of a question.  At pure epsilon that is
-epsilon / k each.  Under a budget with delta epsilon means what the question would promise if it were the only
-one, and noise is of the kind that errs less for it (see `either`): at pure epsilon, or Gaussian, whose rho is
-the largest that converts to epsilon at the budget's delta, and of which k measurements get rho / k each.  So
-one question at the whole budget's epsilon uses up the whole budget; smaller ones add up as their epsilons do,
-or, with Gaussian noise, as the squares of them.  Group keys found in the data use one share and the
-question's own delta.  After the split the cost is recomputed from the mechanisms and must not exceed what was
-asked.
+Rule.  The price asked for is split equally over what a question measures: corners of a simplex are one
+thing, because they move no further together than each alone.  Equal parts have the least product of errors:
+errors are inversely proportional to parts, and parts of a fixed sum have the largest product when they are
+equal.  At pure epsilon that is epsilon / k each.  Under a budget with delta epsilon means what the question
+would promise if it were the only one, and noise is of the kind that errs less for it (see `either`): at pure
+epsilon, or Gaussian, whose rho is the largest that converts to epsilon at the budget's delta, and of which k
+parts get rho / k each.  So one question at the whole budget's epsilon uses up the whole budget; smaller ones
+add up as their epsilons do, or, with Gaussian noise, as the squares of them.  Group keys found in the data
+use one share and the question's own delta.  After the split the cost is recomputed from the mechanisms and
+must not exceed what was asked.
 
 Where an error is asked for instead of an epsilon, each kind of noise has a smallest epsilon that gets there,
 and the one that takes the smaller part of the budget is quoted.
 
-Error bars.  A column that is one measurement has that measurement's exact radius.  Any other column is
-evaluated over the box in which all its j measurements lie together with the confidence asked (each at
-(1 - confidence) / j): an interval that is valid whatever the data, at the price of some width.
+Error bars.  A column that is one measurement has that measurement's exact radius; sums, means and variances
+of several have intervals of their own (see `tail` and `fieller`).  Any other column is evaluated over the box
+in which its j parts lie together with the confidence asked (each at (1 - confidence) / j): an interval that
+is valid whatever the data, at the price of some width.
 """
 
 from dataclasses import replace
@@ -23,7 +26,7 @@ from fractions import Fraction
 from discreet.errors import ParameterError, QueryError
 from discreet.exact.number import Real, positive, probability, rational
 from discreet.privacy.filter import ApproximateBudget
-from discreet.query.check.measurement import Checked, Private
+from discreet.query.check.measurement import Checked, Private, families
 from discreet.query.plan import given
 from discreet.query.price.either import Terms, better, converted, kinds
 from discreet.query.price.expected import Quote, expect
@@ -78,7 +81,7 @@ def _priced(
             f"declare values for {column} in the manifest, or give the budget a delta",
         )
     price = terms(epsilon)
-    part = price.part(len(checked.measurements))
+    part = price.part(len(families(checked.measurements)))
     shares = tuple(share_of(checked, position, part, delta) for position in range(len(checked.measurements)))
     cost = charge(shares, price, delta if isinstance(checked.keys, Private) else Fraction(0))
     priced = Quote(checked, epsilon, cost.delta, confidence, shares, cost, ())

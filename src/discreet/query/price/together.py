@@ -23,6 +23,7 @@ from discreet.privacy.filter import Cost
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.query.check.formula import Public
 from discreet.query.check.measurement import Classes, Declared, Joint, Measurement, RunningGroups, Sets
+from discreet.query.price.tail import Planned
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,6 +72,11 @@ class Together:
 
         chosen = self.variances.max() if key is None else self.variances[self.places[key]]
         return Fraction(float(half_widths(chosen**0.5, beta, bell=self.bell, grain=self.grain)))
+
+    def law(self, key: Key | None = None) -> Planned:
+        """Return the law of an answer in integer units; without a key, of the worst."""
+        chosen = self.variances.max() if key is None else self.variances[self.places[key]]
+        return Planned(float(chosen) ** 0.5, self.bell, self.grain)
 
     def release(self, counts: "Mapping[tuple[int, ...], NDArray[Any]]", scale: int) -> tuple[Public, ...]:
         """Draw the noise, once, and return consistent answers for all groups in natural units."""

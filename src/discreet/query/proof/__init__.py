@@ -7,6 +7,7 @@ integer.  What no rule derives is refused.
 
 from discreet.query.proof.check import prove, prove_preparation
 from discreet.query.proof.declared import (
+    Blended,
     Chosen,
     Claim,
     Declarations,
@@ -19,6 +20,7 @@ from discreet.query.proof.declared import (
 from discreet.query.proof.derivation import Proof, ProvedStatement, Step, sealed
 
 __all__ = [
+    "Blended",
     "Chosen",
     "Claim",
     "Declarations",

@@ -92,20 +92,21 @@ def _summed(body: Body, scalar: Scalar) -> tuple[Reach, Step]:
     if max(abs(value.low), abs(value.high)) >= 2**78:
         raise ProofError("a sum", "may leave the integers of 128 bits")
     match scalar:
-        case Case(((_, weight),), Literal(None)) if _is_weight(weight, body.rows):
+        case Case(((_, weight),), Literal(None)) if is_weight(weight, body.rows):
             return _weighted(body, weight, 0, 1)
-        case Call("multiply" | "multiply_long" | "multiply_wide", (factor, weight)) if _is_weight(
+        case Call("multiply" | "multiply_long" | "multiply_wide", (factor, weight)) if is_weight(
             weight, body.rows
         ):
             held = evaluate(factor, body.rows.leaf)
             return _weighted(body, weight, held.low, held.high)
-        case _ if _is_weight(scalar, body.rows):
+        case _ if is_weight(scalar, body.rows):
             return _weighted(body, scalar, 0, 1)
         case _:
             return _unweighted(body, value.low, value.high, f"adds integers from {value.low} to {value.high}")
 
 
-def _is_weight(scalar: Scalar, rows: Relation) -> bool:
+def is_weight(scalar: Scalar, rows: Relation) -> bool:
+    """Whether a scalar is a weight that bounds what a person adds."""
     match scalar:
         case Column():
             return isinstance(fact_of(scalar, rows), Share)

@@ -12,7 +12,9 @@ from discreet.errors import ProofError
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.plan import Among, Call, Column, Scalar, conjuncts
 from discreet.query.proof.added import Body, added, masked
+from discreet.query.proof.blend import blended
 from discreet.query.proof.declared import (
+    Blended,
     Chosen,
     Claim,
     Declarations,
@@ -21,6 +23,7 @@ from discreet.query.proof.declared import (
     Reached,
     Release,
     TableDeclaration,
+    outputs_of,
 )
 from discreet.query.proof.demand import TRUTHS
 from discreet.query.proof.derivation import Proof, ProvedStatement, Step, minted
@@ -42,7 +45,7 @@ def prove(statements: Sequence[Statement], declarations: Declarations, claims: S
     """Return the derivations of a question's statements, or refuse."""
     if len(statements) != len(claims):
         raise ProofError("a question", "has claims for other statements")
-    names = [release.output for claim in claims for release in claim]
+    names = [name for claim in claims for release in claim for name in outputs_of(release)]
     if len(set(names)) != len(names):
         raise ProofError("a question", "releases one output twice")
     apart([table.name for table in declarations.tables], "the declarations")
@@ -112,7 +115,7 @@ def _proved(statement: Statement, claim: Claim, declarations: Declarations) -> P
     # Integers are read by their place after the keys.
     if len(statement.outputs) != len(query.items) - statement.keys or statement.keys < 0:
         raise ProofError("the outputs", "are not the columns after the keys")
-    if sorted(release.output for release in claim) != sorted(statement.outputs):
+    if sorted(name for release in claim for name in outputs_of(release)) != sorted(statement.outputs):
         raise ProofError("the outputs", "are not those that are claimed")
     if statement.cells and (statement.keys < 1 or len(statement.outputs) != 1):
         raise ProofError("a selection", "has one output for each candidate")
@@ -175,7 +178,23 @@ def _plain(scalar: Scalar) -> Scalar:
             return scalar
 
 
+def _blended(body: Body, statement: Statement, release: Blended) -> Step:
+    named = ", ".join(release.outputs)
+    if statement.cells or len(release.outputs) < 2:
+        raise ProofError(f"the outputs {named}", "are not sums that are released together")
+    places = [statement.keys + statement.outputs.index(output) for output in release.outputs]
+    corners, why = blended(body, statement, [body.query.items[place][1] for place in places])
+    moves = corners.moves(body.owner.adjacency)
+    if isinstance(release.claimed, Sensitivity):
+        _compare(named, moves, release.claimed)
+    else:
+        _at_most(named, "l1", moves.l1, release.claimed)
+    return Step(f"outputs {named}", f"move by at most {moves.l1} in l1 together", (why,))
+
+
 def _released(body: Body, statement: Statement, release: Release) -> Step:
+    if isinstance(release, Blended):
+        return _blended(body, statement, release)
     _, scalar = body.query.items[statement.keys + statement.outputs.index(release.output)]
     if statement.cells != isinstance(release, Chosen):
         raise ProofError(f"the output {release.output}", "is released by another kind of mechanism")

@@ -75,6 +75,18 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
+class Blended:
+    """Several outputs of one statement with noise that is calibrated for how far all of them move together.
+
+    `claimed` is their sensitivity; where groups overlap it is the l1 reach for which a plan of each output is
+    calibrated, and the theorem of `Reached` holds with the outputs' cells side by side.
+    """
+
+    outputs: tuple[str, ...]
+    claimed: Sensitivity | int
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
     """A threshold on people, for which one person adds at most one to each of at most `groups` keys."""
 
@@ -98,7 +110,13 @@ class Chosen:
     monotone: bool = False
 
 
-Release: TypeAlias = Noised | Reached | Kept | Chosen
+Release: TypeAlias = Noised | Reached | Blended | Kept | Chosen
+
+
+def outputs_of(release: Release) -> tuple[str, ...]:
+    """Return the outputs that a release is about."""
+    return release.outputs if isinstance(release, Blended) else (release.output,)
+
 
 Keys: TypeAlias = tuple[tuple[Constant, ...], ...] | None
 """The declared values of each group key (only their combinations leave), or None: found by a threshold."""

@@ -16,6 +16,8 @@ at most one value to its group.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from math import comb
 
 from discreet.query.catalog.kind import Real, Whole
 from discreet.query.check.fixed_point import quantise
@@ -88,11 +90,17 @@ class _Slot:
     def integer(self, column: Scalar) -> Scalar:
         """Return the integer that one row adds; NULL adds nothing."""
         fixed = self.fixed
-        centred = Call("subtract", (column, Literal(fixed.centre))) if fixed.centre else column
-        if not fixed.square:
-            return centred
-        squared: Scalar = Call("multiply", (centred, centred))
-        return Call("subtract", (squared, Literal(fixed.offset))) if fixed.offset else squared
+        if not fixed.degree:
+            return column
+        if fixed.missing:
+            return Case(((Call("is_null", (column,)), Literal(fixed.top)),), Literal(0))
+        above: Scalar = Call("subtract", (column, Literal(fixed.low))) if fixed.low else column
+        below: Scalar = Call("subtract", (Literal(fixed.high), column))
+        factors = [above] * fixed.corner + [below] * (fixed.degree - fixed.corner)
+        many = comb(fixed.degree, fixed.corner)
+        return reduce(
+            lambda one, other: Call("multiply", (one, other)), [Literal(many)] * (many > 1) + factors
+        )
 
     def plain(self, column: str | None) -> Scalar:
         """Return the sum of what the rows add."""
@@ -124,7 +132,7 @@ def _slot(fixed: Fixed) -> _Slot:
     kind = Whole() if fixed.whole else Real()
     integer = quantise(fixed.argument, kind, fixed.scale, fixed.low, fixed.high)
     # Sums of 32-bit integers are faster; products of them would overflow.
-    if not fixed.square and max(abs(fixed.low), abs(fixed.high)) < 2**31:
+    if fixed.degree < 2 and max(abs(fixed.low), abs(fixed.high), fixed.high - fixed.low) < 2**31:
         integer = Call("narrow", (integer,))
     return _Slot(integer, fixed)
 

@@ -18,12 +18,15 @@ from discreet.errors import ParameterError, QueryError
 from discreet.query.catalog.kind import Day, Kind, Moment, Real, Truth, Whole
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.formula import (
+    Combination,
     Constant,
     Formula,
     Key,
+    Mean,
     NoisyTerm,
     Operation,
     Public,
+    Variance,
     Windowed,
     measured,
 )
@@ -159,6 +162,8 @@ def _formula(formula: Formula, keys: Sequence[str], noisy: Sequence[str]) -> str
             return keys[position]
         case NoisyTerm(position):
             return noisy[position]
+        case Combination() | Mean() | Variance():
+            return "float8"
         case Operation(name, arguments):
             return _operation(name, [_formula(one, keys, noisy) for one in arguments])
         case Windowed(name, arguments):
