@@ -5,6 +5,7 @@ from tests.mutants.fault import Fault
 HOSTILE = ("tests/query/proof/test_hostile.py",)
 REACH = ("tests/query/proof/test_reach.py",)
 PREPARED = ("tests/query/proof/test_preparation.py",)
+SIMPLEX = ("tests/query/test_simplex.py",)
 
 
 def weaker(module: str, old: str, new: str, why: str, tests: tuple[str, ...] = HOSTILE) -> Fault:
@@ -414,4 +415,30 @@ FAULTS = (
         "a prepared table of other types",
         PREPARED,
     ),
+    # Corners of a simplex.
+    weaker(
+        "blend",
+        "top = max(_largest(columns.pop(), [p for _, p in polynomials], body), sum(c for _, c in apart))",
+        "top = _largest(columns.pop(), [p for _, p in polynomials], body)",
+        "rows without a value count for nothing",
+        SIMPLEX,
+    ),
+    weaker(
+        "blend",
+        "if value.kind is not Kind.WHOLE or value.low < 0:",
+        "if value.kind is not Kind.WHOLE:",
+        "corners may be negative",
+        SIMPLEX,
+    ),
+    weaker(
+        "blend",
+        "if len(columns) != 1 or not polynomials:",
+        "if not polynomials:",
+        "corners may be of different columns",
+        SIMPLEX,
+    ),
+    weaker("blend", "times * reach.squares", "reach.squares", "half of replace in l2", SIMPLEX),
+    weaker("blend", "Fraction(times * reach.total", "Fraction(reach.total", "half of replace in l1", SIMPLEX),
+    weaker("blend", "times * reach.groups * self.number", "reach.groups", "corners are one place", SIMPLEX),
+    weaker("blend", "places = {value.low, value.high}", "places = {value.low}", "one end is enough", SIMPLEX),
 )
