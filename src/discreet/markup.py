@@ -4,8 +4,10 @@ Ink and paper are inherited from the page, so that they read in light and in dar
 """
 
 from collections.abc import Iterable, Sequence
+from dataclasses import fields
 from fractions import Fraction
 from html import escape
+from typing import Any
 
 GOOD, BAD, OPEN = "#009E73", "#D55E00", "#E69F00"
 """The colours of what was shown, what was refuted, and what is not known."""
@@ -22,6 +24,24 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, caption: str
     head = "".join(f"<th>{escape(name)}</th>" for name in columns)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<table>{_caption(caption)}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def built(value: Any) -> str:
+    """Return a value as it would be built again; classes take this as their own `__repr__`.
+
+    Exact numbers may have more digits than Python writes out: printing names those and never fails.
+    """
+    parts = ", ".join(
+        f"{each.name}={_digits(getattr(value, each.name))}" for each in fields(value) if each.repr
+    )
+    return f"{type(value).__qualname__}({parts})"
+
+
+def _digits(part: object) -> str:
+    try:
+        return repr(part)
+    except ValueError:
+        return "<a number of thousands of digits>"
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> str:

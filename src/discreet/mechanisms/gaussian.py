@@ -46,6 +46,7 @@ from discreet.exact.number import (
 )
 from discreet.exact.perturb import perturb
 from discreet.exact.sample import discrete_gaussian, proper_variance
+from discreet.markup import built
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
 from discreet.privacy.bounds import Bounds
@@ -62,7 +63,7 @@ class Gaussian:
     sigma_squared: Fraction
     sensitivity: Sensitivity | None = field(default=None, kw_only=True)
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "sigma_squared", proper_variance(self.sigma_squared))

@@ -37,6 +37,7 @@ from discreet.exact.number import (
 )
 from discreet.exact.perturb import perturb
 from discreet.exact.sample import two_sided_geometric
+from discreet.markup import built
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
 from discreet.privacy.guarantee import Profile, Pure
@@ -66,7 +67,7 @@ class Geometric:
     alpha: Fraction
     sensitivity: Sensitivity | None = field(default=None, kw_only=True)
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))

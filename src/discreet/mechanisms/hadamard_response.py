@@ -22,6 +22,7 @@ from discreet.errors import ParameterError
 from discreet.exact.number import HAIR, Real, exp_down, log_up, positive, rational, shown, whole
 from discreet.exact.perturb import integers
 from discreet.exact.sample import bernoulli, uniform_below
+from discreet.markup import built
 from discreet.mechanisms.notebook import html, line
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.guarantee import Profile, Pure
@@ -37,7 +38,7 @@ class HadamardResponse:
     odds: Fraction
     categories: int
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "odds", rational(self.odds, "odds"))

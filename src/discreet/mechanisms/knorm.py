@@ -51,6 +51,7 @@ from discreet.exact.number import (
 )
 from discreet.exact.perturb import add, integers, narrow
 from discreet.exact.sample import geometric, two_sided_geometric, uniform_below
+from discreet.markup import built
 from discreet.mechanisms.geometric import Geometric, ratio
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
@@ -75,7 +76,7 @@ class KNorm:
     image: Matrix | None = None
     sensitivity: Sensitivity | None = field(default=None, kw_only=True)
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.exact.digits import TwoSided, proper_ratio
 from discreet.exact.number import Real, ball, certain, float_up, log_down, positive, rational
+from discreet.markup import built
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
@@ -49,7 +50,7 @@ class Laplace:
     step: Fraction
     sensitivity: Sensitivity | None = field(default=None, kw_only=True)
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))

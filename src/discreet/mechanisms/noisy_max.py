@@ -23,13 +23,18 @@ permute-and-flip: Ding, Kifer, Steinke, Wang, Xiao, Zhang, 2021.
 
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import pairwise
+from math import prod
 
 import numpy as np
+from flint import arb, fmpq, fmpq_poly
 
+from discreet.errors import ParameterError
 from discreet.exact.digits import proper_ratio
-from discreet.exact.number import Real, flag, least_integer, log_up, probability
+from discreet.exact.number import Real, at_most, ball, flag, least_integer, log_up, probability
 from discreet.exact.perturb import add
 from discreet.exact.sample import geometric, two_sided_geometric, uniform_below
+from discreet.markup import built
 from discreet.mechanisms.candidates import (
     Scores,
     expandable,
@@ -48,6 +53,9 @@ from discreet.privacy.bounds import Bounds
 from discreet.privacy.guarantee import Pure
 from discreet.privacy.sensitivity import Sensitivity
 
+MOST = 2**20
+"""Two-sided noise is not followed over more bits than this: so many values, each so precisely."""
+
 
 @dataclass(frozen=True, slots=True)
 class NoisyMax:
@@ -58,7 +66,7 @@ class NoisyMax:
     sensitivity: Sensitivity | None = field(default=None, kw_only=True)
     monotone: bool = field(default=False, kw_only=True)
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))
@@ -128,13 +136,39 @@ class NoisyMax:
         same_law = PermuteAndFlip(self.alpha).shortfall(bound, candidates=number)
         if not self.two_sided or number == 1:
             return same_law
+        if same_law * (64 + bound.denominator.bit_length() + number.bit_length()) > MOST:
+            raise ParameterError(
+                f"a shortfall beyond {same_law} with so small a probability is not computed for two-sided "
+                "noise; the one-sided form (two_sided=False) falls less short, by a formula"
+            )
         return least_integer(
-            lambda s: 1 - _two_sided_law(self.alpha, [0] + [s + 1] * (number - 1))[0] <= bound, same_law
+            lambda s: at_most(lambda: _best_loses(ball(self.alpha), s + 1, number), bound), same_law
         )
 
     def mean_shortfall(self, *, scores: Scores) -> Fraction:
         """Return the expected best - selected for these scores, exactly."""
         return mean_gap(self.pmf(scores), gaps(scores))
+
+
+def _best_loses(alpha: arb, gap: int, number: int) -> arb:
+    """Return the chance that the best candidate is not selected when all others are `gap` below it.
+
+    This is the law below in its simplest case: with u_k = alpha**k / (1 + alpha), another's noisy score is
+    less than k above its own score with probability 1 - u_k, so that an integral over ties is a difference of
+    powers, and the sum over the value of the maximum runs over k alone.
+    """
+    edge = 1 / (1 + alpha)
+    powers, chance = [], edge
+    for _ in range(gap + 1):
+        powers.append((1 - chance) ** number)
+        chance *= alpha
+    farthest = alpha**gap
+    wins = farthest * (alpha * edge) ** number + (1 - powers[gap]) / farthest
+    weight, falling = farthest, alpha**-2
+    for lower, upper in pairwise(powers):
+        wins += weight * (upper - lower)
+        weight *= falling
+    return 1 - wins / number
 
 
 def _two_sided_law(alpha: Fraction, distances: list[int]) -> tuple[Fraction, ...]:
@@ -146,30 +180,26 @@ def _two_sided_law(alpha: Fraction, distances: list[int]) -> tuple[Fraction, ...
     the worst score every factor has the same shape and the sum is geometric; in between v is enumerated.
     """
     number, furthest = len(distances), max(distances)
-    centre = (1 - alpha) / (1 + alpha)
-    edge = 1 / (1 + alpha)
-    below = alpha ** sum(furthest - gap for gap in distances) * (alpha * edge) ** number / number
+    ratio = fmpq(alpha.numerator, alpha.denominator)
+    centre, edge = (1 - ratio) / (1 + ratio), 1 / (1 + ratio)
+    below = ratio ** sum(furthest - gap for gap in distances) * (ratio * edge) ** number / number
     chance = {}
     for gap in set(distances):
         others = list(distances)
         others.remove(gap)
-        total = below + alpha**gap * _integral([(Fraction(1), -(alpha**d)) for d in others], edge)
+        total = below + ratio**gap * _integral([(fmpq(1), -(ratio**d)) for d in others], edge)
         for v in range(-furthest, 0):
             factors = []
             for d in others:
                 offset = v + d
-                equal = centre * alpha ** abs(offset)
-                less = alpha ** (1 - offset) * edge if offset <= 0 else 1 - alpha**offset * edge
+                equal = centre * ratio ** abs(offset)
+                less = ratio ** (1 - offset) * edge if offset <= 0 else 1 - ratio**offset * edge
                 factors.append((less, equal))
-            total += centre * alpha ** abs(v + gap) * _integral(factors, Fraction(1))
-        chance[gap] = total
+            total += centre * ratio ** abs(v + gap) * _integral(factors, fmpq(1))
+        chance[gap] = Fraction(int(total.p), int(total.q))
     return tuple(chance[gap] for gap in distances)
 
 
-def _integral(factors: list[tuple[Fraction, Fraction]], end: Fraction) -> Fraction:
+def _integral(factors: list[tuple[fmpq, fmpq]], end: fmpq) -> fmpq:
     """Return the integral from 0 to `end` of the product of constant + slope t."""
-    product = [Fraction(1)]
-    for constant, slope in factors:
-        shifted = [Fraction(0), *(slope * c for c in product)]
-        product = [constant * c + s for c, s in zip([*product, Fraction(0)], shifted, strict=True)]
-    return sum((c * end ** (k + 1) / (k + 1) for k, c in enumerate(product)), Fraction(0))
+    return prod((fmpq_poly(list(factor)) for factor in factors), start=fmpq_poly([1])).integral()(end)

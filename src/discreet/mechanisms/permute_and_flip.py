@@ -50,6 +50,7 @@ from discreet.exact.number import (
     probability,
 )
 from discreet.exact.sample import geometric, uniform_below
+from discreet.markup import built
 from discreet.mechanisms.candidates import (
     Scores,
     enclosed,
@@ -77,7 +78,7 @@ class PermuteAndFlip:
     sensitivity: Sensitivity | None = field(default=None, kw_only=True)
     monotone: bool = field(default=False, kw_only=True)
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))

@@ -81,7 +81,8 @@ class Quantile:
         where, many = integers(positions), integers(counts)
         if where.ndim != 1 or where.shape != many.shape:
             raise ParameterError("positions and counts must be two lists of the same length")
-        if whole(size, "size") < 1:
+        size = whole(size, "size")
+        if size < 1:
             raise ParameterError(f"the grid must hold at least one value, got {shown(size)}")
         if where.size and (int(many.min()) < 0 or not _increasing(where, size)):
             raise ParameterError(

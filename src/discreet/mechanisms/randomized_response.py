@@ -44,6 +44,7 @@ from discreet.exact.number import (
 )
 from discreet.exact.perturb import SAFE, integers
 from discreet.exact.sample import bernoulli, uniform_below
+from discreet.markup import built
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import at_least_one
 from discreet.privacy.atoms import AtomsLoss
@@ -66,7 +67,7 @@ class RandomizedResponse:
     categories: int = 2
     questions: int = field(default=1, kw_only=True)
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "odds", rational(self.odds, "odds"))
@@ -156,6 +157,8 @@ class RandomizedResponse:
         """Return how many reports speak for each value: those that say it."""
         said = integers(reports)
         self._check(said)
+        if self.categories > MOST:
+            raise ParameterError(f"{self.categories} counts are not written out; {MOST} is the limit")
         return tuple(int(count) for count in np.bincount(said.ravel(), minlength=self.categories))
 
     def estimate(self, counts: Sequence[int]) -> tuple[Fraction, ...]:

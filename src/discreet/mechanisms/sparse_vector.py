@@ -36,6 +36,7 @@ from discreet.exact.digits import proper_ratio
 from discreet.exact.number import Real, flag, listed, log_up, positive, rational, shown, whole
 from discreet.exact.process import Life, no_copies
 from discreet.exact.sample import geometric, two_sided_geometric
+from discreet.markup import built
 from discreet.mechanisms.geometric import ratio
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, one_way, remembered
@@ -65,7 +66,7 @@ class SparseVector:
     sensitivity: Sensitivity | None = field(default=None, kw_only=True)
     monotone: bool = field(default=False, kw_only=True)
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         for name in ("threshold_alpha", "query_alpha"):
@@ -104,9 +105,10 @@ class SparseVector:
             raise ParameterError(f"answers must be at least 1, got {shown(answers)}")
         moves = count * (1 if flag(monotone, "monotone") else 2)
         comparing = budget * (1 - share)
-        # Any split is private; this one, rounded to a fraction with a small denominator, is accurate.
-        threshold = comparing * Fraction(1 / (1 + moves ** (2 / 3))).limit_denominator(1000)
-        threshold = max(threshold, comparing / 1000)
+        # Any split is private; this one, rounded to a fraction with a small denominator, is accurate.  Beyond
+        # a million moves the threshold has its least share anyway, and a float no longer holds their number.
+        part = Fraction(1 / (1 + min(moves, 10**6) ** (2 / 3))).limit_denominator(1000)
+        threshold = comparing * max(part, Fraction(1, 1000))
         return cls(
             ratio(threshold, change),
             ratio(comparing - threshold, change * moves),

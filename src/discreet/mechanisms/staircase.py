@@ -43,6 +43,7 @@ from discreet.exact.number import (
 )
 from discreet.exact.perturb import SAFE, perturb
 from discreet.exact.sample import bernoulli, geometric, uniform_below
+from discreet.markup import built
 from discreet.mechanisms.geometric import ratio
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import at_least_one
@@ -61,7 +62,7 @@ class Staircase:
     width: int
     inner: int
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))

@@ -179,7 +179,8 @@ class Table:
 
     def pairs(self, steps: int = 1) -> Iterator[Pair]:
         """Yield the pairs of positions (i < j) whose inputs are at most `steps` apart along the graph."""
-        if whole(steps, "steps") < 1:
+        steps = whole(steps, "steps")
+        if steps < 1:
             raise ParameterError(f"steps must be at least 1, got {shown(steps)}")
         if self.neighbours is None:
             yield from combinations(range(len(self.inputs)), 2)

@@ -52,6 +52,7 @@ from discreet.exact.number import (
 )
 from discreet.exact.perturb import add, integers
 from discreet.exact.sample import bernoulli, two_sided_geometric
+from discreet.markup import built
 from discreet.mechanisms.geometric import ratio
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import at_least_one, counted
@@ -71,7 +72,7 @@ class Threshold:
     delta: Fraction
     groups: int | None = field(default=None, kw_only=True)
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "odds", rational(self.odds, "odds"))
@@ -125,7 +126,7 @@ class NoisyThreshold:
     threshold: int
     groups: int | None = field(default=None, kw_only=True)
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))

@@ -23,6 +23,7 @@ from discreet.errors import ParameterError
 from discreet.exact.digits import power, power_ball, proper_ratio, writable
 from discreet.exact.number import Real, at_most, ball, least_integer, probability, shown, whole
 from discreet.exact.perturb import SAFE, integers, narrow
+from discreet.markup import built
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
@@ -39,7 +40,7 @@ class TruncatedGeometric:
     high: int
     sensitivity: Sensitivity | None = field(default=None, kw_only=True)
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha", proper_ratio(self.alpha))

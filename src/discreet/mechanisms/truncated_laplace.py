@@ -14,6 +14,7 @@ from flint import arb
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, ball, certain, rational, shown
+from discreet.markup import built
 from discreet.mechanisms.laplace import Laplace, nearest_float
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
@@ -33,7 +34,7 @@ class TruncatedLaplace:
     high: Fraction
     sensitivity: Sensitivity | None = field(default=None, kw_only=True)
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         noise = Laplace(self.alpha, self.step)

@@ -20,9 +20,16 @@ from discreet.errors import ParameterError
 from discreet.exact.number import HAIR, Real, exp_down, flag, listed, log_up, positive, rational, shown, whole
 from discreet.exact.perturb import integers
 from discreet.exact.sample import bernoulli
+from discreet.markup import built
 from discreet.mechanisms.notebook import html, line
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.guarantee import Profile, Pure
+
+MOST = 2**24
+"""Reports of more bits than this are not sent."""
+
+MOST_BITS = 2**30
+"""More bits than this are not drawn at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,7 @@ class UnaryEncoding:
     lie: Fraction
     categories: int
 
-    _repr_html_, __str__ = html, line
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "truth", rational(self.truth, "truth"))
@@ -43,8 +50,8 @@ class UnaryEncoding:
             raise ParameterError(
                 f"0 < lie < truth < 1 is needed, got {shown(self.lie)} and {shown(self.truth)}"
             )
-        if self.categories < 2:
-            raise ParameterError(f"categories must be at least 2, got {shown(self.categories)}")
+        if not 2 <= self.categories <= MOST:
+            raise ParameterError(f"categories must lie between 2 and {MOST}, got {shown(self.categories)}")
 
     @classmethod
     def calibrate(cls, *, epsilon: Real, categories: int, symmetric: bool = False) -> "UnaryEncoding":
@@ -64,7 +71,8 @@ class UnaryEncoding:
     def pmf(self, value: int, report: Any) -> Fraction:
         """Return the probability of a report, given as its bits, when the value is `value`."""
         bits = [_bit(bit) for bit in listed(report, "report")]
-        if len(bits) != self.categories or not 0 <= whole(value, "value") < self.categories:
+        value = whole(value, "value")
+        if len(bits) != self.categories or not 0 <= value < self.categories:
             raise ParameterError(f"a report has {self.categories} bits, and values count from 0")
         chance = Fraction(1)
         for place, bit in enumerate(bits):
@@ -77,6 +85,11 @@ class UnaryEncoding:
         truths = integers(values)
         if truths.size and (int(truths.min()) < 0 or int(truths.max()) >= self.categories):
             raise ParameterError(f"values must be whole numbers from 0 to {self.categories - 1}")
+        if truths.size * self.categories > MOST_BITS:
+            raise ParameterError(
+                f"{truths.size} reports of {self.categories} bits are too many at once; draw at most "
+                f"{MOST_BITS // self.categories} at a time, or take dp.frequency_oracle for shorter ones"
+            )
         flat = truths.ravel()
         bits = (
             bernoulli(self.lie, flat.size * self.categories).reshape(flat.size, self.categories).astype(bool)

@@ -87,7 +87,11 @@ class Cost:
             object.__setattr__(self, "epsilon", on_grid(non_negative(self.epsilon, "epsilon")))
         object.__setattr__(self, "rho", on_grid(non_negative(self.rho, "rho")))
         object.__setattr__(self, "delta", on_grid(non_negative(self.delta, "delta")))
-        if self.curve is not None and not self.curve.steps and (self.epsilon is None or self.rho == 0):
+        if self.curve is None:
+            return
+        if not isinstance(self.curve, Curve):
+            raise ParameterError(f"the curve of a cost is a Renyi curve or None, not {shown(self.curve)}")
+        if not self.curve.steps and (self.epsilon is None or self.rho == 0):
             # Without an epsilon rho says it all: one value, one form.
             object.__setattr__(self, "curve", None)
 

@@ -19,7 +19,7 @@ from math import exp
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, float_up, non_negative, rational, shown
-from discreet.markup import card, figure
+from discreet.markup import built, card, figure
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.filter import Cost
@@ -54,6 +54,8 @@ class Pure:
     """Pure differential privacy: no event becomes more than exp(cost) times likelier."""
 
     cost: Fraction
+
+    __repr__ = built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cost", non_negative(self.cost, "epsilon"))
@@ -93,6 +95,8 @@ class Approximate:
 
     cost: Fraction
     slack: Fraction
+
+    __repr__ = built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "cost", non_negative(self.cost, "epsilon"))
@@ -137,6 +141,8 @@ class Concentrated:
 
     rho: Fraction
     slack: Fraction = Fraction(0)
+
+    __repr__ = built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rho", non_negative(self.rho, "rho"))

@@ -14,7 +14,7 @@ from typing import TypeVar
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, non_negative, rational, shown, whole
-from discreet.markup import figure
+from discreet.markup import built, figure
 from discreet.privacy.adjacency import Adjacency
 
 Record = TypeVar("Record")
@@ -28,6 +28,8 @@ class Sensitivity:
     l2_squared: Fraction
     linf: Fraction
     l0: int | None = None
+
+    __repr__ = built
 
     def __post_init__(self) -> None:
         for name in ("l1", "l2_squared", "linf"):
@@ -129,7 +131,8 @@ def prefix_sums(length: int, adjacency: Adjacency) -> Sensitivity:
     Adding a record to the first cell moves every prefix by one.  Under replace the last prefix is the
     public number of records, so one fewer moves.
     """
-    if whole(length, "length") < 1:
+    length = whole(length, "length")
+    if length < 1:
         raise ParameterError(f"length must be at least 1, got {shown(length)}")
     match Adjacency.of(adjacency):
         case Adjacency.ADD_REMOVE:
