@@ -235,7 +235,8 @@ def _optimal_delta(releases: Releases, epsilon: Fraction) -> Fraction | None:
 
 
 def _law_epsilon(releases: Releases, left: Fraction) -> Fraction | None:
-    return None if releases.rho or left == 0 else tight_epsilon(releases.laws, left)[1]
+    # As the lower bound asks it, so that it is looked up there.
+    return None if releases.rho or left == 0 else tight_epsilon(releases.laws, left, None)[1]
 
 
 def _law_delta(releases: Releases, epsilon: Fraction) -> Fraction | None:
