@@ -164,7 +164,7 @@ def test_numbers_too_long_to_be_written_are_named_when_printed(make):
 def test_whole_numbers_may_be_written_as_text_wherever_they_are_asked_for():
     bits = dp.UnaryEncoding.calibrate(epsilon=1, categories=3)
     assert bits.pmf("1", [0, 1, 0]) == bits.pmf(1, [0, 1, 0]) > bits.pmf(0, [0, 1, 0])
-    table = dp.Table([["1/2", "1/2"], ["1/4", "3/4"]])
+    table = dp.Table((0, 1), (0, 1), [["1/2", "1/2"], ["1/4", "3/4"]])
     assert list(table.pairs("1")) == list(table.pairs(1))
     assert prefix_sums("3", dp.Adjacency.REPLACE) == prefix_sums(3, dp.Adjacency.REPLACE)
 
