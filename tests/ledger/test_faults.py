@@ -263,17 +263,18 @@ needs_strace = pytest.mark.skipif(
 def test_the_operating_system_sees_every_sync_before_the_engine_runs_and_before_the_client_is_told(
     tmp_path: Path,
 ):
+    """A payment is on the disk, and its mark in the anchor's file, before the engine runs; then all of it is."""
     done = traced(tmp_path, "-e", "trace=fsync,fdatasync,write,pwrite64")
     assert done.returncode == 0, done.stderr
     calls = (tmp_path / "trace").read_text().splitlines()
-    for moment in ("ENGINE", "CLIENT"):
+    for moment, anchoring in (("ENGINE", "pwrite64("), ("CLIENT", "sync(")):
         here = next(i for i, call in enumerate(calls) if f'"{moment}"' in call)
         before = calls[:here]
         written = max(
             i for i, call in enumerate(before) if "pwrite64" in call and "traced.ledger-wal" in call
         )
         synced = max(i for i, call in enumerate(before) if "sync(" in call and "traced.ledger-wal" in call)
-        anchored = max(i for i, call in enumerate(before) if "sync(" in call and "elsewhere" in call)
+        anchored = max(i for i, call in enumerate(before) if anchoring in call and "elsewhere" in call)
         assert written < synced < anchored
         calls = calls[here + 1 :]
 

@@ -69,7 +69,7 @@ def test_every_byte_of_every_column_of_the_last_three_entries_is_under_the_seal(
             ):
                 for edited in edits(getattr(original, field)):
                     with pytest.raises(LedgerError):
-                        seals.open(replace(original, **{field: edited}))
+                        seals.open(original._replace(**{field: edited}))
 
 
 def edits(value):

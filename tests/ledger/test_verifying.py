@@ -237,7 +237,7 @@ def edited(row: Row, chance: random.Random) -> Row:
         case str():
             place = chance.randrange(len(value))
             changed = chance.choice([value[:place] + chr(ord(value[place]) ^ 1) + value[place + 1 :], None])
-    return replace(row, **{column: changed})
+    return row._replace(**{column: changed})
 
 
 @pytest.mark.parametrize("edits", [150, pytest.param(20_000, marks=pytest.mark.fuzz)], ids=["some", "many"])
@@ -252,7 +252,7 @@ def test_every_edit_is_found_at_the_same_entry_in_the_same_words(file: Place, ed
         del damaged[row.number]
         match chance.randrange(4):
             case 0:
-                damaged[row.number] = replace(other, number=row.number)
+                damaged[row.number] = other._replace(number=row.number)
             case 1 | 2:
                 changed = edited(row, chance)
                 damaged[changed.number] = changed
@@ -271,7 +271,7 @@ def test_entries_of_two_true_histories_cannot_be_spliced(file: Place, place: int
         rows, seals = rows_of(ledger), ledger._seals
     row = rows[place]
     mac = seal(seals.key, seals.ledger, "clinic", row.number, rows[2].mac, row.body)
-    rows[place] = replace(row, previous=rows[2].mac, mac=mac)
+    rows[place] = row._replace(previous=rows[2].mac, mac=mac)
     problem = f"entry {row.number} of dataset clinic does not follow the one before it"
     assert quickly(seals, rows, 20) == strictly(seals, rows, 20) == problem
 

@@ -118,8 +118,8 @@ FAULTS = (
     ),
     Fault(
         "ledger/account.py",
-        "            filter_ = self.filter(scope)\n            if not",
-        "            filter_ = Filter(self.limits[scope])\n            if not",
+        "if not admits(self.limits[scope], self.spending(scope) + request.cost):",
+        "if not admits(self.limits[scope], request.cost):",
         BOOK,
         "a limit counts nothing that was spent before",
     ),
@@ -357,7 +357,7 @@ FAULTS = (
     ),
     Fault(
         "ledger/anchor.py",
-        "if found != marks.heads.get(dataset):\n                return found\n            if found == mark:",
+        "if found != marks.heads.get(dataset) or found == mark:",
         "if found == mark:",
         ANCHOR + COPIES,
         "a mark is moved whoever moved it before",

@@ -59,7 +59,7 @@ from discreet.ledger.entry import (
 from discreet.ledger.name import folded_or_kept
 from discreet.ledger.pace import Daily, Pace, too_fast
 from discreet.ledger.trie import Key, Trie, Value, trie
-from discreet.privacy.filter import Budget, Cost, Filter, adds_orders
+from discreet.privacy.filter import Budget, Cost, Filter, adds_orders, admits
 
 Member = tuple[str, str]
 """A project and an analyst."""
@@ -125,8 +125,12 @@ class Account:
 
     def filter(self, scope: Scope) -> Filter:
         """Return the filter of one limit: its budget, and what those it covers have spent together."""
+        return Filter(self.limits[scope], self.spending(scope))
+
+    def spending(self, scope: Scope) -> Cost:
+        """Return what a limit counts as spent, with what may have been lost."""
         used = _known(self.used)[scope]
-        return Filter(self.limits[scope], used if self.lost is Cost.zero else used + self.lost)
+        return used if self.lost is Cost.zero else used + self.lost
 
     def admit(self, analyst: str) -> None:
         """Raise BudgetError unless this analyst may see the dataset."""
@@ -141,9 +145,8 @@ class Account:
         self.admit(request.analyst)
         self._require_open()
         for scope in self.covering(request.project, request.analyst):
-            filter_ = self.filter(scope)
-            if not filter_.can_spend(request.cost):
-                raise self._refusal("limit", scope, filter_.refusal(request.cost))
+            if not admits(self.limits[scope], self.spending(scope) + request.cost):
+                raise self._refusal("limit", scope, self.filter(scope).refusal(request.cost))
         if self.paces or day is not None:
             self._check_paces(request, day)
 
@@ -166,7 +169,7 @@ class Account:
 
     def recorded(self, request: Request) -> Request:
         """Return a request as it is written down: with Renyi costs only where a limit adds them up."""
-        return request if self._adds_orders() else replace(request, cost=request.cost.plain)
+        return request if self._adds_orders() else request.priced(request.cost.plain)
 
     def _adds_orders(self) -> bool:
         """Return whether any limit adds up Renyi costs; looked up once for as long as the limits stay."""

@@ -17,17 +17,17 @@ can make one; every entry says which anchor held when it was written and how far
 that was cut, put back or exchanged for another is noticed as long as the ledger was not put back with it.  A
 mark also holds what had been spent, so that a restored backup knows what it lost.
 
-An anchor is anything with the three methods of `Anchor`.  `FileAnchor` is a file, `LogAnchor` anything that
-can append a line which nobody else appended; `PostgresAnchor` is in `discreet.ledger.remote`.
+An anchor is anything with the methods of `Anchor`.  `FileAnchor` is a file; `LogAnchor`, in
+`discreet.ledger.journal`, anything that can append a line which nobody else appended; `PostgresAnchor` is in
+`discreet.ledger.remote`.
 """
 
 import errno
 import json
 import os
 import secrets
-import threading
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -124,11 +124,16 @@ def _mark_seal(key: bytes, name: str, ledger: str, dataset: str, number: int, ma
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A file as it was read last: what tells its versions apart, its whole lines, and what they say."""
+    """A file as it was read last: what tells its versions apart, its ended lines, the rest, what all say.
+
+    The rest is a line that lacks its end, or the torn beginning of one; `ended` is what the lines before say.
+    """
 
     version: tuple[int, ...]
     text: bytes
     count: int
+    ended: Marks
+    rest: bytes
     marks: Marks
 
 
@@ -139,9 +144,11 @@ def _version(status: os.stat_result) -> tuple[int, ...]:
 class FileAnchor:
     """An anchor in one small file, best on another volume than the store.
 
-    The file is a list of marks, one per line.  A mark is appended, synced, and only then given its line
-    end; so a line that has its end is on the disk, and a last line without one is synced by whoever meets it
-    next, or dropped if a crash tore it.  A file that has grown long is rewritten, atomically.
+    The file is a list of marks, one per line.  A mark that is moved is appended, synced, and only then given
+    its line end; one that is only noted is appended without.  So if the last line has its end, all lines are
+    on the disk.  If not, whoever relies on them syncs the file first, or drops the last one if a crash tore
+    it; after a power cut lines before it that nobody had relied on may be torn too, and are dropped with all
+    that follows.  A file that has grown long is rewritten, atomically.
     """
 
     def __init__(self, path: Path) -> None:
@@ -158,18 +165,21 @@ class FileAnchor:
     def read(self) -> Marks | None:
         """Return what is anchored, or None if there is no file."""
         found = self._look()
-        return None if found is None else found[1]
+        return None if found is None else found.marks
 
-    def _look(self) -> tuple[_Seen, Marks] | None:
-        """Return the file as it is, and what it says; threads may look at once."""
+    def _look(self) -> _Seen | None:
+        """Return the file as it is; threads may look at once."""
         try:
             seen = self._seen
             if seen is not None and seen.version == _version(os.stat(self._place)):
-                return seen, seen.marks
+                return seen
             descriptor = os.open(self._place, os.O_RDONLY)
             try:
                 status = os.fstat(descriptor)
-                return self._marks(seen, os.read(descriptor, status.st_size), _version(status))
+                seen = self._seen = self._understood(
+                    seen, os.read(descriptor, status.st_size), _version(status)
+                )
+                return seen
             finally:
                 os.close(descriptor)
         except FileNotFoundError:
@@ -190,26 +200,30 @@ class FileAnchor:
     def move(self, marks: Marks, dataset: str, mark: Mark) -> Mark | None:
         """Append a mark, if nobody else has moved this dataset's since."""
         with self._turn():
-            looked = self._look()
-            if looked is not None and looked[1].pending:
-                self._append(looked[0], b"")
-                looked = self._look()
-            if looked is None or (looked[1].ledger, looked[1].name) != (marks.ledger, marks.name):
-                raise LedgerError(
-                    f"the anchor {self.path} disappeared or was exchanged while the ledger was open"
-                )
-            seen, standing = looked
-            found = standing.heads.get(dataset)
-            if found != marks.heads.get(dataset):
-                return found
-            if found == mark:
-                return None
-            moved = Marks(marks.ledger, {**standing.heads, dataset: mark}, marks.name)
-            if seen.count > LINES + len(moved.heads):
-                self._rewrite(moved)
-            else:
-                self._append(seen, canonical([dataset, *mark.stored()]).encode(), moved)
-            return None
+            return self._moved(marks, dataset, mark, durably=True)
+
+    def note(self, marks: Marks, dataset: str, mark: Mark) -> Mark | None:
+        """Do the same without waiting for the disk, where nothing leaves that relies on it."""
+        with self._turn():
+            return self._moved(marks, dataset, mark, durably=False)
+
+    def _moved(self, marks: Marks, dataset: str, mark: Mark, *, durably: bool) -> Mark | None:
+        seen = self._look()
+        if seen is None or (seen.marks.ledger, seen.marks.name) != (marks.ledger, marks.name):
+            raise LedgerError(
+                f"the anchor {self.path} disappeared or was exchanged while the ledger was open"
+            )
+        found = seen.marks.heads.get(dataset)
+        if found != marks.heads.get(dataset) or found == mark:
+            if seen.rest and durably:
+                self._append(seen, b"", replace(seen.marks, pending=False), durably=True)
+            return found if found != marks.heads.get(dataset) else None
+        moved = Marks(marks.ledger, {**seen.marks.heads, dataset: mark}, marks.name)
+        if seen.count > LINES + len(moved.heads):
+            self._rewrite(moved)
+        else:
+            self._append(seen, canonical([dataset, *mark.stored()]).encode(), moved, durably=durably)
+        return None
 
     def close(self) -> None:
         """Do nothing: the file is opened anew each time."""
@@ -220,7 +234,7 @@ class FileAnchor:
             self._rewrite(marks)
             return marks
 
-    def _marks(self, before: _Seen | None, data: bytes, version: tuple[int, ...]) -> tuple[_Seen, Marks]:
+    def _understood(self, before: _Seen | None, data: bytes, version: tuple[int, ...]) -> _Seen:
         """Return what stands in the file, understanding only what was added since the last time.
 
         What was there before is compared byte by byte: the number of a file that is gone may come again.
@@ -228,53 +242,66 @@ class FileAnchor:
         known = before if before is not None and data.startswith(before.text) else None
         start = 0 if known is None else len(known.text)
         end = data.rfind(b"\n") + 1
+        if end < len(data):
+            end = _readable(data, start, end)
         lines, rest = data[start:end].splitlines(), data[end:]
-        marks = _added(None if known is None else known.marks, lines, self.path)
+        ended = added(None if known is None else known.ended, lines, self.path)
         count = len(lines) + (0 if known is None else known.count)
+        if not rest:
+            return _Seen(version, data[:end], count, ended, rest, ended)
+        marks = added(ended, [rest], self.path) if _whole(rest) else ended
         # With a line that lacks its end the file is looked at again, whatever its version.
-        seen = self._seen = _Seen(() if rest else version, data[:end], count, marks)
-        if not _whole(rest):
-            return seen, marks
-        return seen, replace(_added(marks, [rest], self.path), pending=True)
+        return _Seen((), data[:end], count, ended, rest, replace(marks, pending=True))
 
-    def _turn(self) -> AbstractContextManager[None]:
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
         if not os.path.isdir(self._folder):
             raise LedgerError(f"the anchor {self.path} cannot be written: its directory does not exist")
-        return locks_at(self._locks).holding("anchor", PATIENCE)
+        locks = locks_at(self._locks)
+        if not locks.take("anchor", PATIENCE):
+            raise LedgerError(f"the anchor {self.path} is busy: others have kept it for {PATIENCE:g} seconds")
+        try:
+            yield
+        finally:
+            locks.free("anchor")
 
-    def _append(self, seen: _Seen, line: bytes, moved: Marks | None = None) -> None:
-        """Add a line, ending or cutting off the one that another process did not live to end.
+    def _append(self, seen: _Seen, line: bytes, moved: Marks, *, durably: bool) -> None:
+        """Add a line, ending or cutting off the one before that lacks its end; without a line only that.
 
         What is then in the file is known, and need not be read again.
         """
-        end, ended = len(seen.text), False
+        before = seen.rest if _whole(seen.rest) else b""
+        start = len(seen.text) + len(before)
+        text = seen.text + before + b"\n" if before else seen.text
+        piece = b"\n" + line if before else line
         try:
             descriptor = os.open(self._place, os.O_RDWR)
             try:
-                size = os.fstat(descriptor).st_size
-                if size > end:
-                    rest = os.pread(descriptor, size - end, end)
-                    if _whole(rest):
-                        os.fdatasync(descriptor)
-                        _write(descriptor, b"\n", size)
-                        end, ended = size + 1, True
-                    else:
-                        os.ftruncate(descriptor, end)
+                if os.fstat(descriptor).st_size > start:
+                    os.ftruncate(descriptor, start)
                 if line:
-                    _write(descriptor, line, end)
+                    write_at(descriptor, piece, start)
+                if durably:
                     os.fdatasync(descriptor)
-                    _write(descriptor, b"\n", end + len(line))
-                    if moved is not None and not ended:
-                        version, text = _version(os.fstat(descriptor)), b"%b%b\n" % (seen.text, line)
-                        self._seen = _Seen(version, text, seen.count + 1, moved)
+                if durably and (line or before):
+                    write_at(descriptor, b"\n", start + len(piece) if line else start)
+                version = _version(os.fstat(descriptor))
             except OSError:
+                self._seen = None
                 with suppress(OSError):
-                    os.ftruncate(descriptor, end)
+                    os.ftruncate(descriptor, start)
                 raise
             finally:
                 os.close(descriptor)
         except OSError as error:
             raise self._unwritable(error) from None
+        count = seen.count + bool(before)
+        if durably:
+            text, count = (text + line + b"\n", count + 1) if line else (text, count)
+            self._seen = _Seen(version, text, count, moved, b"", moved)
+        else:
+            ended = replace(seen.marks, pending=False)
+            self._seen = _Seen(version, text, count, ended, line, replace(moved, pending=True))
 
     def _rewrite(self, marks: Marks) -> None:
         draft = Path(f"{self.path}.new")
@@ -284,7 +311,7 @@ class FileAnchor:
             draft.unlink(missing_ok=True)
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             try:
-                _write(descriptor, b"".join(line + b"\n" for line in lines), 0)
+                write_at(descriptor, b"".join(line + b"\n" for line in lines), 0)
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
@@ -295,110 +322,6 @@ class FileAnchor:
 
     def _unwritable(self, error: OSError) -> LedgerError:
         return LedgerError(f"the anchor {self.path} cannot be written: {error.strerror}")
-
-
-class Log(Protocol):
-    """Something that lines can be appended to and never removed from, shared by whoever can reach it.
-
-    An object store that refuses to overwrite will do: line n is the object named n.
-    """
-
-    def lines(self, first: int) -> list[bytes]:
-        """Return the lines from number `first` on, in order; the first of all has number 0."""
-
-    def append(self, number: int, line: bytes) -> bool:
-        """Add the line `number`, durably; return whether it is new, leaving one that exists as it is."""
-
-
-class LogAnchor:
-    """An anchor in an append-only log."""
-
-    def __init__(self, log: Log, name: str = "log") -> None:
-        self._log = log
-        self._name = name
-        self._seen = 0
-        self._known: Marks | None = None
-        self._reading = threading.Lock()
-
-    def __str__(self) -> str:
-        return self._name
-
-    def read(self) -> Marks | None:
-        """Return what is anchored, or None for an empty log."""
-        return self._look()[0]
-
-    def _look(self) -> tuple[Marks | None, int]:
-        """Return what is anchored, and how many lines say so."""
-        with self._reading:
-            fresh = self._log.lines(self._seen)
-            if fresh:
-                self._known = _added(self._known, fresh, self._name)
-                self._seen += len(fresh)
-            return self._known, self._seen
-
-    def start(self, ledger: str) -> Marks:
-        """Write the first line, unless there is one."""
-        if self.read() is None:
-            self._log.append(0, canonical({"anchor": secrets.token_hex(16), "ledger": ledger}).encode())
-        marks = self.read()
-        if marks is None:
-            raise LedgerError(f"the anchor {self} cannot be written")
-        return marks
-
-    def move(self, marks: Marks, dataset: str, mark: Mark) -> Mark | None:
-        """Append a mark, if nobody else has moved this dataset's since."""
-        while True:
-            standing, lines = self._look()
-            if standing is None or (standing.ledger, standing.name) != (marks.ledger, marks.name):
-                raise LedgerError(f"the anchor {self} disappeared or was exchanged while the ledger was open")
-            found = standing.heads.get(dataset)
-            if found != marks.heads.get(dataset):
-                return found
-            if found == mark or self._log.append(lines, canonical([dataset, *mark.stored()]).encode()):
-                return None
-
-    def close(self) -> None:
-        """Do nothing: whoever made the log closes it."""
-
-
-class DirectoryLog:
-    """An append-only log of one file per line, on a volume that several machines may share."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = Path(os.path.realpath(folder))
-
-    def lines(self, first: int) -> list[bytes]:
-        """Return the lines from a number on."""
-        found: list[bytes] = []
-        while True:
-            try:
-                found.append((self.folder / f"{first + len(found):012d}").read_bytes())
-            except FileNotFoundError:
-                return found
-            except OSError as error:
-                raise LedgerError(f"the anchor {self.folder} cannot be read: {error.strerror}") from None
-
-    def append(self, number: int, line: bytes) -> bool:
-        """Add a line, whole or not at all, unless there is one."""
-        draft = self.folder / f".{secrets.token_hex(8)}"
-        try:
-            self.folder.mkdir(mode=0o700, exist_ok=True)
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
-            try:
-                _write(descriptor, line, 0)
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
-            try:
-                os.link(draft, self.folder / f"{number:012d}")
-            except FileExistsError:
-                return False
-            finally:
-                draft.unlink()
-            sync_directory(self.folder)
-        except OSError as error:
-            raise LedgerError(f"the anchor {self.folder} cannot be written: {error.strerror}") from None
-        return True
 
 
 class Unanchored:
@@ -423,17 +346,33 @@ class Unanchored:
         """Do nothing."""
 
 
-def _write(descriptor: int, data: bytes, at: int) -> None:
+def write_at(descriptor: int, data: bytes, at: int) -> None:
+    """Write some bytes at a place, all of them or raise OSError."""
     if os.pwrite(descriptor, data, at) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _whole(line: bytes) -> bool:
     """Return whether a last line without its end is a mark, and not the torn beginning of one."""
-    return line.startswith(b"[") and line.endswith(b"]")
+    if not line.startswith(b"[") or not line.endswith(b"]"):
+        return False
+    with suppress(ValueError, TypeError):
+        _, *mark = json.loads(line)
+        return bool(Mark.read(mark))
+    return False
 
 
-def _added(marks: Marks | None, lines: list[bytes], path: object) -> Marks:
+def _readable(data: bytes, start: int, end: int) -> int:
+    """Return where the readable lines end; only the first line of all is no mark."""
+    while start < end:
+        line = data[start : data.index(b"\n", start)]
+        if start and not _whole(line):
+            return start
+        start += len(line) + 1
+    return end
+
+
+def added(marks: Marks | None, lines: list[bytes], path: object) -> Marks:
     """Return the marks after some more lines."""
     try:
         parsed = [json.loads(line) for line in lines]

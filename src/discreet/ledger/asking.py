@@ -54,13 +54,14 @@ def find(turn: Turn, request: Request) -> Stored | None:
 
 def answer(turn: Turn, granted: Granted, payload: bytes) -> Stored:
     """Record an answer, unless there is one already; return the one that stands."""
-    if granted.number not in turn.account.running:
-        return _settled(turn, granted.number, fingerprint(granted.request))
-    if _reserved(turn, granted.number) != granted.request:
+    asked, run = fingerprint(granted.request), turn.account.running.get(granted.number)
+    if run is None:
+        return _settled(turn, granted.number, asked)
+    # The account is under the seal of the newest entry, and says what was paid for.
+    if run.question != asked or granted.request.dataset != turn.dataset:
         raise LedgerError(
             f"entry {granted.number} of dataset {turn.dataset} is not the request that was granted"
         )
-    asked = fingerprint(granted.request)
     written = turn.append(Answered(granted.number, asked, digest(payload), len(payload)), payload)
     return Stored(payload, receipt_of(turn, written))
 

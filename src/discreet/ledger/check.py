@@ -63,7 +63,9 @@ class Seals:
 
     def keys_since(self, dataset: str, number: int) -> tuple[bytes, ...]:
         """Return the key that sealed an entry and those after it: no older one vouches for it."""
-        older = [until for until, _ in self.earlier.get(dataset, ())]
+        if dataset not in self.earlier:
+            return (self.key,)
+        older = [until for until, _ in self.earlier[dataset]]
         return self.ring(dataset)[: 1 + sum(number < until for until in older)]
 
     def own(self, dataset: str, key: bytes) -> bytes:

@@ -98,6 +98,14 @@ class Request:
                 "question, text and mechanisms must be valid Unicode, without surrogates"
             ) from None
 
+    def priced(self, cost: Cost) -> "Request":
+        """Return the same request at another price; nothing else needs a second look."""
+        other = object.__new__(Request)
+        for name in Request.__slots__:
+            object.__setattr__(other, name, getattr(self, name))
+        object.__setattr__(other, "cost", cost)
+        return other
+
 
 @dataclass(frozen=True, slots=True)
 class Created:

@@ -37,6 +37,7 @@ class Locks:
         self.path = path
         self._place = str(path)
         self._descriptor = descriptor
+        self._file = os.fstat(descriptor)
         self._held: set[int] = set()
         self._change = threading.Condition()
 
@@ -108,7 +109,7 @@ class Locks:
     def current(self) -> bool:
         """Return whether others will find the same file under its name."""
         with suppress(OSError):
-            return os.path.samestat(os.fstat(self._descriptor), os.stat(self._place))
+            return os.path.samestat(self._file, os.stat(self._place))
         return False
 
 

@@ -15,11 +15,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from discreet.errors import LedgerError
-from discreet.ledger.anchor import ANY, Anchor, DirectoryLog, FileAnchor, LogAnchor, Marks, Unanchored
+from discreet.ledger.anchor import ANY, Anchor, FileAnchor, Marks, Unanchored
 from discreet.ledger.book import CURATOR, Ledger, Role
 from discreet.ledger.chain import KEY_VARIABLE, key_name, load_key, sync_directory
 from discreet.ledger.check import Report, Seals
 from discreet.ledger.entry import Adopted
+from discreet.ledger.journal import DirectoryLog, LogAnchor
 from discreet.ledger.postgres import EVERYTHING, PostgresStore
 from discreet.ledger.rotation import earlier_keys
 from discreet.ledger.shield import shielded

@@ -35,7 +35,6 @@ from discreet.ledger.store import (
     checked_head,
     distinct_datasets,
     refuse_schema,
-    stored_values,
     typed,
 )
 from discreet.ledger.tables import MIGRATIONS
@@ -294,7 +293,7 @@ class PostgresStore:
         table = canonical({name: value for name, value in changed if value is not None})
         places = row.number, row.dataset, row.dataset, removed, row.dataset, table
         self._mine.head = None
-        self._all(entry + move + gone + kept, (*stored_values(row), *places))
+        self._all(entry + move + gone + kept, (*row, *places))
 
     def lease(self, key: str, patience: float) -> bool:
         """Write one's name beside the run's, unless whoever stands there is alive."""

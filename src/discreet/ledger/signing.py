@@ -9,7 +9,7 @@ ledger still holds what it once confirmed.
 import base64
 import hmac
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -46,7 +46,8 @@ class Name:
 def signed(key: bytes, receipt: Receipt) -> Receipt:
     """Return a receipt with the ledger's signature."""
     signature = _private(key).sign(_text(receipt))
-    return replace(receipt, signature=base64.urlsafe_b64encode(signature).rstrip(b"=").decode())
+    text = base64.urlsafe_b64encode(signature).rstrip(b"=").decode()
+    return Receipt(receipt.ledger, receipt.dataset, receipt.number, receipt.mac, text)
 
 
 def public_name(key: bytes) -> str:

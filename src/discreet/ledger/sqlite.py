@@ -26,7 +26,6 @@ from discreet.ledger.store import (
     checked_head,
     distinct_datasets,
     refuse_schema,
-    stored_values,
     typed,
 )
 
@@ -151,8 +150,20 @@ class SqliteStore:
     @contextmanager
     def writing(self, dataset: str) -> Iterator[None]:
         """Hold the only writer's place of the file."""
-        with self._transaction():
-            yield
+        self._refuse_exchange()
+        locks = locks_at(self._locks)
+        if not locks.take(WRITER, PATIENCE):
+            raise BusyError(f"the ledger {self.path} is busy: another process keeps writing")
+        try:
+            self._patiently("BEGIN IMMEDIATE")
+            try:
+                yield
+            except BaseException:
+                self._roll_back()
+                raise
+            self._commit()
+        finally:
+            locks.free(WRITER)
 
     def head(self, dataset: str) -> Head:
         """Return where a dataset's history ends."""
@@ -179,7 +190,7 @@ class SqliteStore:
         """Add an entry, move the head to it and change rows of the account."""
         self._all(
             f"INSERT INTO entry ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            stored_values(row),
+            row,
         )
         if row.number == 1:
             self._all("INSERT INTO head VALUES (?, 1, '')", (row.dataset,))
@@ -238,26 +249,7 @@ class SqliteStore:
         schema, ledger, key = found[0]
         return typed(schema, int, self.name), typed(ledger, str, self.name), typed(key, str, self.name)
 
-    @contextmanager
-    def _transaction(self) -> Iterator[None]:
-        self._refuse_exchange()
-        locks = locks_at(self._locks)
-        if not locks.take(WRITER, PATIENCE):
-            raise BusyError(f"the ledger {self.path} is busy: another process keeps writing")
-        try:
-            with self._written():
-                yield
-        finally:
-            locks.free(WRITER)
-
-    @contextmanager
-    def _written(self) -> Iterator[None]:
-        self._patiently("BEGIN IMMEDIATE")
-        try:
-            yield
-        except BaseException:
-            self._roll_back()
-            raise
+    def _commit(self) -> None:
         try:
             self._all("COMMIT")
         except BaseException:

@@ -4,9 +4,11 @@ The store is trusted for two things only: that a committed transaction stays, an
 dataset come one after another.  Everything read from it is checked against the seals before it is used.
 """
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from itertools import product
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, cast
 
 from discreet.errors import LedgerError
 
@@ -27,8 +29,7 @@ class Identity:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """An entry as it is stored; `request`, `asked` and `refers` repeat the body for look-up only."""
 
     dataset: str
@@ -61,7 +62,24 @@ class Checkpoint:
     mac: bytes
 
 
-COLUMNS = "dataset, number, kind, request, asked, refers, body, previous, mac, payload"
+COLUMNS = ", ".join(Row._fields)
+
+_NOTHING = type(None)
+SHAPES = frozenset(
+    product(
+        (str,),
+        (int,),
+        (str,),
+        (str, _NOTHING),
+        (str, _NOTHING),
+        (int, _NOTHING),
+        (str,),
+        (bytes,),
+        (bytes,),
+        (bytes, _NOTHING),
+    )
+)
+"""The types that the columns of an entry can have."""
 
 
 def distinct_datasets(table: str) -> str:
@@ -150,12 +168,6 @@ def refuse_schema(found: int, name: str) -> None:
         )
 
 
-def stored_values(row: Row) -> tuple[object, ...]:
-    """Return an entry's columns in the order of COLUMNS."""
-    look_up = row.dataset, row.number, row.kind, row.request, row.asked, row.refers
-    return *look_up, row.body, row.previous, row.mac, row.payload
-
-
 def typed(value: object, kind: type[Value], name: str) -> Value:
     """Return a stored value, refusing one of another type: it was not written by this code."""
     if not isinstance(value, kind):
@@ -174,18 +186,6 @@ def checked_head(found: list[tuple[object, ...]], last: object, name: str) -> He
 
 def checked_row(values: tuple[object, ...], name: str) -> Row:
     """Return a stored entry, refusing columns of the wrong type: they were not written by this code."""
-    match values:
-        case (
-            str(dataset),
-            int(number),
-            str(kind),
-            str() | None as request,
-            str() | None as asked,
-            int() | None as refers,
-            str(body),
-            bytes(previous),
-            bytes(mac),
-            bytes() | None as payload,
-        ):
-            return Row(dataset, number, kind, request, asked, refers, body, previous, mac, payload)
-    raise LedgerError(f"an entry of the ledger {name} is damaged: its columns have the wrong types")
+    if tuple(map(type, values)) not in SHAPES:
+        raise LedgerError(f"an entry of the ledger {name} is damaged: its columns have the wrong types")
+    return Row._make(cast(Iterable[Any], values))

@@ -6,7 +6,9 @@ only what others have added since, entry by entry, each one's seal, link and rul
 that the store contains what was anchored, and that the anchor has not gone back behind what the entries say
 of it. The anchor is read inside the turn, when nobody else can move the head, so an honest one is never
 ahead.  After the commit the head is anchored, and only then does the turn return; that holds also for a
-turn that only read, because an answer may not leave above an old anchor.
+turn that only read, because an answer may not leave above an old anchor.  After a payment, with which nothing
+leaves yet, a mark in a file need not be on the disk: a power cut can then only leave the anchor behind the
+store, as a crash before anchoring does, and the answer waits for the disk.
 """
 
 from collections.abc import Callable
@@ -16,7 +18,7 @@ from typing import TypeVar
 
 from discreet.errors import LedgerError
 from discreet.ledger.account import Account
-from discreet.ledger.anchor import ANY, Anchor, Mark, Marks, sealed_mark
+from discreet.ledger.anchor import ANY, Anchor, FileAnchor, Mark, Marks, sealed_mark
 from discreet.ledger.chain import FIRST, seal
 from discreet.ledger.check import Seals, applied, linked
 from discreet.ledger.codec import canonical, fingerprint, step_key, write_cost, write_event
@@ -29,6 +31,7 @@ from discreet.ledger.entry import (
     Entry,
     Event,
     Failed,
+    Granted,
     Request,
     Reserved,
     Restored,
@@ -185,20 +188,31 @@ def take_turn(
 
     result, standing, marks = exclusively(store, dataset, run)
     if standing.number:
-        fasten(store, seals, anchor, dataset, standing, marks)
+        fasten(store, seals, anchor, dataset, standing, marks, durably=not isinstance(result, Granted))
     return result, standing
 
 
 def fasten(
-    store: Store, seals: Seals, anchor: Anchor, dataset: str, standing: Position, marks: Marks
+    store: Store,
+    seals: Seals,
+    anchor: Anchor,
+    dataset: str,
+    standing: Position,
+    marks: Marks,
+    *,
+    durably: bool = True,
 ) -> None:
-    """Anchor where a history stands, unless somebody else has anchored a later entry of this very history."""
+    """Anchor where a history stands, unless somebody else has anchored a later entry of this very history.
+
+    A file that is the anchor need not be on the disk yet where nothing leaves: whoever answers syncs it.
+    """
     mark = mark_of(seals, marks, dataset, standing)
     before = marks.heads.get(dataset)
-    if before == mark and not marks.pending:
+    if before == mark and not (marks.pending and durably):
         return
+    move = anchor.move if durably or not isinstance(anchor, FileAnchor) else anchor.note
     for _ in range(RACES):
-        found = anchor.move(marks, dataset, mark)
+        found = move(marks, dataset, mark)
         if found is None:
             return
         recognise(seals, marks, dataset, found)

@@ -14,11 +14,12 @@ the entries and never reads a row again.
 
 import json
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from typing import Any, assert_never
 
 from discreet.errors import LedgerError
 from discreet.ledger.account import Account, Running, Standing
-from discreet.ledger.chain import framed, mac_of
+from discreet.ledger.chain import framed, keyed, mac_of
 from discreet.ledger.codec import (
     canonical,
     read_budget,
@@ -65,8 +66,9 @@ def own_key(key: bytes, ledger: str, dataset: str) -> bytes:
     return mac_of(key, framed(b"discreet account rows", ledger.encode(), dataset.encode()))
 
 
+@lru_cache(4096)
 def term(key: bytes, name: str, value: str) -> int:
-    """Return what a row adds to the tally."""
+    """Return what a row adds to the tally; what it adds now it takes away when it changes."""
     return int.from_bytes(mac_of(key, term_text(name, value)), "big")
 
 
@@ -79,7 +81,8 @@ def term_text(name: str, value: str) -> bytes:
 
 def tally(key: bytes, rows: Iterable[tuple[str, str]]) -> int:
     """Return the sum over a whole table of rows."""
-    return sum(term(key, name, value) for name, value in rows) % MODULUS
+    mac = keyed(key)
+    return sum(int.from_bytes(mac(term_text(name, value)), "big") for name, value in rows) % MODULUS
 
 
 def tally_seal(key: bytes, total: int) -> str:
@@ -167,7 +170,7 @@ def _value(account: Account, name: list[Any]) -> str | None:
     match name:
         case ["spent", project, analyst]:
             cost = account.spent.get((project, analyst))
-            return None if cost is None else canonical(write_cost(cost))
+            return None if cost is None else _cost_text(cost)
         case ["spent", project, analyst, "day"]:
             daily = account.daily.get(Scope(project, analyst))
             return None if daily is None else canonical([daily.day, write_cost(daily.spent)])
@@ -192,6 +195,22 @@ def _value(account: Account, name: list[Any]) -> str | None:
         case ["lost"]:
             return None if account.lost == Cost.zero else canonical(write_cost(account.lost))
     raise LedgerError("the ledger holds an account in a form this version does not know; upgrade discreet")
+
+
+KEPT = 256
+_texts: dict[int, tuple[Cost, str]] = {}
+"""The newest texts of costs: what a row says after one payment it says before the next."""
+
+
+def _cost_text(cost: Cost) -> str:
+    known = _texts.get(id(cost))
+    if known is not None and known[0] is cost:
+        return known[1]
+    text = canonical(write_cost(cost))
+    if len(_texts) >= KEPT:
+        _texts.clear()
+    _texts[id(cost)] = cost, text
+    return text
 
 
 def read_rows(dataset: str, rows: Iterable[tuple[str, str]]) -> Account:

@@ -51,7 +51,7 @@ and Zrnic, NeurIPS 2021; Lecuyer, 2021; approximate zCDP filters: Whitehouse, Ra
 2023.  Interleaved interactive mechanisms: Lyu, NeurIPS 2022; Haney et al., TCC 2023.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from fractions import Fraction
 from functools import lru_cache
@@ -120,7 +120,8 @@ class Cost:
     @property
     def plain(self) -> "Cost":
         """Return the cost with no better Renyi costs than zCDP gives, for those who never add them up."""
-        return replace(self, curve=Curve(self.rho))
+        bare = self.epsilon is None or not self.rho
+        return _made(self.epsilon, self.rho, self.delta, None if bare else Curve(self.rho))
 
     @property
     def nothing(self) -> bool:
@@ -128,15 +129,12 @@ class Cost:
         return self.epsilon == 0 and self.rho == 0 and self.delta == 0
 
     def __add__(self, other: "Cost") -> "Cost":
-        if self.nothing or other.nothing:
-            return other if self.nothing else self
+        if (not self.rho and self.nothing) or (not other.rho and other.nothing):
+            return self if other.nothing else other
         both = None if self.epsilon is None or other.epsilon is None else self.epsilon + other.epsilon
-        total = object.__new__(Cost)  # a sum of multiples of 1/GRID needs no rounding and no second look
-        object.__setattr__(total, "epsilon", both)
-        object.__setattr__(total, "rho", self.rho + other.rho)
-        object.__setattr__(total, "delta", self.delta + other.delta if other.delta else self.delta)
-        object.__setattr__(total, "curve", _joined(self, other, total))
-        return total
+        rho = self.rho + other.rho
+        delta = self.delta + other.delta if other.delta else self.delta
+        return _made(both, rho, delta, _joined(self, other, both, rho))
 
     def times(self, number: int) -> "Cost":
         """Return the cost of so many such releases."""
@@ -152,10 +150,26 @@ class Cost:
         return ", ".join(parts)
 
 
-def _joined(one: Cost, other: Cost, total: Cost) -> Curve | None:
+def _made(epsilon: Fraction | None, rho: Fraction, delta: Fraction, curve: Curve | None) -> Cost:
+    """Return a cost from parts that are multiples of 1/GRID: they need no rounding and no second look."""
+    cost = object.__new__(Cost)
+    object.__setattr__(cost, "epsilon", epsilon)
+    object.__setattr__(cost, "rho", rho)
+    object.__setattr__(cost, "delta", delta)
+    object.__setattr__(cost, "curve", curve)
+    return cost
+
+
+def _joined(one: Cost, other: Cost, epsilon: Fraction | None, rho: Fraction) -> Curve | None:
     """Return the Renyi costs of two costs together, in the one form that a value has."""
-    both = one.renyi + other.renyi
-    return both if both.steps or (total.epsilon is not None and total.rho) else None
+    first, second = one.renyi, other.renyi
+    if not first.steps and not second.steps:
+        if epsilon is None or not rho:
+            return None
+        if first.plain is one.rho and second.plain is other.rho:
+            return Curve(rho)
+    both = first + second
+    return both if both.steps or (epsilon is not None and rho) else None
 
 
 def as_cost(value: Cost) -> Cost:
@@ -337,12 +351,12 @@ class Filter:
 
     def can_spend(self, cost: Cost) -> bool:
         """Return whether a release of this cost keeps the budget's promise."""
-        return _admits(self.budget, self.spent + as_cost(cost))
+        return admits(self.budget, self.spent + as_cost(cost))
 
     def spend(self, cost: Cost) -> "Filter":
         """Return the filter after a release of this cost, or raise BudgetError and change nothing."""
         after = self.spent + as_cost(cost)
-        if not _admits(self.budget, after):
+        if not admits(self.budget, after):
             raise BudgetError(self.refusal(cost))
         return Filter(self.budget, after)
 
@@ -353,7 +367,7 @@ class Filter:
             case PureBudget(epsilon):
                 return Remaining(_left(epsilon, self.spent.epsilon), Fraction(0), Fraction(0))
             case ApproximateBudget(epsilon, _, slack) as budget:
-                if not _admits(self.budget, self.spent):
+                if not admits(self.budget, self.spent):
                     return Remaining(Fraction(0), Fraction(0), Fraction(0))
                 left = [
                     (route, max(Fraction(0), route.most - route.used(self.spent))) for route in budget.routes
@@ -394,7 +408,8 @@ class Filter:
         return f"the release costs {cost}, and only {self.remaining} of the budget remains"
 
 
-def _admits(budget: Budget, total: Cost) -> bool:
+def admits(budget: Budget, total: Cost) -> bool:
+    """Return whether releases that cost so much together keep the budget's promise."""
     match budget:
         case PureBudget(epsilon):
             return total.epsilon is not None and total.epsilon <= epsilon and total.delta == 0
