@@ -263,7 +263,7 @@ needs_strace = pytest.mark.skipif(
 def test_the_operating_system_sees_every_sync_before_the_engine_runs_and_before_the_client_is_told(
     tmp_path: Path,
 ):
-    """A payment is on the disk, and its mark in the anchor's file, before the engine runs; then all of it is."""
+    """A payment is on the disk before the engine runs; its mark is written, and synced with the answer."""
     done = traced(tmp_path, "-e", "trace=fsync,fdatasync,write,pwrite64")
     assert done.returncode == 0, done.stderr
     calls = (tmp_path / "trace").read_text().splitlines()

@@ -11,24 +11,32 @@ from discreet.ledger import Ledger, turn
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Answered, Reserved
 from discreet.ledger.turn import Turn
-from discreet.privacy.filter import Cost, PureBudget
+from discreet.privacy.filter import Cost, PureBudget, Rule
 
 
-def write(ledger: Ledger, chance: random.Random, often: int, kinds: tuple[type, ...] | type) -> None:
+def write(
+    ledger: Ledger, chance: random.Random, often: int, kinds: tuple[type, ...] | type, rule: Rule
+) -> None:
     """Add some entries of these kinds."""
 
     def add(turn: Turn) -> None:
         for _ in range(often):
-            event, payload = any_event(chance, turn)
+            event, payload = any_event(chance, turn, (rule,))
             if isinstance(event, kinds):
                 append(turn, event, payload)
 
     ledger._write("clinic", add)
 
 
-@pytest.mark.parametrize("rounds", [25, pytest.param(2000, marks=pytest.mark.fuzz)], ids=["some", "many"])
-@pytest.mark.parametrize("kinds", [(Reserved, Answered), object], ids=["usual", "any"])
-def test_whoever_catches_up_stands_where_the_writer_stands(file: Place, rounds: int, kinds, monkeypatch):
+@pytest.mark.parametrize("rounds", [15, pytest.param(2000, marks=pytest.mark.fuzz)], ids=["some", "many"])
+@pytest.mark.parametrize(
+    ("kinds", "rule"),
+    [((Reserved, Answered), Rule.CONCENTRATED), ((Reserved, Answered), Rule.ORDERS), (object, Rule.ORDERS)],
+    ids=["usual", "usual with orders", "any"],
+)
+def test_whoever_catches_up_stands_where_the_writer_stands(
+    file: Place, rounds: int, kinds, rule: Rule, monkeypatch
+):
     chance, at_once = random.Random(rounds), 0
 
     def counting(*arguments):
@@ -39,9 +47,9 @@ def test_whoever_catches_up_stands_where_the_writer_stands(file: Place, rounds: 
 
     true = turn.caught_up
     monkeypatch.setattr(turn, "caught_up", counting)
-    with begin(file, PEOPLE) as writer, file.open() as reader:
+    with begin(file, PEOPLE, rule) as writer, file.open() as reader:
         for _ in range(rounds):
-            write(writer, chance, chance.randint(1, 12), kinds)
+            write(writer, chance, chance.randint(1, 12), kinds, rule)
             reader.budget("clinic")
             ours, theirs = reader._known["clinic"], writer._known["clinic"]
             assert ours == theirs

@@ -12,7 +12,7 @@ from datetime import timedelta
 import pytest
 from tests.ledger.world import Place, ask
 
-from discreet.errors import DiscreetError
+from discreet.errors import BudgetError, DiscreetError
 from discreet.ledger import Ledger, Scope, crew
 from discreet.ledger.account import Account, Running, Standing
 from discreet.ledger.chain import FIRST, seal
@@ -32,6 +32,7 @@ from discreet.ledger.entry import (
     Retried,
 )
 from discreet.ledger.pace import Pace
+from discreet.ledger.sieve import Sieve
 from discreet.ledger.store import Row
 from discreet.ledger.turn import Turn
 from discreet.ledger.verifying import replayed
@@ -46,7 +47,7 @@ WITH_ORDERS = (
     Cost.pure(0),
     Cost.pure("1/2"),
 )
-"""Prices with their Renyi costs, which only the strict way adds up."""
+"""Prices with their Renyi costs, which both ways add up, each in its own arithmetic."""
 
 PRICES = tuple(cost.plain for cost in WITH_ORDERS)
 
@@ -143,8 +144,7 @@ class Rows:
         self.rows, self.shelf = rows, self
 
     def batch(self, dataset: str, first: int, last: int) -> list[tuple]:
-        columns = Row.__slots__
-        return [tuple(getattr(r, c) for c in columns) for r in self.rows if first <= r.number <= last]
+        return [tuple(row) for row in self.rows if first <= row.number <= last]
 
 
 def strictly(seals, rows: list[Row], last: int) -> Account | str:
@@ -188,7 +188,7 @@ def test_histories_of_every_kind_lead_to_the_same_account(file: Place, histories
 
 @pytest.mark.parametrize("first", list(Rule))
 @pytest.mark.parametrize("histories", [2, pytest.param(100, marks=pytest.mark.fuzz)], ids=["some", "many"])
-def test_histories_that_add_up_renyi_costs_are_read_strictly(
+def test_histories_that_add_up_renyi_costs_lead_to_the_same_account(
     file: Place, histories: int, first: Rule, short_stretches
 ):
     """Limits of both rules come and go, and prices of both forms are paid in between."""
@@ -197,6 +197,9 @@ def test_histories_that_add_up_renyi_costs_are_read_strictly(
         with begin(place, rule=first) as ledger:
             grow(ledger, random.Random(seed), 90, tuple(Rule))
             rows, seals = rows_of(ledger), ledger._seals
+            paid = [row.number for row in rows if row.kind == "reserved" and '"day":' not in row.body]
+            sifted = Sieve(seals, "clinic", "rows").stretch(rows, 1, len(rows)).items
+            assert all(isinstance(sifted[number - 1], tuple) for number in paid), "left to the slow way"
             for last in (*range(1, 40, 13), len(rows)):
                 account = strictly(seals, rows[:last], last)
                 assert isinstance(account, Account)
@@ -225,7 +228,7 @@ def test_only_a_ledger_that_adds_up_renyi_costs_writes_them_down(file: Place):
 
 def edited(row: Row, chance: random.Random) -> Row:
     """Return a row in which one column was changed a little."""
-    column = chance.choice([c for c in Row.__slots__ if c != "dataset"])
+    column = chance.choice([c for c in Row._fields if c != "dataset"])
     value = getattr(row, column)
     match value:
         case None:
@@ -240,11 +243,14 @@ def edited(row: Row, chance: random.Random) -> Row:
     return row._replace(**{column: changed})
 
 
-@pytest.mark.parametrize("edits", [150, pytest.param(20_000, marks=pytest.mark.fuzz)], ids=["some", "many"])
-def test_every_edit_is_found_at_the_same_entry_in_the_same_words(file: Place, edits: int, short_stretches):
+@pytest.mark.parametrize("rule", list(Rule))
+@pytest.mark.parametrize("edits", [75, pytest.param(10_000, marks=pytest.mark.fuzz)], ids=["some", "many"])
+def test_every_edit_is_found_at_the_same_entry_in_the_same_words(
+    file: Place, edits: int, rule: Rule, short_stretches
+):
     chance = random.Random(edits)
-    with begin(file) as ledger:
-        grow(ledger, chance, 40)
+    with begin(file, rule=rule) as ledger:
+        grow(ledger, chance, 40, (rule,))
         rows, seals = rows_of(ledger), ledger._seals
     for _ in range(edits):
         row, other = chance.sample(rows, 2)
@@ -310,12 +316,17 @@ LAX: dict[str, tuple[str, Callable]] = {
 }
 
 
-@pytest.mark.parametrize("lax", LAX)
+COSTLY = "limits that are not checked", "spending that is forgotten"
+
+
+@pytest.mark.parametrize(
+    ("lax", "rule"), [*((lax, Rule.CONCENTRATED) for lax in LAX), *((lax, Rule.ORDERS) for lax in COSTLY)]
+)
 def test_whatever_broken_code_with_the_key_has_written_is_found_by_both(
-    file: Place, lax: str, short_stretches, monkeypatch
+    file: Place, lax: str, rule: Rule, short_stretches, monkeypatch
 ):
     chance = random.Random(lax)
-    with begin(file, None if lax == "lists that nobody keeps" else PEOPLE[:2]) as ledger:
+    with begin(file, None if lax == "lists that nobody keeps" else PEOPLE[:2], rule) as ledger:
         if lax == "a closed dataset that goes on":
             ledger.close_dataset("clinic", reason="over")
         if lax == "people who are not on the list":
@@ -327,7 +338,7 @@ def test_whatever_broken_code_with_the_key_has_written_is_found_by_both(
             ledger.set_pace("clinic", Scope(analyst=PEOPLE[0]), slow, reason="a trial")
         with monkeypatch.context() as patch:
             patch.setattr(Account, *LAX[lax])
-            grow(ledger, chance, 120)
+            grow(ledger, chance, 120, (rule,))
         rows, seals = rows_of(ledger), ledger._seals
     problem = strictly(seals, rows, len(rows))
     assert isinstance(problem, str)
@@ -341,6 +352,39 @@ def test_a_rule_that_only_one_of_the_two_hands_knows_is_a_finding(file: Place, m
             ledger.reserve(ask("too dear", cost=Cost.pure(9)))
             (finding,) = ledger.verify().findings
         assert "two ways of replaying entry 2 of dataset clinic disagree" in finding.problem
+
+
+@pytest.mark.parametrize("short", [False, True], ids=["on the brink", "beyond it"])
+def test_both_stop_a_budget_that_adds_up_renyi_costs_at_the_same_payment(
+    file: Place, short: bool, short_stretches, monkeypatch
+):
+    """Far above its epsilon a budget still admits what one of its orders does, and not one payment more."""
+    price, number = Cost.pure("1/5"), 0
+    with begin(file, None, Rule.ORDERS) as ledger:
+
+        def spend(turn: Turn) -> None:
+            nonlocal number
+            while True:
+                number += 1
+                turn.append(Reserved(ask(f"r{number}", cost=price, analyst="ann")))
+
+        with pytest.raises(BudgetError):
+            ledger._write("clinic", lambda turn: [spend(turn)])
+        paid = number - 1
+        assert paid * price.epsilon > 5
+
+        def again(turn: Turn) -> None:
+            for number in range(paid + short):
+                turn.append(Reserved(ask(f"s{number}", cost=price, analyst="ann")))
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Account, "check", lambda *anything: None)
+            ledger._write("clinic", again)
+        rows, seals = rows_of(ledger), ledger._seals
+    found = strictly(seals, rows, len(rows))
+    assert quickly(seals, rows, len(rows)) == found
+    assert isinstance(found, str) == short
+    assert not short or f"entry {len(rows)} of" in found
 
 
 @pytest.fixture

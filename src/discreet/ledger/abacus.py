@@ -9,19 +9,32 @@ Every entry seals the sum over the account's rows, and every sum is compared.  A
 row, so only rows that change are hashed.  A rule that is broken here is put to `Account`, which finds the
 words; if it finds no rule broken, the two hands disagree, and that is a finding in itself.
 
-Renyi costs are not added up here: a history that has some is left to `Account`.
+Renyi costs are whole numbers too, of units that never change; what a release costs, and how much a budget
+admits, is computed a second time in `discreet.ledger.orders`.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from fractions import Fraction
+from dataclasses import dataclass, field, replace
 from math import gcd, lcm
 
 from discreet.errors import LedgerError
 from discreet.ledger.account import Account, Member, Running, Standing
-from discreet.ledger.amount import Amount, Most, added, times, unit_of, within
+from discreet.ledger.amount import (
+    Amount,
+    Held,
+    Most,
+    Priced,
+    added,
+    cost_of,
+    most_of,
+    priced,
+    times,
+    unit_of,
+    within,
+)
 from discreet.ledger.chain import framed, keyed
 from discreet.ledger.check import Replay, Seals, applied
+from discreet.ledger.codec import LADDER as RENYI
 from discreet.ledger.codec import canonical, fingerprint, read_cost, write_budget, write_cost, write_pace
 from discreet.ledger.entry import (
     ATTEMPTS,
@@ -39,13 +52,19 @@ from discreet.ledger.entry import (
     Retried,
     Scope,
 )
+from discreet.ledger.orders import LADDER
 from discreet.ledger.pace import Daily, Pace
-from discreet.ledger.sieve import ANSWERED, REMEMBERED, RESERVED, Item, Price
+from discreet.ledger.sieve import ANSWERED, RESERVED, Item, Price
 from discreet.ledger.written import DAY, MODULUS, all_rows, tally, tally_text, term_text
-from discreet.privacy.filter import Budget, Cost, PureBudget
+from discreet.privacy.filter import Budget
 
 Place = tuple[str | None, str | None]
 """A project and an analyst, None for all."""
+
+FULL = 20_000
+"""So many prices are remembered with what they cost at each rung."""
+
+SPELLED = " ".join(["%x"] * len(LADDER))
 
 KNOWN = Reserved | Answered | Advanced | Retried | Failed | Limited | Paced | Joined | Left
 """The events that are replayed here; the others are rare, change much, and are left to `Account`."""
@@ -77,7 +96,7 @@ class _Tempo:
     question: Most | None = None
     day: Most | None = None
     latest: int = 0
-    used: Amount = (0, 0, 0)
+    used: Held = field(default_factory=Held)
     used_term: int = 0
 
 
@@ -86,7 +105,7 @@ class _Purse:
     """What one analyst has spent in one project, the term of that row, and the limits that cover it."""
 
     begin: bytes
-    spent: Amount = (0, 0, 0)
+    spent: Held = field(default_factory=Held)
     term: int = 0
     limits: list[_Limit] = field(default_factory=list)
     tempos: list[tuple[Place, _Tempo]] = field(default_factory=list)
@@ -109,7 +128,7 @@ class Abacus:
         self._analysts = None if account.analysts is None else set(account.analysts)
         self._closed, self._lost = account.closed, account.lost
         self._version = 0
-        self._prices: dict[Price, Amount] = {}
+        self._prices: dict[Price, Priced] = {}
         self._purses: dict[Member, _Purse] = {}
         self._limits: dict[Place, _Limit] = {}
         self._tempos: dict[Place, _Tempo] = {}
@@ -119,7 +138,7 @@ class Abacus:
         self._unit = lcm(*(unit_of(cost) for cost in (*account.spent.values(), account.lost, *daily)))
         for member, cost in account.spent.items():
             purse = self._new_purse(member)
-            purse.spent = self._amount(cost)
+            purse.spent.pay(priced(cost, self._unit))
             purse.term = self._spent_term(purse)
         for scope, budget in account.limits.items():
             self._set_limit(scope, budget)
@@ -127,7 +146,8 @@ class Abacus:
             self._set_pace(scope, pace)
         for scope, spent in account.daily.items():
             tempo = self._tempos.setdefault((scope.project, scope.analyst), _Tempo(Pace()))
-            tempo.latest, tempo.used = spent.day, self._amount(spent.spent)
+            tempo.latest = spent.day
+            tempo.used.pay(priced(spent.spent, self._unit))
             tempo.used_term = self._day_term((scope.project, scope.analyst), tempo)
         self._running = {
             n: (run.attempts, run.question, self._row(["running", n], [run.attempts, run.question]))
@@ -175,8 +195,7 @@ class Abacus:
             case Reserved(request, day):
                 asked = fingerprint(request)
                 row = self._mac(term_text(canonical(["running", number]), canonical([1, asked])))
-                epsilon, rho, delta = write_cost(request.cost)[:3]
-                price = epsilon, str(rho), str(delta)
+                price = tuple(write_cost(request.cost))
                 self._pay(number, request.project, request.analyst, price, asked, row, day)
             case Answered(reservation, question):
                 self._answer(number, reservation, question)
@@ -215,40 +234,35 @@ class Abacus:
         running: bytes,
         day: int | None = None,
     ) -> None:
-        epsilon, rho, delta = self._prices.get(price) or self._price(price)
+        cost = self._prices.get(price) or self._price(price)
         purse = self._purses.get((project, analyst)) or self._new_purse((project, analyst))
         if purse.version != self._version:
             self._cover(purse, project, analyst)
         if self._closed or not purse.admitted:
             raise _Refused
         for limit in purse.limits:
-            used, used_rho, used_delta = limit.used
-            used = None if used is None or epsilon is None else used + epsilon
-            used_rho += rho
-            used_delta += delta
-            most, most_rho, most_delta = limit.most
-            if used_delta > most_delta or (used_rho > most_rho and (used is None or used > most)):
+            limit.used = added(limit.used, cost.whole)
+            if not within(limit.used, limit.most):
                 raise _Refused
-            limit.used = used, used_rho, used_delta
         if purse.tempos or day is not None:
-            self._keep_pace(purse, (epsilon, rho, delta), day)
-        spent, spent_rho, spent_delta = purse.spent
-        spent = None if spent is None or epsilon is None else spent + epsilon
-        purse.spent = spent, spent_rho + rho, spent_delta + delta
+            self._keep_pace(purse, cost, day)
+        purse.spent.pay(cost)
         before, purse.term = purse.term, self._spent_term(purse)
         term = int.from_bytes(running, "big")
         self._running[number] = 1, question, term
         self._total = (self._total + purse.term - before + term) % MODULUS
 
-    def _keep_pace(self, purse: _Purse, price: Amount, day: int | None) -> None:
+    def _keep_pace(self, purse: _Purse, price: Priced, day: int | None) -> None:
         """Count a payment on its day, in each place that has a limit per day."""
         counted = [(place, tempo) for place, tempo in purse.tempos if tempo.day is not None]
         if (day is not None) != bool(counted):
             raise _Refused
-        if not all(within(price, tempo.question) for _, tempo in purse.tempos):
+        if not all(within(price.whole, tempo.question) for _, tempo in purse.tempos):
             raise _Refused
-        after = [price if (day or 0) > tempo.latest else added(tempo.used, price) for _, tempo in counted]
-        if not all(within(today, tempo.day) for today, (_, tempo) in zip(after, counted, strict=True)):
+        after = [Held() if (day or 0) > tempo.latest else replace(tempo.used) for _, tempo in counted]
+        for today in after:
+            today.pay(price)
+        if not all(within(today.whole, tempo.day) for today, (_, tempo) in zip(after, counted, strict=True)):
             raise _Refused
         for today, (place, tempo) in zip(after, counted, strict=True):
             tempo.used, tempo.latest = today, max(tempo.latest, day or 0)
@@ -288,12 +302,12 @@ class Abacus:
         self._version += 1
 
     def _set_limit(self, scope: Scope, budget: Budget) -> _Limit:
-        used = self._amount(self._lost)
+        used = priced(self._lost, self._unit).whole
         for purse in self._covered(scope):
-            used = added(used, purse.spent)
+            used = added(used, purse.spent.whole)
         place = scope.project, scope.analyst
         term = self._row(["limit", *place], write_budget(budget))
-        limit = self._limits[place] = _Limit(budget, used, self._most(budget), term)
+        limit = self._limits[place] = _Limit(budget, used, most_of(budget, self._unit), term)
         self._version += 1
         return limit
 
@@ -307,8 +321,8 @@ class Abacus:
         return tempo
 
     def _mosts(self, pace: Pace) -> tuple[Most | None, Most | None]:
-        question = None if pace.question is None else self._most(pace.question)
-        return question, None if pace.day is None else self._most(pace.day)
+        question = None if pace.question is None else most_of(pace.question, self._unit)
+        return question, None if pace.day is None else most_of(pace.day, self._unit)
 
     def _covered(self, scope: Scope) -> Iterable[_Purse]:
         if scope.project is None:
@@ -332,42 +346,33 @@ class Abacus:
         self._of_analyst.setdefault(member[1], []).append(purse)
         return purse
 
-    def _price(self, price: Price) -> Amount:
+    def _price(self, price: Price) -> Priced:
         cost = read_cost(list(price))
         if self._unit % unit_of(cost):
             self._rescale(lcm(self._unit, unit_of(cost)))
-        if len(self._prices) > REMEMBERED:
+        if len(self._prices) > FULL:
             self._prices.clear()
-        amount = self._prices[price] = self._amount(cost)
-        return amount
+        found = self._prices[price] = priced(cost, self._unit)
+        return found
 
     def _rescale(self, unit: int) -> None:
         by, self._unit = unit // self._unit, unit
         self._prices.clear()
         for purse in self._purses.values():
-            purse.spent = times(purse.spent, by)
+            purse.spent.flat = times(purse.spent.flat, by)
         for limit in self._limits.values():
-            limit.used, limit.most = times(limit.used, by), self._most(limit.budget)
+            limit.used, limit.most = times(limit.used, by), most_of(limit.budget, unit)
         for tempo in self._tempos.values():
-            tempo.used = times(tempo.used, by)
+            tempo.used.flat = times(tempo.used.flat, by)
             tempo.question, tempo.day = self._mosts(tempo.pace)
 
-    def _amount(self, cost: Cost) -> Amount:
-        unit = self._unit
-        epsilon = None if cost.epsilon is None else int(cost.epsilon * unit)
-        return epsilon, int(cost.rho * unit), int(cost.delta * unit)
-
-    def _most(self, budget: Budget) -> Most:
-        """Return the most epsilon, rho and delta that a budget admits; a pure one admits nothing by rho."""
-        most = int(budget.epsilon * self._unit)
-        if isinstance(budget, PureBudget):
-            return most, -1, 0
-        return most, int(budget.rho * self._unit), int(budget.slack * self._unit)
-
-    def _price_text(self, amount: Amount) -> str:
-        epsilon, rho, delta = amount
+    def _price_text(self, held: Held) -> str:
+        if held.single:
+            return held.single
+        epsilon, rho, delta, plain, _ = held.flat
         first = "null" if epsilon is None else f'"{self._text(epsilon)}"'
-        return f'[{first},"{self._text(rho)}","{self._text(delta)}"]'
+        sums = f',"{RENYI} {self._text(plain)} {SPELLED % held.steps}"' if held.steps else ""
+        return f'[{first},"{self._text(rho)}","{self._text(delta)}"{sums}]'
 
     def _day_term(self, place: Place, tempo: _Tempo) -> int:
         value = f"[{tempo.latest},{self._price_text(tempo.used)}]"
@@ -388,17 +393,12 @@ class Abacus:
         return int.from_bytes(self._mac(term_text(canonical(name), canonical(value))), "big")
 
     def _account(self) -> Account:
-        def cost(amount: Amount) -> Cost:
-            epsilon, rho, delta = amount
-            pure = None if epsilon is None else Fraction(epsilon, self._unit)
-            return Cost(pure, Fraction(rho, self._unit), Fraction(delta, self._unit)).plain
-
         return Account(
             self._dataset,
             {Scope(*place): limit.budget for place, limit in self._limits.items()},
             None if self._analysts is None else frozenset(self._analysts),
             self._closed,
-            {member: cost(purse.spent) for member, purse in self._purses.items()},
+            {member: cost_of(purse.spent, self._unit) for member, purse in self._purses.items()},
             {
                 number: Running(attempts, question)
                 for number, (attempts, question, _) in self._running.items()
@@ -407,7 +407,7 @@ class Abacus:
             self._lost,
             {Scope(*place): tempo.pace for place, tempo in self._tempos.items() if tempo.pace.budgets},
             {
-                Scope(*place): Daily(tempo.latest, cost(tempo.used))
+                Scope(*place): Daily(tempo.latest, cost_of(tempo.used, self._unit))
                 for place, tempo in self._tempos.items()
                 if tempo.latest
             },

@@ -44,18 +44,14 @@ def sifted(
     last: int,
     *,
     helpers: int | None = None,
-    strictly: bool = False,
 ) -> Generator[tuple[int, Stretch], None, None]:
-    """Return the entries first .. last in stretches, in order, each with the number it begins with.
-
-    Sifted `strictly`, all of them are whole entries.
-    """
-    sieve = Sieve(seals, dataset, store.name, strictly=strictly)
+    """Return the entries first .. last in stretches, in order, each with the number it begins with."""
+    sieve = Sieve(seals, dataset, store.name)
     bounds = [(begin, min(begin + STRETCH - 1, last)) for begin in range(first, last + 1, STRETCH)]
     wanted = _cores() if helpers is None else helpers
     with ExitStack() as hired:
         many = last - first >= ALONE and wanted > 1
-        crew = _crew(hired, store, seals, dataset, wanted, strictly=strictly) if many else []
+        crew = _crew(hired, store, seals, dataset, wanted) if many else []
         asked = 0
         for index, (begin, end) in enumerate(bounds):
             stretch = None
@@ -75,14 +71,12 @@ def _cores() -> int:
     return min(len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1, MOST)
 
 
-def _crew(
-    hired: ExitStack, store: Store, seals: Seals, dataset: str, size: int, *, strictly: bool
-) -> list[Connection]:
+def _crew(hired: ExitStack, store: Store, seals: Seals, dataset: str, size: int) -> list[Connection]:
     """Start some processes, which end with the block; none where they cannot be started."""
     try:
         crew = [_hire(hired) for _ in range(size)]
         for connection in crew:
-            connection.send((store.location, seals, dataset, strictly))
+            connection.send((store.location, seals, dataset))
     except OSError:
         return []
     return crew
@@ -120,9 +114,9 @@ def serve() -> None:
     from discreet.ledger.opening import connect
 
     with Connection(int(sys.argv[1])) as connection, suppress(EOFError, OSError):
-        location, seals, dataset, strictly = connection.recv()
+        location, seals, dataset = connection.recv()
         store = connect(location, create=False)
-        sieve = Sieve(seals, dataset, store.name, strictly=strictly)
+        sieve = Sieve(seals, dataset, store.name)
         while True:
             begin, end = connection.recv()
             connection.send(sieve.stretch(store.shelf.batch(dataset, begin, end), begin, end))

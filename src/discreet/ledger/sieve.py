@@ -32,7 +32,7 @@ REMEMBERED = 200_000
 DRAWN = 5_000
 """The same for lists of mechanisms, which may be long."""
 
-Price = tuple[str | None, str, str]
+Price = tuple[str | None, ...]
 Item = tuple[Any, ...] | Entry
 """What replaying needs to know of an entry.
 
@@ -57,9 +57,8 @@ class Stretch:
 class Sieve:
     """Checks the entries of one dataset, each by itself."""
 
-    def __init__(self, seals: Seals, dataset: str, name: str, *, strictly: bool = False) -> None:
+    def __init__(self, seals: Seals, dataset: str, name: str) -> None:
         self._seals = seals
-        self._strictly = strictly
         self._dataset = dataset
         self._name = name
         self._turning = {until for until, _ in seals.earlier.get(dataset, ())}
@@ -104,7 +103,7 @@ class Sieve:
     def _sifted(self, values: tuple[Any, ...]) -> Item:
         if values[1] in self._turning:
             self._use_keys(values[1])
-        elif not self._strictly:
+        else:
             found = self._quickly(*values)
             if found is not None:
                 return found
@@ -169,7 +168,7 @@ class Sieve:
         if not question:
             return None
         (question + event.get("text", "")).encode()
-        if len(event["cost"]) != 3 or "day" in event:
+        if "day" in event:
             return None
         price = tuple(event["cost"])
         found = self._prices.get(price) or self._price(price)
@@ -202,7 +201,7 @@ class Sieve:
             raise ValueError
         if len(self._prices) > REMEMBERED:
             self._prices.clear()
-        found = self._prices[price] = price, canonical(list(price))
+        found = self._prices[price] = price, canonical(list(price[:3]))
         return found
 
     def _mechanisms(self, drawn: tuple[str, ...]) -> str:

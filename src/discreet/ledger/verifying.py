@@ -12,22 +12,18 @@ checkpoint that is missing, old or edited only means more to do.
 import hmac
 from collections.abc import Callable, Iterable
 from contextlib import closing
-from dataclasses import replace
 
 from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger.abacus import KNOWN, Abacus
-from discreet.ledger.account import Account
 from discreet.ledger.anchor import Marks
 from discreet.ledger.chain import FIRST, framed
 from discreet.ledger.check import Finding, Progress, Replay, Seals, kept_secret
-from discreet.ledger.codec import write_cost
 from discreet.ledger.crew import sifted
-from discreet.ledger.entry import Created, Entry, Limited, Paced, Request, Reserved, Restored
+from discreet.ledger.entry import Entry
 from discreet.ledger.sieve import Item
 from discreet.ledger.store import Checkpoint, Head, Store
 from discreet.ledger.turn import exclusively, newest, stand
 from discreet.ledger.written import all_rows, read_account, tally, write_account
-from discreet.privacy.filter import adds_orders
 
 
 def verify_dataset(
@@ -69,26 +65,8 @@ def replayed(
     progress: Progress,
 ) -> tuple[Replay, bytes]:
     """Sift and replay the entries between two numbers, from a state and the mac before; return both after."""
-    state, mac = begin
-    try:
-        again = replace(state, reserved=dict(state.reserved))
-        return _replayed(store, seals, dataset, between, (again, mac), progress, strictly=False)
-    except _StrictlyPlease:
-        return _replayed(store, seals, dataset, between, begin, progress, strictly=True)
-
-
-def _replayed(
-    store: Store,
-    seals: Seals,
-    dataset: str,
-    between: tuple[int, int],
-    begin: tuple[Replay, bytes],
-    progress: Progress,
-    *,
-    strictly: bool,
-) -> tuple[Replay, bytes]:
     replaying, mac = Replaying(seals, dataset, begin[0]), begin[1]
-    with closing(sifted(store, seals, dataset, *between, strictly=strictly)) as stretches:
+    with closing(sifted(store, seals, dataset, *between)) as stretches:
         for first, stretch in stretches:
             if stretch.items and stretch.previous != mac:
                 raise LedgerError(f"entry {first} of dataset {dataset} does not follow the one before it")
@@ -100,10 +78,6 @@ def _replayed(
     return replaying.state, mac
 
 
-class _StrictlyPlease(Exception):  # noqa: N818
-    """A history adds up Renyi costs, which only `Account` does, and from whole entries."""
-
-
 class Replaying:
     """A history that is being replayed: quickly as a rule, by `Replay` where something unusual happens."""
 
@@ -113,7 +87,6 @@ class Replaying:
         self._state = state
         self._abacus: Abacus | None = None
         self._turning = {until for until, _ in seals.earlier.get(dataset, ())}
-        self._orders = state.account is not None and adds_orders_up(state.account)
 
     @property
     def state(self) -> Replay:
@@ -123,8 +96,6 @@ class Replaying:
     def take(self, first: int, items: Iterable[Item]) -> None:
         """Replay some entries, or raise LedgerError at the first that breaks a rule."""
         for number, item in enumerate(items, first):
-            if self._orders and not isinstance(item, Entry):
-                raise _StrictlyPlease
             if isinstance(item, Entry) and not self._usual(item):
                 state = self.state
                 state.take(item)
@@ -135,32 +106,9 @@ class Replaying:
             self._abacus.take(number, item)
 
     def _usual(self, entry: Entry) -> bool:
-        self._orders = self._orders or _begins_orders(entry)
         return (
-            not self._orders
-            and entry.anchor is not None
-            and isinstance(entry.event, KNOWN)
-            and entry.number not in self._turning
+            entry.anchor is not None and isinstance(entry.event, KNOWN) and entry.number not in self._turning
         )
-
-
-def adds_orders_up(account: Account) -> bool:
-    """Return whether an account adds up Renyi costs, or holds some."""
-    held = (*account.spent.values(), account.lost)
-    budgets = *account.limits.values(), *(b for pace in account.paces.values() for b in pace.budgets)
-    return any(map(adds_orders, budgets)) or any(len(write_cost(cost)) > 3 for cost in held)
-
-
-def _begins_orders(entry: Entry) -> bool:
-    match entry.event:
-        case Created(budget) | Limited(_, budget):
-            return adds_orders(budget)
-        case Paced(_, pace):
-            return any(map(adds_orders, pace.budgets))
-        case Reserved(Request(cost=cost)) | Restored(cost):
-            return len(write_cost(cost)) > 3
-        case _:
-            return False
 
 
 def _check_rows(store: Store, seals: Seals, dataset: str, state: Replay, number: int) -> None:
