@@ -13,6 +13,7 @@ from mpmath import iv
 
 from discreet.errors import ParameterError
 from discreet.exact.number import (
+    _narrow,
     at_most,
     ball,
     certain,
@@ -53,6 +54,19 @@ def exact_ends(value) -> tuple[Fraction, Fraction]:
 
     low, high = value._mpi_
     return fraction(low), fraction(high)
+
+
+@given(
+    st.integers(-(2**70), 2**70),
+    st.integers(-90, 90),
+    st.integers(0, 2**70),
+    st.integers(-90, 90),
+    st.integers(0, 80),
+)
+def test_an_enclosure_is_narrow_when_its_width_is_so_small_a_part_of_it(start, place, width, finer, bits):
+    down = start * Fraction(2) ** place
+    up = down + width * Fraction(2) ** finer
+    assert _narrow(down, up, bits) == (up - down <= max(abs(down), abs(up)) / 2**bits)
 
 
 @given(numbers)

@@ -202,7 +202,14 @@ def _outwards(exact: arb, side: int) -> Fraction:
         raise ParameterError("these parameters lead to numbers too large to write out")
     if mantissa and size < -FARTHEST:
         return Fraction(side, 1 << FARTHEST) if mantissa * side > 0 else Fraction(0)
-    return Fraction(mantissa) * Fraction(2) ** exponent
+    return Fraction(mantissa << exponent) if exponent >= 0 else Fraction(mantissa, 1 << -exponent)
+
+
+def _narrow(down: Fraction, up: Fraction, bits: int) -> bool:
+    """Return whether up - down <= max(|down|, |up|) / 2**bits, where both denominators are powers of two."""
+    common = max(down.denominator, up.denominator)
+    low, high = down.numerator * (common // down.denominator), up.numerator * (common // up.denominator)
+    return (high - low) << bits <= max(abs(low), abs(high))
 
 
 def enclose(function: Callable[[], arb], bits: int = BITS) -> tuple[Fraction, Fraction]:
@@ -216,8 +223,7 @@ def enclose(function: Callable[[], arb], bits: int = BITS) -> tuple[Fraction, Fr
             value = function()
             found = ends(value) if value.is_finite() else None
         if found is not None:
-            down, up = found
-            if up - down <= max(abs(down), abs(up)) / 2**bits or _beyond(found) or precision > MOST_PRECISE:
+            if _narrow(*found, bits) or _beyond(found) or precision > MOST_PRECISE:
                 return found
         elif precision > MOST_PRECISE:
             raise ParameterError("these parameters are too large or too small to compute with")

@@ -26,8 +26,12 @@ class LimitView:
     scope: Scope
     budget: Budget
     spent: Cost
-    remaining: Remaining
     per: Per | None = None
+
+    @property
+    def remaining(self) -> Remaining:
+        """Return what those it covers may still spend."""
+        return Filter(self.budget, self.spent).remaining
 
     @property
     def used(self) -> Fraction:
@@ -157,7 +161,7 @@ def in_order(scope: Scope) -> tuple[int, str, str]:
 
 def view_limit(scope: Scope, filter_: Filter, per: Per | None = None) -> LimitView:
     """Return what people see of one limit."""
-    return LimitView(scope, filter_.budget, filter_.spent, filter_.remaining, per)
+    return LimitView(scope, filter_.budget, filter_.spent, per)
 
 
 def _collusion(account: Account) -> Collusion:
@@ -182,15 +186,16 @@ def _html(limits: Sequence[LimitView], caption: str) -> str:
 
 
 def _limit_json(limit: LimitView) -> dict[str, object]:
+    remaining = limit.remaining
     return {
         "project": limit.scope.project,
         "analyst": limit.scope.analyst,
         "budget": write_budget(limit.budget),
         "spent": write_cost(limit.spent),
         "remaining": {
-            "epsilon": str(limit.remaining.epsilon),
-            "rho": str(limit.remaining.rho),
-            "delta": str(limit.remaining.delta),
+            "epsilon": str(remaining.epsilon),
+            "rho": str(remaining.rho),
+            "delta": str(remaining.delta),
         },
         "used": float(limit.used),
     }

@@ -5,6 +5,7 @@ not lie on it is rounded to the side that gives less away.
 """
 
 from fractions import Fraction
+from functools import lru_cache
 from math import lcm
 
 from discreet.privacy.zcdp import pure_rho
@@ -23,6 +24,7 @@ def below_grid(x: Fraction) -> Fraction:
     return x if GRID % x.denominator == 0 else Fraction(x.numerator * GRID // x.denominator, GRID)
 
 
+@lru_cache(maxsize=1024)  # what is left of a budget is shown again and again
 def pure_within(rho: Fraction) -> Fraction:
     """Return the largest epsilon, to 80 bits, whose pure cost is at most rho."""
     low, high = Fraction(0), Fraction(1)

@@ -8,7 +8,6 @@ from typing import Any
 from discreet.ledger import BudgetView, LimitView, Scope
 from discreet.ledger.codec import read_budget, read_cost
 from discreet.ledger.view import Collusion, Per
-from discreet.privacy.filter import Filter
 
 
 def own(view: BudgetView, name: str) -> BudgetView:
@@ -47,4 +46,4 @@ def read(body: Mapping[str, Any]) -> BudgetView:
 def _limit(body: Mapping[str, Any], per: Per | None = None) -> LimitView:
     budget, spent = read_budget(body["budget"]), read_cost(body["spent"])
     scope = Scope(body["project"], body["analyst"])
-    return LimitView(scope, budget, spent, Filter(budget, spent).remaining, per)
+    return LimitView(scope, budget, spent, per)
