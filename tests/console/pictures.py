@@ -17,6 +17,10 @@ FROM visits
 GROUP BY ward
 ORDER BY visits DESC"""
 
+SEVERAL = """SELECT COUNT(*) AS visits FROM visits;
+SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward;
+SELECT ward, COUNT(*) AS long FROM visits WHERE ward <> 'Oncology' GROUP BY ward;"""
+
 
 def main() -> int:
     found = shutil.which(os.environ.get("CHROMIUM", "chromium"))
@@ -54,6 +58,12 @@ def analyst(browser: Browser, url: str, token: str) -> None:
     page.wait_for_url("**/answers/*")
     page.set_viewport_size({"width": 1040, "height": 960})
     page.screenshot(path=TARGET / "console-answer.png")
+    page.set_viewport_size({"width": 1040, "height": 700})
+    page.goto(f"{url}/console/data/clinic/batch")
+    page.get_by_label("Questions, in SQL").fill(SEVERAL)
+    page.get_by_role("button", name="Quote, free").click()
+    page.get_by_role("status").wait_for()
+    page.screenshot(path=TARGET / "console-batch.png")
     page.goto(f"{url}/console/laboratory/mechanism?epsilon=0.5")
     page.screenshot(path=TARGET / "console-laboratory.png")
 

@@ -85,6 +85,43 @@ def test_an_analyst_asks_watches_the_price_and_pays_once(served: Served, chromiu
         accessible(page)
 
 
+def test_several_questions_are_asked_at_once_and_one_is_simulated(served: Served, chromium: Browser):
+    with served.visit(chromium, "curator") as page:
+        page.goto(f"{served.data}/batch")
+        page.get_by_label("Questions, in SQL").fill(f"{COUNT};\n{BY_WARD};")
+        page.get_by_role("button", name="Quote, free").click()
+        expect(page.get_by_role("status")).to_contain_text("Asked together")
+        accessible(page)
+        page.get_by_role("button", name="once and ask all").click()
+        page.wait_for_url("**/batch/*")
+        expect(page.locator("tbody").last).to_contain_text(SCRIPT)
+        accessible(page)
+        page.goto(f"{served.data}/ask")
+        page.get_by_label("Question, in SQL").fill(f"{BY_WARD} -- 'by' ward")
+        expect(page.locator(".colours .sql-function")).to_have_text("COUNT")
+        expect(page.locator(".colours .sql-remark")).to_have_text("-- 'by' ward")
+        assert page.locator(".colours").inner_text().strip() == f"{BY_WARD} -- 'by' ward"
+        page.get_by_role("button", name="Simulate, free").click()
+        expect(page.get_by_role("status")).to_contain_text("Made-up data. This is not an answer.")
+        expect(page.locator(".made-up svg")).to_be_visible()
+        assert page.locator("main img, main script").count() == 0
+        accessible(page)
+
+
+def test_every_other_page_is_for_everybody(served: Served, chromium: Browser):
+    with served.visit(chromium, "curator", viewport={"width": 390, "height": 800}) as page:
+        for place in ("mechanism", "composition"):
+            page.goto(f"{served.url}/console/laboratory/{place}")
+            accessible(page)
+        page.goto(f"{served.data}/budget")
+        expect(page.get_by_role("heading", name="Outlook")).to_be_visible()
+        page.get_by_text("Do limits of rows per person hide much?").click()
+        accessible(page)
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.get_by_label("Token")).to_be_visible()
+        accessible(page)
+
+
 def test_writing_is_completed_by_keys_and_a_refusal_leads_to_its_place(served: Served, chromium: Browser):
     with served.visit(chromium, "analyst", color_scheme="dark") as page:
         page.goto(f"{served.data}/ask")

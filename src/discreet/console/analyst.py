@@ -15,7 +15,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.responses import HTMLResponse
 from markupsafe import Markup
 
-from discreet.console import view
+from discreet.console import outlook, view
 from discreet.console.desk import Refused, checked, refusal
 from discreet.console.drawing import INLINE
 from discreet.console.language import words
@@ -26,7 +26,7 @@ from discreet.console.visit import Visit
 from discreet.service import problem, schema
 from discreet.service.kind import ARROW, CARD, CSV, JSON
 from discreet.service.problem import Problem
-from discreet.service.role import Verb, may
+from discreet.service.role import Verb, may, sees_all
 
 ONE = "/console/data/{dataset}"
 CONFIDENCES = ("0.9", "0.95", "0.99")
@@ -62,7 +62,9 @@ def routes(app: FastAPI, room: Room) -> None:
             "counts": {"entries": body["entries"], "running": body["running"]},
         }
         shown |= {"known": json.dumps(body["limits"][0]["budget"]), "told": visit.told.pop(dataset, None)}
-        shown |= {"decides": may(visit.person.role, Verb.CAP)}
+        shown |= {"decides": may(visit.person.role, Verb.CAP), "outlook": None}
+        if sees_all(visit.person.role):
+            shown["outlook"] = await _outlook(room, visit, dataset, body)
         return _of(room, request, dataset, "budget", gauges=view.gauges(body), **shown)
 
     @app.get(f"{ONE}/ask")
@@ -109,7 +111,7 @@ def _reading(app: FastAPI, room: Room) -> None:
     @app.get(f"{ONE}/answers/{{number:int}}.{{form}}")
     async def download(request: Request, dataset: str, number: int, form: str) -> Response:
         visit = room.allowed(request, Verb.QUERY, dataset)
-        asked = await _asked(room, visit, dataset, number) | {"confidence": _sure(request)}
+        asked = await _asked(room, visit, dataset, number) | {"confidence": wanted_confidence(request)}
         if form in FORMS:
             body: bytes | None = await room.desk.fetch(
                 visit.person, Verb.RECALL, dataset, asked, kind=FORMS[form]
@@ -124,7 +126,7 @@ def _reading(app: FastAPI, room: Room) -> None:
     @app.get(f"{ONE}/answers/{{number:int}}")
     async def answer(request: Request, dataset: str, number: int) -> Response:
         visit = room.allowed(request, Verb.QUERY, dataset)
-        asked = await _asked(room, visit, dataset, number) | {"confidence": _sure(request)}
+        asked = await _asked(room, visit, dataset, number) | {"confidence": wanted_confidence(request)}
         try:
             body = await room.desk.ask(visit.person, Verb.RECALL, dataset, asked)
         except Refused as refused:
@@ -139,6 +141,17 @@ def _reading(app: FastAPI, room: Room) -> None:
         return _of(
             room, request, dataset, "answers", "answer.html", sure=sure, free=free, asked=asked, **shown
         )
+
+
+async def _outlook(room: Room, visit: Visit, dataset: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how long a budget lasts, and what is worth looking at."""
+    days = outlook.spending(await _history(room, visit, dataset), body)
+    declared = await room.desk.ask(visit.person, Verb.CATALOGUE, dataset)
+    return {
+        "forecast": outlook.forecast(days, body, outlook.today()),
+        "warnings": outlook.warnings(days, body),
+        "binding": outlook.binding(declared),
+    }
 
 
 async def _picture(room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any]) -> Markup | None:
@@ -286,7 +299,7 @@ def _recall(sql: str, epsilon: str | None) -> dict[str, Any]:
     return {"sql": sql, "epsilon": epsilon}
 
 
-def _sure(request: Request) -> str:
+def wanted_confidence(request: Request) -> str:
     """Return the confidence that a page is to show: one of those on offer."""
     wanted = request.query_params.get("confidence", "")
     return wanted if wanted in CONFIDENCES else "0.95"
@@ -329,12 +342,14 @@ def _rows(entries: list[dict[str, Any]], whose: str) -> list[dict[str, Any]]:
             continue
         ended = outcome.get(one["number"])
         state = "unanswered" if ended is None else ended["event"] if one["text"] else "elsewhere"
+        batch = one["key"].startswith("batch-")
         rows.append(
             {
                 "number": one["number"],
                 "time": one["time"],
                 "text": view.short(one["text"] or one["question"]),
-                "again": bool(one["text"]),
+                "again": bool(one["text"]) and not batch,
+                "place": "batch" if batch else "answers",
                 "price": view.cost(one["cost"]),
                 "state": state,
                 "answer": None if ended is None else ended["number"],

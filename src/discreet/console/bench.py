@@ -26,7 +26,8 @@ MECHANISMS = ("geometric", "laplace", "staircase", "gaussian")
 
 def work(asked: Mapping[str, Any]) -> bytes:
     """Return what was found as JSON; a deliberate refusal is a finding too."""
-    todo = {"mechanism": mechanism, "composition": composition, "program": program}[asked["what"]]
+    every = {"mechanism": mechanism, "composition": composition, "program": program}
+    todo = {**every, "simulation": simulation}[asked["what"]]
     try:
         found = todo(asked)
     except ProgramError as error:
@@ -109,6 +110,31 @@ def program(asked: Mapping[str, Any]) -> dict[str, Any]:
             return {"verdict": "refuted", "words": counterexample_in_words(witness)}
         case unknown:
             return {"verdict": "unknown", "words": unknown.reason}
+
+
+def simulation(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the answer to a question on made-up data, as it might look; nothing is paid, nobody is in it."""
+    from dataclasses import replace
+
+    from discreet.console.madeup import PEOPLE, made_up
+    from discreet.engines.shelter import shelter
+    from discreet.release.opening import open_catalog
+    from discreet.service.catalogue import known
+    from discreet.service.paging import shown
+    from discreet.show.save import specification
+
+    catalog = known(asked["catalogue"])
+    spend = positive(asked["epsilon"], "epsilon")
+    if catalog.budget is None:
+        raise ParameterError("the dataset declares no budget")
+    budget = replace(catalog.budget, epsilon=max(spend, catalog.budget.epsilon))
+    frames = {name: shelter(rows) for name, rows in made_up(catalog).items()}
+    tables = tuple(replace(table, prepared=False) for table in catalog.tables)
+    invented = replace(catalog, name="made-up data", budget=budget, tables=tables)
+    with open_catalog(invented, frames) as session:
+        release = session.query(asked["sql"], epsilon=spend, confidence=asked["confidence"])
+        found = {"columns": list(release.columns), "people": PEOPLE, **shown(release)}
+        return found | {"cells": found["cells"][:500], "chart": specification(release.plot())}
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from discreet.console import analyst, curator, laboratory, sign
+from discreet.console import analyst, curator, laboratory, sign, simulation, together
 from discreet.console.desk import Desk, Refused, refusal
 from discreet.console.door import PREFIX, Door, cookie_of
 from discreet.console.drawing import Drawer
@@ -67,6 +67,8 @@ def pages(room: Room) -> FastAPI:
 
     sign.routes(app, room)
     analyst.routes(app, room)
+    together.routes(app, room)
+    simulation.routes(app, room)
     curator.routes(app, room)
     laboratory.routes(app, room)
     return app

@@ -113,7 +113,7 @@ class Room:
 
 def tabs(role: Role) -> tuple[str, ...]:
     """Return the pages of a dataset that are for somebody in this role."""
-    asking = ("ask", "answers") if may(role, Verb.QUERY) else ()
+    asking = ("ask", "batch", "answers") if may(role, Verb.QUERY) else ()
     looking = ("ledger",) if sees_all(role) else ()
     deciding = ("people",) if may(role, Verb.LIMIT) else ()
     return ("catalogue", *asking, "budget", *deciding, *looking)

@@ -250,6 +250,20 @@ def quote(body: Mapping[str, Any]) -> Quoted:
     )
 
 
+def compared(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Return how wrong each answer of a batch may be, beside what it would be alone, and the saving."""
+    ratio = 1 - body["saving"]
+    saved = round(100 * (1 - (ratio if ratio <= 1 else 1 / ratio)))
+    key = "batch.same" if saved == 0 else "batch.saves" if ratio < 1 else "batch.loses"
+    rows = [
+        {"number": str(number), "name": name, "together": error, "alone": alone}
+        for number, one in enumerate(body["questions"], 1)
+        for name, error, alone in one["columns"]
+        if error or alone
+    ]
+    return {"words": say(key, percent=saved), "rows": rows}
+
+
 def promise(card: str) -> tuple[tuple[str, str], ...]:
     """Return the statement that goes with an answer, point by point; its receipt has a place of its own."""
     points = re.findall(r"^- \*\*(.+?)\*\*:? (.*)$", card, re.MULTILINE)

@@ -153,6 +153,18 @@ class Session:
         stored = self.ledger.find(self._request(question, priced, None))
         return None if stored is None else self._release(question, priced, stored, free=True)
 
+    def recall_batch(
+        self, questions: Sequence[str], *, epsilon: Number | None = None, confidence: Number = "0.95"
+    ) -> tuple[Release, ...] | None:
+        """Return the answers that a batch at this price was given before, None where there are none."""
+        batch = check_batch(self.catalog, questions, None)
+        priced = self._quote(batch.whole, epsilon, None, confidence)
+        stored = self.ledger.find(self._request("; ".join(questions), priced, None))
+        if stored is None:
+            return None
+        whole = self._release("; ".join(questions), priced, stored, free=True)
+        return split(list(questions), batch, whole)
+
     def batch(
         self,
         questions: Sequence[str | Block],

@@ -28,7 +28,7 @@ from discreet.service.catalogue import published
 from discreet.service.counting import streamed
 from discreet.service.deciding import capped, decision, limited, verified
 from discreet.service.kind import ARROW, CARD, CSV, JSON, PAGE
-from discreet.service.paging import explained, picture, shown
+from discreet.service.paging import explained, picture, shown, together
 from discreet.service.role import Role, Verb, may, sees_all
 from discreet.service.wire import shape, system
 from discreet.service.wire.types import MEDIA_TYPE as WIRE
@@ -105,7 +105,10 @@ def _answered(session: Session, asked: Asked) -> Reply:
             priced = session.quote(question, **_price(asked.body), parameters=given)
             if asked.kind == WIRE:
                 return _json(shape.explained(priced))
-            return _json(quoted(priced) | (explained(priced) if asked.kind == PAGE else {}))
+            if asked.kind != PAGE:
+                return _json(quoted(priced))
+            compared = {} if isinstance(question, str) else together(session.catalog, question, priced)
+            return _json(quoted(priced) | explained(priced) | compared)
         case Verb.QUERY:
             release = session.query(
                 asked.body["sql"],
@@ -130,6 +133,9 @@ def _answered(session: Session, asked: Asked) -> Reply:
             return _json({"entries": history(entries, whose)[-int(asked.body["last"]) :]})
         case Verb.RECEIPT:
             return _json(_proved(session, asked.body["receipt"]))
+        case Verb.RECALL if isinstance(asked.body["sql"], list):
+            releases = _recalled_batch(session, asked.body)
+            return _json({"answers": [released(one) | shown(one) for one in releases]})
         case Verb.RECALL | Verb.PICTURE:
             release = _recalled(session, asked.body)
             if asked.verb is Verb.PICTURE:
@@ -154,6 +160,13 @@ def _answered(session: Session, asked: Asked) -> Reply:
 def _recalled(session: Session, body: Mapping[str, Any]) -> Release:
     """Return an answer that was given before; whoever may not have it is not asked about here."""
     found = session.recall(body["sql"], epsilon=body["epsilon"], confidence=body["confidence"])
+    if found is None:
+        raise AccessError("nothing of that name")
+    return found
+
+
+def _recalled_batch(session: Session, body: Mapping[str, Any]) -> tuple[Release, ...]:
+    found = session.recall_batch(body["sql"], epsilon=body["epsilon"], confidence=body["confidence"])
     if found is None:
         raise AccessError("nothing of that name")
     return found

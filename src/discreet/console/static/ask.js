@@ -125,6 +125,52 @@ form.addEventListener("submit", (event) => {
 ready();
 if (sql.value.trim() && !document.getElementById("pay")) quote();
 
+// Colours: the same text behind the one that is written, whose own letters are then not drawn.
+const colours = document.createElement("pre");
+colours.className = "colours";
+colours.setAttribute("aria-hidden", "true");
+sql.before(colours);
+sql.parentElement.classList.add("coloured");
+const called = new Set(JSON.parse(form.dataset.words).filter(([, kind]) => kind === "function").map(([word]) => word));
+const clauses = new Set(JSON.parse(form.dataset.words).filter(([, kind]) => kind === "clause").flatMap(([word]) => word.split(" ")).concat("BY", "NULL", "USING", "LEFT", "WITH", "DATE", "ASC"));
+const PIECES = /(--[^\n]*)|('(?:[^']|'')*'?)|("(?:[^"]|"")*"?)|(\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b)|([A-Za-z_][A-Za-z0-9_]*)/gi;
+
+function kindOf([, remark, text, name, number, word]) {
+  if (remark !== undefined) return "remark";
+  if (text !== undefined) return "text";
+  if (name !== undefined) return "name";
+  if (number !== undefined) return "number";
+  const big = word.toUpperCase();
+  return called.has(big) ? "function" : clauses.has(big) ? "clause" : "";
+}
+
+function colour() {
+  const nodes = [];
+  let from = 0;
+  for (const piece of sql.value.matchAll(PIECES)) {
+    const kind = kindOf(piece);
+    if (!kind) continue;
+    nodes.push(sql.value.slice(from, piece.index));
+    const span = document.createElement("span");
+    span.className = `sql-${kind}`;
+    span.textContent = piece[0];
+    nodes.push(span);
+    from = piece.index + piece[0].length;
+  }
+  colours.replaceChildren(...nodes, `${sql.value.slice(from)}\n`);
+  follow();
+}
+
+function follow() {
+  colours.scrollTop = sql.scrollTop;
+  colours.scrollLeft = sql.scrollLeft;
+}
+
+sql.addEventListener("input", colour);
+sql.addEventListener("scroll", follow);
+addEventListener("pageshow", colour);
+colour();
+
 // Completion: a list under the place where one writes, by Ctrl+Space or while typing a word.
 const words = JSON.parse(form.dataset.words);
 const offers = document.createElement("ul");
