@@ -50,7 +50,7 @@ def routes(api: FastAPI, ask: Asking, people: People) -> None:
     @api.post(
         f"{one}/limit",
         summary="Limit what one question and one day of everybody together may cost",
-        responses=described(schema.Limited, *_DECIDING),
+        responses=described(schema.LimitsSet, *_DECIDING),
     )
     async def limit(request: Request, dataset: str, body: schema.ToPace) -> Response:
         return await ask(request, Verb.LIMIT, dataset, body)
@@ -80,22 +80,24 @@ def routes(api: FastAPI, ask: Asking, people: People) -> None:
         return await ask(request, Verb.HEAD, dataset)
 
 
+def _admitted(ask: Asking, request: Request, dataset: str) -> Response | None:
+    """Return the refusal of whoever may not look after the people of a dataset."""
+    person = person_of(request)
+    if not may(person.role, Verb.PEOPLE):
+        return told(problem.FORBIDDEN)
+    known = dataset in person.datasets and dataset in ask.pool.datasets
+    return None if known else told(problem.NOTHING)
+
+
+async def _limited(ask: Asking, request: Request, dataset: str, name: str, body: schema.ToLimit) -> Response:
+    sent = body.model_dump(mode="json", include={"epsilon", "per_question", "per_day", "reason"})
+    return await ask.reply(person_of(request), Verb.LIMIT, dataset, sent | {"analyst": name})
+
+
 def _people(api: FastAPI, ask: Asking, people: People, place: str) -> None:
-    def admitted(request: Request, dataset: str) -> Response | None:
-        """Return the refusal of whoever may not look after the people of a dataset."""
-        person = person_of(request)
-        if not may(person.role, Verb.PEOPLE):
-            return told(problem.FORBIDDEN)
-        known = dataset in person.datasets and dataset in ask.pool.datasets
-        return None if known else told(problem.NOTHING)
-
-    async def limited(request: Request, dataset: str, name: str, body: schema.ToLimit) -> Response:
-        sent = body.model_dump(mode="json", include={"epsilon", "per_question", "per_day", "reason"})
-        return await ask.reply(person_of(request), Verb.LIMIT, dataset, sent | {"analyst": name})
-
     @api.get(place, summary="Who was entered for the dataset", responses=described(schema.PeopleShown))
     async def entered(request: Request, dataset: str) -> Response:
-        refused = admitted(request, dataset)
+        refused = _admitted(ask, request, dataset)
         if refused is not None:
             return refused
         known = [one for one in people.all() if dataset in one.datasets]
@@ -104,10 +106,10 @@ def _people(api: FastAPI, ask: Asking, people: People, place: str) -> None:
     @api.post(
         place,
         summary="Enter somebody, with limits of their own, and get their token, once",
-        responses=described(schema.Token, *_DECIDING),
+        responses=described(schema.TokenShown, *_DECIDING),
     )
     async def enter(request: Request, dataset: str, body: schema.ToEnter) -> Response:
-        refused = admitted(request, dataset)
+        refused = _admitted(ask, request, dataset)
         if refused is not None:
             return refused
         try:
@@ -115,7 +117,7 @@ def _people(api: FastAPI, ask: Asking, people: People, place: str) -> None:
             if people.knows(name):
                 return told(Problem("conflict", f"{name} is entered already"))
             # Limited before they exist: nobody asks without the limit they were meant to have.
-            said = await limited(request, dataset, name, body)
+            said = await _limited(ask, request, dataset, name, body)
             if said.status_code != 200:
                 return said
             token = people.add(name, Role(body.role), dataset, days=body.days)
@@ -126,21 +128,25 @@ def _people(api: FastAPI, ask: Asking, people: People, place: str) -> None:
     @api.post(
         f"{place}/{{name}}/limit",
         summary="Limit what somebody may spend: in all, with one question, in one day",
-        responses=described(schema.Limited, *_DECIDING),
+        responses=described(schema.LimitsSet, *_DECIDING),
     )
     async def limit(request: Request, dataset: str, name: Named, body: schema.ToLimit) -> Response:
-        refused = admitted(request, dataset)
+        refused = _admitted(ask, request, dataset)
         if refused is not None:
             return refused
         try:
             somebody(people, dataset, name)
         except AccessError:
             return told(problem.NOTHING)
-        return await limited(request, dataset, name, body)
+        return await _limited(ask, request, dataset, name, body)
 
+    _tokens(api, ask, people, place)
+
+
+def _tokens(api: FastAPI, ask: Asking, people: People, place: str) -> None:
     def changed(request: Request, dataset: str, name: str) -> Response | None:
         """Return the refusal of whoever may not change somebody's token."""
-        refused = admitted(request, dataset)
+        refused = _admitted(ask, request, dataset)
         if refused is not None:
             return refused
         try:
@@ -152,7 +158,7 @@ def _people(api: FastAPI, ask: Asking, people: People, place: str) -> None:
     @api.post(
         f"{place}/{{name}}/rotate",
         summary="Get a new token for somebody, once; the old one is worth nothing from now on",
-        responses=described(schema.Token, "parameter"),
+        responses=described(schema.TokenShown, "parameter"),
     )
     async def rotate(request: Request, dataset: str, name: Named, body: schema.ToRotate) -> Response:
         refused = changed(request, dataset, name)

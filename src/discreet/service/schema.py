@@ -321,14 +321,14 @@ class PeopleShown(Shown):
     people: list[PersonShown]
 
 
-class Token(Shown):
+class TokenShown(Shown):
     """A token, which is shown this once and kept only as a hash."""
 
     name: str
     token: str
 
 
-class Limited(Shown):
+class LimitsSet(Shown):
     """Whose limits were set; null means everybody."""
 
     analyst: str | None
