@@ -228,6 +228,50 @@ def test_weighted_choice_has_exactly_its_law():
     assert disagreements(masses, left_open, lambda i: weights[i] / sum(weights)) == []
 
 
+def test_rows_of_choices_have_exactly_their_laws_and_nothing_in_common():
+    alpha, rows = Fraction(1, 3), np.array([[0, 1, 2], [4, 0, 0]])
+    one, left_open = enumerate_coins(
+        lambda coins: int(choice.choose_powers_each(alpha, rows[:1], coins=coins, shape=SHRUNK)[0]), 51
+    )
+    assert left_open <= Fraction(1, 2**40)
+    weights = [alpha ** int(gap) for gap in rows[0]]
+    assert disagreements(one, left_open, lambda i: weights[i] / sum(weights)) == []
+    tiny = replace(SHRUNK, guide=2, rest=2, more=3)
+    both, left_open = enumerate_coins(
+        lambda coins: tuple(choice.choose_powers_each(alpha, rows, coins=coins, shape=tiny).tolist()), 14
+    )
+    others = [alpha ** int(gap) for gap in rows[1]]
+    whole = sum(weights) * sum(others)
+    assert left_open <= Fraction(1, 8)
+    assert disagreements(both, left_open, lambda pair: weights[pair[0]] * others[pair[1]] / whole) == []
+
+
+class _Given:
+    """Coins whose words are given, each with its highest bits first."""
+
+    def __init__(self, words):
+        self.given = list(words)
+
+    def words(self, count, width):
+        taken, self.given = self.given[:count], self.given[count:]
+        return np.array(taken, dtype=np.uint32)
+
+
+def test_uniform_numbers_below_many_bounds_take_as_many_bits_as_each_needs():
+    """Three bits in every pattern below 5: each number once, and what is not below is drawn again."""
+    patterns = [pattern << 29 for pattern in range(8)]
+    bounds = np.array([5] * 8)
+    found = sample.uniform_below_each(bounds, coins=_Given([*patterns, 0, 1 << 29, 2 << 29]))
+    assert found.tolist() == [0, 1, 2, 3, 4, 0, 1, 2]
+    mixed = np.array([1, 2, 4, 2**31])
+    assert sample.uniform_below_each(mixed, coins=_Given([1 << 31, 3 << 30, 2**32 - 1])).tolist() == [
+        0,
+        1,
+        3,
+        2**31 - 1,
+    ]
+
+
 def test_choice_by_exponents_has_exactly_its_law():
     exponents = [Fraction(0), Fraction(1, 3), Fraction(5, 2)]
     bounds = [exp_bounds(-e) for e in exponents]

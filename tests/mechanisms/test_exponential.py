@@ -243,3 +243,21 @@ def test_scores_too_far_apart_for_fractions_still_have_enclosures():
     assert 0 < unlikely.low <= unlikely.high < Fraction(1, 10**20_000)
     levels = Levels.of([0, -3000], [1, 2**4000])
     assert sum(around.high for around in choice.chances(levels)) >= 1
+
+
+@pytest.mark.parametrize(
+    "scores", [[1, 2], [[1.5, 2]], [[]], [[1, 2], [3]], [[True, False]], [[2**61, 0]], "ab", None]
+)
+def test_rows_of_scores_are_tables_of_integers(scores):
+    with pytest.raises(ParameterError, match="scores"):
+        Exponential(Fraction(1, 2)).sample_each(scores)
+
+
+def test_rows_of_selections_agree_with_their_law():
+    choice, row = Exponential(Fraction(2, 3)), [0, 3, 1, 4]
+    drawn = choice.sample_each(np.tile(row, (100_000, 1)))
+    expected = np.array([float(p) for p in choice.pmf(row)]) * 100_000
+    statistic = float(((np.bincount(drawn, minlength=4) - expected) ** 2 / expected).sum())
+    assert chi2.sf(statistic, 3) > 1e-8
+    assert choice.sample_each(np.zeros((0, 3), dtype=int)).tolist() == []
+    assert choice.sample_each([[0, 10**18], [10**18, 0]]).tolist() == [1, 0]

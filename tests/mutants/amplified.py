@@ -24,6 +24,22 @@ MOVED = (
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
+        "mechanisms/permute_and_flip.py",
+        "return np.asarray((passed <= place[:, np.newaxis])",
+        "return np.asarray((passed < place[:, np.newaxis])",
+        ("tests/theorems/test_selection_draws.py::test_rows_of_permute_and_flip_are_independent",),
+        "candidates without a head are selected",
+    ),
+    Fault(
+        "exact/choice.py",
+        "for row in np.flatnonzero(np.minimum(below, above) <= margin):",
+        "for row in np.flatnonzero(np.minimum(below, above) < 0):",
+        (
+            "tests/exact/test_sampler_laws.py::test_rows_of_choices_have_exactly_their_laws_and_nothing_in_common",
+        ),
+        "floats decide where they cannot",
+    ),
+    Fault(
         "privacy/listed.py",
         "(value + slip) * (1 + self.relative)",
         "(value + slip) * (1 - self.relative)",

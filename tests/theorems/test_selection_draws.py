@@ -85,13 +85,23 @@ class Walk:
     def uniform_below(self, bound, count=None):
         return self.many(lambda: self.pick([Fraction(1, bound)] * bound), count)
 
+    def uniform_below_each(self, bounds):
+        return np.array([self.uniform_below(int(bound)) for bound in bounds], dtype=np.int64)
+
     def choose_powers(self, alpha, gaps, multiplicities=None):
         sizes = multiplicities or [1] * len(gaps)
         weights = [size * alpha ** int(gap) for gap, size in zip(gaps, sizes, strict=True)]
         return self.pick([weight / sum(weights) for weight in weights])
 
 
-PRIMITIVES = ("geometric", "two_sided_geometric", "bernoulli", "uniform_below", "choose_powers")
+PRIMITIVES = (
+    "geometric",
+    "two_sided_geometric",
+    "bernoulli",
+    "uniform_below",
+    "uniform_below_each",
+    "choose_powers",
+)
 
 
 def enumerate_draws(module, draw, monkeypatch, reach=8):
@@ -152,6 +162,16 @@ def test_permute_and_flip(scores, monkeypatch):
     assert cut < Fraction(1, 300)
     wrong = Exponential(Fraction(1, 4)).pmf(scores)
     assert agrees(found, cut, lambda i: wrong[i]) == (len(set(scores)) == 1)
+
+
+def test_rows_of_permute_and_flip_are_independent(monkeypatch):
+    choice, rows = PermuteAndFlip(Fraction(1, 6)), [[2, 0], [1, 1]]
+    found, cut = enumerate_draws(
+        permute_and_flip, lambda: tuple(choice.sample_each(rows).tolist()), monkeypatch, reach=4
+    )
+    first, second = (choice.pmf(row) for row in rows)
+    assert agrees(found, cut, lambda pair: first[pair[0]] * second[pair[1]])
+    assert cut < Fraction(1, 200)
 
 
 @pytest.mark.parametrize("two_sided", [False, True])

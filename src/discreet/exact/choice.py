@@ -52,6 +52,34 @@ def choose_powers(
     return _choose(logs, weight, multiplicities, coins or source(), shape)
 
 
+def choose_powers_each(
+    alpha: Fraction, gaps: NDArray[Any], *, coins: Coins | None = None, shape: Shape = STANDARD
+) -> NDArray[np.int64]:
+    """Return for every row of gaps an index i with probability proportional to alpha**gaps[row, i]."""
+    ratio, coins = proper_ratio(alpha), coins or source()
+    if not len(gaps):
+        return np.empty(0, dtype=np.int64)
+    logs = gaps.astype(np.float64) * float_log(ratio)
+    # The best of a row has gap 0, so that no logarithm is positive and none that counts is larger than 2000.
+    running = np.cumsum(np.exp(logs), axis=1)
+    words = coins.words(len(gaps), shape.word)
+    target = words * 2.0**-shape.word * running[:, -1]
+    chosen = np.minimum((running <= target[:, None]).sum(axis=1), gaps.shape[1] - 1)
+    rows = np.arange(len(gaps))
+    margin = running[:, -1] * (2.0**-37 + gaps.shape[1] * 2.0**-50 + 2.0**-shape.word)
+    below = np.where(chosen == 0, np.inf, target - running[rows, np.maximum(chosen - 1, 0)])
+    above = np.where(chosen == gaps.shape[1] - 1, np.inf, running[rows, chosen] - target)
+    for row in np.flatnonzero(np.minimum(below, above) <= margin):
+        distances = [int(gap) for gap in gaps[row]]
+
+        def weight(i: int, distances: list[int] = distances) -> arb:
+            return (log_ball(ratio) * distances[i]).exp()
+
+        u = Uniform(int(words[row]), coins, shape)
+        chosen[row] = resolve(_Weighted(weight, None, len(distances)), u, int(chosen[row]))
+    return np.asarray(chosen, dtype=np.int64)
+
+
 def choose_exponents(
     exponents: Sequence[Fraction],
     multiplicities: Sequence[int] | None = None,

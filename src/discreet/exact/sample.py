@@ -232,6 +232,21 @@ def uniform_below(bound: int, count: int | None = None, *, coins: Coins | None =
     return out
 
 
+def uniform_below_each(bounds: NDArray[np.int64], *, coins: Coins | None = None) -> NDArray[np.int64]:
+    """Return for every bound, from 1 to 2**31, a uniform integer in [0, bound)."""
+    coins = coins or source()
+    out = np.zeros(bounds.shape, dtype=np.int64)
+    missing = np.flatnonzero(bounds > 1)
+    # frexp is exact: what is below 2**w and not below 2**(w - 1) has w bits.
+    widths = np.frexp((bounds - 1).astype(np.float64))[1].astype(np.uint64)
+    while missing.size:
+        tries = coins.words(missing.size, 32).astype(np.uint64) >> (np.uint64(32) - widths[missing])
+        good = tries < bounds[missing].astype(np.uint64)
+        out[missing[good]] = tries[good]
+        missing = missing[~good]
+    return out
+
+
 def _narrow(values: list[int]) -> Integers:
     fits = all(-(2**62) < value < 2**62 for value in values)
     return np.array(values, dtype=np.int64 if fits else object)

@@ -48,6 +48,25 @@ def gaps(scores: Scores) -> NDArray[Any]:
     return exact.astype(np.int64) if best - worst < SAFE else exact
 
 
+def gaps_of_rows(scores: Sequence[Scores] | NDArray[Any]) -> NDArray[np.int64]:
+    """Return best - score in every row of a table of integer scores, one column for each candidate."""
+    try:
+        array = np.asarray(scores)
+    except ValueError:
+        array = np.empty(0)
+    if array.ndim != 2 or array.shape[1] == 0 or array.dtype.kind not in "iu":
+        raise ParameterError(
+            "scores must be a table of integers of at most 64 bits, one row for each selection and one "
+            "column for each candidate"
+        )
+    if array.size and max(abs(int(array.max())), abs(int(array.min()))) >= SAFE // 2:
+        raise ParameterError(
+            f"scores of many selections must lie between -2**61 and 2**61; got {array.dtype}"
+        )
+    exact = array.astype(np.int64)
+    return np.asarray(exact.max(axis=1, keepdims=True) - exact)
+
+
 @dataclass(frozen=True, slots=True)
 class Optimum:
     """The best score, and how many candidates attain it."""

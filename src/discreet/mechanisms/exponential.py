@@ -36,7 +36,7 @@ from flint import arb
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact.choice import choose_powers
+from discreet.exact.choice import choose_powers, choose_powers_each
 from discreet.exact.digits import power_ball, proper_ratio, writable
 from discreet.exact.number import (
     Real,
@@ -57,6 +57,7 @@ from discreet.mechanisms.candidates import (
     enclosed,
     expandable,
     gaps,
+    gaps_of_rows,
     mean_gap,
     one_of,
     optimum,
@@ -161,6 +162,10 @@ class Exponential:
             return choose_powers(self.alpha, gaps(scores))
         level = choose_powers(self.alpha, gaps(scores.scores), scores.sizes.tolist())
         return int(scores.starts[level]) + int(uniform_below(int(scores.sizes[level])))
+
+    def sample_each(self, scores: Sequence[Scores] | NDArray[Any]) -> NDArray[np.int64]:
+        """Return for every row of scores the position of one candidate, each row with coins of its own."""
+        return choose_powers_each(self.alpha, gaps_of_rows(scores))
 
     def profile(
         self, sensitivity: Sensitivity | Real | None = None, *, monotone: bool | None = None

@@ -36,6 +36,7 @@ from typing import Any
 
 import numpy as np
 from flint import arb, arb_poly
+from numpy.typing import NDArray
 
 from discreet.exact.digits import power_ball, proper_ratio, writable
 from discreet.exact.number import (
@@ -49,13 +50,14 @@ from discreet.exact.number import (
     log_up,
     probability,
 )
-from discreet.exact.sample import geometric, uniform_below
+from discreet.exact.sample import geometric, uniform_below, uniform_below_each
 from discreet.markup import built
 from discreet.mechanisms.candidates import (
     Scores,
     enclosed,
     expandable,
     gaps,
+    gaps_of_rows,
     mean_gap,
     one_of,
     quantile_of_gap,
@@ -127,6 +129,17 @@ class PermuteAndFlip:
         # A geometric variable reaches g with probability alpha**g, which is the coin of a candidate at gap g.
         heads = np.flatnonzero(geometric(self.alpha, distance.size) >= distance)
         return int(heads[uniform_below(heads.size)])
+
+    def sample_each(self, scores: Sequence[Scores] | NDArray[Any]) -> NDArray[np.int64]:
+        """Return for every row of scores the position of one candidate, each row with coins of its own."""
+        distance = gaps_of_rows(scores)
+        if not len(distance):
+            return np.empty(0, dtype=np.int64)
+        heads = geometric(self.alpha, distance.size).reshape(distance.shape) >= distance
+        passed = heads.cumsum(axis=1, dtype=np.int64)
+        place = uniform_below_each(passed[:, -1])
+        # The place-th head, counted from 0, is where so many and one more have been seen first.
+        return np.asarray((passed <= place[:, np.newaxis]).sum(axis=1), dtype=np.int64)
 
     def guarantee(
         self, sensitivity: Sensitivity | Real | None = None, *, monotone: bool | None = None
