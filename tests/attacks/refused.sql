@@ -183,7 +183,7 @@ WITH visits AS (SELECT * FROM visits) SELECT COUNT(*) FROM visits -> shadows
 WITH x AS (SELECT * FROM visits), x AS (SELECT * FROM people) SELECT COUNT(*) FROM x -> twice
 WITH RECURSIVE r AS (SELECT 1 UNION ALL SELECT 1 FROM r) SELECT COUNT(*) FROM r -> recursion
 WITH r AS MATERIALIZED (SELECT * FROM visits) SELECT COUNT(*) FROM r -> 
-WITH r(a) AS (SELECT age FROM visits) SELECT COUNT(a) FROM r -> 
+WITH r(a, b) AS (SELECT age FROM visits) SELECT COUNT(a) FROM r -> lists other columns
 WITH t AS (DELETE FROM visits RETURNING *) SELECT COUNT(*) FROM t -> 
 
 -- bounds and types

@@ -227,7 +227,10 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (privacy_unit_column = city) COUNT(*) F
 SELECT SUM(age, contribution_bounds_per_row => (0, 100)) FROM visits -> refused: CLAMP >> SELECT SUM(CLAMP(age, 0, 100)) FROM visits
 
 -- words that are not understood
-SELECT COUNT(*) FROM (SELECT * FROM visits) AS t (a, b) -> refused: a list of column names >> SELECT COUNT(*) FROM (SELECT * FROM visits) AS t
+SELECT COUNT(*) FROM (SELECT * FROM visits) AS t (a, b) -> refused: lists other columns >> SELECT COUNT(*) FROM (SELECT person, age FROM visits) AS t (a, b)
+SELECT AVG(b) FROM (SELECT person, age FROM visits) AS t (a, b) == SELECT AVG(b) FROM (SELECT person AS a, age AS b FROM visits) AS t
+WITH t (who, n) AS (SELECT person, COUNT(*) FROM visits GROUP BY person HAVING COUNT(*) > 1) SELECT AVG(n) FROM t == SELECT AVG(n) FROM (SELECT person AS who, COUNT(*) AS n FROM visits GROUP BY person HAVING COUNT(*) > 1)
+SELECT COUNT(*) FROM visits WHERE temp <= 0.06 + 0.01 == SELECT COUNT(*) FROM visits WHERE temp <= 0.07
 SELECT CUONT(*) FROM visits -> refused: did you mean COUNT? >> SELECT COUNT(*) FROM visits
 SELECT AVG(agee) FROM visits -> refused: did you mean age? >> SELECT AVG(age) FROM visits
 SELECT COUNT(*) FROM vists -> refused: did you mean visits? >> SELECT COUNT(*) FROM visits

@@ -96,7 +96,7 @@ def join_people(
         rows=_rows(left, right, equal, outer=source.outer),
         groups=_smaller(left.groups, right.groups),
         per_group=_smaller(left.per_group, right.per_group),
-        unique=(),
+        unique=_still_once(left, right, equal, outer=source.outer),
         keyed=left.keyed if source.outer else left.keyed + right.keyed,
     )
 
@@ -120,9 +120,18 @@ def _rows(left: Lineage, right: Lineage, equal: Sequence[tuple[Scalar, ...]], *,
     return None if mine is None or theirs is None else mine * theirs
 
 
+def _still_once(
+    left: Lineage, right: Lineage, equal: Sequence[tuple[Scalar, ...]], *, outer: bool
+) -> tuple[Scalar, ...]:
+    """Return the columns that a person still has once: those of a side whose rows meet one other at most."""
+    kept = left.unique if _meets_once(left, right, equal) else ()
+    return (*kept, *(right.unique if not outer and _meets_once(right, left, equal) else ()))
+
+
 def _meets_once(rows: Lineage, other: Lineage, equal: Sequence[tuple[Scalar, ...]]) -> bool:
     """Whether a row meets one row of the same person at most: it fixes a column that is there once."""
-    return any(
+    only = other.rows if other.bound is None else other.bound
+    return only == 1 or any(
         bare(key) in other.unique and not (_columns(value) & _columns_of(other))
         for pair in equal
         for key, value in (pair, pair[::-1])

@@ -29,6 +29,7 @@ from discreet.query.plan import (
     USING,
     Block,
     Call,
+    Column,
     Item,
     Join,
     Literal,
@@ -38,6 +39,7 @@ from discreet.query.plan import (
     Scan,
     aggregates,
     given,
+    rebuilt,
 )
 
 NODE_LIMIT = 200
@@ -268,10 +270,10 @@ def _with(clause: exp.Expr | None, views: Views, level: int) -> Views:
     known = dict(views)
     for view in fields(clause, "expressions")["expressions"]:
         parts = fields(view, "this", "alias")
-        name = _alias(parts["alias"])
+        name, columns = _alias_with_columns(parts["alias"])
         if folded(name) in known:
             raise QueryError(f"WITH {name}", "is defined twice", "give each part its own name")
-        known[folded(name)] = _select(parts["this"], known, level + 1)
+        known[folded(name)] = _called(_select(parts["this"], known, level + 1), name, columns)
     return known
 
 
@@ -298,8 +300,10 @@ def _relation(node: exp.Expr, views: Views, level: int) -> Relation:
             parts = fields(node, "this", "alias")
             if not isinstance(parts["this"], exp.Select):
                 raise refusal(parts["this"])
-            alias = "subquery" if parts.get("alias") is None else _alias(parts["alias"])
-            return Nested(_select(parts["this"], views, level + 1), alias)
+            alias, columns = (
+                ("subquery", ()) if not parts.get("alias") else _alias_with_columns(parts["alias"])
+            )
+            return Nested(_called(_select(parts["this"], views, level + 1), alias, columns), alias)
         case _:
             raise refusal(node)
 
@@ -367,6 +371,39 @@ def _free(name: str, taken: list[str]) -> str:
 
 def _alias(node: exp.Expr) -> str:
     return name_of(fields(node, "this")["this"])
+
+
+def _alias_with_columns(node: exp.Expr) -> tuple[str, tuple[str, ...]]:
+    """Return the name of a subquery, and those of its columns where they are listed: t (a, b)."""
+    parts = fields(node, "this", "columns")
+    return name_of(parts["this"]), tuple(map(name_of, parts.get("columns", ())))
+
+
+def _called(block: Block, name: str, columns: tuple[str, ...]) -> Block:
+    """Return a subquery whose columns have other names."""
+    if not columns:
+        return block
+    if len(columns) != len(block.items):
+        raise QueryError(
+            f"{name} ({', '.join(columns)})",
+            "lists other columns than the subquery selects",
+            "list one name for each selected column, and write them out instead of *",
+        )
+    renamed = tuple(Item(own, item.scalar) for own, item in zip(columns, block.items, strict=True))
+    # What the clauses of the subquery call its columns stays as it is.
+    meant = {folded(item.name): item.scalar for item in block.items}
+    order = tuple(replace(o, scalar=_unaliased(o.scalar, meant)) for o in block.order)
+    having = None if block.having is None else _unaliased(block.having, meant)
+    return replace(block, items=renamed, order=order, having=having)
+
+
+def _unaliased(scalar: Scalar, meant: Mapping[str, Scalar]) -> Scalar:
+    def own(part: Scalar) -> Scalar | None:
+        named = isinstance(part, Column) and part.relation is None
+        found = meant.get(folded(part.name)) if named and isinstance(part, Column) else None
+        return found if found is not None and aggregates(found) else None
+
+    return rebuilt(scalar, own)
 
 
 def name_of(node: exp.Expr) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
+from operator import add, mul, sub
 
 from discreet.errors import QueryError
 from discreet.exact.number import exp_bounds, log_bounds, sqrt_down, sqrt_up
@@ -39,6 +40,9 @@ def _numbers(name: str, arguments: Sequence[Typed]) -> list[Typed]:
 def _arithmetic(name: str, arguments: Sequence[Typed]) -> Typed:
     if any(isinstance(argument.kind, Day | Moment) for argument in arguments):
         return calendar(name, arguments)
+    exact = _constants(name, arguments)
+    if exact is not None:
+        return exact
     left, right = _numbers(name, arguments)
     match left.kind, right.kind:
         case (Whole() as one, Whole() as other) if one.bounded and other.bounded and name != "divide":
@@ -60,6 +64,23 @@ def _arithmetic(name: str, arguments: Sequence[Typed]) -> Typed:
         kind_real = Real(*ends, step)
     # Rounding is monotone, so doubles leave the interval by no more than the rounding of its ends.
     return Typed(Call(name, (left.scalar, right.scalar)), kind_real, held=True)
+
+
+def _constants(name: str, arguments: Sequence[Typed]) -> Typed | None:
+    """Return what two constants make exactly, where doubles would be off: 0.06 + 0.01 is 0.07."""
+    operation = {"add": add, "subtract": sub, "multiply": mul}.get(name)
+    values = [part.scalar.value if isinstance(part.scalar, Literal) else None for part in arguments]
+    one, other = (Fraction(value) if type(value) in (int, Fraction) else None for value in values)  # type: ignore[arg-type]
+    if operation is None or one is None or other is None:
+        return None
+    exact = operation(one, other)
+    if (
+        exact.denominator > 10**12
+        or abs(exact) > 2**53
+        or float(exact) == operation(float(one), float(other))
+    ):
+        return None
+    return known(exact)
 
 
 def _number(typed: Typed) -> Whole | Real:
