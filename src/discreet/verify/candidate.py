@@ -23,11 +23,23 @@ from discreet.verify.relate import are_neighbours
 from discreet.verify.resolve import claim_expressions
 from discreet.verify.run import Value
 from discreet.verify.space import NeighbourPair, Space, TabledQuery, Wish
-from discreet.verify.syntax import Array, Scalar, SensitiveQuery, names
+from discreet.verify.syntax import (
+    Array,
+    Binary,
+    Number,
+    Scalar,
+    SensitiveQuery,
+    expressions,
+    names,
+    statements,
+    subexpressions,
+)
 from discreet.verify.term import UnsupportedError
 
 SIZES = (1, 2, 3, 5)
 LONGEST = 24
+LONG = 12
+"""Lengths beyond this have too many paths to be tried on a mere hint."""
 REALS = tuple(Fraction(x) for x in ("1", "1/2", "2", "1/10", "0", "1/4", "1/3", "3", "5"))
 WHOLE = (1, 2, 3, 0, 5)
 
@@ -57,12 +69,12 @@ def pairs(checked: CheckedProgram) -> Iterator[NeighbourPair]:
     sources = [(place, _frames(checked, size)) for place, size in enumerate(sizes(checked))]
     active: list[tuple[int, Iterator[NeighbourPair]]] = []
     step = 0
-    # Each variation of the constants, and every four arrangements, count like two more elements.
+    # Each variation of the constants counts like four more elements, and every four arrangements like two.
     while sources or active:
         tick()
         for source in list(sources):
             start, frames = source
-            if step >= start and (step - start) % 2 == 0:
+            if step >= start and (step - start) % 4 == 0:
                 frame = next(frames, None)
                 if frame is None:
                     sources.remove(source)
@@ -87,14 +99,23 @@ def pairs_of_size(checked: CheckedProgram, size: int) -> Iterator[NeighbourPair]
 
 
 def sizes(checked: CheckedProgram) -> list[int]:
-    """Return lengths of lists to try: short ones, and some length that the header allows."""
+    """Return lengths of lists to try: short ones, those that the text mentions, and some that it allows."""
     if not any(isinstance(p.type, Array) for p in checked.program.parameters):
         return [0]
     try:
         allowed = _allowed_size(checked)
     except UnsupportedError:
         return list(SIZES)
-    return list(dict.fromkeys((*SIZES, *allowed, 0)))
+    return list(dict.fromkeys((*SIZES, *_mentioned(checked), *allowed, 0)))
+
+
+def _mentioned(checked: CheckedProgram) -> list[int]:
+    """Return the lengths at which a comparison of the program with a small number may turn."""
+    everything = [e for s in statements(checked.program.body) for e in expressions(s)]
+    parts = [part for e in everything for part in subexpressions(e)]
+    numbers = [p.right.value for p in parts if isinstance(p, Binary) and isinstance(p.right, Number)]
+    found = {int(n) + 1 for n in numbers if n.denominator == 1 and max(SIZES[:3]) <= n < LONG}
+    return sorted(found)
 
 
 def _allowed_size(checked: CheckedProgram) -> list[int]:

@@ -39,9 +39,11 @@ def contributions(relation: LoopRelation, system: System) -> Iterator[Term]:
             if first.get_id() not in own or name in inputs.checked.shared or not z3.is_arith(first):
                 continue
             second = state.right[name]
-            added = z3.simplify(after[first.get_id()] - first, som=True)
-            if first.get_id() in constants(added):
-                added = z3.simplify(z3.substitute(added, (first, _zero(first))))
+            # The run with the longer list never waits, so what a turn adds is plain to see in it.
+            seen = second if "add" in inputs.sense.values() else first
+            added = z3.simplify(after[seen.get_id()] - seen, som=True)
+            if seen.get_id() in constants(added):
+                added = z3.simplify(z3.substitute(added, (seen, _zero(seen))))
             yield from _worth(relation, system, added, real(second) - real(first))
 
 

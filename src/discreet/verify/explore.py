@@ -202,9 +202,13 @@ class _Walker:
             value = difference.constant if isinstance(difference, Form) else difference
             return decide(operator, value, 0)
         if operator in ("=", "!="):
-            if any(isinstance(self.densities[n], LatticeLaw) for n, _ in difference.coefficients):
-                raise TooHardError("an integer noise is compared for equality")
-            return operator == "!="  # a continuous noise hits a point with probability zero
+            if not all(isinstance(self.densities[n], LatticeLaw) for n, _ in difference.coefficients):
+                return operator == "!="  # a continuous noise hits a point with probability zero
+            sides = [(difference, False), (-difference, False)], [(difference, True)], [(-difference, True)]
+            outcome = self.choose(3)
+            for side, strict in sides[outcome]:
+                self.conditions.append(Inequality(side.constant, side.coefficients, strict))
+            return (operator == "=") == (outcome == 0)
         truth = self.choose(2) == 0
         upward = (operator in (">", ">=")) == truth
         strict = (operator in (">", "<")) == truth

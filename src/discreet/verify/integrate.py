@@ -243,6 +243,14 @@ class LatticeLaw:
         return add(self.normaliser() if least is None else self.above(least), upper, -1)
 
 
+def scale_of(density: Function | LatticeLaw) -> Fraction:
+    """Return by how much the slowest tail of a law falls to a fraction 1/e; 1 for a law without tails."""
+    if isinstance(density, LatticeLaw):
+        return density.scale
+    rates = [abs(b) for piece in density.pieces for _, b in piece if b]
+    return 1 / min(rates) if rates else Fraction(1)
+
+
 @dataclass(frozen=True, slots=True)
 class Inequality:
     """constant + sum of coefficient * noise >= 0, or > 0; strictness only matters for integers."""

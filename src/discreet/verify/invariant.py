@@ -14,8 +14,9 @@ from discreet.verify.contribution import cells, contributions
 from discreet.verify.discharge import WORK, goal, hypotheses, instance, solver
 from discreet.verify.limit import milliseconds, tick
 from discreet.verify.obligation import LoopRelation, System
-from discreet.verify.syntax import Array, Scalar
+from discreet.verify.syntax import Array, Number, Scalar, While, statements, subexpressions
 from discreet.verify.term import Term, absolute, constants, real
+from discreet.verify.written import words
 
 Invariants = Mapping[str, Term]
 
@@ -76,7 +77,7 @@ def _has_variables(formula: Term) -> bool:
 
 def houdini(system: System, rounds: int = 12, timeout: int = 1500) -> Invariants | None:
     """Return the conjunction of all candidate facts that are jointly preserved."""
-    kept = {r.name: list(candidates(r, system)) for r in system.relations}
+    kept = {r.name: _writable(r, system, list(candidates(r, system))) for r in system.relations}
     moving = [clause for clause in system.clauses if isinstance(clause.head, tuple)]
     for _ in range(rounds):
         tick()
@@ -97,6 +98,12 @@ def houdini(system: System, rounds: int = 12, timeout: int = 1500) -> Invariants
         if not changed:
             return {name: _slim(facts) for name, facts in kept.items()}
     return None
+
+
+def _writable(relation: LoopRelation, system: System, facts: list[Term]) -> list[Term]:
+    """Return the facts that a certificate has words for."""
+    known = words(relation, system.inputs)
+    return [fact for fact in facts if all(key in known for key in constants(fact))]
 
 
 def _preserved(
@@ -154,6 +161,7 @@ def candidates(relation: LoopRelation, system: System) -> Iterator[Term]:
     limits = sizes + [
         inputs.public(p.name) for p in program.parameters if not p.private and _is_integer(p.type)
     ]
+    limits += _numbers(relation.loop, system)
     bounds = _bounds(system)
     pairs = [
         (state.left[n], state.right[n])
@@ -173,6 +181,13 @@ def candidates(relation: LoopRelation, system: System) -> Iterator[Term]:
         if z3.is_bool(first):
             yield first == second
             continue
+        for start in _starts(relation, system, first):
+            yield (first == start) == (second == start)
+            for side in (first, second):
+                yield side >= start
+                yield from (side < counter for counter in changing_counters if z3.is_int(side))
+            for result in _results(system):
+                yield _under(z3.Or(first == start, first == result), first == second)
         for guard in guards:
             yield _under(guard, first == second)
             for bound in bounds:
@@ -192,6 +207,13 @@ def candidates(relation: LoopRelation, system: System) -> Iterator[Term]:
     yield from _movements(relation, system, changing_counters, limits, bounds)
 
 
+def _starts(relation: LoopRelation, system: System, symbol: Term) -> list[Term]:
+    """Return the integers that a variable has when a loop begins: often they mean that nothing was found."""
+    place = next(n for n, term in enumerate(relation.changing) if term.eq(symbol))
+    heads = [c.head for c in system.clauses if c.kind == "entry" and isinstance(c.head, tuple)]
+    return [values[place] for own, values in heads if own is relation and z3.is_int_value(values[place])]
+
+
 def _under(guard: Term, fact: Term) -> Term:
     return fact if z3.is_true(guard) else z3.Implies(guard, fact)
 
@@ -202,6 +224,15 @@ def _is_list(kind: object) -> bool:
 
 def _is_integer(kind: object) -> bool:
     return isinstance(kind, Scalar) and kind.kind == "int"
+
+
+def _numbers(number: int, system: System) -> list[Term]:
+    """Return the integers in the condition of a loop: it may end there, or one further."""
+    body = system.inputs.checked.program.body
+    conditions = [s.condition for s in statements(body) if isinstance(s, While) and s.loop == number]
+    parts = [part for condition in conditions for part in subexpressions(condition)]
+    found = {int(p.value) for p in parts if isinstance(p, Number) and p.value.denominator == 1}
+    return [z3.IntVal(value + step) for value in sorted(found) for step in (0, 1) if value + step > 1]
 
 
 def _bounds(system: System) -> list[Term]:
@@ -233,7 +264,7 @@ def _guards(relation: LoopRelation, system: System, counters: list[Term]) -> lis
         for counter in counters:
             found.append(counter <= result)
             for chosen in integers:
-                found.append(z3.And(counter > result, chosen == result))
+                found.append(z3.And(counter > result, result >= 0, chosen == result))
     return found
 
 

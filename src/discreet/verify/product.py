@@ -20,7 +20,6 @@ a move that mentions the drawn variable speaks of its old value.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import assert_never
 
 import z3
@@ -45,7 +44,9 @@ from discreet.verify.syntax import (
     Return,
     Sample,
     Statement,
+    Variable,
     While,
+    assigned,
     statements,
 )
 from discreet.verify.term import Term, UnsupportedError, choose, real
@@ -95,7 +96,13 @@ def block(walk: PairWalk, rest: tuple[Statement, ...], state: PairState, then: T
         following = rest[place + 1 :]
         match statement:
             case While():
-                loop(walk, statement, state, partial(block, walk, following, then=then))
+
+                def after(
+                    end: PairState, statement: While = statement, following: tuple[Statement, ...] = following
+                ) -> None:
+                    block(walk, following, told(walk, statement, end), then)
+
+                loop(walk, statement, state, after)
                 return
             case If(condition, positive, negative) if _loops(statement):
                 state, first = walk.agree(condition, state)
@@ -103,8 +110,23 @@ def block(walk: PairWalk, rest: tuple[Statement, ...], state: PairState, then: T
                 block(walk, negative + following, replace(state, path=(*state.path, z3.Not(first))), then)
                 return
             case _:
-                state = step(walk, statement, state)
+                state = told(walk, statement, step(walk, statement, state))
     then(state)
+
+
+def told(walk: PairWalk, statement: Statement, state: PairState) -> PairState:
+    """Note which result is fixed by now: a variable that nothing assigns any more has its returned value."""
+    body, target = walk.checked.program.body, assigned((statement,))
+    place = next((n for n, other in enumerate(body) if other is statement), None)
+    if place is None or walk.concentrated or not isinstance(body[-1], Return):
+        return state
+    for number, value in enumerate(body[-1].values, start=1):
+        match value:
+            case Variable(name) if name in target - assigned(body[place + 1 :]) and name in state.left:
+                if walk.checked.kind(value) in ("int", "bool"):
+                    fact = _whole(state.left[name]) == z3.Int(f"result({number})")
+                    state = replace(state, path=(*state.path, fact))
+    return state
 
 
 def step(walk: PairWalk, statement: Statement, state: PairState) -> PairState:
@@ -141,18 +163,17 @@ def branch(walk: PairWalk, statement: If, state: PairState) -> PairState:
         if walk.checked.is_shared(condition):
             second = first
     base = replace(state, pending=(), path=())
-    yes, no = base, base
-    for inner in statement.positive:
-        yes = step(walk, inner, yes)
-    for inner in statement.negative:
-        no = step(walk, inner, no)
+    yes = under(walk, statement.positive, base, (first, second))
+    no = under(walk, statement.negative, base, (z3.Not(first), z3.Not(second)))
+    # What only one run computes is already limited to that run.
+    guards = (first, z3.Not(first)) if is_synchronised(statement) else (z3.BoolVal(True),) * 2
     guarded = [
         replace(
             p,
-            formula=z3.Implies(_either(c, second, statement), p.formula),
+            formula=z3.Implies(guard, p.formula),
             path=None if p.path is None else (*state.path, *p.path),
         )
-        for s, c in ((yes, first), (no, z3.Not(first)))
+        for s, guard in zip((yes, no), guards, strict=True)
         for p in s.pending
     ]
     path = [z3.Implies(first, h) for h in yes.path] + [z3.Implies(z3.Not(first), h) for h in no.path]
@@ -168,6 +189,18 @@ def branch(walk: PairWalk, statement: If, state: PairState) -> PairState:
         pending=(*state.pending, *guarded),
         path=(*state.path, *path),
     )
+
+
+def under(
+    walk: PairWalk, rest: tuple[Statement, ...], state: PairState, live: tuple[Term, Term]
+) -> PairState:
+    """Walk through a branch that each run takes where its own condition holds."""
+    outer = walk.live
+    walk.live = z3.And(outer[0], live[0]), z3.And(outer[1], live[1])
+    for statement in rest:
+        state = step(walk, statement, state)
+    walk.live = outer
+    return state
 
 
 def append(walk: PairWalk, statement: Append, state: PairState) -> PairState:
@@ -211,11 +244,6 @@ def _loops(statement: If) -> bool:
     return any(
         isinstance(s, While) for s in (*statements(statement.positive), *statements(statement.negative))
     )
-
-
-def _either(first: Term, second: Term, statement: If) -> Term:
-    """Return when a branch is taken by some run: an undefined value must not be computed in either."""
-    return first if is_synchronised(statement) else z3.BoolVal(True)
 
 
 def _whole(term: Term) -> Term:

@@ -24,6 +24,7 @@ from discreet.verify.neighbours import Direction, Inputs, Instance, directions
 from discreet.verify.obligation import System
 from discreet.verify.product import obligations
 from discreet.verify.shared import is_concentrated
+from discreet.verify.shrunk import shrunk
 from discreet.verify.syntax import (
     Array,
     Assign,
@@ -63,6 +64,8 @@ class Search:
     direction: Direction
     deadline: float
     unproved: set[str] = field(default_factory=set)
+    known: tuple[dict[int, Expr], ...] = ()
+    """Moves that proved another direction: often they prove this one as well."""
 
     def out_of_time(self) -> bool:
         """Return whether the search should stop."""
@@ -75,7 +78,8 @@ def prove(checked: CheckedProgram, seconds: float = 30.0) -> tuple[Part, ...] | 
     deadline = time.process_time() + seconds
     try:
         for direction in directions(checked):
-            result = _direction(Search(checked, direction, deadline))
+            known = tuple(dict(part.moves) for part in found[-1:])
+            result = _direction(Search(checked, direction, deadline, known=known))
             if isinstance(result, NoProof):
                 return result
             found.append(result)
@@ -178,7 +182,8 @@ def _candidates(search: Search) -> Iterator[dict[int, Expr]]:
     if is_concentrated(checked.program):
         yield from _gaussian(checked, [s for s in draws if s.law in NOISE])
         return
-    tried: list[dict[int, Expr]] = []
+    tried: list[dict[int, Expr]] = list(search.known)
+    yield from search.known
     stages = (
         (False, False, 1),
         (False, True, 1),
@@ -186,7 +191,7 @@ def _candidates(search: Search) -> Iterator[dict[int, Expr]]:
         (True, False, 2),
         (True, True, 2),
     )
-    instances = list(_instances(checked))
+    instances = list(_instances(shrunk(checked)))
     for rich, guards, width in stages:
         if search.out_of_time():
             return
@@ -266,7 +271,8 @@ def _possible(checked: CheckedProgram, instance: Instance) -> bool:
 class _Cases:
     """What goes wrong on each bounded instance, as a formula; larger instances are unrolled when needed."""
 
-    search: Search
+    checked: CheckedProgram
+    direction: Direction
     template: Template
     unknowns: Mapping[str, Term]
     instances: list[Instance]
@@ -276,8 +282,8 @@ class _Cases:
         for place, instance in enumerate(self.instances):
             if place == len(self.built):
                 system = obligations(
-                    self.search.checked,
-                    self.search.direction,
+                    self.checked,
+                    self.direction,
                     self.template.moves,
                     unknowns=self.unknowns,
                     instance=instance,
@@ -300,7 +306,7 @@ def _synthesise(
     unknowns: dict[str, Term] = {
         s.name: z3.Bool(s.name) if s.boolean else z3.Int(s.name) for s in template.slots
     }
-    cases = _Cases(search, template, unknowns, instances)
+    cases = _Cases(shrunk(search.checked), search.direction, template, unknowns, instances)
     guess = solver(4000)
     for unknown in unknowns.values():
         if z3.is_int(unknown):

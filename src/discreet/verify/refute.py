@@ -29,6 +29,7 @@ from discreet.verify.integrate import (
     add,
     enclosure,
     multiply,
+    scale_of,
     shifted,
     sign,
 )
@@ -45,7 +46,7 @@ from discreet.verify.witness import Witness
 FIRST = 24
 """Plain inputs that are tried before the solver is asked for telling ones."""
 FAR = 8
-"""How far into a tail the farthest half-lines reach."""
+"""How far into a tail the farthest half-lines reach, in scales of the widest noise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +147,8 @@ def events(first: list[ExploredPath], second: list[ExploredPath]) -> Iterator[Ou
     for path in first:
         shape, flat = entries(path.output)
         other = partners.get(_signature(shape, flat), flat)
-        options = [_options(a, b) for a, b in zip(flat, other, strict=True)]
+        reach = FAR * max((Fraction(1), *(scale_of(density) for density in path.densities.values())))
+        options = [_options(a, b, reach) for a, b in zip(flat, other, strict=True)]
         for tests in islice(_combinations(options), 60):
             event = OutputEvent(shape, tests)
             if event not in seen:
@@ -158,18 +160,19 @@ def _signature(shape: Shape, flat: tuple[Value, ...]) -> object:
     return shape, tuple("noise" if isinstance(v, Form) and v.coefficients else v for v in flat)
 
 
-def _options(first: Value, second: Value) -> list[Predicate]:
+def _options(first: Value, second: Value, reach: Fraction) -> list[Predicate]:
     if not isinstance(first, Form) or not first.coefficients:
         return [Predicate("=", first.constant if isinstance(first, Form) else first)]
     a = first.constant
     b = second.constant if isinstance(second, Form) else Fraction(second)
     low, high, middle = min(a, b), max(a, b), (a + b) / 2
     tail = Predicate(">=", high) if a > b else Predicate("<=", low)
-    far = Predicate(">=", high + FAR) if a > b else Predicate("<=", low - FAR)
+    far = Predicate(">=", high + reach) if a > b else Predicate("<=", low - reach)
     centre = Predicate(">=", middle) if a > b else Predicate("<=", middle)
     back = Predicate("<=", low) if a >= b else Predicate(">=", high)
-    # The last one is for integer noise, which hits a point; a continuous noise never does.
-    return [tail, Predicate("any"), centre, far, back, Predicate("<=", low - FAR), Predicate("=", a)]
+    # The last ones are for integer noise, which hits a point; a continuous noise never does.
+    points = [Predicate("=", value) for value in dict.fromkeys((a, b))]
+    return [tail, Predicate("any"), centre, far, back, Predicate("<=", low - reach), *points]
 
 
 def _combinations(options: list[list[Predicate]]) -> Iterator[tuple[Predicate, ...]]:
@@ -202,15 +205,23 @@ def evaluate(checked: CheckedProgram, expression: Expr, values: Mapping[str, Val
     return Fraction(Run(checked, ExactDraws(), dict(values)).value(expression))
 
 
-def refute(checked: CheckedProgram, seconds: float = 10.0, most: int | None = None) -> Witness | None:
-    """Return a certified counterexample to the program's claim, or None; `most` limits the inputs tried."""
+def refute(
+    checked: CheckedProgram, seconds: float = 10.0, most: int | None = None, tried: set[str] | None = None
+) -> Witness | None:
+    """Return a certified counterexample to the program's claim, or None.
+
+    `most` limits the inputs tried; those in `tried` are passed over, and those that failed are added to it.
+    """
+    done = set() if tried is None else tried
     try:
         with within(seconds):
             known = pairs(checked)
             for pair in islice(chain(islice(known, FIRST), suspects(checked), known), most):
-                found = attempt(checked, pair)
+                key = repr((pair.first, pair.second))
+                found = None if key in done else attempt(checked, pair)
                 if found is not None:
                     return found
+                done.add(key)
             return None
     except (LimitError, UnsupportedError):
         return None

@@ -133,11 +133,11 @@ def _search(checked: CheckedProgram, text: str, seconds: float, samples: int) ->
     decided = _enumerate(checked, text, seconds / 3)
     if decided is not None:
         return decided
-    attempt = NoProof("no time was given", exhausted=False)
+    attempt, tried = NoProof("no time was given", exhausted=False), set[str]()
     # Most wrong claims fall to the first few counterexamples, and most right ones to the first proof.  Before
     # that proof inputs are counted, not timed: the order of its terms depends on what was done before.
     for refuting, most, proving in ((1 / 10, FEW, 1 / 4), (1 / 10, None, 1 / 3), (1 / 4, None, 0.0)):
-        found = refute(checked, seconds * refuting, most)
+        found = refute(checked, seconds * refuting, most, tried)
         if found is not None:
             return Refuted(found)
         if proving and not attempt.exhausted:

@@ -39,6 +39,8 @@ class PairWalk:
     serial: count = field(default_factory=lambda: count(1))  # type: ignore[type-arg]
     waiting: Term = None
     """Whether the run with the shorter list waits, in the one-sided loop being walked."""
+    live: tuple[Term, Term] = (z3.BoolVal(True), z3.BoolVal(True))
+    """Where each run takes the branch being walked: elsewhere it computes nothing."""
 
     @property
     def inputs(self) -> Inputs:
@@ -98,10 +100,11 @@ class PairWalk:
                 [z3.Implies(z3.Not(self.waiting), n) for n in group] if near else group
                 for group, near in ((needs, self.direction == "add"), (more, self.direction == "remove"))
             )
-        elif self.checked.is_shared(expression):
+        elif self.checked.is_shared(expression) and self.live[0].eq(self.live[1]):
             more = []
-        for need in (*needs, *more):
-            state = self.before(state, "defined", expression.at, need)
+        for live, group in zip(self.live, (needs, more), strict=True):
+            for need in group:
+                state = self.before(state, "defined", expression.at, z3.Implies(live, need))
         return state, first, second
 
     def set(self, state: PairState, target: str, first: Term, second: Term) -> PairState:

@@ -10,7 +10,8 @@ Proof.  For fixed w the moves are triangular with unit Jacobian, hence injective
 change the density by at most exp(c); sum over the countably many w.
 
 That the first run outputs w speaks of the first run alone, so what it does later may be used earlier: an
-obligation waits for it until the next loop, or until this loop comes round.
+obligation waits for it until the next loop, or until this loop comes round.  A variable that is returned has
+its returned value as soon as nothing assigns it any more.
 
 Theorem (costs).  A draw moved by t costs |t| / b for Laplace(b), for Geometric(b) with integer t, and for
 Exponential(b) that stays above 0.  A Response(e) that is flipped costs e; a uniform bit string combined by
@@ -95,7 +96,24 @@ class Walk:
         self.concentrated = gaussian or isinstance(self.pair.program.claim, tree.Rho)
         for draw in draws:
             self.prices[draw.site] = self.price(draw, state)
-        self.block(self.pair.program.body, state)
+        states, body = [state], self.pair.program.body
+        for place, statement in enumerate(body):
+            ends = [end for begin in states for end in self.block((statement,), begin)]
+            final = tree.assigned((statement,)) - tree.assigned(body[place + 1 :])
+            states = [self.told(final, end) for end in ends]
+
+    def told(self, final: set[str], state: State) -> State:
+        """Note the results that are known by now: of variables that nothing assigns any more."""
+        for place, value in enumerate(self.pair.program.body[-1].values, start=1):  # type: ignore[union-attr]
+            if isinstance(value, tree.Variable) and value.name in final & {name for name, _ in state.values}:
+                state = self.result(place, state.values[value.name, 1], state)
+        return state
+
+    def result(self, place: int, first: Term, state: State) -> State:
+        """Note that the first run returns a value, which belongs to the fixed output if it is discrete."""
+        if self.concentrated or not discrete(first):
+            return state
+        return self.assume(state, z3.Int(f"result({place})") == whole(first))
 
     def price(self, draw: tree.Sample, state: State) -> Term:
         """Return the cost of moving a draw by 1, or of drawing it alike, in public constants."""
@@ -400,8 +418,7 @@ class Walk:
         for place, value in enumerate(statement.values, start=1):
             if not (isinstance(value, tree.Variable) and value.name in state.length):
                 first, second = self.both(value, state)
-                if discrete(first) and not self.concentrated:
-                    state = self.assume(state, z3.Int(f"result({place})") == whole(first))
+                state = self.result(place, first, state)
                 state = self.later("the outputs may differ", value, state, equal(first, second))
         state, spent = self.settle(state), z3.Sum([self.prices[k] * term for k, term in state.moved.items()])
         limits = self.limits(self.pair.program.claim, State({}, {}, {}, state.path))
