@@ -288,8 +288,8 @@ FAULTS = (
     ),
     Fault(
         "verify/walker.py",
-        '            state = self.before(state, "defined", expression.at, need)\n',
-        "            pass\n",
+        '                state = self.before(state, "defined", expression.at, z3.Implies(live, need))\n',
+        "                pass\n",
         _trap("a list may be too short", "an element before the first"),
         "a list may be read outside its bounds",
     ),
@@ -497,6 +497,27 @@ FAULTS = (
         "        if True:\n",
         _program("integers_move_by_whole_steps", "replaced_by_at_most_one"),
         "an arrangement is believed to be neighbours",
+    ),
+    Fault(
+        "verify/bell.py",
+        "    if not (below > 0 and above > below):\n        return None\n",
+        "    if not (below > 0 and above > below):\n        return Fraction(0)\n",
+        ("tests/verify/test_bell.py",),
+        "a probability that cannot be told from zero counts as zero, and a concentrated claim as broken",
+    ),
+    Fault(
+        "verify/bell.py",
+        "    return _above(ball(-item.constant) / ball(variance).sqrt())\n",
+        "    return _above(ball(-item.constant) / ball(variance))\n",
+        ("tests/verify/test_bell.py",),
+        "a half-space under normal noise weighs too much or too little",
+    ),
+    Fault(
+        "verify/bell.py",
+        "    return total + tail * arb(0.5, 0.5)\n",
+        "    return total + tail * arb(10) ** 12\n",
+        ("tests/verify/test_bell.py",),
+        "the tail of integer noise counts many times",
     ),
     Fault(
         "verify/refute.py",

@@ -126,6 +126,7 @@ def counterexample_facts(witness: Witness) -> list[tuple[str, str]]:
     )
     loss = "infinite" if witness.loss == float("inf") else f"at least {witness.loss:.6f}"
     slack = f" with delta {float(witness.delta):g}" if witness.delta else ""
+    claim = "claimed" if witness.rho is None else f"claimed rho {float(witness.rho):g} allows for this event"
     fixed = [("with", values_in_words(witness.constants))] if witness.constants else []
     return [
         *fixed,
@@ -134,7 +135,7 @@ def counterexample_facts(witness: Witness) -> list[tuple[str, str]]:
         ("event", witness.event),
         ("probability", f"{_interval(witness.first_probability)} on the first input"),
         ("", f"{_interval(witness.second_probability)} on the second ({how})"),
-        ("privacy loss", f"{loss}, claimed {float(witness.epsilon):g}{slack}"),
+        ("privacy loss", f"{loss}, {claim} {float(witness.epsilon):g}{slack}"),
     ]
 
 

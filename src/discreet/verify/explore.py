@@ -9,6 +9,7 @@ inputs.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from discreet.errors import ParameterError
@@ -16,13 +17,16 @@ from discreet.verify.check import CheckedProgram
 from discreet.verify.integrate import (
     UNIT,
     ZERO,
+    Density,
     Function,
     Inequality,
     LatticeLaw,
+    NormalLaw,
     Number,
     TooHardError,
     add,
     exponential,
+    is_lattice,
     laplace,
     multiply,
     probability,
@@ -98,7 +102,7 @@ class ExploredPath:
     """One path: what it returns, which noises it drew, what they must satisfy, and its weight."""
 
     output: tuple[Value, ...]
-    densities: Mapping[int, Function | LatticeLaw]
+    densities: Mapping[int, Density]
     conditions: tuple[Inequality, ...]
     weight: Number
     divisor: Number
@@ -111,7 +115,7 @@ class _Walker:
     script: list[int]
     symbolic: bool
     sizes: list[int] = field(default_factory=list)
-    densities: dict[int, Function | LatticeLaw] = field(default_factory=dict)
+    densities: dict[int, Density] = field(default_factory=dict)
     conditions: list[Inequality] = field(default_factory=list)
     weight: Number = field(default_factory=lambda: UNIT)
     divisor: Number = field(default_factory=lambda: UNIT)
@@ -126,7 +130,7 @@ class _Walker:
     def draw(self, statement: Sample, arguments: tuple[Value, ...]) -> Value:
         law = statement.law
         match law:
-            case "Laplace" | "Exponential" | "Geometric":
+            case "Laplace" | "Exponential" | "Geometric" | "Gaussian" | "DiscreteGaussian":
                 if isinstance(arguments[0], Form):
                     raise TooHardError("a scale depends on noise")
                 scale = Fraction(arguments[0])
@@ -136,6 +140,8 @@ class _Walker:
                     "Laplace": laplace,
                     "Exponential": exponential,
                     "Geometric": LatticeLaw,
+                    "Gaussian": partial(NormalLaw, whole=False),
+                    "DiscreteGaussian": partial(NormalLaw, whole=True),
                 }
                 return centre + self.noise(makers[law](scale))
             case "Uniform":
@@ -185,7 +191,7 @@ class _Walker:
     def exponent(self, value: Value) -> Fraction:
         return exponent(value, symbolic=self.symbolic)
 
-    def noise(self, density: Function | LatticeLaw) -> Form:
+    def noise(self, density: Density) -> Form:
         number = len(self.densities)
         self.densities[number] = density
         return Form(Fraction(0), ((number, Fraction(1)),))
@@ -202,7 +208,7 @@ class _Walker:
             value = difference.constant if isinstance(difference, Form) else difference
             return decide(operator, value, 0)
         if operator in ("=", "!="):
-            if not all(isinstance(self.densities[n], LatticeLaw) for n, _ in difference.coefficients):
+            if not all(is_lattice(self.densities[n]) for n, _ in difference.coefficients):
                 return operator == "!="  # a continuous noise hits a point with probability zero
             sides = [(difference, False), (-difference, False)], [(difference, True)], [(-difference, True)]
             outcome = self.choose(3)
@@ -267,6 +273,8 @@ def path_probability(path: ExploredPath, event: tuple[Inequality, ...]) -> Quoti
     continuous: list[Inequality] = []
     bounds: dict[int, tuple[int | None, int | None]] = {}
     for item in (*path.conditions, *event):
+        if any(isinstance(path.densities[n], NormalLaw) for n, _ in item.coefficients):
+            raise TooHardError("normal noise cannot be integrated exactly")
         integers = [n for n, _ in item.coefficients if isinstance(path.densities[n], LatticeLaw)]
         if not integers:
             continuous.append(item)

@@ -243,9 +243,25 @@ class LatticeLaw:
         return add(self.normaliser() if least is None else self.above(least), upper, -1)
 
 
-def scale_of(density: Function | LatticeLaw) -> Fraction:
+@dataclass(frozen=True, slots=True)
+class NormalLaw:
+    """The normal law of a standard deviation on the line, or on the integers; only `bell` integrates it."""
+
+    scale: Fraction
+    whole: bool
+
+
+Density = Function | LatticeLaw | NormalLaw
+
+
+def is_lattice(density: Density) -> bool:
+    """Return whether a law lives on the integers."""
+    return isinstance(density, LatticeLaw) or (isinstance(density, NormalLaw) and density.whole)
+
+
+def scale_of(density: Density) -> Fraction:
     """Return by how much the slowest tail of a law falls to a fraction 1/e; 1 for a law without tails."""
-    if isinstance(density, LatticeLaw):
+    if not isinstance(density, Function):
         return density.scale
     rates = [abs(b) for piece in density.pieces for _, b in piece if b]
     return 1 / min(rates) if rates else Fraction(1)

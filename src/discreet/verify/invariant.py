@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 import z3
 
 from discreet.verify.contribution import cells, contributions
-from discreet.verify.discharge import WORK, goal, hypotheses, instance, solver
+from discreet.verify.discharge import SLOWEST, WORK, goal, hypotheses, instance, solver
 from discreet.verify.limit import milliseconds, tick
 from discreet.verify.obligation import LoopRelation, System
 from discreet.verify.syntax import Array, Number, Scalar, While, statements, subexpressions
@@ -33,7 +33,7 @@ def spacer(system: System, timeout: int = 3000) -> Invariants | None:
 
     horn = z3.SolverFor("HORN")
     horn.set("rlimit", timeout * WORK)
-    horn.set("timeout", milliseconds(4 * timeout))
+    horn.set("timeout", milliseconds(SLOWEST * timeout))
     for clause in system.clauses:
         match clause.head:
             case (relation, values):

@@ -15,19 +15,21 @@ from fractions import Fraction
 from itertools import chain, islice
 from itertools import product as cartesian
 
-from flint import ctx
+from flint import arb, ctx
 
 from discreet.errors import ProgramError
-from discreet.exact.number import enclose, float_down, log_down
+from discreet.exact.number import ball, enclose, ends, float_down, log_down
+from discreet.verify.bell import PRECISIONS, HalfSpace, allowed, chance, half_spaces
 from discreet.verify.candidate import pairs
 from discreet.verify.check import CheckedProgram
 from discreet.verify.explore import ExploredPath, Form, Quotient, path_probability, paths, sum_quotients
 from discreet.verify.integrate import (
     Inequality,
-    LatticeLaw,
+    NormalLaw,
     TooHardError,
     add,
     enclosure,
+    is_lattice,
     multiply,
     scale_of,
     shifted,
@@ -43,6 +45,8 @@ from discreet.verify.syntax import Number as Literal
 from discreet.verify.term import UnsupportedError
 from discreet.verify.witness import Witness
 
+NEAR = 40
+"""Events that are tried on laws with normal noise."""
 FIRST = 24
 """Plain inputs that are tried before the solver is asked for telling ones."""
 FAR = 8
@@ -71,7 +75,7 @@ class Predicate:
         )
         if self.relation == "=":
             # A continuous noise hits a point with probability zero; an integer noise does not.
-            integers = all(isinstance(path.densities[n], LatticeLaw) for n, _ in entry.coefficients)
+            integers = all(is_lattice(path.densities[n]) for n, _ in entry.coefficients)
             return sides if integers else None
         return sides[:1] if self.relation == ">=" else sides[1:]
 
@@ -90,6 +94,19 @@ class OutputEvent:
 
     shape: Shape
     tests: tuple[Predicate, ...]
+
+    def needs(self, path: ExploredPath) -> tuple[Inequality, ...] | None:
+        """Return the condition on the noise under which a path's output belongs here, or None if never."""
+        shape, flat = entries(path.output)
+        if shape != self.shape:
+            return None
+        conditions: list[Inequality] = []
+        for test, entry in zip(self.tests, flat, strict=True):
+            needed = test.holds_for(entry, path)
+            if needed is None:
+                return None
+            conditions += needed
+        return tuple(conditions)
 
     def words(self) -> str:
         """Return the event as text."""
@@ -121,19 +138,8 @@ def entries(output: tuple[Value, ...]) -> tuple[Shape, tuple[Value, ...]]:
 
 def mass(law: list[ExploredPath], event: OutputEvent) -> Quotient:
     """Return the exact probability of an event."""
-    parts: list[Quotient] = []
-    for path in law:
-        shape, flat = entries(path.output)
-        if shape != event.shape:
-            continue
-        conditions: list[Inequality] = []
-        for test, entry in zip(event.tests, flat, strict=True):
-            needed = test.holds_for(entry, path)
-            if needed is None:
-                break
-            conditions += needed
-        else:
-            parts.append(path_probability(path, tuple(conditions)))
+    needed = ((path, event.needs(path)) for path in law)
+    parts = [path_probability(path, conditions) for path, conditions in needed if conditions is not None]
     return sum_quotients(parts)
 
 
@@ -227,18 +233,42 @@ def refute(
         return None
 
 
+@dataclass(frozen=True, slots=True)
+class Claimed:
+    """What must be broken on a pair of inputs: epsilon and delta, or rho."""
+
+    epsilon: Fraction
+    delta: Fraction
+    rho: Fraction | None
+
+    def limit(self, above: arb, below: arb) -> Fraction | None:
+        """Return the epsilon that holds for an event of these probabilities, if it can be told."""
+        return self.epsilon if self.rho is None else allowed(self.rho, above, below)
+
+
+def weakest(checked: CheckedProgram, pair: NeighbourPair) -> Claimed | None:
+    """Return the weaker of the claims on two inputs: a claim may mention sizes."""
+    if isinstance(checked.program.claim, Rho):
+        rho = checked.program.claim.rho
+        return Claimed(
+            Fraction(0), Fraction(0), max(evaluate(checked, rho, v) for v in (pair.first, pair.second))
+        )
+    claim, other = claimed(checked, pair.first), claimed(checked, pair.second)
+    if claim is None or other is None:
+        return None
+    epsilon, delta = max(claim[0], other[0]), max(claim[1], other[1])
+    return Claimed(epsilon, delta, None)
+
+
 def attempt(checked: CheckedProgram, pair: NeighbourPair) -> Witness | None:
     """Return a certified counterexample on a given pair of neighbours, or None."""
-    claim = claimed(checked, pair.first)
+    claim = weakest(checked, pair)
     if claim is None:
         return None
     try:
         laws = [list(paths(checked, values)) for values in (pair.first, pair.second)]
     except (TooHardError, ProgramError, UndecidedError):
         return None
-    # A claim may mention sizes; the weaker of the two is the one that must be broken.
-    other = claimed(checked, pair.second) or claim
-    epsilon, delta = max(claim[0], other[0]), max(claim[1], other[1])
     known: dict[tuple[int, OutputEvent], Quotient] = {}
 
     def weighed(side: int, event: OutputEvent) -> Quotient:
@@ -253,9 +283,61 @@ def attempt(checked: CheckedProgram, pair: NeighbourPair) -> Witness | None:
                 above, below = weighed(first, event), weighed(second, event)
             except TooHardError:
                 continue
-            if breaks(above, below, epsilon, delta):
-                return witness(pair, event.words(), above, below, epsilon, delta, swapped=swapped)
+            epsilon = claim.epsilon if claim.rho is None else claim.limit(_ball(above), _ball(below))
+            if epsilon is not None and breaks(above, below, epsilon, claim.delta):
+                told = event.words(), bounds(above), bounds(below)
+                return witness(pair, *told, epsilon, claim.delta, swapped=swapped, rho=claim.rho)
+        found = _normal(pair, (laws[first], laws[second]), claim, swapped=swapped)
+        if found is not None:
+            return found
     return None
+
+
+def _ball(value: Quotient) -> arb:
+    if not value.numerator:
+        return arb(0)
+    return enclosure(value.numerator, ctx.prec) / enclosure(value.denominator, ctx.prec)
+
+
+def _normal(
+    pair: NeighbourPair, laws: tuple[list[ExploredPath], list[ExploredPath]], claim: Claimed, *, swapped: bool
+) -> Witness | None:
+    """Return a counterexample whose probabilities are enclosed, for laws with normal noise."""
+    first, second = laws
+    if not any(isinstance(d, NormalLaw) for path in first for d in path.densities.values()):
+        return None
+    telling: Iterator[OutputEvent | HalfSpace] = _spaces(first, second, claim)
+    for event in chain(telling, islice(events(first, second), NEAR)):
+        for precision in PRECISIONS:
+            tick()
+            with ctx.workprec(precision):
+                try:
+                    above, below = _enclosed(first, event), _enclosed(second, event)
+                except TooHardError:
+                    break
+                epsilon = claim.limit(above, below)
+                if epsilon is None or not above > ball(epsilon).exp() * below + ball(claim.delta):
+                    continue
+                loss = float("inf") if below.is_zero() else float_down(ends((above / below).log())[0])
+                told = event.words(), ends(above), ends(below)
+                return witness(pair, *told, epsilon, claim.delta, swapped=swapped, loss=loss, rho=claim.rho)
+    return None
+
+
+def _enclosed(law: list[ExploredPath], event: OutputEvent | HalfSpace) -> arb:
+    needed = ((path, event.needs(path)) for path in law)
+    parts = [chance(path, conditions) for path, conditions in needed if conditions is not None]
+    return sum(parts, arb(0))
+
+
+def _spaces(first: list[ExploredPath], second: list[ExploredPath], claim: Claimed) -> Iterator[HalfSpace]:
+    for one in first:
+        shape, flat = entries(one.output)
+        for two in second:
+            other = entries(two.output)
+            if _signature(*other) == _signature(shape, flat):
+                yield from half_spaces((one, flat), (two, other[1]), claim.epsilon, claim.rho)
+                break
 
 
 def breaks(above: Quotient, below: Quotient, epsilon: Fraction, delta: Fraction) -> bool:
@@ -270,23 +352,26 @@ def bounds(value: Quotient) -> tuple[Fraction, Fraction]:
     """Return rationals around a probability."""
     if not value.numerator:
         return Fraction(0), Fraction(0)
-    return enclose(lambda: enclosure(value.numerator, ctx.prec) / enclosure(value.denominator, ctx.prec), 64)
+    return enclose(lambda: _ball(value), 64)
 
 
 def witness(
     pair: NeighbourPair,
     event: str,
-    above: Quotient,
-    below: Quotient,
+    upper: tuple[Fraction, Fraction],
+    lower: tuple[Fraction, Fraction],
     epsilon: Fraction,
     delta: Fraction,
     *,
     swapped: bool,
+    loss: float | None = None,
+    rho: Fraction | None = None,
 ) -> Witness:
     """Report a counterexample that was decided."""
-    upper, lower = bounds(above), bounds(below)
     first, second = (pair.second, pair.first) if swapped else (pair.first, pair.second)
     private = pair.private
+    if loss is None:
+        loss = float("inf") if not lower[1] else float_down(log_down(upper[0] / lower[1]))
     return Witness(
         "exact",
         {k: first[k] for k in private},
@@ -297,5 +382,6 @@ def witness(
         lower,
         epsilon,
         delta,
-        float("inf") if not below.numerator else float_down(log_down(upper[0] / lower[1])),
+        loss,
+        rho=rho,
     )

@@ -1,7 +1,7 @@
 """A program with its long loops and lists made short, in which moves are guessed.
 
-Unrolling a loop of twenty turns tells nothing that three turns do not tell sooner.  What is guessed on the short
-program is tried on the program itself, and only what the kernel accepts for that one counts.
+Unrolling a loop of twenty turns tells nothing that three turns do not tell sooner.  What is guessed on the
+short program is tried on the program itself, and only what the kernel accepts for that one counts.
 """
 
 from dataclasses import replace
@@ -27,7 +27,7 @@ SHORT = 3
 
 
 def shrunk(checked: CheckedProgram) -> CheckedProgram:
-    """Return the program with numbers above SHORT lowered in loops, and no demand for lists longer than that."""
+    """Return the program with numbers above SHORT lowered in loops, and no demand for longer lists."""
     program = checked.program
     kept = tuple(clause for clause in program.requires if not _demands(clause, program))
     return replace(checked, program=replace(program, requires=kept, body=_block(program.body)))

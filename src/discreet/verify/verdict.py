@@ -26,7 +26,17 @@ from discreet.verify.limit import DEFAULT_MEGABYTES, LimitError, remaining, with
 from discreet.verify.prove import NoProof, prove
 from discreet.verify.python import translate
 from discreet.verify.reason import why
-from discreet.verify.refute import OutputEvent, Predicate, breaks, claimed, entries, mass, refute, witness
+from discreet.verify.refute import (
+    OutputEvent,
+    Predicate,
+    bounds,
+    breaks,
+    claimed,
+    entries,
+    mass,
+    refute,
+    witness,
+)
 from discreet.verify.relate import are_neighbours
 from discreet.verify.sampled import refute_by_sampling
 from discreet.verify.space import NeighbourPair
@@ -211,4 +221,4 @@ def _from_enumeration(checked: CheckedProgram, found: finite.Counterexample) -> 
     if not breaks(above, below, *claim):
         return None
     words = " or ".join(t[0] for t in telling)
-    return Refuted(witness(pair, words, above, below, *claim, swapped=False))
+    return Refuted(witness(pair, words, bounds(above), bounds(below), *claim, swapped=False))

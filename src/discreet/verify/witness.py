@@ -29,6 +29,8 @@ class Witness:
     loss: float
     """A lower bound on ln(first / second), infinity when the second probability is zero."""
     confidence: Fraction = Fraction(1)
+    rho: Fraction | None = None
+    """The claim, if it is one of concentrated privacy; then epsilon is what it allows for this very event."""
 
     def as_dict(self) -> dict[str, object]:
         """Return the witness as plain data, for JSON."""
@@ -44,6 +46,7 @@ class Witness:
             "claimed delta": str(self.delta),
             "loss at least": "infinity" if self.loss == float("inf") else self.loss,
             "confidence": str(self.confidence),
+            **({} if self.rho is None else {"claimed rho": str(self.rho)}),
         }
 
 

@@ -198,7 +198,7 @@ def expression(term: Term, words: Mapping[int, Expr]) -> Expr:
         return Number(Fraction(str(term.as_fraction())), whole=False)
     parts = [expression(child, words) for child in term.children()]
     match term.decl().kind(), parts:
-        case (z3.Z3_OP_TO_REAL | z3.Z3_OP_ADD), [only]:
+        case ((z3.Z3_OP_TO_REAL | z3.Z3_OP_ADD), [only]):
             return only
         case z3.Z3_OP_NOT, [only]:
             return Unary("not", only)
