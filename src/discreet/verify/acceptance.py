@@ -45,7 +45,7 @@ def scripts(program: str, certificate: Certificate | str) -> list[str]:
     for walk in kernel.walks(checked.program, [terms(part) for part in given.parts]):
         for item in walk.obligations:
             solver, denied = z3.Solver(), (*item.hypotheses, z3.Not(item.goal))
-            solver.add(*walk.pair.known(denied), *denied)
+            solver.add(*walk.pair.facts, *denied)
             place = f"; line {item.node.at.line}, column {item.node.at.column}: {item.doubt}, unless unsat\n"
             found.append(f"{place}(set-logic ALL)\n{solver.to_smt2()}")
     return found

@@ -69,5 +69,5 @@ def _question(pair: Pair, terms: tuple[Term, ...], deadline: float) -> z3.CheckS
     solver = z3.Solver()
     solver.set("timeout", min(PATIENCE, left))
     solver.set("random_seed", 7)
-    solver.add(*pair.known(terms), *terms)
+    solver.add(*pair.facts, *terms)
     return solver.check()

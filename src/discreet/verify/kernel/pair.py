@@ -60,8 +60,6 @@ class Pair:
     program: tree.Program
     direction: Mapping[str, str]
     facts: list[Term] = field(default_factory=list)
-    about: dict[int, list[Term]] = field(default_factory=dict)
-    """What is known of an element or an answer, by the identity of its symbol."""
     seen: dict[str, list[tuple[Term, Term, Term]]] = field(default_factory=dict)
     """The indices read of each list, with the elements of the first and of the second run."""
     widths: dict[object, int] = field(default_factory=dict)
@@ -79,7 +77,7 @@ class Pair:
                     first, second = self.element(name, self.position(name))
                     inside = z3.And(self.position(name) >= 0, self.position(name) < z3.Int(f"size({name})"))
                     alike = z3.And(self.kind(name) != "add-remove", first == second)
-                    self.facts += [z3.Or(inside, alike), *self.about[first.get_id()]]
+                    self.facts += [z3.Or(inside, alike)]
         self.facts += [self.header(clause, side) for clause in self.program.requires for side in (1, 2)]
 
     def symbol(self, name: str, kind: tree.Scalar) -> Term:
@@ -123,8 +121,7 @@ class Pair:
         """Return the value of a query in one run."""
         bound = real(self.scalar(self.parameter(query, tree.SensitiveQuery)[1].sensitivity, 1))
         sides = z3.Real(f"{query}({data}){{1}}"), z3.Real(f"{query}({data}){{2}}")
-        for term in sides:
-            self.about[term.get_id()] = [sides[1] - sides[0] <= bound, sides[0] - sides[1] <= bound]
+        self.facts += [sides[1] - sides[0] <= bound, sides[0] - sides[1] <= bound]
         return sides[side - 1]
 
     def header(self, expression: tree.Expr, side: int) -> Term:
@@ -174,11 +171,10 @@ class Pair:
             second = self.symbol(f"{name}'[{number}]", kind)
         sizes = [self.size(name, side) if how == "any" else z3.Int(f"size({name})") for side in (1, 2)]
         inside = z3.And(index >= 0, index < sizes[0]), z3.And(index >= 0, index < sizes[1])
-        facts = self.related(parameter, kind, (first, second), inside)
+        self.facts += self.related(parameter, kind, (first, second), inside)
         for known, one, two in self.seen[name]:
-            facts += [z3.Implies(known == index, z3.And(one == first, two == second))]
+            self.facts += [z3.Implies(known == index, z3.And(one == first, two == second))]
         self.seen[name].append((index, first, second))
-        self.about |= {first.get_id(): facts, second.get_id(): facts}
         return first, second
 
     def read(self, name: str, index: Term, side: int) -> Term:
@@ -187,15 +183,3 @@ class Pair:
             here, beyond = self.element(name, index)[0], self.element(name, index + 1)[0]
             return z3.If(index < self.position(name), here, beyond)
         return self.element(name, index)[side - 1]
-
-    def known(self, terms: tuple[Term, ...]) -> list[Term]:
-        """Return the facts about every symbol that occurs in the terms."""
-        found, stack, seen = list(self.facts), [*terms, *self.facts], set[int]()
-        while stack:
-            term = stack.pop()
-            if term.get_id() not in seen:
-                seen.add(term.get_id())
-                facts = self.about.get(term.get_id(), [])
-                found += facts
-                stack += [*term.children(), *facts]
-        return found
