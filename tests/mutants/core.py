@@ -504,8 +504,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/ladder.py",
-        "e, odds = ball(epsilon), ball(2 * t + 1)",
-        "e, odds = ball(epsilon), ball(2 * t + 2)",
+        "(ball(2 * t + 1), ball(t)) for t in RUNGS",
+        "(ball(2 * t + 2), ball(t)) for t in RUNGS",
         LADDER,
         "pure releases cost less than randomised response",
     ),

@@ -37,6 +37,11 @@ _BITS = 192
 """Divergences are computed to many more bits than a unit has, whatever the epsilon."""
 
 
+_ORDERS = tuple(1 + t for t in RUNGS)
+_BALLS = tuple((ball(2 * t + 1), ball(t)) for t in RUNGS)
+"""Rungs are exact at any precision: each is a few bits long."""
+
+
 @dataclass(frozen=True, slots=True)
 class Curve:
     """Renyi costs of some releases together: order times `plain`, and the `steps` at each rung, if any."""
@@ -64,18 +69,30 @@ def curve_of(epsilon: Fraction | None, rho: Fraction) -> Curve:
     """Return the Renyi costs of one release that is epsilon-private, unless that is None, and rho-zCDP."""
     if epsilon is None or epsilon == 0 or rho == 0:
         return Curve(Fraction(0) if epsilon == 0 else rho)
-    return Curve(Fraction(0), tuple(_units(min((1 + t) * rho, response_up(epsilon, t))) for t in RUNGS))
+    plain = (_units(order * rho) for order in _ORDERS)
+    return Curve(Fraction(0), tuple(map(min, plain, _responses(epsilon, _BALLS))))
 
 
 def response_up(epsilon: Fraction, t: Fraction) -> Fraction:
     """Return the Renyi divergence of order 1 + t of every epsilon-private release, rounded up to a unit."""
     with ctx.workprec(_BITS):
-        e, odds = ball(epsilon), ball(2 * t + 1)
-        divergence = e - ((-e).exp().log1p() - (-odds * e).exp().log1p()) / ball(t)
-        found = (divergence * UNIT).upper()
-    mantissa, exponent = (int(part) for part in found.man_exp())
-    units = mantissa << exponent if exponent >= 0 else -(-mantissa >> -exponent)
-    return min(Fraction(units, UNIT), Fraction(_units(epsilon), UNIT))
+        rung = ball(2 * t + 1), ball(t)
+    return Fraction(_responses(epsilon, (rung,))[0], UNIT)
+
+
+def _responses(epsilon: Fraction, rungs: tuple[tuple[arb, arb], ...]) -> list[int]:
+    """Return that divergence in units, for the balls of 2 t + 1 and t of each rung."""
+    most = _units(epsilon)
+    with ctx.workprec(_BITS):
+        e = ball(epsilon)
+        own = (-e).exp().log1p()
+        found = [((e - (own - (-odds * e).exp().log1p()) / t) * UNIT).upper() for odds, t in rungs]
+    return [min(_ceiling(divergence), most) for divergence in found]
+
+
+def _ceiling(exact: arb) -> int:
+    mantissa, exponent = (int(part) for part in exact.man_exp())
+    return mantissa << exponent if exponent >= 0 else -(-mantissa >> -exponent)
 
 
 @lru_cache(maxsize=256)

@@ -80,10 +80,8 @@ class DuckDB:
             return collect(requests, self._tables(requests, choice))
 
     def _tables(self, requests: Sequence[EngineRequest], choice: int) -> list[list[tuple[object, ...]]]:
-        # An interruption may strike anywhere, even before the end of an earlier question's transaction.
-        self._roll_back()
         try:
-            self.connection.execute("BEGIN TRANSACTION READ ONLY")
+            self._begin()
             tables = []
             for request in requests:
                 bound = {"choice": choice} if "$choice" in request.sql else None
@@ -91,6 +89,15 @@ class DuckDB:
             return tables
         finally:
             self._roll_back()
+
+    def _begin(self) -> None:
+        begin = "BEGIN TRANSACTION READ ONLY"
+        try:
+            self.connection.execute(begin)
+        except Exception:
+            # An interruption may strike anywhere, even before the end of an earlier question's transaction.
+            self._roll_back()
+            self.connection.execute(begin)
 
     def _roll_back(self) -> None:
         with contextlib.suppress(Exception):

@@ -41,7 +41,7 @@ def _checked(name: str, value: Any) -> bool:
 
 
 def bind(tree: exp.Expr, values: Parameters) -> exp.Expr:
-    """Return the tree with every mark replaced by its value, each value used."""
+    """Return the tree, changed in place: every mark is replaced by its value, and each value used."""
     known = {name: value for name, _, value in values}
     used: set[str] = set()
 
@@ -56,7 +56,7 @@ def bind(tree: exp.Expr, values: Parameters) -> exp.Expr:
         used.add(name)
         return constant(name, known[name])
 
-    bound = tree.transform(replaced)
+    bound = tree.transform(replaced, copy=False)
     unused = next((name for name in known if name not in used), None)
     if unused is not None:
         raise QueryError(f"parameter {unused}", "does not occur in the question", "leave its value out")
