@@ -72,6 +72,7 @@ FILTER = (
 )
 SENSITIVITY = ("tests/privacy/test_sensitivity.py",)
 PARALLEL = ("tests/privacy/test_parallel.py",)
+NOISY_MAX = ("tests/mechanisms/test_noisy_max.py",)
 DRAWS = ("tests/theorems/test_selection_draws.py",)
 TABLE = ("tests/mechanisms/test_table.py",)
 CHECK = ("tests/utility/test_check.py",)
@@ -980,6 +981,20 @@ FAULTS: tuple[Fault, ...] = (
         "np.flatnonzero(geometric(self.alpha, distance.size) > distance)",
         DRAWS,
         "coins are less likely than they should be",
+    ),
+    Fault(
+        "mechanisms/noisy_max.py",
+        "return 1 - wins / number",
+        "return 1 - wins / (number - 1)",
+        NOISY_MAX,
+        "the chance that the best candidate loses is understated",
+    ),
+    Fault(
+        "mechanisms/noisy_max.py",
+        "weight, falling = farthest, alpha**-2",
+        "weight, falling = farthest, alpha**-3",
+        NOISY_MAX,
+        "what the best candidate wins between the scores weighs too much",
     ),
     Fault(
         "mechanisms/noisy_max.py",
