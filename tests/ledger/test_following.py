@@ -3,11 +3,11 @@
 import random
 
 import pytest
-from tests.ledger.test_verifying import PEOPLE, any_event, append, begin
+from tests.ledger.test_verifying import PEOPLE, PRICES, WITH_ORDERS, any_event, append, begin
 from tests.ledger.world import Place, ask
 
 from discreet.errors import LedgerError
-from discreet.ledger import Ledger, turn
+from discreet.ledger import Ledger, account, turn
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Answered, Reserved
 from discreet.ledger.turn import Turn
@@ -106,3 +106,27 @@ def test_somebody_who_was_not_on_the_list_is_noticed_by_whoever_catches_up(file:
             writer.reserve(ask("r", analyst="cem"))
         with pytest.raises(LedgerError, match="entry 2 of dataset clinic breaks the rules"):
             reader.reserve(ask("mine"))
+
+
+def test_others_go_on_while_somebody_reads_a_large_account(place: Place, monkeypatch):
+    true = turn._loaded
+    with begin(place) as writer:
+        writer.reserve(ask("before"))
+
+        def slow(*arguments):
+            found = true(*arguments)
+            writer.answer(writer.reserve(ask("meanwhile")), b"1")
+            return found
+
+        monkeypatch.setattr(turn, "_loaded", slow)
+        with place.open() as reader:
+            assert reader.budget("clinic") == writer.budget("clinic")
+            assert reader.budget("clinic").entries == 4
+
+
+def test_a_sum_of_many_costs_is_what_adding_them_one_by_one_leads_to():
+    chance = random.Random(3)
+    costs = (*WITH_ORDERS, *PRICES, Cost.zero, Cost.approximate(0, "1e-9"))
+    for _ in range(100):
+        some = [chance.choice(costs) for _ in range(chance.randrange(5))]
+        assert repr(account._total(some)) == repr(sum(some, Cost.zero))

@@ -28,7 +28,8 @@ answers.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, reduce
+from fractions import Fraction
+from functools import lru_cache
 from typing import assert_never
 
 from discreet.errors import BudgetError, ConflictError
@@ -60,6 +61,8 @@ from discreet.ledger.name import folded_or_kept
 from discreet.ledger.pace import Daily, Pace, too_fast
 from discreet.ledger.trie import Key, Trie, Value, trie
 from discreet.privacy.filter import Budget, Cost, Filter, adds_orders, admits
+from discreet.privacy.grid import GRID
+from discreet.privacy.ladder import Curve
 
 Member = tuple[str, str]
 """A project and an analyst."""
@@ -317,7 +320,7 @@ class Account:
         if len(wanted) == 1:
             for scope in wanted:
                 covered = (c for m, c in self.spent.items() if scope.covers(*m))
-                return {scope: reduce(Cost.__add__, covered, Cost.zero)}
+                return {scope: _total(covered)}
         for (project, analyst), cost in self.spent.items():
             for scope in (EVERYBODY, Scope(project), Scope(None, analyst), Scope(project, analyst)):
                 if scope in wanted:
@@ -344,6 +347,25 @@ class Account:
                 "of analysts; name the analysts when creating a dataset to keep one"
             )
         return self.analysts
+
+
+def _total(costs: Iterable[Cost]) -> Cost:
+    """Return what many costs come to, in whole numbers, since an account may have many: as one by one."""
+    some = [cost for cost in costs if not cost.nothing]
+    if len(some) < 2:
+        return some[0] if some else Cost.zero
+    epsilons = [cost.epsilon for cost in some if cost.epsilon is not None]
+    epsilon = _whole_sum(epsilons) if len(epsilons) == len(some) else None
+    curves = [cost.renyi for cost in some]
+    steps = tuple(map(sum, zip(*(curve.steps for curve in curves if curve.steps), strict=True)))
+    curve = Curve(_whole_sum(curve.plain for curve in curves), steps)
+    return Cost(
+        epsilon, _whole_sum(cost.rho for cost in some), _whole_sum(cost.delta for cost in some), curve
+    )
+
+
+def _whole_sum(parts: Iterable[Fraction]) -> Fraction:
+    return Fraction(sum(part.numerator * (GRID // part.denominator) for part in parts), GRID)
 
 
 @lru_cache(4096)

@@ -61,7 +61,7 @@ from discreet.ledger.pace import Pace, utc
 from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.ledger.signing import Name, check_signature, public_name
 from discreet.ledger.store import Store
-from discreet.ledger.turn import Position, Turn, exclusively, read_marks, stand, take_turn
+from discreet.ledger.turn import Position, Turn, exclusively, glimpse, read_marks, stand, take_turn
 from discreet.ledger.verifying import verify_dataset
 from discreet.ledger.view import BudgetView, view
 from discreet.privacy.filter import Budget
@@ -365,12 +365,12 @@ class Ledger:
         marks = self._marks()
         for dataset in sorted({*self._store.datasets(), *marks.heads}):
             # The anchor is looked at inside the turn: others may have gone on since, and have anchored it.
-            position = exclusively(self._store, dataset, partial(self._stand, dataset))
-            end = position.number
+            known = glimpse(self._store, self._seals, dataset)
+            position = exclusively(self._store, dataset, partial(self._stand, dataset, known))
             anchored = marks.heads[dataset].number if dataset in marks.heads else 1
-            first = max(1, min(anchored, end - RECENT + 1))
-            rows = self._store.shelf.rows(dataset, first, end)
-            for _ in check.linked(self._seals, rows, dataset, first, end):
+            first = max(1, min(anchored, position.number - RECENT + 1))
+            rows = self._store.shelf.rows(dataset, first, position.number)
+            for _ in check.linked(self._seals, rows, dataset, first, position.number):
                 pass
             self._known[dataset] = position
 
@@ -420,8 +420,8 @@ class Ledger:
 
         return shielded(alone)
 
-    def _stand(self, dataset: str) -> Position:
-        return stand(self._store, self._seals, dataset, self._marks())
+    def _stand(self, dataset: str, known: Position | None) -> Position:
+        return stand(self._store, self._seals, dataset, self._marks(), known)
 
     def _marks(self) -> Marks:
         return read_marks(self._anchor, self.identity)

@@ -37,7 +37,7 @@ from discreet.ledger.store import (
     refuse_schema,
     typed,
 )
-from discreet.ledger.tables import MIGRATIONS
+from discreet.ledger.tables import ALIVE, HEAD, LAST, MIGRATIONS
 
 PATIENCE = 30
 """For so many seconds a writer queues for its turn; only a refusal depends on it."""
@@ -55,18 +55,6 @@ CONNECTIONS = 8
 """So many threads of a process use the ledger at once, besides one connection for leases."""
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.02
-
-LAST = "SELECT coalesce(max(number), 0) FROM discreet_entry WHERE dataset = $1"
-HEAD = (
-    f"SELECT ({LAST}), h.number, {', '.join(f'e.{column}' for column in COLUMNS.split(', '))} "
-    "FROM discreet_head h LEFT JOIN discreet_entry e ON e.dataset = h.dataset AND e.number = h.number "
-    "WHERE h.dataset = $1"
-)
-"""Where a history ends; prepared once, and run together with the statement that locks it."""
-
-ALIVE = """SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.granted AND k.pid = held.pid
-    AND (k.classid::bigint << 32 | k.objid::bigint) = held.number"""
-"""Whoever wrote the name in a lease still holds the lock whose number stands beside it."""
 
 EVERYTHING = ""
 """The name, which no dataset can have, under which all datasets are locked."""
@@ -199,7 +187,19 @@ class PostgresStore:
             self._mine.connection = self._mine.head = None
             self._pool.give(connection)
 
-    def _begin(self, dataset: str) -> Any:
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """See the tables as they are at the first look, until the end."""
+        connection = self._begin(None)
+        self._mine.connection = connection
+        try:
+            yield
+        finally:
+            self._mine.connection = None
+            self._roll_back(connection)
+            self._pool.give(connection)
+
+    def _begin(self, dataset: str | None) -> Any:
         """Begin and queue for the lock, renewing a connection that was lost: nothing is paid yet."""
         left = TRIES
         while True:
@@ -211,7 +211,7 @@ class PostgresStore:
                     raise
             time.sleep(PAUSE)
 
-    def _queued(self, dataset: str) -> Any:
+    def _queued(self, dataset: str | None) -> Any:
         connection = self._pool.take()
         try:
             self._queue(connection, dataset)
@@ -226,9 +226,15 @@ class PostgresStore:
             raise refusal from None
         return connection
 
-    def _queue(self, connection: Any, dataset: str) -> None:
-        """Lock a head, or, by a name that no dataset has, all of them; find the head in the same breath."""
+    def _queue(self, connection: Any, dataset: str | None) -> None:
+        """Lock a head, or, by a name that no dataset has, all of them; find the head in the same breath.
+
+        Without a name nothing is locked, and nothing can be written.
+        """
         begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
+        if dataset is None:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            return
         if dataset == EVERYTHING:
             # Where there are no tables yet, whoever creates them second loses a race and begins again.
             connection.execute(

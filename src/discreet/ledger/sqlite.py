@@ -165,6 +165,16 @@ class SqliteStore:
         finally:
             locks.free(WRITER)
 
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """See the file as it is at the first look, until the end."""
+        self._refuse_exchange()
+        self._patiently("BEGIN")
+        try:
+            yield
+        finally:
+            self._roll_back()
+
     def head(self, dataset: str) -> Head:
         """Return where a dataset's history ends."""
         found = self._all(HEAD, (dataset, dataset))

@@ -120,6 +120,9 @@ class Store(Protocol):
     def writing(self, dataset: str) -> AbstractContextManager[None]:
         """Hold the dataset's account alone; commit durably at the end, or roll back when an error leaves."""
 
+    def reading(self) -> AbstractContextManager[None]:
+        """See everything as it stands at one moment, while others may write."""
+
     def head(self, dataset: str) -> Head:
         """Return where a dataset's history ends, in one look; inside `writing` it stays there."""
 

@@ -4,6 +4,20 @@ The database itself refuses to change or remove what is final, and asks who may 
 connects, entries are only added, heads move forward one by one, and only curators set limits.
 """
 
+from discreet.ledger.store import COLUMNS
+
+LAST = "SELECT coalesce(max(number), 0) FROM discreet_entry WHERE dataset = $1"
+HEAD = (
+    f"SELECT ({LAST}), h.number, {', '.join(f'e.{column}' for column in COLUMNS.split(', '))} "
+    "FROM discreet_head h LEFT JOIN discreet_entry e ON e.dataset = h.dataset AND e.number = h.number "
+    "WHERE h.dataset = $1"
+)
+"""Where a history ends; prepared once, and run together with the statement that locks it."""
+
+ALIVE = """SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.granted AND k.pid = held.pid
+    AND (k.classid::bigint << 32 | k.objid::bigint) = held.number"""
+"""Whoever wrote the name in a lease still holds the lock whose number stands beside it."""
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE discreet_ledger (

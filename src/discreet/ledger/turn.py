@@ -178,6 +178,8 @@ def take_turn(
     clock: Callable[[], datetime] = utc,
 ) -> tuple[Result, Position]:
     """Run `act` as the dataset's only writer; commit, anchor, and return its result and where it led."""
+    if known is None:
+        known = glimpse(store, seals, dataset)
 
     def run() -> tuple[Result, Position, Marks]:
         marks = read_marks(anchor, seals.ledger)
@@ -269,6 +271,17 @@ def stand(store: Store, seals: Seals, dataset: str, marks: Marks, known: Positio
         position = _followed(store, seals, dataset, head, known)
     _hold(dataset, position, marks)
     return position
+
+
+def glimpse(store: Store, seals: Seals, dataset: str) -> Position | None:
+    """Return where a dataset stood a moment ago, None where it has no entries; others go on meanwhile.
+
+    Reading a large account takes long.  Whoever then takes a turn follows what was added since, and only
+    then looks at the anchor, which may have moved on.
+    """
+    with store.reading():
+        head = store.head(dataset)
+        return None if head.number == head.last == 0 else _loaded(store, seals, dataset, head)
 
 
 def _loaded(store: Store, seals: Seals, dataset: str, head: Head) -> Position:

@@ -22,7 +22,7 @@ from discreet.ledger.crew import sifted
 from discreet.ledger.entry import Entry
 from discreet.ledger.sieve import Item
 from discreet.ledger.store import Checkpoint, Head, Store
-from discreet.ledger.turn import exclusively, newest, stand
+from discreet.ledger.turn import exclusively, glimpse, newest, stand
 from discreet.ledger.written import all_rows, read_account, tally, write_account
 
 
@@ -48,7 +48,8 @@ def verify_dataset(
         state, mac = replayed(store, seals, dataset, (begun + 1, number), (state, mac), progress)
         if head.row is not None and mac != head.row.mac:
             raise LedgerError(f"entry {number} of dataset {dataset} was exchanged while it was verified")
-        exclusively(store, dataset, lambda: stand(store, seals, dataset, anchored_now()))
+        known = glimpse(store, seals, dataset)
+        exclusively(store, dataset, lambda: stand(store, seals, dataset, anchored_now(), known))
         _check_rows(store, seals, dataset, state, number)
         _keep(store, seals, dataset, head, state)
     except DiscreetError as error:
