@@ -380,7 +380,7 @@ FAULTS = (
     ),
     Fault(
         "ledger/anchor.py",
-        "if found != marks.heads.get(dataset) or found == mark:",
+        "if found == mark or (found is not None and others and (follows is None or not follows(found))):",
         "if found == mark:",
         ANCHOR + COPIES,
         "a mark is moved whoever moved it before",

@@ -26,7 +26,7 @@ import errno
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -144,11 +144,12 @@ def _version(status: os.stat_result) -> tuple[int, ...]:
 class FileAnchor:
     """An anchor in one small file, best on another volume than the store.
 
-    The file is a list of marks, one per line.  A mark that is moved is appended, synced, and only then given
-    its line end; one that is only noted is appended without.  So if the last line has its end, all lines are
-    on the disk.  If not, whoever relies on them syncs the file first, or drops the last one if a crash tore
-    it; after a power cut lines before it that nobody had relied on may be torn too, and are dropped with all
-    that follows.  A file that has grown long is rewritten, atomically.
+    The file is a list of marks, one per line.  A mark is appended without its line end, one writer at a time;
+    then, while others may go on, it is synced, and gets its end, which the next line would bring as well.  So
+    if the last line has its end, all lines are on the disk.  If not, whoever relies on them syncs the file
+    first, or drops the last one if a crash tore it; after a power cut lines before it that nobody had relied
+    on may be torn too, and are dropped with all that follows.  A mark that is only noted is not synced.  A
+    file that has grown long is rewritten, atomically.
     """
 
     def __init__(self, path: Path) -> None:
@@ -197,33 +198,54 @@ class FileAnchor:
                 self._rewrite(marks)
             return marks
 
-    def move(self, marks: Marks, dataset: str, mark: Mark) -> Mark | None:
-        """Append a mark, if nobody else has moved this dataset's since."""
+    def move(
+        self, marks: Marks, dataset: str, mark: Mark, follows: Callable[[Mark], bool] | None = None
+    ) -> Mark | None:
+        """Append a mark, if nobody else has moved this dataset's since, or if it follows what they moved."""
         with self._turn():
-            return self._moved(marks, dataset, mark, durably=True)
+            found, added = self._moved(marks, dataset, mark, follows, durably=True)
+        if added is not None:
+            self._sync(*added)
+        return found
 
-    def note(self, marks: Marks, dataset: str, mark: Mark) -> Mark | None:
+    def note(
+        self, marks: Marks, dataset: str, mark: Mark, follows: Callable[[Mark], bool] | None = None
+    ) -> Mark | None:
         """Do the same without waiting for the disk, where nothing leaves that relies on it."""
         with self._turn():
-            return self._moved(marks, dataset, mark, durably=False)
+            found, added = self._moved(marks, dataset, mark, follows, durably=False)
+        if added is not None:
+            os.close(added[0])
+        return found
 
-    def _moved(self, marks: Marks, dataset: str, mark: Mark, *, durably: bool) -> Mark | None:
+    def _moved(
+        self,
+        marks: Marks,
+        dataset: str,
+        mark: Mark,
+        follows: Callable[[Mark], bool] | None,
+        *,
+        durably: bool,
+    ) -> tuple[Mark | None, tuple[int, _Seen] | None]:
+        """Return the mark that is in the way, or the open file with a new line that is not synced yet."""
         seen = self._look()
         if seen is None or (seen.marks.ledger, seen.marks.name) != (marks.ledger, marks.name):
             raise LedgerError(
                 f"the anchor {self.path} disappeared or was exchanged while the ledger was open"
             )
-        found = seen.marks.heads.get(dataset)
-        if found != marks.heads.get(dataset) or found == mark:
+        found, expected = seen.marks.heads.get(dataset), marks.heads.get(dataset)
+        if found is None and expected is not None:
+            raise LedgerError(f"the anchor {self.path} was cut while the ledger was open")
+        others = found is not None and found != expected
+        if found == mark or (found is not None and others and (follows is None or not follows(found))):
             if seen.rest and durably:
-                self._append(seen, b"", replace(seen.marks, pending=False), durably=True)
-            return found if found != marks.heads.get(dataset) else None
+                self._sync(*self._append(seen, b"", seen.marks))
+            return found if others else None, None
         moved = Marks(marks.ledger, {**seen.marks.heads, dataset: mark}, marks.name)
         if seen.count > LINES + len(moved.heads):
             self._rewrite(moved)
-        else:
-            self._append(seen, canonical([dataset, *mark.stored()]).encode(), moved, durably=durably)
-        return None
+            return None, None
+        return None, self._append(seen, canonical([dataset, *mark.stored()]).encode(), moved)
 
     def close(self) -> None:
         """Do nothing: the file is opened anew each time."""
@@ -255,9 +277,14 @@ class FileAnchor:
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
-        if not os.path.isdir(self._folder):
-            raise LedgerError(f"the anchor {self.path} cannot be written: its directory does not exist")
-        locks = locks_at(self._locks)
+        try:
+            locks = locks_at(self._locks)
+        except LedgerError:
+            if os.path.isdir(self._folder):
+                raise
+            raise LedgerError(
+                f"the anchor {self.path} cannot be written: its directory does not exist"
+            ) from None
         if not locks.take("anchor", PATIENCE):
             raise LedgerError(f"the anchor {self.path} is busy: others have kept it for {PATIENCE:g} seconds")
         try:
@@ -265,43 +292,55 @@ class FileAnchor:
         finally:
             locks.free("anchor")
 
-    def _append(self, seen: _Seen, line: bytes, moved: Marks, *, durably: bool) -> None:
+    def _append(self, seen: _Seen, line: bytes, moved: Marks) -> tuple[int, _Seen]:
         """Add a line, ending or cutting off the one before that lacks its end; without a line only that.
 
-        What is then in the file is known, and need not be read again.
+        What is then in the file is known, and need not be read again; it is not on the disk yet.
         """
         before = seen.rest if _whole(seen.rest) else b""
         start = len(seen.text) + len(before)
-        text = seen.text + before + b"\n" if before else seen.text
-        piece = b"\n" + line if before else line
+        text, rest = (seen.text + before + b"\n" if before else seen.text), line
+        if not line:
+            text, rest = seen.text, before
         try:
             descriptor = os.open(self._place, os.O_RDWR)
             try:
                 if os.fstat(descriptor).st_size > start:
                     os.ftruncate(descriptor, start)
                 if line:
-                    write_at(descriptor, piece, start)
-                if durably:
-                    os.fdatasync(descriptor)
-                if durably and (line or before):
-                    write_at(descriptor, b"\n", start + len(piece) if line else start)
+                    write_at(descriptor, b"\n" + line if before else line, start)
                 version = _version(os.fstat(descriptor))
             except OSError:
                 self._seen = None
                 with suppress(OSError):
                     os.ftruncate(descriptor, start)
-                raise
-            finally:
                 os.close(descriptor)
+                raise
         except OSError as error:
             raise self._unwritable(error) from None
-        count = seen.count + bool(before)
-        if durably:
-            text, count = (text + line + b"\n", count + 1) if line else (text, count)
-            self._seen = _Seen(version, text, count, moved, b"", moved)
-        else:
-            ended = replace(seen.marks, pending=False)
-            self._seen = _Seen(version, text, count, ended, line, replace(moved, pending=True))
+        count, ended = seen.count, seen.ended
+        if line:
+            count, ended = seen.count + bool(before), replace(seen.marks, pending=False)
+        self._seen = known = _Seen(version, text, count, ended, rest, replace(moved, pending=True))
+        return descriptor, known
+
+    def _sync(self, descriptor: int, known: _Seen) -> None:
+        """Wait for the disk and end the last line, which others may have ended by a line of their own."""
+        end = len(known.text) + len(known.rest)
+        try:
+            os.fdatasync(descriptor)
+            if known.rest:
+                write_at(descriptor, b"\n", end)
+            status = os.fstat(descriptor)
+            marks = replace(known.marks, pending=False)
+            if known.rest and status.st_size == end + 1:
+                text = known.text + known.rest + b"\n"
+                self._seen = _Seen(_version(status), text, known.count + 1, marks, b"", marks)
+        except OSError as error:
+            self._seen = None
+            raise self._unwritable(error) from None
+        finally:
+            os.close(descriptor)
 
     def _rewrite(self, marks: Marks) -> None:
         draft = Path(f"{self.path}.new")

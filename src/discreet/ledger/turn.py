@@ -212,11 +212,9 @@ def fasten(
     before = marks.heads.get(dataset)
     if before == mark and not (marks.pending and durably):
         return
-    move = anchor.move if durably or not isinstance(anchor, FileAnchor) else anchor.note
-    for _ in range(RACES):
-        found = move(marks, dataset, mark)
-        if found is None:
-            return
+
+    def follows(found: Mark) -> bool:
+        """Return whether this turn went further than what others have anchored of this very history."""
         recognise(seals, marks, dataset, found)
         row = standing.row if found.number == standing.number else store.shelf.row(dataset, found.number)
         if row is None or row.mac.hex() != found.mac:
@@ -224,7 +222,14 @@ def fasten(
                 f"dataset {dataset} exists twice: another copy of its ledger went on meanwhile and was "
                 "anchored first.  Nothing was released from this copy; go on with the other one"
             )
-        if found.number >= mark.number:
+        return found.number < mark.number
+
+    if isinstance(anchor, FileAnchor):
+        (anchor.move if durably else anchor.note)(marks, dataset, mark, follows)
+        return
+    for _ in range(RACES):
+        found = anchor.move(marks, dataset, mark)
+        if found is None or not follows(found):
             return
         marks = Marks(marks.ledger, {**marks.heads, dataset: found}, marks.name)
     raise LedgerError(f"the anchor {anchor} is too busy: others kept moving it")
