@@ -7,6 +7,7 @@ from functools import partial
 import numpy as np
 import pytest
 from flint import arb, fmpq
+from mpmath import mp
 from tests.exact.coin_tree import SHRUNK, ReplayedCoins, disagreements, enumerate_coins
 
 from discreet.exact import choice, sample
@@ -337,3 +338,46 @@ def test_a_wrong_rational_division_is_caught():
     table = LawTable.build(WrongDivision(alpha, 1, 4), -3, 3, SHRUNK)
     masses, left_open = enumerate_coins(partial(draw_one, table), DEPTH)
     assert disagreements(masses, left_open, partial(digit_difference, alpha, 4)) != []
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 3), Fraction(5, 2)])
+def test_a_table_of_the_discrete_gaussian_has_exactly_its_law(variance):
+    table = sample.gaussian_table(variance, SHRUNK)
+    masses, left_open = enumerate_coins(lambda coins: int(table.draw(1, coins)[0]), 23)
+    assert left_open <= Fraction(1, 2**12)
+    weights = {k: exp_bounds(-Fraction(k * k) / (2 * variance)) for k in range(-60, 61)}
+    low, high = (sum(bounds[side] for bounds in weights.values()) for side in (0, 1))
+    # What lies beyond 60 is less than 2**-400.
+    for k, mass in masses.items():
+        assert mass <= weights[k][1] / low
+        assert weights[k][0] / (high + Fraction(1, 2**400)) <= mass + left_open
+
+
+@pytest.mark.parametrize("variance", [Fraction(1, 7), Fraction(2), Fraction(40), Fraction(128**2)])
+def test_the_thresholds_of_a_gaussian_table_are_those_of_its_sums(variance):
+    """Added up in forty digits from the definition."""
+    table = sample.gaussian_table(variance, STANDARD)
+    end = -table.below - 1
+    with mp.workdps(40):
+        v = mp.mpf(variance.numerator) / variance.denominator
+        terms = [mp.exp(-(mp.mpf(k) ** 2) / (2 * v)) for k in range(-2 * end, 2 * end + 1)]
+        whole = mp.fsum(terms)
+        running = mp.fsum(terms[:end])
+        for place in range(0, 2 * end + 1, max(1, end // 40)):
+            k = place - end
+            upto = running + mp.fsum(terms[end : k + 2 * end + 1])
+            expected = int(mp.floor(upto / whole * 2**64))
+            assert int(table.thresholds[place + 1]) == min(expected, 2**64 - 1)
+
+
+def test_many_gaussian_draws_come_from_the_table_and_few_do_not(monkeypatch):
+    asked = []
+    kept = sample.gaussian_table
+    monkeypatch.setattr(sample, "gaussian_table", lambda *given: asked.append(given) or kept(*given))
+    drawn = sample.discrete_gaussian(Fraction(4), 20_000)
+    assert drawn.dtype == np.int64
+    assert abs(float(np.square(drawn).mean()) - 4) < 0.5
+    assert len(asked) == 1
+    sample.discrete_gaussian(Fraction(4), 100)
+    sample.discrete_gaussian(Fraction(10**6), 20_000)
+    assert len(asked) == 1

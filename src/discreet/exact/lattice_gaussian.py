@@ -16,6 +16,7 @@ References.  Canonne, Kamath, Steinke, NeurIPS 2020.  Euler-Maclaurin with remai
 8.1.
 """
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from math import factorial, isqrt
@@ -29,6 +30,30 @@ _MOST_TERMS = 4096
 
 _WIDE = 2**13
 """From this variance on, the mean absolute value is taken from Euler and Maclaurin's formula."""
+
+
+@dataclass(frozen=True, slots=True)
+class GaussianLaw:
+    """The discrete Gaussian of this variance parameter, for tables."""
+
+    variance: Fraction
+
+    def cumulative(self, k: int) -> arb:
+        """Return a ball around Pr[Z <= k]."""
+        return gaussian_mass(k, self.variance)
+
+    def cumulatives(self, low: int, high: int) -> list[arb]:
+        """Return balls around Pr[Z <= k] for every k from low to high: one tail, and terms added to it."""
+        last = max(-low, high + 1, 1)
+        tails = {last: gaussian_tail(last, self.variance)}
+        for n in range(last - 1, 0, -1):
+            tails[n] = tails[n + 1] + (-(arb(n) ** 2) / (2 * ball(self.variance))).exp()
+        total = gaussian_total(self.variance)
+        return [tails[-k] / total if k < 0 else 1 - tails[k + 1] / total for k in range(low, high + 1)]
+
+    def denominator_bits(self, low: int, high: int) -> int:
+        """Return more bits than any ball has: no probability is taken for a fraction that it is near to."""
+        return 1 << 40
 
 
 def gaussian_mass(m: int, variance: Fraction) -> arb:

@@ -38,10 +38,15 @@ def perturb(values: Any, draw: Callable[[int | None], Any]) -> Any:
     """
     if isinstance(values, (int, np.integer)) and not isinstance(values, bool):
         return int(values) + draw(None)
-    exact = integers(values)
+    exact = values if isinstance(values, np.ndarray) and values.dtype == np.int64 else integers(values)
     if exact.ndim == 0:
         return int(exact) + draw(None)
-    return add(exact, draw(exact.size).reshape(exact.shape))
+    noise: NDArray[Any] = draw(exact.size).reshape(exact.shape)
+    if noise.dtype == exact.dtype == np.int64 and _small(exact) and _small(noise):
+        # Nobody else has the noise, and memory that is touched for the first time is slow.
+        noise += exact
+        return noise
+    return add(exact, noise)
 
 
 def add(left: NDArray[Any], right: NDArray[Any]) -> NDArray[Any]:

@@ -8,6 +8,8 @@ with probability exp(-(|y| - s L)**2 / (2 s)), L = -ln(a).  The kept y has proba
 exp(-y**2 / (2 s)), because the two exponents add up to -y**2 / (2 s) and a constant.  A float decides
 when its certified error cannot matter; otherwise a ball does.
 
+Many draws of a discrete Gaussian of moderate width are looked up in one certified table instead.
+
 References.  Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020
 (rejection from a discrete Laplace).
 """
@@ -16,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from math import exp, floor, sqrt
+from math import ceil, exp, floor, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -27,6 +29,7 @@ from discreet.errors import ParameterError
 from discreet.exact.coins import Coins, source
 from discreet.exact.digits import OneSided, TwoSided, digit_tables, float_log, log_ball, proper_ratio
 from discreet.exact.inversion import SPARSE, STANDARD, LawTable, Shape, Uniform, resolve
+from discreet.exact.lattice_gaussian import GaussianLaw
 from discreet.exact.number import Real, ball, positive, shown
 
 Integers = NDArray[Any]
@@ -37,6 +40,18 @@ BLOCK = 1 << 16
 
 FEW = 32
 """Up to this many draws, small tables that are read whole are quicker than large ones with a guide."""
+
+
+WIDE, MANY = 128**2, 1 << 13
+"""Up to this variance, so many draws of a discrete Gaussian of small width are worth a table of their own."""
+
+
+@lru_cache(maxsize=32)
+def gaussian_table(variance: Fraction, shape: Shape) -> LawTable:
+    """Return the table of a discrete Gaussian; beyond its ends lies less than 2**-word."""
+    # Pr[Z > s x] is less than exp(-x**2 / 2), and for x < 1 some integers more are enough.
+    end = ceil(sqrt(variance) * sqrt(2 * log(2) * (shape.word + 1))) + 4
+    return LawTable.build(GaussianLaw(variance), -end, end, shape)
 
 
 def two_sided_geometric(
@@ -101,6 +116,8 @@ def discrete_gaussian(
             proposal = two_sided_geometric(test.alpha, coins=coins, shape=shape)
             if test.keeps(proposal, coins, shape):
                 return proposal
+    if sigma_squared <= WIDE and count >= MANY * (1 + test.width / 8):
+        return _assemble((gaussian_table(sigma_squared, shape),), count, coins, shape)
     kept: list[Integers] = []
     missing = count
     while missing > 0:
