@@ -201,7 +201,7 @@ def start(folder: Path, *options: str) -> Service:
         declare(folder, "other", ROWS),
         declare(folder, "spare", ROWS),
     ]
-    certificate, key = certify(folder)
+    certify(folder)
     people = People(folder / FILE)
     tokens = {}
     for role in ROLES:
@@ -210,10 +210,17 @@ def start(folder: Path, *options: str) -> Service:
             people.allow(role, dataset)
     tokens["leaver"] = people.add("leaver", Role.ANALYST, "spare")
     tokens["stranger"] = people.add("stranger", Role.ANALYST, "other")
+    return launch(folder, [manifest.stem for manifest in manifests], tokens, *options)
+
+
+def launch(folder: Path, names: list[str], tokens: dict[str, str], *options: str) -> Service:
+    """Start the service on what was declared, for the first time or again."""
+    certificate, key = folder / "cert.pem", folder / "key.pem"
+    manifests = [str(folder / f"{name}.toml") for name in names]
     tls = ["--certificate", str(certificate), "--key", str(key)]
     with (folder / "stderr.txt").open("w") as complaints:
         process = subprocess.Popen(
-            [*COMMAND, "serve", *map(str, manifests), "--port", "0", *tls, "--workers", "1", *options],
+            [*COMMAND, "serve", *manifests, "--port", "0", *tls, "--workers", "1", *options],
             stdout=subprocess.PIPE,
             stderr=complaints,
             text=True,
