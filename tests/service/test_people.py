@@ -67,6 +67,32 @@ def test_rotating_and_revoking_end_the_old_token(people: People):
     assert people.all()[0].standing(START) == "revoked"
 
 
+def test_whoever_watches_the_register_notices_every_change_at_once(people: People, tmp_path: Path):
+    at = [START]
+    watch = People(people.path, lambda: at[0]).watched()
+    ada, ben = (people.add(name, Role.ANALYST, "clinic") for name in ("ada", "ben"))
+    for _ in range(3):
+        assert [watch.holder(token).name for token in (ada, ben)] == ["ada", "ben"]
+        assert watch.holder(ada[:-1]) is None
+        assert watch.holder("dsc_" + "0" * 16 + "_" + "0" * 64) is None
+    assert len(watch._known) == 2
+    people.allow("ada", "other")
+    assert watch.holder(ada).datasets == {"clinic", "other"}
+    new = people.rotate("ada")
+    assert (watch.holder(ada), watch.holder(new).name) == (None, "ada")
+    people.revoke("ben")
+    assert watch.holder(ben) is None
+    at[0] = START + timedelta(days=91)
+    assert watch.holder(new) is None
+    at[0] = START
+    assert watch.holder(new) is not None
+    other = People(tmp_path / "other", lambda: START)
+    zoe = other.add("zoe", Role.AUDITOR, "clinic")
+    other.path.replace(people.path)
+    assert (watch.holder(new), watch.holder(zoe).role) == (None, Role.AUDITOR)
+    watch.close()
+
+
 @pytest.mark.parametrize("name", ["", "Ada", "ada ", "a/b", "-a", "ä", "a" * 64, "a\n", "stream x"])
 def test_names_that_could_be_taken_for_others_are_refused(people: People, name: str):
     with pytest.raises(ParameterError):

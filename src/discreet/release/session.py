@@ -12,7 +12,7 @@ from the ledger, free.
 import secrets
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +41,9 @@ from discreet.query.price.together import Together
 from discreet.query.proof import ProvedStatement
 from discreet.release.answer import Release
 from discreet.release.noisy import decode, draw, encode
+from discreet.release.plans import Plans
 from discreet.release.pricing import (
+    Parameters,
     check_batch,
     check_question,
     declared_budget,
@@ -73,6 +75,7 @@ class Session:
     project: str = "project"
     manifest: Path | None = None
     """The file that declared the catalog, if one did."""
+    plans: Plans = field(default_factory=Plans, repr=False, compare=False)
     _scratch: "finalize[..., Any] | None" = None
     _interrupts: int = 0
     _seen: tuple[int, int] = (0, 0)
@@ -96,18 +99,31 @@ class Session:
         With a `prior` over a count's values, the quote's `advice` compares the mechanisms that could answer
         it on the analyst's own `loss`, beside the best one possible.
         """
-        checked = (
-            check_question(self.catalog, question, limits, parameters)
+        price = epsilon, within, confidence, delta
+        priced = self._compared(
+            self._planned(question, price, limits, parameters)
             if isinstance(question, str | Block)
-            else check_batch(self.catalog, question, limits).whole
+            else self._quote(check_batch(self.catalog, question, limits).whole, *price)
         )
-        priced = self._quote(checked, epsilon, within, confidence, delta)
-        priced = self._compared(priced)
         if prior is None:
             return priced
         from discreet.release.belief import advice
 
         return replace(priced, advice=advice(priced, prior, loss))
+
+    def _planned(
+        self,
+        question: str | Block,
+        price: tuple[Number | None, Number | None, Number, Number | None],
+        limits: Limits | None,
+        parameters: Parameters,
+    ) -> Quote:
+        """Return the quote of a question, worked out now or before."""
+
+        def make() -> Quote:
+            return self._quote(check_question(self.catalog, question, limits, parameters), *price)
+
+        return self.plans.quote(self.catalog, (question, *price, limits, parameters), make)
 
     def _quote(
         self,
@@ -137,8 +153,8 @@ class Session:
 
         `parameters` are the values of `?` in the order of the text, or of `:name` by name.
         """
-        checked = check_question(self.catalog, question, limits, parameters)
-        priced = self._quote(checked, epsilon, within, confidence, delta)
+        price = epsilon, within, confidence, delta
+        priced = self._planned(question, price, limits, parameters)
         text = told(question, parameters) if isinstance(question, str) else identity(priced.checked)
         return self._answer(text, priced, request_id)
 
@@ -149,7 +165,7 @@ class Session:
 
         Nothing is paid and no data is looked at, so another confidence is free as well.
         """
-        priced = self._quote(check_question(self.catalog, question, None), epsilon, None, confidence)
+        priced = self._planned(question, (epsilon, None, confidence, None), None, None)
         stored = self.ledger.find(self._request(question, priced, None))
         return None if stored is None else self._release(question, priced, stored, free=True)
 

@@ -5,7 +5,7 @@ Every reply is whole here: the process at the network passes it on and reads not
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote as escaped
 
@@ -89,7 +89,7 @@ def refused(stated: problem.Problem) -> Reply:
 
 def _for(opened: Session, name: str) -> Session:
     """Return the open data as somebody's own session."""
-    return Session(opened.catalog, opened.engine, opened.ledger, name, opened.project, opened.manifest)
+    return replace(opened, analyst=name)
 
 
 def _answered(session: Session, asked: Asked) -> Reply:

@@ -57,7 +57,7 @@ class Gate:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._inner = inner
-        self._people = people
+        self._people = people.watched()
         self._settings = settings
         self.rates = Rates(settings.rate, settings.burst)
         self._clock = clock

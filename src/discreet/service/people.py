@@ -26,6 +26,9 @@ DAYS = 90
 """How long a token is good for unless told otherwise."""
 
 LONGEST_LIFE = 3660
+REMEMBERED = 10_000
+"""So many good tokens are recognised without reading the register."""
+
 FILE = "discreet.people"
 """The name of the register, in the folder of the manifest."""
 
@@ -173,6 +176,10 @@ class People:
             names = book.execute("SELECT name FROM person ORDER BY name").fetchall()
             return tuple(_person(book, _known(book, name)) for (name,) in names)
 
+    def watched(self) -> "Watch":
+        """Return a view of the register that remembers whom it has recognised while nobody writes there."""
+        return Watch(self)
+
     def holder(self, token: str) -> Person | None:
         """Return whose token this is, or None if it is nobody's, revoked or expired."""
         return self.bearer(marked(token))
@@ -237,6 +244,56 @@ class People:
             )
         with closing(sqlite3.connect(f"{self.path.resolve().as_uri()}?mode=ro", uri=True)) as book:
             yield book
+
+
+class Watch:
+    """Recognises the same tokens again without reading the register anew, unless somebody has written there.
+
+    The database itself says so, for every request: what was revoked or replaced is worth nothing at once.
+    Only tokens that were good are remembered, by their hashes, so guessing fills nothing.
+    """
+
+    def __init__(self, people: People) -> None:
+        self._people = people
+        self._book: sqlite3.Connection | None = None
+        self._version: tuple[int, int, int] | None = None
+        self._known: dict[Mark, Person] = {}
+
+    def holder(self, token: str) -> Person | None:
+        """Return whose token this is, or None if it is nobody's, revoked or expired."""
+        mark = marked(token)
+        if self._changed():
+            self._known.clear()
+        known = self._known.get(mark)
+        if known is not None:
+            return known if known.standing(self._people.clock()) == "active" else None
+        found = self._people.bearer(mark)
+        if found is not None and len(self._known) < REMEMBERED:
+            self._known[mark] = found
+        return found
+
+    def _changed(self) -> bool:
+        """Return whether the register is another one, or was written to, since the last look."""
+        try:
+            place = os.stat(self._people.path)
+            file = place.st_dev, place.st_ino
+            if self._book is None or self._version is None or self._version[:2] != file:
+                self.close()
+                address = f"{self._people.path.resolve().as_uri()}?mode=ro"
+                self._book = sqlite3.connect(address, uri=True, isolation_level=None, check_same_thread=False)
+                self._version = None
+            (version,) = self._book.execute("PRAGMA data_version").fetchone()
+        except (OSError, sqlite3.Error):
+            self.close()
+            return True
+        before, self._version = self._version, (*file, int(version))
+        return before != self._version
+
+    def close(self) -> None:
+        """Close the register; the next look opens it again."""
+        if self._book is not None:
+            self._book.close()
+        self._book = self._version = None
 
 
 def _issued() -> tuple[str, str, bytes]:

@@ -1,0 +1,69 @@
+"""Plans that were worked out before: the same words at the same price have the same plan, price and proof.
+
+Planning, pricing and proving are pure functions of the declarations, the text, the price and the day (which
+`CURRENT_DATE` means), so whoever repeats a question, or asks what they had quoted, need not wait for them
+again.  Nothing here knows an answer.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from datetime import UTC, datetime
+from threading import Lock
+from typing import Any
+
+from discreet.query.catalog.manifest import Catalog
+from discreet.query.price.expected import Quote
+
+MOST = 64
+LONGEST = 4096
+"""Longer questions are planned anew each time, and so are"""
+
+WIDEST = 64
+"""those that take more measurements."""
+
+PLAIN = (bool, int, float, str, type(None))
+
+
+class Plans:
+    """The newest quotes of one dataset; one object may be shared by threads."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Hashable, tuple[Catalog, Quote]] = OrderedDict()
+        self._lock = Lock()
+
+    def quote(self, catalog: Catalog, asked: tuple[Any, ...], make: Callable[[], Quote]) -> Quote:
+        """Return the quote of a question under these declarations, made now or before."""
+        key = _key(asked)
+        if key is None:
+            return make()
+        with self._lock:
+            found = self._kept.get(key)
+        if found is not None and found[0] is catalog:
+            return found[1]
+        made = make()
+        if len(made.shares) <= WIDEST:
+            with self._lock:
+                self._kept[key] = catalog, made
+                while len(self._kept) > MOST:
+                    self._kept.popitem(last=False)
+        return made
+
+
+def _key(asked: tuple[Any, ...]) -> Hashable | None:
+    """Return what tells one question from another, None where it cannot be told for certain."""
+    text, *price, limits, parameters = asked
+    if not isinstance(text, str) or len(text) > LONGEST:
+        return None
+    named = isinstance(parameters, Mapping)
+    given = list(parameters.items() if named else enumerate(parameters or ()))
+    if not all(type(value) in PLAIN for _, value in given) or any(type(one) not in PLAIN for one in price):
+        return None
+    words = tuple((name, type(value), repr(value)) for name, value in given)
+    return (
+        datetime.now(UTC).date(),
+        text,
+        tuple((type(one), repr(one)) for one in price),
+        limits,
+        named,
+        words,
+    )
