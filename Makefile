@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SPARK := $(VENV)/.spark
 
 # Kinds of tests to leave out, such as WITHOUT=browser.
 WITHOUT ?=
@@ -13,12 +14,17 @@ MAKEFLAGS += --jobs=2
 # A run of the tests starts hundreds of processes: whatever the shell says, they share what one of them compiled.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test fuzz mutants lint style types contracts listed docs bench clean chromium pictures
+.PHONY: demo test fuzz mutants lint style types contracts listed docs bench clean chromium java pictures
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
-	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable '.[checks]'
+	touch $@
+
+# Spark is as large as everything else together: it arrives while the sources are checked, and only where it is used.
+$(SPARK): $(READY)
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt 'pyspark[connect]'
 	touch $@
 
 demo: $(READY)
@@ -45,7 +51,7 @@ listed: $(READY)
 	@$(BIN)/python -m pytest --collect-only -qq > /dev/null 2>&1 || :
 
 # One thread each: the workers already use all cores, and linear algebra would spin for more.
-test: lint listed $(if $(filter browser,$(WITHOUT)),,chromium)
+test: lint listed $(if $(filter browser,$(WITHOUT)),,chromium) $(if $(filter spark,$(WITHOUT)),,java $(SPARK))
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m 'not fuzz$(foreach kind,$(WITHOUT), and not $(kind))'
 	@$(if $(strip $(WITHOUT)),echo "NOT RUN: tests marked $(WITHOUT)",:)
 
@@ -56,17 +62,24 @@ chromium:
 		&& DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet --no-install-recommends chromium > /dev/null; } \
 	|| { echo "the tests of the console need a browser: install the package chromium, or run make test WITHOUT=browser" >&2; exit 1; }
 
+# Spark is tested with the Java on the path, or at JAVA_HOME, or Debian's where that may be installed; two packages are not installed at once.
+java: $(if $(filter browser,$(WITHOUT)),,chromium)
+	@command -v "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" > /dev/null \
+	|| { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update --quiet --quiet \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet --no-install-recommends openjdk-17-jre-headless > /dev/null; } \
+	|| { echo "the tests of Spark need Java: install the package openjdk-17-jre-headless, or run make test WITHOUT=spark" >&2; exit 1; }
+
 # Pictures of the console for its page in the documentation.
 pictures: $(READY) chromium
 	$(BIN)/python -m tests.console.pictures
 
 # Long searches with fresh randomness, and every property with ten times the examples: each has a short form
 # among the tests.
-fuzz: $(READY)
+fuzz: $(SPARK)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m 'fuzz or hypothesis' --hypothesis-profile long --timeout 7200 $(FUZZ)
 
 # Plants small faults in copies of the sources and demands that the tests notice each; ROOMS="core ledger" picks some.
-mutants: $(READY)
+mutants: $(SPARK)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(ROOMS)
 
 # The peers live in environments of their own, since their pins contradict each other and ours.
@@ -81,7 +94,7 @@ mutants: $(READY)
 	.venv-smartnoise/bin/python -m pip install --quiet --requirement $<
 	touch $@
 
-bench: $(READY) .venv-peers/.ready .venv-smartnoise/.ready
+bench: $(SPARK) .venv-peers/.ready .venv-smartnoise/.ready
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks $(BENCH)
 
 clean:

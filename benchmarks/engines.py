@@ -1,8 +1,9 @@
 """The same questions in each engine, as multiples of that engine's own plain GROUP BY.
 
 Ten million rows of one million people in fifty groups; ROWS=1000000 in the environment takes fewer.  DuckDB
-reads a file of its own, PostgreSQL a table of a server started from a wheel.  Times are medians of the
-question alone, with parsing, pricing, proof and noise.
+reads a file of its own, PostgreSQL a table of a server started from a wheel, Spark a folder of Parquet files
+with all cores of this machine.  Times are medians of the question alone, with parsing, pricing, proof and
+noise.
 """
 
 import os
@@ -45,6 +46,27 @@ def load(path: Path, url: str) -> None:
         database.execute("VACUUM ANALYZE v")
 
 
+def export(path: Path, folder: Path) -> None:
+    """Write the rows as a folder of Parquet files."""
+    import duckdb
+
+    with duckdb.connect(str(path), read_only=True) as source:
+        source.execute(f"COPY v TO '{folder}' (FORMAT parquet, PER_THREAD_OUTPUT true)")
+
+
+def plain_spark(folder: Path) -> Callable[[], object]:
+    """Return the plain question in Spark."""
+    from discreet.engines.spark.session import begun
+
+    session = begun("")
+
+    def run() -> object:
+        session.read.parquet(str(folder)).createOrReplaceTempView("v")
+        return session.sql(PLAIN).collect()
+
+    return run
+
+
 def private(source: str, name: str) -> Callable[[], object]:
     """Return one private answer, from the text of the question to its noise."""
     from discreet.engines.opening import open_engine
@@ -72,27 +94,33 @@ def main() -> None:
     import psycopg
     from tests.ledger.world import Server
 
-    console = Console(width=120)
-    grid = Grid(
-        "question", "DuckDB, s", "times plain", "PostgreSQL, s", "times plain", title=f"{ROWS:,} rows"
-    )
+    console = Console(width=130)
+    engines = ("DuckDB", "PostgreSQL", "Spark")
+    heads = (head for name in engines for head in (f"{name}, s", "times plain"))
+    grid = Grid("question", *heads, title=f"{ROWS:,} rows")
     with tempfile.TemporaryDirectory() as folder:
-        path, server = Path(folder) / "v.duckdb", Server()
+        path, lake, server = Path(folder) / "v.duckdb", Path(folder) / "lake", Server()
         try:
             generate(path, ROWS, max(ROWS // 10, 1))
             begun = perf_counter()
             load(path, server.url())
             console.print(f"loaded into PostgreSQL in {perf_counter() - begun:.0f} s")
-            with duckdb.connect(str(path), read_only=True, config={"threads": 2}) as file:
-                one = timed(lambda: file.execute(PLAIN).fetchall(), 3)
-            with psycopg.connect(server.url()) as database:
-                other = timed(lambda: database.execute(PLAIN).fetchall(), 3)
-            grid.add_row("plain GROUP BY, no privacy", f"{one:.3f}", "", f"{other:.3f}", "")
+            export(path, lake)
+            sources = (f"{path}#v", f"{server.address}#public.v", f"spark:{lake}")
+            with (
+                duckdb.connect(str(path), read_only=True, config={"threads": 2}) as file,
+                psycopg.connect(server.url()) as database,
+            ):
+                asked = (lambda: file.execute(PLAIN).fetchall(), lambda: database.execute(PLAIN).fetchall())
+                plain = [timed(work, 3) for work in (*asked, plain_spark(lake))]
+            grid.add_row(
+                "plain GROUP BY, no privacy", *(cell for one in plain for cell in (f"{one:.3f}", ""))
+            )
             for name in CASES:
-                first = timed(private(f"{path}#v", name), 3)
-                second = timed(private(f"{server.address}#public.v", name), 3)
+                found = [timed(private(source, name), 3) for source in sources]
+                pairs = zip(found, plain, strict=True)
                 grid.add_row(
-                    name, f"{first:.3f}", f"{first / one:.1f}", f"{second:.3f}", f"{second / other:.1f}"
+                    name, *(cell for one, own in pairs for cell in (f"{one:.3f}", f"{one / own:.1f}"))
                 )
         finally:
             server.close()

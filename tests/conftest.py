@@ -23,8 +23,13 @@ def pytest_xdist_auto_num_workers():
 
 
 def pytest_collection_modifyitems(items):
-    """Begin with the whole site, the longest test, so that nobody waits for it at the end."""
-    items.sort(key=lambda item: "the_site_builds" not in item.name)
+    """Begin with the whole site, the longest test, so that nobody waits for it at the end, and with Spark.
+
+    What stands at the beginning goes to one worker, and idle ones take from the end: one Java is started.
+    """
+    items.sort(
+        key=lambda item: "the_site_builds" not in item.name and item.get_closest_marker("spark") is None
+    )
 
 
 def pytest_collection_finish():

@@ -4,6 +4,8 @@ from tests.mutants.fault import Fault
 
 _CELLS = ("tests/engines/test_conformance.py::test_every_function_means_the_same_at_every_cell",)
 _SERVER = "tests/engines/test_postgres.py"
+_LAKE = "tests/engines/test_spark.py"
+_JAVA = (f"{_LAKE}::test_every_function_means_the_same_at_every_cell",)
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -89,6 +91,83 @@ FAULTS: tuple[Fault, ...] = (
         '        if key == "nothing":\n',
         (f"{_SERVER}::test_a_password_in_a_source_is_refused_and_not_repeated",),
         "a password stands in a manifest",
+    ),
+    Fault(
+        "engines/spark/render.py",
+        '"finite": f"CASE WHEN abs({{0}}) < {LARGE} THEN {{0}} - {{0}} % {TINY} END"',
+        '"finite": f"CASE WHEN abs({{0}}) < {LARGE} THEN {{0}} END"',
+        _JAVA,
+        "a product that vanishes elsewhere remains",
+    ),
+    Fault(
+        "engines/spark/render.py",
+        '_END = "(?!(?s:.))"',
+        '_END = "$"',
+        _JAVA,
+        "a line feed after a number is no part of it",
+    ),
+    Fault(
+        "engines/spark/render.py",
+        'f"{term} ASC NULLS LAST"',
+        'f"{term} DESC"',
+        (f"{_LAKE}::test_random_questions_have_the_same_integers",),
+        "other groups of a person are kept",
+    ),
+    Fault(
+        "engines/spark/render.py",
+        "DECIMAL({38 if self.known(argument).wide else 20}, 0)",
+        "BIGINT",
+        (f"{_LAKE}::test_totals_of_large_numbers_are_exact",),
+        "a total beyond 64 bits makes a question fail",
+    ),
+    Fault(
+        "engines/spark/session.py",
+        '    "spark.sql.variable.substitute": "false",\n',
+        "",
+        (f"{_LAKE}::test_nothing_of_the_surroundings_changes_an_answer",),
+        "a constant text reads settings of the server",
+    ),
+    Fault(
+        "engines/spark/session.py",
+        "session = _root(module, address).newSession()",
+        "session = _root(module, address)",
+        (f"{_LAKE}::test_nothing_of_the_surroundings_changes_an_answer",),
+        "settings of somebody else in the process become ours",
+    ),
+    Fault(
+        "engines/spark/session.py",
+        'return not getattr(_ours, "asking", False)',
+        "return True",
+        (f"{_LAKE}::test_what_goes_wrong_is_one_error_and_the_next_question_works",),
+        "what Spark says of a failure is logged",
+    ),
+    Fault(
+        "engines/spark/source.py",
+        'return f"try_validate_utf8({column})"',
+        "return column",
+        (f"{_LAKE}::test_every_type_of_a_lake_is_the_declared_type_or_refused",),
+        "two texts that are not UTF-8 become one group, and a question fails",
+    ),
+    Fault(
+        "engines/spark/engine.py",
+        "if uses[name] > 1 and name != ROWS:",
+        "if uses[name] > 99:",
+        (f"{_LAKE}::test_the_whole_path_in_spark_is_that_of_a_file",),
+        "parts that are used twice are computed twice",
+    ),
+    Fault(
+        "engines/spark/engine.py",
+        "            except BaseException:\n                self.close()\n                raise\n",
+        "            except BaseException:\n                raise\n",
+        (f"{_LAKE}::test_after_a_failure_a_session_is_new",),
+        "what a failed question left is there for the next",
+    ),
+    Fault(
+        "engines/spark/engine.py",
+        "                session.interruptTag(self._tag)\n",
+        "                pass\n",
+        (f"{_LAKE}::test_interrupts_and_timeouts_end_a_question",),
+        "a question runs past its time",
     ),
     Fault(
         "engines/opening.py",

@@ -7,6 +7,7 @@ methods that the release hands to a mechanism.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 from discreet.errors import EngineError
@@ -75,6 +76,11 @@ def collect(requests: Sequence[EngineRequest], tables: Sequence[Sequence[tuple[o
             for row in rows:
                 _put(held, row[: request.keys], row[position])
     return Exact(totals, cells)
+
+
+def whole(value: object) -> object:
+    """Return a total, which some engines make a decimal, as the integer that it is."""
+    return int(value) if isinstance(value, Decimal) and value == value.to_integral_value() else value
 
 
 def _put(held: dict[Any, int], key: object, value: object) -> None:

@@ -11,7 +11,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from discreet.engines import duckdb, postgres
+from discreet.engines import duckdb, postgres, spark
 from discreet.engines.protocol import PRIVATE, Engine, Origin
 from discreet.engines.records import RFC_4180, Dialect
 from discreet.errors import CatalogError
@@ -22,23 +22,29 @@ def open_engine(
     tables: Mapping[str, Origin], *, folder: Path = Path(), timeout: float | None = None
 ) -> Engine:
     """Open declared tables for questions, where the private ones are."""
-    places = {
-        name: postgres.server_of(name, origin.rows).server if postgres.is_server(origin.rows) else None
-        for name, origin in tables.items()
-    }
+    places = {name: _place(name, origin.rows) for name, origin in tables.items()}
     home = _home(tables, places)
     own = {name: origin for name, origin in tables.items() if places[name] == home}
     others = {name: origin for name, origin in tables.items() if places[name] != home}
     if home is None:
         return duckdb.open_tables({**own, **_arrived(others)}, folder=folder, timeout=timeout)
-    columns = {name: _columns(name, origin, folder) for name, origin in others.items()}
-    return postgres.open_tables(
-        own, {name: (others[name], found) for name, found in columns.items()}, timeout=timeout
-    )
+    public = {name: (origin, _columns(name, origin, folder)) for name, origin in others.items()}
+    if home[0] == "postgres":
+        return postgres.open_tables(own, public, timeout=timeout)
+    return spark.open_tables(own, public, timeout=timeout)
+
+
+def _place(name: str, rows: Any) -> tuple[str, Any] | None:
+    """Return where rows are: at a server, in what a Spark can read, or, for files and frames, here."""
+    if postgres.is_server(rows):
+        return "postgres", postgres.server_of(name, rows).server
+    if spark.is_spark(rows):
+        return "spark", spark.place_of(name, rows).address
+    return None
 
 
 def _home(tables: Mapping[str, Origin], places: Mapping[str, Any]) -> Any:
-    """Return the one place of all private tables: a server, or None for files and frames."""
+    """Return the one place of all private tables, None for files and frames."""
     private = {name: places[name] for name, origin in tables.items() if not origin.public} or places
     first, home = next(iter(private.items()))
     for name, place in private.items():
@@ -51,7 +57,7 @@ def _home(tables: Mapping[str, Origin], places: Mapping[str, Any]) -> Any:
 
 
 def _arrived(tables: Mapping[str, Origin]) -> dict[str, Origin]:
-    """Return public tables of servers as frames."""
+    """Return public tables of other places as frames."""
     import pyarrow
 
     types = {
@@ -64,7 +70,7 @@ def _arrived(tables: Mapping[str, Origin]) -> dict[str, Origin]:
     }
     found = {}
     for name, origin in tables.items():
-        columns = postgres.fetch(name, origin)
+        columns = _columns(name, origin, Path())
         held = {column: pyarrow.array(columns[column], types[kind]) for column, kind in origin.columns}
         found[name] = replace(origin, rows=pyarrow.table(held))
     return found
@@ -74,12 +80,16 @@ def _columns(name: str, origin: Origin, folder: Path) -> dict[str, list[Any]]:
     """Return a public table column by column, from wherever it is."""
     if postgres.is_server(origin.rows):
         return postgres.fetch(name, origin)
+    if spark.is_spark(origin.rows):
+        return spark.fetch(name, origin)
     return duckdb.fetch(name, origin, folder=folder)
 
 
 def describe(rows: Any, *, dialect: Dialect = RFC_4180) -> tuple[tuple[str, str | None], ...]:
     """Return the columns of a source with their physical types, None where a cell could change them."""
-    return postgres.describe(rows) if postgres.is_server(rows) else duckdb.describe(rows, dialect=dialect)
+    if postgres.is_server(rows):
+        return postgres.describe(rows)
+    return spark.describe(rows) if spark.is_spark(rows) else duckdb.describe(rows, dialect=dialect)
 
 
 def prepare(
@@ -89,9 +99,9 @@ def prepare(
 
     The name tells copies apart that were bounded by other limits, for another unit or from another source.
     """
-    if postgres.is_server(origin.rows):
+    if _place(name, origin.rows) is not None:
         raise CatalogError(
-            f"tables.{name}.prepared is for files; rows_per_unit bounds a table of a server in each question"
+            f"tables.{name}.prepared is for files; rows_per_unit bounds a table elsewhere in each question"
         )
     meant = "\n".join((repr(sealed(proved)), str(origin.rows), repr(origin.columns), repr(origin.dialect)))
     digest = sha256(meant.encode()).hexdigest()[:12]

@@ -28,9 +28,10 @@ class Origin:
     """Where a table's rows come from, and the declared columns with their types.
 
     `rows` is a path (CSV, Parquet, or DuckDB file, the table named after '#'), a table of a server
-    (postgresql://HOST/DATABASE#SCHEMA.TABLE) or a pandas, Polars or Arrow table, out of sight.  The type
-    "identifier" keeps a whole number as it is and makes text of anything else.  A `public` table is about
-    nobody, so it may travel to where the others are.
+    (postgresql://HOST/DATABASE#SCHEMA.TABLE), what Spark can read (spark:CATALOG.TABLE, spark:/FOLDER,
+    sc://HOST:PORT#TABLE) or a pandas, Polars or Arrow table, out of sight.  The type "identifier" keeps a
+    whole number as it is and makes text of anything else.  A `public` table is about nobody, so it may travel
+    to where the others are.
     """
 
     rows: Any

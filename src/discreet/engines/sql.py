@@ -5,7 +5,7 @@ is written here: what a query consists of, how a name or a constant is kept from
 which constants are refused, and which texts are numbers, times and truths.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from fractions import Fraction
@@ -23,18 +23,25 @@ TRUE, FALSE = "('true', 't', 'yes', 'y', '1')", "('false', 'f', 'no', 'n', '0')"
 """Texts that are a truth, in small letters."""
 
 
+Items = Sequence[tuple[str, Scalar]]
+"""What a query selects."""
+
+
 @dataclass(frozen=True, slots=True)
 class ScalarWriter:
     """How one engine writes scalars over the columns that it knows.
 
     `literal` writes a constant beside which a type is known, `typed` a scalar of a definite type, `item` one
-    that becomes an output column, `call` a function of the closed table, total for every cell.
+    that becomes an output column, `call` a function of the closed table, total for every cell, `name` an
+    identifier.  `select` writes all items of a query where a dialect cannot write them one by one.
     """
 
     literal: Callable[[Value], str]
     typed: Callable[[Scalar], str]
     item: Callable[[Scalar], str]
     call: Callable[[str, tuple[Scalar, ...]], str]
+    name: Callable[[str], str] = lambda name: quoted(name)
+    select: Callable[[Items], str | None] = lambda items: None
 
 
 Over = Callable[[Source], ScalarWriter]
@@ -63,8 +70,9 @@ def statement_text(
 def query_text(query: Query, over: Over) -> str:
     """Return one SELECT."""
     write = over(query.source)
-    items = ", ".join(f"{write.item(scalar)} AS {quoted(name)}" for name, scalar in query.items)
-    lines = [f"SELECT {items}", f"FROM {_source(query.source, write, over)}"]
+    items = (f"{write.item(scalar)} AS {write.name(name)}" for name, scalar in query.items)
+    selected = write.select(query.items) or ", ".join(items)
+    lines = [f"SELECT {selected}", f"FROM {_source(query.source, write, over)}"]
     if query.where is not None:
         lines.append(f"WHERE {scalar_text(query.where, write)}")
     if query.group:
@@ -77,9 +85,9 @@ def query_text(query: Query, over: Over) -> str:
 def _source(source: Source, write: ScalarWriter, over: Over) -> str:
     match source:
         case Stored(name, alias) | Named(name, alias):
-            return f"{quoted(name)} AS {quoted(alias)}"
+            return f"{write.name(name)} AS {write.name(alias)}"
         case Inner(query, alias):
-            return f"({query_text(query, over)}) AS {quoted(alias)}"
+            return f"({query_text(query, over)}) AS {write.name(alias)}"
         case Joined(left, right, on, outer):
             sides = [_source(side, write, over) for side in (left, right)]
             if isinstance(right, Joined):
@@ -88,9 +96,22 @@ def _source(source: Source, write: ScalarWriter, over: Over) -> str:
         case Listed(names, rows, alias):
             cells = [", ".join(write.item(Literal(value)) for value in row) for row in rows]
             values = ", ".join(f"({row})" for row in cells)
-            return f"(VALUES {values}) AS {quoted(alias)}({', '.join(map(quoted, names))})"
+            return f"(VALUES {values}) AS {write.name(alias)}({', '.join(map(write.name, names))})"
         case _:
             assert_never(source)
+
+
+def sources(statement: Statement) -> Iterator[Stored | Named | Listed]:
+    """Yield what a statement reads: stored tables, its own parts and constants, each as often as it does."""
+    waiting: list[Source] = [query.source for query in (statement.body, *dict(statement.parts).values())]
+    while waiting:
+        match waiting.pop():
+            case Inner(inner):
+                waiting.append(inner.source)
+            case Joined(left, right):
+                waiting += [left, right]
+            case read:
+                yield read
 
 
 def scalar_text(scalar: Scalar, write: ScalarWriter) -> str:
@@ -99,9 +120,9 @@ def scalar_text(scalar: Scalar, write: ScalarWriter) -> str:
         case Literal(value):
             return write.literal(value)
         case Column(None, name):
-            return quoted(name)
+            return write.name(name)
         case Column(relation, name):
-            return f"{quoted(given(relation))}.{quoted(name)}"
+            return f"{write.name(given(relation))}.{write.name(name)}"
         case Case(branches, otherwise):
             whens = " ".join(
                 f"WHEN {scalar_text(test, write)} THEN {write.typed(value)}" for test, value in branches

@@ -15,6 +15,7 @@ from discreet.engines.duckdb.source import is_text, place_of
 from discreet.engines.protocol import Origin
 from discreet.engines.records import RFC_4180, Dialect
 from discreet.engines.shelter import quietly
+from discreet.engines.spark.source import is_spark
 from discreet.engines.sql import quoted
 from discreet.errors import CatalogError
 from discreet.query.name import same
@@ -39,7 +40,7 @@ class Survey:
 
 def survey(rows: str, folder: Path = Path()) -> Survey:
     """Look at a source; at the cells only of a text file, which has no schema."""
-    if "://" in rows:
+    if "://" in rows or is_spark(rows):
         # Not repeated: an address with a mistake in it may hold a password.
         raise CatalogError("drafts are made from files; write the section of a table in a server by hand")
     place = place_of(rows, folder)

@@ -63,6 +63,9 @@ def declared(
 def _table_name(data: Any) -> str:
     if isinstance(data, str) and "://" in data:
         return data.partition("#")[2].rpartition(".")[2] or "data"
+    if isinstance(data, str) and data.startswith("spark:"):
+        place = data.removeprefix("spark:")
+        return Path(place).stem if "/" in place else place.rpartition(".")[2]
     return Path(str(data).partition("#")[0]).stem if isinstance(data, str | Path) else "data"
 
 
@@ -120,11 +123,15 @@ def origins(catalog: Catalog, frames: Mapping[str, Any]) -> dict[str, Origin]:
     """Return what the engine needs to open each declared table, bounding prepared ones once, on disk."""
     found: dict[str, Origin] = {}
     for table in catalog.tables:
-        origin = Origin(
-            frames.get(table.name, table.source), table.offered, Dialect(**dict(table.csv)), table.public
-        )
+        rows = frames.get(table.name, _source(catalog, table))
+        origin = Origin(rows, table.offered, Dialect(**dict(table.csv)), table.public)
         found[table.name] = _prepared(catalog, table, origin) if table.prepared else origin
     return found
+
+
+def _source(catalog: Catalog, table: DeclaredTable) -> str:
+    """Return where a table is, a folder that Spark is to read by its whole path."""
+    return f"spark:{(catalog.folder / table.source).resolve()}" if table.engine else table.source
 
 
 def _prepared(catalog: Catalog, table: DeclaredTable, origin: Origin) -> Origin:

@@ -9,11 +9,10 @@ of other places travel along as parameters.  A connection that was lost is opene
 import contextlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import Any
 
 from discreet.engines.deadline import deadline
-from discreet.engines.exact import EngineRequest, Exact, collect
+from discreet.engines.exact import EngineRequest, Exact, collect, whole
 from discreet.engines.postgres.render import CHOICE, render
 from discreet.engines.postgres.source import (
     COLUMNS,
@@ -26,10 +25,10 @@ from discreet.engines.postgres.source import (
 )
 from discreet.engines.protocol import FAILED, Origin
 from discreet.engines.shelter import quietly
-from discreet.engines.sql import quoted
+from discreet.engines.sql import quoted, sources
 from discreet.errors import CatalogError, EngineError
 from discreet.query.proof import ProvedStatement, sealed
-from discreet.query.statement import Inner, Joined, Query, Source, Statement, Stored
+from discreet.query.statement import Statement, Stored
 
 OLDEST = 140000
 """The first version of the server that has every function that statements use."""
@@ -122,7 +121,7 @@ class Postgres:
     def _rows(
         self, connection: Any, statement: Statement, definitions: Mapping[str, str]
     ) -> list[tuple[object, ...]]:
-        used, values = sorted(set(_stored(statement))), list[Sequence[Any]]()
+        used, values = sorted(_stored(statement)), list[Sequence[Any]]()
         text = [definitions[name] for name in used if name in definitions]
         for name in used:
             if name in self._public:
@@ -133,7 +132,7 @@ class Postgres:
         if self._stopped.is_set():
             raise EngineError(FAILED)
         found = connection.execute(render(statement, self._columns, text), values or None).fetchall()
-        return [tuple(map(_whole, row)) for row in found]
+        return [tuple(map(whole, row)) for row in found]
 
     def _definitions(self, connection: Any, used: set[str]) -> dict[str, str]:
         """Return how each table is offered, by the types that its columns have in this very snapshot."""
@@ -298,26 +297,5 @@ def _travelling(name: str, origin: Origin, before: int) -> str:
     return f"{quoted(name)} AS MATERIALIZED (SELECT {items} FROM unnest({arrays}) AS t({names}))"
 
 
-def _whole(value: object) -> object:
-    """Return a sum, which the server makes a decimal, as the integer that it is."""
-    return int(value) if isinstance(value, Decimal) and value == value.to_integral_value() else value
-
-
-def _stored(statement: Statement) -> Iterator[str]:
-    """Yield the tables that a statement reads."""
-    for query in (statement.body, *(query for _, query in statement.parts)):
-        yield from _of(query)
-
-
-def _of(query: Query) -> Iterator[str]:
-    sources: list[Source] = [query.source]
-    while sources:
-        match sources.pop():
-            case Stored(table):
-                yield table
-            case Inner(inner):
-                yield from _of(inner)
-            case Joined(left, right):
-                sources += [left, right]
-            case _:
-                pass
+def _stored(statement: Statement) -> set[str]:
+    return {read.table for read in sources(statement) if isinstance(read, Stored)}

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from discreet.engines import sql
-from discreet.engines.postgres.kinds import Known, Scope, known, scope
+from discreet.engines.kinds import Known, Scope, known, scope
 from discreet.engines.sql import FALSE, REAL, TIME, TRUE, ScalarWriter, unit, whole
 from discreet.errors import QueryError
 from discreet.query.plan import Call, Literal, Scalar, Value

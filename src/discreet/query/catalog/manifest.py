@@ -44,6 +44,7 @@ class DeclaredTable:
     name: str
     columns: tuple[DeclaredColumn, ...]
     source: str = ""
+    engine: str = ""
     unit: str | None = None
     adjacency: Adjacency = Adjacency.ADD_REMOVE
     rows_per_unit: int | None = None
@@ -216,7 +217,11 @@ def _table(name: str, body: Mapping[str, Any]) -> DeclaredTable:
     where = f"tables.{name}"
     checked_name(name, where)
     limits = ("rows_per_unit", "groups_per_unit", "rows_per_group")
-    only(body, ("source", "unit", "neighbours", *limits, "public", "prepared", "csv", "columns"), where)
+    only(
+        body,
+        ("source", "engine", "unit", "neighbours", *limits, "public", "prepared", "csv", "columns"),
+        where,
+    )
     columns = tuple(
         read_column(column, spec, f"{where}.columns.{column}")
         for column, spec in mapping(body.get("columns", {}), f"{where}.columns").items()
@@ -248,6 +253,7 @@ def _table(name: str, body: Mapping[str, Any]) -> DeclaredTable:
         name=name,
         columns=columns,
         source=string(body.get("source", ""), f"{where}.source"),
+        engine=_engine(body, where),
         unit=unit,
         adjacency=_adjacency(body.get("neighbours", "add-remove"), where),
         rows_per_unit=rows,
@@ -265,6 +271,19 @@ def _path(value: object, columns: Iterable[DeclaredColumn]) -> str | None:
     if not isinstance(value, str) or "." not in value or any(same(c.name, value) for c in columns):
         return None
     return value
+
+
+def _engine(body: Mapping[str, Any], where: str) -> str:
+    """Return the engine that reads a folder, if it is not the one that reads files by default."""
+    engine = string(body.get("engine", ""), f"{where}.engine")
+    if engine not in ("", "spark"):
+        raise CatalogError(f'{where}.engine: only "spark" can be chosen, for a folder of Parquet files')
+    if engine and (":" in string(body.get("source", ""), f"{where}.source") or not body.get("source")):
+        raise CatalogError(
+            f'{where}.engine = "spark" goes with a folder of Parquet files, source = "visits/"; any other '
+            "source says by itself which engine reads it"
+        )
+    return engine
 
 
 def _unit(value: object, columns: Iterable[DeclaredColumn], where: str) -> str | None:

@@ -1,10 +1,11 @@
 """Of which kind the columns and scalars of a statement are, for an engine that must be told.
 
-PostgreSQL chooses functions by the types of their arguments and raises where a product of doubles becomes
-too large or too small.  So its renderer has to know which scalars are doubles, and which of these are
-*graded*: 0 or of a size between 2**-500 and 2**500, so that one product or quotient of two stays among the
-doubles.  A stored column is graded because the table is offered so; anything else has to be so by how it is
-written.
+PostgreSQL and Spark choose functions by the types of their arguments.  PostgreSQL raises where a product of
+doubles becomes too large or too small, so its renderer has to know which doubles are *graded*: 0 or of a
+size between 2**-500 and 2**500, so that one product or quotient of two stays among the doubles.  A stored
+column is graded because the table is offered so; anything else has to be so by how it is written.  Spark
+raises where an integer leaves 64 bits, so its renderer has to know which integers are *wide*: totals, and
+products made so.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,11 +22,9 @@ SMALLEST, LARGEST = Fraction(1, 2**500), Fraction(2**500)
 _KINDS = {
     **dict.fromkeys(("divide", "sqrt", "ln", "exp", "round", "floor", "ceil", "round_whole"), "decimal"),
     **dict.fromkeys(("clamp_real", "finite", "to_real", "parse_real", "mean"), "decimal"),
-    **dict.fromkeys(
-        ("multiply_long", "multiply_wide", "quotient", "modulo", "sign", "clamp", "fixed"), "integer"
-    ),
+    **dict.fromkeys(("multiply_long", "quotient", "modulo", "sign", "clamp", "fixed"), "integer"),
     **dict.fromkeys(("bits_or", "bits_set", "bit_at", "slot", "narrow", "long", "length", "part"), "integer"),
-    **dict.fromkeys(("difference", "to_whole", "parse_whole", "sum", "rank", "choice"), "integer"),
+    **dict.fromkeys(("difference", "to_whole", "parse_whole", "rank", "choice"), "integer"),
     **dict.fromkeys(("count_rows", "count_values", "count_distinct"), "integer"),
     **dict.fromkeys(
         ("eq", "ne", "lt", "le", "gt", "ge", "distinct", "and", "or", "not", "is_null"), "boolean"
@@ -41,10 +40,11 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The kind of a scalar (None: NULL alone), and whether a double is graded."""
+    """The kind of a scalar (None: NULL alone), whether a double is graded, and whether an integer is wide."""
 
     kind: str | None
     graded: bool = True
+    wide: bool = False
 
 
 Scope = Mapping[tuple[str | None, str], Known]
@@ -112,9 +112,11 @@ def _called(name: str, arguments: list[Known]) -> Known:
             return Known("decimal", graded=False)
         case "add" | "subtract" | "multiply" | "absolute" | "least" | "greatest" | "coalesce" | "nullif":
             joint = _joint(arguments)
-            return Known(joint.kind, joint.graded and name not in ("add", "subtract", "multiply"))
+            return Known(joint.kind, joint.graded and name not in ("add", "subtract", "multiply"), joint.wide)
         case "min" | "max" | "grouped" | "series":
             return _joint(arguments)
+        case "sum" | "multiply_wide":
+            return Known("integer", wide=True)
         case _:
             return Known(_KINDS[name])
 
@@ -122,7 +124,7 @@ def _called(name: str, arguments: list[Known]) -> Known:
 def _joint(parts: list[Known]) -> Known:
     kinds = {part.kind for part in parts} - {None}
     kind = "decimal" if "decimal" in kinds else next(iter(kinds), None)
-    return Known(kind, all(part.graded for part in parts))
+    return Known(kind, all(part.graded for part in parts), any(part.wide for part in parts))
 
 
 def _constant(value: object) -> Known:

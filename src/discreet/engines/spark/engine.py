@@ -1,0 +1,261 @@
+"""Spark: each question on tables that are looked up once, and nothing of it stays in the session.
+
+A table becomes a view of the session that offers exactly the declared columns; it is resolved when a question
+begins, so all statements of the question read the same files.  A part of a statement that is used twice is
+kept until the statement has ended, so it is computed once.  What arrives here are exact integers; a task that
+failed, or was run twice, has only computed them again.
+"""
+
+import contextlib
+import threading
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from discreet.engines.deadline import deadline
+from discreet.engines.exact import EngineRequest, Exact, collect, whole
+from discreet.engines.protocol import FAILED, Origin
+from discreet.engines.shelter import quietly
+from discreet.engines.spark.render import quoted, render
+from discreet.engines.spark.session import begun, has_ended, is_remote, unlogged
+from discreet.engines.spark.source import SparkTable, offered, place_of, plain
+from discreet.engines.sql import sources
+from discreet.errors import CatalogError, EngineError
+from discreet.query.proof import ProvedStatement, sealed
+from discreet.query.statement import ROWS, Named, Statement, Stored
+
+PUBLIC_ROWS = 200_000
+"""A public table of more rows belongs where the private ones are, and does not travel."""
+
+_TYPES = {
+    "integer": "BIGINT",
+    "decimal": "DOUBLE",
+    "text": "STRING",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP_NTZ",
+}
+
+Public = Mapping[str, tuple[Origin, Mapping[str, Sequence[Any]]]]
+"""Public tables of other places, given column by column."""
+
+
+class Spark:
+    """Tables that one Spark can read; use `open_tables`."""
+
+    def __init__(
+        self,
+        tables: Mapping[str, Origin],
+        places: Mapping[str, SparkTable],
+        public: Public,
+        timeout: float | None,
+    ) -> None:
+        self._tables, self._places, self._public = dict(tables), dict(places), dict(public)
+        self._timeout = timeout
+        self._turn = threading.Lock()
+        self._stopped = threading.Event()
+        self._asking = threading.Event()
+        self._tag = f"discreet-{uuid4().hex}"
+        self._session: Any = None
+
+    def __repr__(self) -> str:
+        return "<an engine with its tables, not shown>"
+
+    @property
+    def _columns(self) -> dict[str, dict[str, str]]:
+        origins = self._tables | {name: origin for name, (origin, _) in self._public.items()}
+        return {name: dict(origin.columns) for name, origin in origins.items()}
+
+    def written(self, statement: Statement) -> str:
+        """Return a statement as Spark writes it, before its tables are defined; no session is opened."""
+        return str(render(statement, self._columns))
+
+    def run(self, statements: Sequence[ProvedStatement], choice: int) -> Exact:
+        """Return the exact integers of proved statements, all on tables that are looked up once.
+
+        Whatever is not a statement that the checker has proved is refused before any data is touched.
+        """
+        return self._exact([sealed(proved) for proved in statements], choice)
+
+    def _exact(self, statements: Sequence[Statement], choice: int) -> Exact:
+        return quietly(lambda: self._run(statements, choice), EngineError(FAILED))
+
+    def _run(self, statements: Sequence[Statement], choice: int) -> Exact:
+        requests = [EngineRequest("", s.keys, s.outputs, s.cells) for s in statements]
+        used = {read.table for s in statements for read in sources(s) if isinstance(read, Stored)}
+        with self._turn:
+            self._stopped.clear()
+            with deadline(self._timeout, self.interrupt), self._looking(used) as session:
+                return collect(requests, [self._rows(session, s, choice) for s in statements])
+
+    def _rows(self, session: Any, statement: Statement, choice: int) -> list[tuple[object, ...]]:
+        written = render(statement, self._columns)
+        uses = Counter(read.name for read in sources(statement) if isinstance(read, Named))
+        kept = []
+
+        def asked(text: str) -> Any:
+            if self._stopped.is_set():
+                raise EngineError(FAILED)
+            return session.sql(text, {"choice": choice} if ":choice" in text else None)
+
+        try:
+            for name, text in written.parts:
+                part = asked(text)
+                # Rows are read again rather than kept: filters reach the files, and nothing is copied.
+                if uses[name] > 1 and name != ROWS:
+                    kept.append(part.persist())
+                part.createOrReplaceTempView(quoted(name))
+            return [tuple(map(whole, row)) for row in asked(written.body).collect()]
+        finally:
+            for part in kept:
+                part.unpersist()
+            for name, _ in written.parts:
+                session.catalog.dropTempView(quoted(name))
+
+    @contextlib.contextmanager
+    def _looking(self, used: set[str]) -> Iterator[Any]:
+        """Yield a session in which the used tables are views; after a failure the next one is new."""
+        with unlogged():
+            session = self._begun()
+            session.addTag(self._tag)
+            self._asking.set()
+            try:
+                for name in sorted(self._tables.keys() & used):
+                    self._offer(session, name)
+                yield session
+            except BaseException:
+                self.close()
+                raise
+            finally:
+                self._asking.clear()
+                with contextlib.suppress(Exception):
+                    session.removeTag(self._tag)
+
+    def _begun(self) -> Any:
+        if self._session is not None and not has_ended(self._session):
+            return self._session
+        self._session = begun(next(iter(self._places.values())).address)
+        for name, (origin, columns) in self._public.items():
+            types = ", ".join(f"{quoted(column)} {_TYPES[kind]}" for column, kind in origin.columns)
+            rows = list(zip(*(columns[column] for column, _ in origin.columns), strict=True))
+            self._session.createDataFrame(rows, types).createOrReplaceTempView(quoted(name))
+        return self._session
+
+    def _offer(self, session: Any, name: str) -> None:
+        """Make a table a view of the session, by the types that its columns have now."""
+        found = _read(session, self._places[name])
+        stored = {column.name: column.dataType.simpleString() for column in found.schema.fields}
+        raw = quoted(f"__stored_{name}")
+        found.createOrReplaceTempView(raw)
+        session.sql(offered(name, self._tables[name], raw, stored)).createOrReplaceTempView(quoted(name))
+
+    def interrupt(self) -> None:
+        """Make whatever is running now end early, as a failure."""
+        self._stopped.set()
+        threading.Thread(target=self._stop, daemon=True).start()
+
+    def _stop(self) -> None:
+        """End the jobs of the question until it has ended: between two of them there is nothing to stop."""
+        session, waiting = self._session, threading.Event()
+        while self._asking.is_set() and self._stopped.is_set() and session is not None:
+            with contextlib.suppress(Exception):
+                session.interruptTag(self._tag)
+            waiting.wait(0.1)
+
+    def close(self) -> None:
+        """Let the session go; Java itself ends with this process."""
+        session, self._session = self._session, None
+        if session is not None and is_remote(session):
+            with contextlib.suppress(Exception):
+                session.stop()
+
+
+def _read(session: Any, place: SparkTable) -> Any:
+    if place.table:
+        # What was remembered of a table's files may be old.
+        with contextlib.suppress(Exception):
+            session.catalog.refreshTable(place.sql)
+        return session.table(place.sql)
+    return session.read.parquet(place.folder)
+
+
+def open_tables(
+    tables: Mapping[str, Origin],
+    public: Public | None = None,
+    *,
+    timeout: float | None = None,
+) -> Spark:
+    """Open tables of one Spark, beside public ones given column by column, and see that they are there."""
+    public = public or {}
+    for name, (_, columns) in public.items():
+        if len(next(iter(columns.values()), ())) > PUBLIC_ROWS:
+            raise CatalogError(
+                f"tables.{name}: a public table of more than {PUBLIC_ROWS} rows would travel into every "
+                "session; put it where the private tables are and give it as spark:catalog.table"
+            )
+    places = {name: place_of(name, origin.rows) for name, origin in tables.items()}
+    for name, place in places.items():
+        _refuse_delta(name, place)
+    engine = Spark(tables, places, public, timeout)
+    first = next(iter(tables))
+    quietly(lambda: _inspected(engine), _unreadable(first))
+    return engine
+
+
+def _unreadable(name: str) -> CatalogError:
+    return CatalogError(
+        f"tables.{name}.source: Spark could not be reached, or could not read it; check the address, the "
+        "name of the table or the folder of Parquet files, and the environment (SPARK_REMOTE, SPARK_CONF_DIR)"
+    )
+
+
+def _refuse_delta(name: str, place: SparkTable) -> None:
+    """Refuse a folder whose files are not all of the table: some hold rows that were deleted."""
+    if place.folder and (Path(place.folder) / "_delta_log").exists():
+        raise CatalogError(
+            f"tables.{name}.source: this folder belongs to Delta, and its files hold deleted rows too; name "
+            "the table in a catalog instead, spark:catalog.table"
+        )
+
+
+def _inspected(engine: Spark) -> None:
+    with engine._looking(set(engine._tables)):
+        pass
+
+
+def describe(rows: str) -> tuple[tuple[str, str | None], ...]:
+    """Return the columns of a table with their types, by the words that all engines use."""
+    place = place_of("data", rows)
+    engine = Spark({}, {"data": place}, {}, None)
+
+    def read() -> list[tuple[str, str]]:
+        with engine._looking(set()) as session:
+            fields = _read(session, place).schema.fields
+        return [(column.name, column.dataType.simpleString()) for column in fields]
+
+    try:
+        found = quietly(read, _unreadable("data"))
+    finally:
+        engine.close()
+    return tuple((name, plain(physical)) for name, physical in found)
+
+
+def fetch(name: str, origin: Origin) -> dict[str, list[Any]]:
+    """Return a public table column by column, to travel to where the private ones are."""
+    engine = open_tables({name: origin})
+
+    def read() -> list[tuple[Any, ...]]:
+        with engine._looking({name}) as session:
+            return [tuple(row) for row in session.table(quoted(name)).limit(PUBLIC_ROWS + 1).collect()]
+
+    try:
+        rows = quietly(read, _unreadable(name))
+    finally:
+        engine.close()
+    if len(rows) > PUBLIC_ROWS:
+        raise CatalogError(
+            f"tables.{name}: a public table of more than {PUBLIC_ROWS} rows is too large to travel"
+        )
+    return {column: [row[place] for row in rows] for place, (column, _) in enumerate(origin.columns)}

@@ -1,0 +1,328 @@
+"""Statements as Spark writes them: every function by the meaning of the reference engine, and total.
+
+Spark runs in its ANSI mode, where what cannot be computed raises instead of becoming something else; each
+expression here avoids that for every cell.  All of them are deterministic, so a task that is run again, or
+twice at a time, returns the same rows.  Whole numbers are BIGINT, totals DECIMAL, moments TIMESTAMP_NTZ.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from discreet.engines import sql
+from discreet.engines.kinds import Known, Scope, known, scope
+from discreet.engines.sql import FALSE, REAL, TIME, TRUE, Items, ScalarWriter, query_text, unit, whole
+from discreet.errors import QueryError
+from discreet.query.plan import Call, Case, Literal, Scalar, Value
+from discreet.query.statement import Source, Statement
+
+LIMIT = 400_000
+"""Longest statement given to Spark, in characters."""
+
+LARGE, TINY = "3.273390607896142e+150D", "3.054936363499605e-151D"
+"""2**500 and 2**-500."""
+
+_UPPER, _LOWER = "'ABCDEFGHIJKLMNOPQRSTUVWXYZ'", "'abcdefghijklmnopqrstuvwxyz'"
+_SMALL = str.maketrans(_UPPER, _LOWER)
+_DAY = "[0-9]{{4}}-[0-9]{{2}}-[0-9]{{2}}"
+_BARE = "trim({0})"
+_REAL = f"CAST({_BARE} AS DOUBLE)"
+_END = "(?!(?s:.))"
+"""Nothing follows; a dollar sign would let a line feed follow."""
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_PARTS = {"week": "weekofyear"}
+_WHOLE = "({0} - {0} % 1D)"
+"""A double cut towards 0: what remains of a division by 1 is exact."""
+
+TEMPLATES = {
+    "add": "({0} + {1})",
+    "subtract": "({0} - {1})",
+    "multiply": "({0} * {1})",
+    "multiply_long": "({0} * {1})",
+    "multiply_wide": "(CAST({0} AS DECIMAL(19, 0)) * CAST({1} AS DECIMAL(19, 0)))",
+    "divide": "({0} / nullif({1}, 0D))",
+    "modulo": "({0} % {1})",
+    "quotient": "({0} div {1})",
+    "absolute": "abs({0})",
+    "sign": "CAST(sign({0}) AS BIGINT)",
+    "floor": f"CASE WHEN {{0}} % 1D < 0D THEN {_WHOLE} - 1D ELSE {_WHOLE} END",
+    "ceil": f"CASE WHEN {{0}} % 1D > 0D THEN {_WHOLE} + 1D ELSE {_WHOLE} END",
+    "round_whole": f"CASE WHEN abs({{0}} % 1D) >= 0.5D THEN {_WHOLE} + sign({{0}}) ELSE {_WHOLE} END",
+    "sqrt": "CASE WHEN {0} >= 0D THEN sqrt({0}) END",
+    "ln": "ln({0})",
+    "exp": "exp(nullif(greatest(least({0}, 346D), -360D), 346D))",
+    "clamp": "CASE WHEN {0} IS NOT NULL THEN least(greatest({0}, {1}), {2}) END",
+    "clamp_real": "CASE WHEN {0} IS NOT NULL THEN least(greatest({0}, {1}), {2}) END",
+    "bits_or": "bit_or({0})",
+    "bits_set": "CAST(bit_count({0}) AS BIGINT)",
+    "bit_at": "(shiftright({0}, CAST({1} AS INT)) & 1L)",
+    "narrow": "CAST({0} AS BIGINT)",
+    "long": "CAST({0} AS BIGINT)",
+    "finite": f"CASE WHEN abs({{0}}) < {LARGE} THEN {{0}} - {{0}} % {TINY} END",
+    "nullif": "nullif({0}, {1})",
+    "eq": "({0} = {1})",
+    "ne": "({0} <> {1})",
+    "lt": "({0} < {1})",
+    "le": "({0} <= {1})",
+    "gt": "({0} > {1})",
+    "ge": "({0} >= {1})",
+    "distinct": "({0} IS DISTINCT FROM {1})",
+    "not": "(NOT {0})",
+    "is_null": "({0} IS NULL)",
+    "lower": f"translate({{0}}, {_UPPER}, {_LOWER})",
+    "upper": f"translate({{0}}, {_LOWER}, {_UPPER})",
+    "trim": _BARE,
+    "length": "CAST(length({0}) AS BIGINT)",
+    "left": "left({0}, CAST({1} AS INT))",
+    "right": "right({0}, CAST({1} AS INT))",
+    "starts_with": "startswith({0}, {1})",
+    "to_real": "CAST({0} AS DOUBLE)",
+    "to_text": "CAST({0} AS STRING)",
+    "to_day": "CAST({0} AS DATE)",
+    "to_moment": "CAST({0} AS TIMESTAMP_NTZ)",
+    "to_truth": "CAST({0} AS BOOLEAN)",
+    "parse_whole": f"CASE WHEN {{0}} RLIKE '^ *[+-]?[0-9]{{{{1,19}}}} *{_END}' "
+    f"THEN try_cast({_BARE} AS BIGINT) END",
+    "parse_real": f"CASE WHEN {{0}} RLIKE '^ *{REAL} *{_END}' THEN CASE WHEN abs({_REAL}) < {TINY} THEN 0D "
+    f"WHEN abs({_REAL}) < {LARGE} THEN {_REAL} END END",
+    "parse_day": f"CASE WHEN {{0}} RLIKE '^ *(?!0000){_DAY} *{_END}' THEN try_cast({_BARE} AS DATE) END",
+    "parse_moment": f"CASE WHEN {{0}} RLIKE '^ *(?!0000){_DAY}([ T]{TIME})? *{_END}' "
+    f"THEN try_cast(rtrim('Z', {_BARE}) AS TIMESTAMP_NTZ) END",
+    "parse_truth": f"CASE WHEN translate({_BARE}, {_UPPER}, {_LOWER}) IN {TRUE} THEN true "
+    f"WHEN translate({_BARE}, {_UPPER}, {_LOWER}) IN {FALSE} THEN false END",
+    "grouped": "{0}",
+    "count_rows": "count(*)",
+    "count_values": "count({0})",
+    "count_distinct": "count(DISTINCT {0})",
+    "mean": "(CAST({0} AS DOUBLE) / ({1} * {2}))",
+    "min": "min({0})",
+    "max": "max({0})",
+    "choice": ":choice",
+}
+"""Functions of fixed arity: what each is in Spark, total for the arguments that checking admits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """A statement as Spark is given it: its parts, each under its name, and the query that uses them."""
+
+    parts: tuple[tuple[str, str], ...]
+    body: str
+
+    def __str__(self) -> str:
+        parts = ",\n".join(f"{quoted(name)} AS (\n{text}\n)" for name, text in self.parts)
+        return f"WITH {parts}\n{self.body}" if parts else self.body
+
+
+def render(statement: Statement, tables: Mapping[str, Mapping[str, str]]) -> Rendered:
+    """Return the Spark text of a statement about tables of declared columns."""
+    parts = dict(statement.parts)
+
+    def over(source: Source) -> ScalarWriter:
+        return _Scalars(scope(source, parts, tables)).writer
+
+    made = Rendered(
+        tuple((name, query_text(query, over)) for name, query in statement.parts),
+        query_text(statement.body, over),
+    )
+    if len(str(made)) > LIMIT:
+        raise QueryError("the question", "is too large once every part is made safe", "nest fewer functions")
+    return made
+
+
+class _Scalars:
+    """Scalars over known columns."""
+
+    def __init__(self, columns: Scope) -> None:
+        self.columns = columns
+        self.writer = ScalarWriter(literal, self.text, self.text, self.call, quoted, self.unfolded)
+
+    def known(self, scalar: Scalar) -> Known:
+        return known(scalar, self.columns)
+
+    def text(self, scalar: Scalar) -> str:
+        return sql.scalar_text(scalar, self.writer)
+
+    def call(self, name: str, arguments: tuple[Scalar, ...]) -> str:
+        match name:
+            case "and" | "or":
+                return "(" + f" {name.upper()} ".join(map(self.text, arguments)) + ")"
+            case "coalesce" | "least" | "greatest":
+                return f"{name}({', '.join(map(self.text, arguments))})"
+            case "concat":
+                return "(" + " || ".join(map(self.text, arguments)) + ")"
+            case "hash":
+                return f"xxhash64({', '.join(map(self.text, arguments))})"
+            case "slot":
+                return f"shiftleft(1L, CAST(pmod({self.call('hash', arguments)}, 60L) AS INT))"
+            case "digest":
+                return self.digest(arguments)
+            case "rank":
+                person, *order = map(self.text, arguments)
+                ordered = ", ".join(f"{term} ASC NULLS LAST" for term in order)
+                return f"row_number() OVER (PARTITION BY {person} ORDER BY {ordered})"
+            case "sum":
+                return self.total(arguments[0])
+            case "substring":
+                return self.substring(*arguments)
+            case "like" | "ilike":
+                return self.like(name, arguments)
+            case "part" | "trunc" | "difference" | "shift":
+                return _time(name, arguments, [self.text(argument) for argument in arguments[1:]])
+            case "fixed":
+                return self.bound(arguments[0], _fixed(*arguments[1:]))
+            case "round":
+                power = double(10.0 ** int(_number(arguments[1])))
+                inside = f"transform(array({{0}} * {power}), __v -> {TEMPLATES['round_whole'].format('__v')})"
+                return f"({inside.format(self.text(arguments[0]))}[0] / {power})"
+            case "to_whole":
+                return self.bound(arguments[0], _TO_WHOLE.get(self.known(arguments[0]).kind or "", _CAST))
+            case "to_text" if self.known(arguments[0]).kind == "text":
+                return self.text(arguments[0])
+            case _:
+                return self.bound(arguments[0] if arguments else None, TEMPLATES[name], *arguments[1:])
+
+    def bound(self, first: Scalar | None, template: str, *others: Scalar) -> str:
+        """Return a function of an argument that is written once, however often the function looks at it."""
+        texts = [self.text(other) for other in others]
+        if first is None:
+            return template
+        if template.count("{0}") > 1 and isinstance(first, Call | Case):
+            return f"transform(array({self.text(first)}), __v -> {template.format('__v', *texts)})[0]"
+        return template.format(self.text(first), *texts)
+
+    def unfolded(self, items: Items) -> str | None:
+        """Return the items that unfold one row into several, all at once, if the items do."""
+        series = [scalar for _, scalar in items if isinstance(scalar, Call) and scalar.function == "series"]
+        if not series:
+            return None
+        names = [quoted(name) for name, _ in items]
+        columns = [[self.alike(cell, one) for cell in one.arguments] for one in series]
+        rows = (
+            ", ".join(f"{cell} AS {name}" for cell, name in zip(row, names, strict=True))
+            for row in zip(*columns, strict=True)
+        )
+        structs = ", ".join(f"struct({row})" for row in rows)
+        return f"inline(array({structs})) AS ({', '.join(names)})"
+
+    def alike(self, cell: Scalar, series: Scalar) -> str:
+        """Return a cell of a series by the type of all: where one is a total, so is each."""
+        return f"CAST({self.text(cell)} AS DECIMAL(38, 0))" if self.known(series).wide else self.text(cell)
+
+    def total(self, argument: Scalar) -> str:
+        return f"sum(CAST({self.text(argument)} AS DECIMAL({38 if self.known(argument).wide else 20}, 0)))"
+
+    def digest(self, arguments: tuple[Scalar, ...]) -> str:
+        texts = [f"CAST({self.text(argument)} AS STRING)" for argument in arguments]
+        cells = " || ".join(f"coalesce('|' || length({text}) || ':' || {text}, '|n')" for text in texts)
+        return f"md5(CAST({cells} AS BINARY))"
+
+    def substring(self, text: Scalar, start: Scalar, length: Scalar | None = None) -> str:
+        begin = int(_number(start)) - 1
+        if length is None:
+            return f"substring({self.text(text)}, {max(begin, 0) + 1})"
+        end = max(begin + int(_number(length)), 0)
+        return f"substring({self.text(text)}, {max(begin, 0) + 1}, {max(end - max(begin, 0), 0)})"
+
+    def like(self, name: str, arguments: tuple[Scalar, ...]) -> str:
+        """Return whether text matches a pattern, written anew with an escape that occurs nowhere in it."""
+        pattern, *escape = (_constant(argument) for argument in arguments[1:])
+        text = self.text(arguments[0])
+        if name == "ilike":
+            # Only the letters A to Z have a case, here as in `lower`.
+            text, pattern = TEMPLATES["lower"].format(text), pattern.translate(_SMALL)
+        mark = next(sign for sign in map(chr, range(33, 200)) if sign not in pattern and sign not in "%_\\'")
+        made, rest = "", iter(pattern)
+        for character in rest:
+            if character in escape:
+                following = next(rest)
+                made += mark + following if following in "%_" else following
+            else:
+                made += character
+        return f"({text} LIKE {string(made)} ESCAPE {string(mark)})"
+
+
+def _fixed(scale: Scalar, low: Scalar, high: Scalar) -> str:
+    """Return a double in fixed point; cut beforehand, one step wider, so that it fits into 64 bits."""
+    factor, (bottom, top) = double(_number(scale)), (int(_number(end)) for end in (low, high))
+    units = f"least(greatest({{0}} * {factor} + 0.5D, {double(bottom - 1)}), {double(top + 1)})"
+    return f"CASE WHEN {{0}} IS NOT NULL THEN least(greatest(floor({units}), {bottom}L), {top}L) END"
+
+
+_CAST = "CAST({0} AS BIGINT)"
+_TO_WHOLE = {
+    "decimal": "CASE WHEN {0} >= -9223372036854775808D AND {0} < 9223372036854775808D "
+    "THEN CAST(rint({0}) AS BIGINT) END",
+    "integer": "CASE WHEN {0} BETWEEN -9223372036854775808L AND 9223372036854775807L "
+    "THEN CAST({0} AS BIGINT) END",
+}
+
+
+def _time(name: str, arguments: tuple[Scalar, ...], texts: list[str]) -> str:
+    word = unit(arguments[0])
+    match name:
+        case "part" if word == "dayofweek":
+            return f"CAST(dayofweek({texts[0]}) - 1 AS BIGINT)"
+        case "part":
+            return f"CAST({_PARTS.get(word, word)}({texts[0]}) AS BIGINT)"
+        case "trunc":
+            return _begun(word, texts[0])
+        case "difference" if word in _MONTHS:
+            months = [f"((year({day}) * 12 + month({day}) - 1) div {_MONTHS[word]})" for day in texts]
+            return f"CAST({months[1]} - {months[0]} AS BIGINT)"
+        case "difference":
+            begun, ended = (_begun(word, day) for day in texts)
+            return f"(CAST(datediff({ended}, {begun}) AS BIGINT) div {7 if word == 'week' else 1}L)"
+        case _:
+            count = int(_number(arguments[2])) * (_MONTHS.get(word) or (7 if word == "week" else 1))
+            moved = f"{'add_months' if word in _MONTHS else 'date_add'}(CAST({texts[0]} AS DATE), {count})"
+            before, after = "DATE '0000-12-31'", "DATE '+10000-01-01'"
+            return f"nullif(nullif(least(greatest({moved}, {before}), {after}), {before}), {after})"
+
+
+def _begun(word: str, moment: str) -> str:
+    day = f"CAST({moment} AS DATE)"
+    return day if word == "day" else f"trunc({day}, '{word}')"
+
+
+def _number(scalar: Scalar) -> int | Fraction:
+    match scalar:
+        case Literal(int() | Fraction() as value):
+            return value
+        case _:
+            raise AssertionError("ends, digits, places and amounts are constants")
+
+
+def _constant(scalar: Scalar) -> str:
+    match scalar:
+        case Literal(str(value)):
+            return value
+        case _:
+            raise AssertionError("patterns are constants")
+
+
+def double(value: float | Fraction) -> str:
+    """Return a double as Spark text."""
+    return f"{float(value)!r}D" if value >= 0 else f"({float(value)!r}D)"
+
+
+def string(value: str) -> str:
+    """Return a constant text; a backslash would begin an escape."""
+    sql.string(value)
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+
+def quoted(name: str) -> str:
+    """Return an identifier."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def literal(value: Value) -> str:
+    """Return a constant as Spark text, a whole one as 64-bit integer."""
+    match value:
+        case str():
+            return string(value)
+        case int() if not isinstance(value, bool):
+            return f"{whole(value)}L" if value >= 0 else f"({whole(value)}L)"
+        case _:
+            return sql.literal(value, double)
