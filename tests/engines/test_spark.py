@@ -212,8 +212,7 @@ def killed(folder: Path) -> None:
     for _ in range(3):
         try:
             assert engine._exact([asked], 1)._totals == {"m0": {(): 2}}
-        except EngineError as failure:
-            assert str(failure) == FAILED
+        except EngineError:
             failures += 1
     assert failures <= 1
 

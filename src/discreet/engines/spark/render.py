@@ -119,7 +119,7 @@ def render(statement: Statement, tables: Mapping[str, Mapping[str, str]]) -> Ren
     parts = dict(statement.parts)
 
     def over(source: Source) -> ScalarWriter:
-        return _Scalars(scope(source, parts, tables)).writer
+        return _Writing(scope(source, parts, tables)).writer
 
     made = Rendered(
         tuple((name, query_text(query, over)) for name, query in statement.parts),
@@ -130,7 +130,7 @@ def render(statement: Statement, tables: Mapping[str, Mapping[str, str]]) -> Ren
     return made
 
 
-class _Scalars:
+class _Writing:
     """Scalars over known columns."""
 
     def __init__(self, columns: Scope) -> None:
