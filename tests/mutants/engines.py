@@ -164,7 +164,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "engines/spark/engine.py",
-        "                session.interruptTag(self._tag)\n",
+        "                session.interruptAll()\n",
         "                pass\n",
         (f"{_LAKE}::test_interrupts_and_timeouts_end_a_question",),
         "a question runs past its time",

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import uuid4
 
 from discreet.engines.deadline import deadline
 from discreet.engines.exact import EngineRequest, Exact, collect, whole
@@ -57,7 +56,6 @@ class Spark:
         self._turn = threading.Lock()
         self._stopped = threading.Event()
         self._asking = threading.Event()
-        self._tag = f"discreet-{uuid4().hex}"
         self._session: Any = None
 
     def __repr__(self) -> str:
@@ -112,14 +110,13 @@ class Spark:
             for part in kept:
                 part.unpersist()
             for name, _ in written.parts:
-                session.catalog.dropTempView(quoted(name))
+                session.catalog.dropTempView(name)
 
     @contextlib.contextmanager
     def _looking(self, used: set[str]) -> Iterator[Any]:
         """Yield a session in which the used tables are views; after a failure the next one is new."""
         with unlogged():
             session = self._begun()
-            session.addTag(self._tag)
             self._asking.set()
             try:
                 for name in sorted(self._tables.keys() & used):
@@ -130,8 +127,6 @@ class Spark:
                 raise
             finally:
                 self._asking.clear()
-                with contextlib.suppress(Exception):
-                    session.removeTag(self._tag)
 
     def _begun(self) -> Any:
         if self._session is not None and not has_ended(self._session):
@@ -161,7 +156,7 @@ class Spark:
         session, waiting = self._session, threading.Event()
         while self._asking.is_set() and self._stopped.is_set() and session is not None:
             with contextlib.suppress(Exception):
-                session.interruptTag(self._tag)
+                session.interruptAll()
             waiting.wait(0.1)
 
     def close(self) -> None:

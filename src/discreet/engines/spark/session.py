@@ -155,7 +155,9 @@ def _demand_java() -> None:
     said = subprocess.run([found, "-version"], capture_output=True, text=True, check=False).stderr  # noqa: S603
     version = re.search(r'version "(?:1\.)?(\d+)', said)
     if version is None or int(version[1]) < JAVA:
-        raise CatalogError(f"{advice} let JAVA_HOME or the path lead to it; what was found is older")
+        raise CatalogError(
+            f"{advice} let JAVA_HOME or the path lead to it; what was found is older or does not start"
+        )
 
 
 _ours = threading.local()
