@@ -51,7 +51,7 @@ listed: $(READY)
 	@$(BIN)/python -m pytest --collect-only -qq > /dev/null 2>&1 || :
 
 # One thread each: the workers already use all cores, and linear algebra would spin for more.
-test: lint listed $(if $(filter browser,$(WITHOUT)),,chromium) $(if $(filter spark,$(WITHOUT)),,java $(SPARK))
+test: $(if $(filter spark,$(WITHOUT)),,$(SPARK) java) lint listed $(if $(filter browser,$(WITHOUT)),,chromium)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m 'not fuzz$(foreach kind,$(WITHOUT), and not $(kind))'
 	@$(if $(strip $(WITHOUT)),echo "NOT RUN: tests marked $(WITHOUT)",:)
 
