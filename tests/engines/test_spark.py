@@ -51,9 +51,7 @@ TOGETHER = 25
 @pytest.fixture(scope="session", autouse=True)
 def _hasty() -> Iterator[None]:
     """A Java that lives for seconds need not learn to run fast."""
-    os.environ["JDK_JAVA_OPTIONS"] = (
-        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    )
+    os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     yield
     del os.environ["JDK_JAVA_OPTIONS"]
 
