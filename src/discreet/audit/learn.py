@@ -13,6 +13,7 @@ the training did.  They play in the same game, each for a share of the error.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -215,6 +216,7 @@ def _steps(scores: Column, count: int) -> Column:
     return np.unique(np.partition(scores, ranks)[ranks])
 
 
+@lru_cache(maxsize=64)  # all scores of a training have the same size
 def _tail(size: int, count: int) -> NDArray[np.int64]:
     # Evenly in the middle, and ever finer towards the end, where rare events live.
     even = np.linspace(0, size - 1, count // 2)
