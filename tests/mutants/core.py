@@ -370,8 +370,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "exact/perturb.py",
-        "return add(exact, draw(exact.size).reshape(exact.shape))",
-        "return add(exact, np.full(exact.shape, draw(None)))",
+        "noise: NDArray[Any] = draw(exact.size).reshape(exact.shape)",
+        "noise: NDArray[Any] = np.full(exact.shape, draw(None))",
         NOISE,
         "one draw serves all entries",
     ),
