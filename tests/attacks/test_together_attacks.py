@@ -86,7 +86,7 @@ def test_no_row_can_make_the_number_of_its_cell_overflow(many):
     """An error that only some rows cause would tell whether they are there."""
     catalog = clinic(rows=1)
     asked = younger(many)
-    whole = combine([check(read(text), catalog) for text in asked], catalog).whole
+    whole = combine([check(read(text), catalog, batched=True) for text in asked], catalog).whole
     (column,) = whole.keys.columns
     assert len(column.values) == many
     young = pd.DataFrame({"person": ["eve"], "age": [0]})
@@ -115,7 +115,7 @@ def test_cells_that_are_spelled_out_count_what_their_questions_ask_for():
 def test_weights_that_leave_a_cell_out_are_refused(many):
     """The broken twin: who has rows in that cell too would add more than is paid for."""
     catalog = clinic(rows=1)
-    whole = combine([check(read(text), catalog) for text in younger(many)], catalog).whole
+    whole = combine([check(read(text), catalog, batched=True) for text in younger(many)], catalog).whole
     priced = quote(whole, epsilon=1)
     (statement,) = statements(whole)
     assert proof_of(priced, catalog)
@@ -131,7 +131,7 @@ def test_weights_that_leave_a_cell_out_are_refused(many):
 def test_numbers_of_cells_that_could_overflow_are_refused(monkeypatch):
     monkeypatch.setattr(conditions, "NUMBERED", 2**126)
     catalog = clinic(rows=1)
-    whole = combine([check(read(text), catalog) for text in younger(70)], catalog).whole
+    whole = combine([check(read(text), catalog, batched=True) for text in younger(70)], catalog).whole
     with pytest.raises(ProofError, match="64 bits"):
         proof_of(quote(whole, epsilon=1), catalog)
 

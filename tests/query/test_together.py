@@ -48,7 +48,7 @@ MANY_WORLDS = 25
 
 def asked(name, catalog):
     if name == "batch":
-        return combine([check(read(text), catalog) for text in BATCH], catalog).whole
+        return combine([check(read(text), catalog, batched=True) for text in BATCH], catalog).whole
     return check(read(QUESTIONS[name]), catalog)
 
 
@@ -431,4 +431,4 @@ def test_a_batch_of_one_text_or_with_limits_per_group_is_refused(data):
 def test_batches_that_cannot_be_are_refused_with_a_reason(questions, why):
     catalog = clinic()
     with pytest.raises(QueryError, match=why):
-        combine([check(read(text), catalog) for text in questions], catalog)
+        combine([check(read(text), catalog, batched=True) for text in questions], catalog)

@@ -38,7 +38,12 @@ Parameters: TypeAlias = Mapping[str, Any] | Sequence[Any] | None
 
 
 def check_question(
-    catalog: Catalog, question: str | Block, limits: Limits | None, parameters: Parameters = None
+    catalog: Catalog,
+    question: str | Block,
+    limits: Limits | None,
+    parameters: Parameters = None,
+    *,
+    batched: bool = False,
 ) -> Checked:
     """Return a question in SQL or as a plan, checked against the declarations."""
     if isinstance(question, str):
@@ -48,7 +53,7 @@ def check_question(
     else:
         block = question
     try:
-        return check(block, catalog, limits)
+        return check(block, catalog, limits, batched=batched)
     except QueryError as refused:
         raise (located(refused, question) if isinstance(question, str) else refused) from None
 
@@ -65,7 +70,7 @@ def check_batch(catalog: Catalog, questions: Sequence[str | Block], limits: Limi
     """Return several questions, checked and combined into one."""
     if isinstance(questions, str):
         raise ParameterError("a batch is a list of questions; ask a single one with query")
-    checked = [check_question(catalog, question, limits) for question in questions]
+    checked = [check_question(catalog, question, limits, batched=True) for question in questions]
     if any(one.asks for one in checked):
         raise QueryError("OPTIONS", "a batch has one price", "leave epsilon and delta out of its questions")
     return combine(checked, catalog)

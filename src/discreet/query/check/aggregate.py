@@ -93,6 +93,8 @@ class Measuring:
 
     bounding: Bounding
     asked: tuple[Aggregate, ...]
+    alone: bool = False
+    """Whether all rows are one group that is measured by itself."""
     found: list[Measured] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -134,7 +136,12 @@ class Measuring:
         return found
 
     def count(self, where: Scalar | None = None) -> int:
-        """Add the count of rows."""
+        """Add the count of rows; where everybody counts for one row, that of people, a whole number."""
+        scope = self.bounding.scope
+        if where is None and self.alone and scope.unit is not None and self.bounding.sums().total == 1:
+            if not self.bounding.structural:
+                self.notes.append("people with more than 1 row count as 1")
+            return self._add(self._people())
         if where is None:
             return self._weighed("count(*)", Sort.ROWS, Fixed(None), ZERO, ONE)
         kept = self._filtered(known(1), where)

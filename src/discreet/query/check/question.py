@@ -72,8 +72,13 @@ class Limits:
     rows_per_group: int | None = None
 
 
-def check(block: Block, catalog: declared.Catalog, limits: Limits | None = None) -> Checked:
-    """Return the checked question, or refuse with the clause, the reason and a way out."""
+def check(
+    block: Block, catalog: declared.Catalog, limits: Limits | None = None, *, batched: bool = False
+) -> Checked:
+    """Return the checked question, or refuse with the clause, the reason and a way out.
+
+    A question of a batch is measured with others, so all of them count rows alike.
+    """
     require_wellformed(block, catalog)
     own = options(block.privacy)
     block = summarised(settled(block, catalog), catalog)
@@ -101,7 +106,7 @@ def check(block: Block, catalog: declared.Catalog, limits: Limits | None = None)
         raise QueryError(
             "SELECT", "asks for rows of people", "ask for aggregates, such as COUNT(*) or AVG(x)"
         )
-    return replace(_question(scope, block), asks=own.price)
+    return replace(_question(scope, block, batched=batched), asks=own.price)
 
 
 def _keyed(block: Block) -> Block:
@@ -214,7 +219,7 @@ def _keys(scope: Lineage, block: Block) -> tuple[KeyColumn, ...]:
     return tuple(columns)
 
 
-def _question(scope: Lineage, block: Block) -> Checked:
+def _question(scope: Lineage, block: Block, *, batched: bool) -> Checked:
     where = None if block.where is None else condition(block.where, scope, "WHERE")
     columns = _keys(scope, block)
     asked = tuple(part for scalar in _asked(block) for part in walk(scalar) if isinstance(part, Aggregate))
@@ -223,7 +228,8 @@ def _question(scope: Lineage, block: Block) -> Checked:
         # Limits per group are for groups that do not overlap; the total limits these.
         scope = replace(scope, groups=None, per_group=None)
     bounding = Bounding(scope, None)
-    measuring = Measuring(bounding, asked)
+    alone = not (columns or batched or block.sets is not None or spread is not None)
+    measuring = Measuring(bounding, asked, alone)
     if spread is not None:
         columns = (*columns, measuring.cells(spread, len(columns)))
     if all(column.values is not None for column in columns):

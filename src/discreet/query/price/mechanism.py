@@ -8,6 +8,7 @@ from math import ceil, log
 from typing import TypeAlias, assert_never
 
 from discreet.errors import ParameterError
+from discreet.exact.digits import SHARPEST
 from discreet.exact.number import sqrt_down
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
@@ -144,6 +145,8 @@ def _least(sensitivity: Sensitivity, price: Price) -> Noise:
         case RhoPrice(rho):
             return Gaussian.calibrate(rho=rho, sensitivity=sensitivity)
         case PurePrice(epsilon):
+            # Beyond that noise of nothing is already nearly certain, and no ratio is written so small.
+            epsilon = min(epsilon, SHARPEST // 2 * sensitivity.l1)
             plain = Geometric.calibrate(epsilon=epsilon, sensitivity=sensitivity)
             if sensitivity.scalar and sensitivity.l1 > 1 and 1 <= epsilon <= STEEP:
                 steps = Staircase.calibrate(epsilon=epsilon, sensitivity=sensitivity.l1)
