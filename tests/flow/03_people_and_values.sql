@@ -73,10 +73,10 @@ WHERE ("j"."j" <= 4)
 GROUP BY "j"."k0"
 
 
--- The count of people of a private key is released separately from the decision.
+-- The count of people of a private key decides whether it is shown, and is released with it.
 SELECT city, COUNT(DISTINCT patient_id) FROM visits GROUP BY city
 -- becomes
-SELECT "j"."k0" AS "k0", count(*) AS "m0", count(*) AS "m1"
+SELECT "j"."k0" AS "k0", count(*) AS "m0"
 FROM (SELECT "c"."u" AS "u", "c"."k0" AS "k0", row_number() OVER (PARTITION BY "c"."u" ORDER BY hash(hash(CAST($choice AS UBIGINT), "c"."u", "c"."k0")), "c"."k0") AS "j"
 FROM (SELECT "r"."u" AS "u", "r"."k0" AS "k0"
 FROM (SELECT "t0"."patient_id" AS "u", "t0"."city" AS "k0"

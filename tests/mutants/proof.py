@@ -388,7 +388,7 @@ FAULTS = (
     ),
     weaker(
         "check",
-        "    if sorted(release.output for release in claim) != sorted(statement.outputs):\n",
+        "    if sorted(name for release in claim for name in outputs_of(release)) != sorted(statement.outputs):\n",
         "    if False:\n",
         "claims about other outputs",
         PREPARED,

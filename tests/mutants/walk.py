@@ -27,6 +27,18 @@ CLAIMS = (
     ),
     walked(
         "check/contribution",
+        "times = 1 if limits.adjacency is Adjacency.ADD_REMOVE else 2",
+        "times = 1",
+        "replacing moves the corners of a simplex once",
+    ),
+    walked(
+        "check/contribution",
+        "limits.touched * corners,",
+        "limits.touched,",
+        "the corners of a simplex are one place",
+    ),
+    walked(
+        "check/contribution",
         "Fraction(limits.squares * reach**2),",
         "Fraction(limits.cell**2 * reach**2),",
         "squares of one group stand for those of all",
@@ -90,20 +102,20 @@ CLAIMS = (
     ),
     walked(
         "check/measurement",
-        "return min(low, 0), max(high, 0)",
-        "return min(low, 0), max(-low, 0)",
+        "(min(self.low, 0), max(self.high, 0))",
+        "(min(self.low, 0), max(-self.low, 0))",
         "the ends of an interval change places",
     ),
     walked(
         "check/measurement",
-        "return min(-self.offset, 0), max(top - self.offset, 0)",
-        "return min(-self.offset, 0), 0",
-        "the larger half of squares is forgotten",
+        "top: int = (self.high - self.low) ** self.degree",
+        "top: int = max(self.high, 0) ** self.degree",
+        "corners are as far apart as the upper bound from zero",
     ),
     walked(
         "check/measurement",
-        "        top = max(low**2, high**2)\n",
-        "        top = max(abs(low), abs(high))\n",
+        "top: int = (self.high - self.low) ** self.degree",
+        "top: int = self.high - self.low",
         "squares are no larger than what is squared",
     ),
     walked(
@@ -557,15 +569,15 @@ NUMBERS = (
     ),
     walked(
         "rewrite/integers",
-        'centred = Call("subtract", (column, Literal(fixed.centre))) if fixed.centre else column',
-        "centred = column",
-        "the centre is not taken off",
+        'above: Scalar = Call("subtract", (column, Literal(fixed.low))) if fixed.low else column',
+        "above: Scalar = column",
+        "the lower bound is not taken off",
     ),
     walked(
         "rewrite/integers",
-        'return Call("subtract", (squared, Literal(fixed.offset))) if fixed.offset else squared',
-        "return squared",
-        "the offset of squares is not taken off",
+        "[Literal(many)] * (many > 1)",
+        "[Literal(many + 1)] * (many > 1)",
+        "the mixed term of a square counts three times",
     ),
     walked(
         "rewrite/integers",

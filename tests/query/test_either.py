@@ -15,8 +15,8 @@ from discreet.errors import CatalogError
 from discreet.exact.number import log_bounds
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.key_count import KeyCount
 from discreet.mechanisms.staircase import Staircase
-from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.filter import ApproximateBudget, Filter
 from discreet.privacy.zcdp import pure_rho
 from discreet.query.catalog.manifest import declare
@@ -114,7 +114,7 @@ def test_keys_found_in_the_data_get_their_share_of_the_whole_epsilon() -> None:
     catalog = clinic(groups=1)
     checked = check(read("SELECT city, COUNT(*) FROM visits GROUP BY city"), catalog)
     priced = quote(checked, epsilon=1, budget=BUDGET, delta=SMALL)
-    keys = next(share.mechanism for share in priced.shares if isinstance(share.mechanism, Threshold))
+    keys = next(share.mechanism for share in priced.shares if isinstance(share.mechanism, KeyCount))
     assert keys.guarantee().cost > Fraction(499, 1000)
     assert priced.cost.epsilon == 1
     assert priced.cost.delta == SMALL
@@ -154,3 +154,38 @@ def test_a_number_of_questions_is_a_whole_number(wrong: object) -> None:
                 "tables": {"t": {"columns": {"x": "integer"}}},
             }
         )
+
+
+def test_keys_that_are_found_bring_their_counts_for_nothing() -> None:
+    """87 cities of 3,000 people, most of them small: some 37 are found at (1, 1e-6), where seven were."""
+    weights = [1 / rank for rank in range(1, 88)]
+    cities = [rank for rank, w in enumerate(weights) for _ in range(round(3000 * w / sum(weights)))]
+    frame = pd.DataFrame({"person": range(len(cities)), "city": [f"c{rank}" for rank in cities]})
+    opened = {"people": frame, "unit": "person", "rows_per_unit": 1, "columns": {"city": "text"}}
+    text = "SELECT city, COUNT(*) AS n FROM people GROUP BY city"
+    with open_session(**opened, epsilon=1, delta="1e-6") as data:
+        priced = data.quote(text, epsilon=1)
+        (share,) = priced.shares
+        assert isinstance(share.mechanism, KeyCount)
+        assert (priced.cost.epsilon, priced.cost.delta) == (1, Fraction(1, 10**7))
+        sizes = [cities.count(rank) for rank in range(87)]
+        assert 37 < sum(share.mechanism.keep(n) for n in sizes) < 38
+        whole = KeyCount.calibrate(epsilon=1, delta="1e-6")
+        assert sum(whole.keep(n) for n in sizes) > 40
+        answer = data.query(text, epsilon=1)
+        found = {row[0]: row[1] for row in answer}
+        # Fewer than 25 are as unlikely as one in 10**9.
+        assert 25 <= len(found) <= 60
+        assert all(abs(n - cities.count(int(city[1:]))) <= 40 for city, n in found.items())
+        assert all(row["n_low"] <= row["n"] <= row["n_high"] for row in answer.intervals())
+
+
+def test_other_statistics_of_found_keys_share_the_price_with_them() -> None:
+    checked = check(read("SELECT city, COUNT(DISTINCT person), AVG(age) FROM visits GROUP BY city"), clinic())
+    priced = quote(checked, epsilon=1, delta=SMALL)
+    assert [type(share.mechanism).__name__ for share in priced.shares] == [
+        "KeyCount",
+        "Geometric",
+        "Geometric",
+    ]
+    assert priced.shares[0].mechanism.guarantee().cost > Fraction(499, 1000)

@@ -12,7 +12,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.query.check.formula import Combination, Mean, Variance
 from discreet.query.price.fieller import mean, variance
-from discreet.query.price.tail import Round, Steep, chance, parts_of, quantile, rate_of
+from discreet.query.price.tail import Peaked, Round, chance, parts_of, quantile, rate_of
 
 BETA = Fraction(1, 20)
 WIDTH, SCALE = 40, 8
@@ -42,7 +42,7 @@ class World:
             law: Any = Round(float(noise.sigma_squared) ** 0.5)
         else:
             noise = Geometric.calibrate(epsilon=epsilon, sensitivity=top)
-            law = Steep(rate_of(noise.alpha))
+            law = Peaked(rate_of(noise.alpha))
         self.noise, self.exact = noise, sums(self.values, degree)
         self.laws = dict.fromkeys(range(degree + 1), (1 / self.unit, law))
         self.degree = degree
@@ -158,14 +158,14 @@ def test_two_noises_are_added_up_exactly(distance: float) -> None:
         [(0.5, 0.7), (0.5, 2.0)],
         [(1.0, 3.0), (0.01, 1.0)],
     ):
-        found = chance(tuple((by, Steep(rate)) for by, rate in parts), distance)
+        found = chance(tuple((by, Peaked(rate)) for by, rate in parts), distance)
         assert found == pytest.approx(direct(parts, distance), abs=1e-9)
 
 
 def test_three_noises_are_never_taken_for_fewer() -> None:
     for by in ((0.8, -0.1, 0.1), (0.5, 0.5, 0.5), (1.0, 1.0, 0.2)):
         for distance in (1.0, 3.0, 6.0):
-            found = chance(tuple((c, Steep(2.5)) for c in by), distance)
+            found = chance(tuple((c, Peaked(2.5)) for c in by), distance)
             assert direct([(c, 2.5) for c in by], distance) <= found
 
 
@@ -173,13 +173,13 @@ def test_many_fine_noises_are_nearly_exact() -> None:
     """Three Laplace variables of equal scale: the tail has a closed form."""
     rate, x = 1e-5, 4.0
     exact = exp(-x) * (1 + x * 5 / 8 + x**2 / 8)
-    found = chance(tuple((1.0, Steep(rate)) for _ in range(3)), x / rate)
+    found = chance(tuple((1.0, Peaked(rate)) for _ in range(3)), x / rate)
     assert exact <= found <= exact * 1.01
-    assert quantile(((1.0, Steep(rate)),), 0.05) * rate == pytest.approx(log(20), rel=1e-4)
+    assert quantile(((1.0, Peaked(rate)),), 0.05) * rate == pytest.approx(log(20), rel=1e-4)
 
 
 @pytest.mark.parametrize(
-    "laws", [(Steep(0.5), Steep(2e-3)), (Round(3.0), Round(9.0)), (Steep(0.5), Round(2.0))]
+    "laws", [(Peaked(0.5), Peaked(2e-3)), (Round(3.0), Round(9.0)), (Peaked(0.5), Round(2.0))]
 )
 def test_a_quantile_is_where_the_chance_falls_below(laws: tuple[Any, ...]) -> None:
     parts = tuple((1.0, law) for law in laws)

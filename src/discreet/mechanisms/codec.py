@@ -13,6 +13,7 @@ from discreet.errors import ParameterError
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.key_count import KeyCount
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.noisy_max import NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
@@ -26,6 +27,7 @@ Storable = (
     Exponential
     | Gaussian
     | Geometric
+    | KeyCount
     | Laplace
     | NoisyMax
     | NoisyThreshold
@@ -63,6 +65,8 @@ def encode(mechanism: Storable) -> str:
             fields = ["randomized-response/1", str(odds), str(categories)]
         case Threshold(odds, delta):
             fields = ["threshold/1", str(odds), str(delta)]
+        case KeyCount(odds, delta):
+            fields = ["key-count/1", str(odds), str(delta)]
         case NoisyThreshold(alpha, threshold):
             fields = ["noisy-threshold/1", str(alpha), str(threshold)]
         case never:
@@ -95,6 +99,8 @@ def decode(text: str) -> Storable:
             return RandomizedResponse(Fraction(odds), int(categories))
         case ["threshold/1", str(odds), str(delta)]:
             return Threshold(Fraction(odds), Fraction(delta))
+        case ["key-count/1", str(odds), str(delta)]:
+            return KeyCount(Fraction(odds), Fraction(delta))
         case ["noisy-threshold/1", str(alpha), str(threshold)]:
             return NoisyThreshold(Fraction(alpha), int(threshold))
     raise ParameterError("this text is not a mechanism that this version knows; upgrade discreet")

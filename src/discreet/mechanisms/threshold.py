@@ -92,13 +92,13 @@ class Threshold:
 
     def keep(self, count: int) -> Fraction:
         """Return the probability of keeping a group of `count` people."""
-        people, (chances, scale) = _people(count), _keep(self.odds, self.delta)
+        people, (chances, scale) = _people(count), keep_curve(self.odds, self.delta)
         return Fraction(chances[people], scale) if people < len(chances) else Fraction(1)
 
     @property
     def certain(self) -> int:
         """Return the smallest number of people whose group is always kept."""
-        return len(_keep(self.odds, self.delta)[0]) - 1
+        return len(keep_curve(self.odds, self.delta)[0]) - 1
 
     def sample(self, counts: Any) -> Any:
         """Return whether to keep each group: a bool for a count, an array of the same shape for an array."""
@@ -173,7 +173,7 @@ class NoisyThreshold:
 
 
 @lru_cache(maxsize=16)
-def _keep(odds: Fraction, delta: Fraction) -> tuple[tuple[int, ...], int]:
+def keep_curve(odds: Fraction, delta: Fraction) -> tuple[tuple[int, ...], int]:
     """Return f(0), f(1), ... up to certainty, as integers over one denominator."""
     # The grid is far finer than delta, so that rounding down never stops the recursion from rising.
     scale = 1 << 128 + (delta.denominator // delta.numerator).bit_length()

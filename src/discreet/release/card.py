@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.key_count import KeyCount
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
-from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.together import Together
@@ -61,5 +61,6 @@ def _noise(share: MeasurementShare) -> str:
         case Exponential() | PermuteAndFlip() as choice:
             kind = "exponential mechanism" if isinstance(choice, Exponential) else "permute-and-flip"
             return f"{name}: chosen by the {kind}"
-        case Threshold():
-            return f"{name}: group keys shown only where enough people share them"
+        case KeyCount() as selection:
+            least = selection.threshold
+            return f"{name}: group keys shown only where a noisy count of their people reaches {least}"

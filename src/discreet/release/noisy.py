@@ -19,9 +19,9 @@ from discreet.errors import LedgerError
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.key_count import KeyCount
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
-from discreet.mechanisms.threshold import Threshold
 from discreet.query.check.formula import Public
 from discreet.query.check.measurement import (
     Classes,
@@ -46,10 +46,7 @@ Key = tuple[Public, ...]
 
 @dataclass(frozen=True, slots=True)
 class Noisy:
-    """Released values: for each measurement, one for each key, in natural units.
-
-    A measurement that only selected the keys has no value of its own and holds None.
-    """
+    """Released values: for each measurement, one for each key, in natural units."""
 
     keys: tuple[Key, ...]
     values: tuple[tuple[Public, ...], ...]
@@ -61,24 +58,29 @@ class Noisy:
 
 def draw(priced: Quote, exact: Exact) -> Noisy:
     """Draw the noise, once."""
-    keys = _keys(priced, exact)
+    keys, counts = _keys(priced, exact)
     return Noisy(
         keys,
-        tuple(_values(priced, position, keys, exact) for position in range(len(priced.shares))),
+        tuple(
+            counts[position] if position in counts else _values(priced, position, keys, exact)
+            for position in range(len(priced.shares))
+        ),
     )
 
 
-def _keys(priced: Quote, exact: Exact) -> tuple[Key, ...]:
+def _keys(priced: Quote, exact: Exact) -> tuple[tuple[Key, ...], dict[int, tuple[Public, ...]]]:
+    """Return the group keys, and the counts of people that were drawn to find them."""
     match priced.checked.keys:
         case Declared() | Sets() | RunningGroups() | Classes() as declared:
-            return declared.product()
+            return declared.product(), {}
         case Private(_, people):
             mechanism = priced.shares[people].mechanism
-            if not isinstance(mechanism, Threshold):
+            if not isinstance(mechanism, KeyCount):
                 raise TypeError("group keys found in the data need a threshold")
             found = exact.groups(f"m{people}")
-            kept = mechanism.sample(np.array(exact.integers(f"m{people}", found), dtype=np.int64))
-            return tuple(key for key, keep in zip(found, kept, strict=True) if keep)
+            kept, counts = mechanism.sample(np.array(exact.integers(f"m{people}", found), dtype=np.int64))
+            shown = [(key, int(n)) for key, keep, n in zip(found, kept, counts, strict=True) if keep]
+            return tuple(key for key, _ in shown), {people: tuple(n for _, n in shown)}
         case never:
             assert_never(never)
 
@@ -86,8 +88,6 @@ def _keys(priced: Quote, exact: Exact) -> tuple[Key, ...]:
 def _values(priced: Quote, position: int, keys: tuple[Key, ...], exact: Exact) -> tuple[Public, ...]:
     share, output = priced.shares[position], f"m{position}"
     match share.measured, share.mechanism:
-        case _, Threshold():
-            return (None,) * len(keys)
         case Measurement(scale=scale), Together() as joint:
             return joint.release(_tables(priced.checked.keys, position, exact), scale)
         case Measurement(scale=scale), (Geometric() | Staircase() | Gaussian()) as noise:

@@ -99,7 +99,7 @@ def price_question(
     epsilon, delta = _agreed(checked, "epsilon", epsilon, within), _agreed(checked, "delta", delta)
     own = Fraction(0)
     if isinstance(checked.keys, Private):
-        own = _own_delta(budget) if delta is None else rational(delta, "delta")
+        own = _own_delta(budget, epsilon) if delta is None else rational(delta, "delta")
     priced = quote(
         checked,
         epsilon=epsilon,
@@ -152,9 +152,11 @@ def promised(budget: Budget) -> tuple[Fraction, Fraction]:
     return budget.epsilon, Fraction(0) if isinstance(budget, PureBudget) else budget.delta
 
 
-def _own_delta(budget: Budget) -> Fraction:
+def _own_delta(budget: Budget, epsilon: Number | None) -> Fraction:
+    """Return what a question may use of the slack: all of it where it takes all of epsilon anyway."""
     match budget:
         case ApproximateBudget(slack=slack):
-            return slack / KEY_QUESTIONS
+            whole = epsilon is not None and rational(epsilon, "epsilon") >= budget.epsilon
+            return slack if whole else slack / KEY_QUESTIONS
         case PureBudget():
             return Fraction(0)

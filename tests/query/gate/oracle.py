@@ -13,9 +13,9 @@ from discreet.engines.exact import Exact
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.key_count import KeyCount
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
-from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.filter import Cost
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.check.measurement import Declared, Measurement, QuantileChoice
@@ -91,7 +91,7 @@ def _beyond(moved: Sensitivity, share: MeasurementShare) -> str | None:
     norms = ["l1", "l2_squared", "linf"]
     if claimed.l0 is not None and isinstance(share.measured, Measurement):
         norms.append("l0")
-    if isinstance(share.mechanism, Threshold):
+    if isinstance(share.mechanism, KeyCount):
         claimed = Sensitivity.spread(share.mechanism.groups or 0, 1)
     for norm in norms:
         if getattr(moved, norm) > getattr(claimed, norm):
@@ -106,7 +106,7 @@ def _loss(share: MeasurementShare, moved: Sensitivity) -> Cost:
     match share.mechanism:
         case Together() as joint:
             return joint.plan.guarantee.group(int(moved.l1)).price()
-        case Threshold() as threshold:
+        case KeyCount() as threshold:
             return threshold.guarantee(moved.l0).price()
         case Exponential() as selection:
             return selection.profile(moved, monotone=share.measured.monotone).price()  # type: ignore[union-attr]

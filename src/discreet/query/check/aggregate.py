@@ -138,7 +138,8 @@ class Measuring:
     def count(self, where: Scalar | None = None) -> int:
         """Add the count of rows; where everybody counts for one row, that of people, a whole number."""
         scope = self.bounding.scope
-        if where is None and self.alone and scope.unit is not None and self.bounding.sums().total == 1:
+        apart = (self.alone and self.bounding.weight != 1) or self.bounding.size is None
+        if where is None and apart and scope.unit is not None and self.bounding.sums().total == 1:
             if not self.bounding.structural:
                 self.notes.append("people with more than 1 row count as 1")
             return self._add(self._people())
@@ -152,13 +153,16 @@ class Measuring:
         return self.count() if self.bounding.scope.unit is None else self._add(self._people())
 
     def selector(self) -> int:
-        """Add one more count of people, only to decide which keys may be shown."""
+        """Return the count of people that decides which keys are shown: the one asked for, or one more."""
         if self.bounding.scope.unit is None:
             fixed, sort, limits = Fixed(None), Sort.ROWS, self.bounding.sums()
-            selector = Measurement("people per key", sort, claim(limits, 0, 1), 1, ZERO, ONE, fixed)
+            selector = Measurement("count(*)", sort, claim(limits, 0, 1), 1, ZERO, ONE, fixed)
         else:
-            selector = replace(self._people(), name="people per key")
-        self.found.append(selector)
+            selector = self._people()
+        if selector in self.found:
+            self.notes.append("a key is shown where its count is large, so a small count is rather too large")
+            return self.found.index(selector)
+        self.found.append(replace(selector, name="people per key"))
         return len(self.found) - 1
 
     def _people(self) -> Measurement:

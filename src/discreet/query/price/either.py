@@ -25,9 +25,9 @@ from typing import TypeAlias, assert_never
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.key_count import KeyCount
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
-from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.filter import ApproximateBudget
 from discreet.privacy.grid import below_grid
 from discreet.privacy.zcdp import largest_rho
@@ -112,8 +112,8 @@ def _error(share: MeasurementShare) -> float:
         case Exponential(alpha=alpha) | PermuteAndFlip(alpha=alpha):
             # A selection falls short by multiples of 1 / ln(1 / alpha).
             return -log(-_log(alpha))
-        case Threshold():
-            raise TypeError("keys found in the data are not measured with noise")
+        case KeyCount():
+            raise TypeError("how well keys are found is judged by their price")
         case _:
             assert_never(share.mechanism)
 

@@ -8,6 +8,7 @@ from functools import lru_cache
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.key_count import KeyCount
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.filter import Cost
@@ -36,7 +37,7 @@ from discreet.query.check.measurement import (
 )
 from discreet.query.price.fieller import mean, variance
 from discreet.query.price.mechanism import MeasurementShare
-from discreet.query.price.tail import NoiseLaw, Round, Steep, parts_of, quantile, rate_of
+from discreet.query.price.tail import NoiseLaw, Peaked, Round, parts_of, quantile, rate_of
 from discreet.query.price.together import Together
 from discreet.query.proof import Proof
 
@@ -104,6 +105,8 @@ class Quote:
                 return Fraction(_reach(noise, beta), measurement.scale)
             case Measurement() as measurement, Together() as joint:
                 return joint.radius(beta, key) / measurement.scale
+            case _, KeyCount() as counts:
+                return Fraction(counts.radius(beta))
             case _:
                 return None
 
@@ -112,7 +115,7 @@ class Quote:
         share = self.shares[position]
         match share.measured, share.mechanism:
             case Measurement(scale=scale), Geometric(alpha=alpha):
-                return 1 / scale, Steep(rate_of(alpha))
+                return 1 / scale, Peaked(rate_of(alpha))
             case Measurement(scale=scale), Gaussian(sigma_squared=variance):
                 return 1 / scale, Round(float(variance) ** 0.5)
             case Measurement(scale=scale), Together() as joint:
@@ -281,7 +284,14 @@ def _own(
         }
         find = mean if isinstance(part, Mean) else variance
         return find(part, noisy, laws, beta)  # type: ignore[arg-type]
-    radius, value = priced.reach(_coefficients(part), beta, key), evaluate(part, key, noisy)
+    value = evaluate(part, key, noisy)
+    if isinstance(part, NoisyTerm) and isinstance(value, int):
+        mechanism = priced.shares[part.measurement].mechanism
+        if isinstance(mechanism, KeyCount):
+            # A group is shown because its noise was large enough, which its interval takes into account.
+            least, most = mechanism.interval(value, beta)
+            return Fraction(least), Fraction(most)
+    radius = priced.reach(_coefficients(part), beta, key)
     if radius is None or not isinstance(value, int | Fraction):
         return None, None
     low, high = Fraction(value) - radius, Fraction(value) + radius

@@ -13,9 +13,9 @@ from discreet.exact.number import sqrt_down
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.key_count import KeyCount
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
-from discreet.mechanisms.threshold import Threshold
 from discreet.privacy.filter import Cost
 from discreet.privacy.grid import below_grid, pure_within
 from discreet.privacy.guarantee import Concentrated, Pure
@@ -78,7 +78,7 @@ class MeasurementShare:
     """One measurement with the mechanism that will release it; `offset` is the inward aim of an extreme."""
 
     measured: Measured
-    mechanism: Noise | Choice | Threshold | Together
+    mechanism: Noise | Choice | KeyCount | Together
     offset: int = 0
 
     @property
@@ -107,7 +107,7 @@ def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> 
     if isinstance(checked.keys, Private) and position == checked.keys.people:
         groups = given(measurement.sensitivity.l0)
         return MeasurementShare(
-            measurement, Threshold.calibrate(epsilon=pure_epsilon(price), delta=delta, groups=groups)
+            measurement, KeyCount.calibrate(epsilon=pure_epsilon(price), delta=delta, groups=groups)
         )
     match measurement:
         case Measurement():
@@ -226,7 +226,7 @@ def _spent(family: Sequence[MeasurementShare]) -> Cost:
             return share.mechanism.cost
         case Geometric() | Staircase() | Gaussian():
             return share.mechanism.guarantee(change).price()
-        case Threshold():
+        case KeyCount():
             return share.mechanism.guarantee(given(change.l0)).price()
         case Exponential():
             return share.mechanism.profile(change, monotone=_monotone(share)).price()

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.mechanisms.threshold import Threshold
+from discreet.mechanisms.key_count import KeyCount
 from discreet.query.catalog.manifest import Catalog, DeclaredTable
 from discreet.query.check.measurement import (
     Checked,
@@ -112,7 +112,7 @@ def _values(columns: tuple[KeyColumn, ...]) -> Keys:
 
 def _release(name: str, share: MeasurementShare) -> Release:
     match share.measured, share.mechanism:
-        case _, Threshold():
+        case _, KeyCount():
             return Kept(name, share.measured.sensitivity.l0 or 0)
         case _, Together() as joint:
             return Reached(name, joint.reach)

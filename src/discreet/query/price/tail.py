@@ -34,7 +34,7 @@ COARSE = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Steep:
+class Peaked:
     """Two-sided geometric noise of this rate, the logarithm of one over its ratio."""
 
     rate: float
@@ -56,7 +56,7 @@ class Planned:
     grain: float
 
 
-NoiseLaw: TypeAlias = Steep | Round | Planned
+NoiseLaw: TypeAlias = Peaked | Round | Planned
 Parts: TypeAlias = tuple[tuple[float, NoiseLaw], ...]
 """Noises with the constants that they are multiplied by."""
 
@@ -71,7 +71,7 @@ def chance(parts: Parts, distance: float) -> float:
     if distance <= 0:
         return 1.0
     steps = sum(abs(by) for by, _ in parts)
-    steep = [(abs(by), law.rate) for by, law in parts if isinstance(law, Steep)]
+    steep = [(abs(by), law.rate) for by, law in parts if isinstance(law, Peaked)]
     if not parts:
         return 0.0
     if len(steep) == len(parts):
@@ -107,7 +107,7 @@ def _quantile(parts: Parts, beta: float) -> float:
 
 
 def _deviation(law: NoiseLaw) -> float:
-    return sqrt(2) / law.rate + 1 if isinstance(law, Steep) else law.deviation + 1
+    return sqrt(2) / law.rate + 1 if isinstance(law, Peaked) else law.deviation + 1
 
 
 def _normal(deviations: float) -> float:
