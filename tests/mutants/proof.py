@@ -388,8 +388,8 @@ FAULTS = (
     ),
     weaker(
         "check",
-        "    if sorted(name for release in claim for name in outputs_of(release)) != sorted(statement.outputs):\n",
-        "    if False:\n",
+        "sorted(name for release in claim for name in outputs_of(release)) != sorted(statement.outputs)",
+        "False",
         "claims about other outputs",
         PREPARED,
     ),
