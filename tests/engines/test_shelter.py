@@ -190,11 +190,16 @@ class Interrupting:
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("turn", [1, 2, 3, 4])
-def test_an_interruption_anywhere_leaves_the_next_question_whole(turn: int, after: bool) -> None:
+@pytest.mark.parametrize(
+    ("left", "turn"), [*((False, turn) for turn in (1, 2, 3)), *((True, turn) for turn in (1, 2, 3, 4, 5))]
+)
+def test_an_interruption_anywhere_leaves_the_next_question_whole(left: bool, turn: int, after: bool) -> None:
+    """Also where an earlier interruption has left a transaction, which is ended first."""
     origin = Origin(pa.table(PEOPLE), (("person", "identifier"), ("age", "integer"), ("note", "text")))
     with open_tables({"people": origin}) as engine:
         whole = engine.connection
+        if left:
+            whole.execute("BEGIN TRANSACTION READ ONLY")
         engine.connection = Interrupting(whole, turn, after=after)
         with pytest.raises(Interrupted) as stopped:
             run(engine)

@@ -40,13 +40,14 @@ def _remove(path: str, held: int, owner: int) -> None:
 
 
 def _sweep() -> None:
-    for left in Path(tempfile.gettempdir()).glob(f"{PREFIX}*"):
-        with contextlib.suppress(OSError):
-            if left.is_symlink() or left.stat().st_uid != os.getuid():
-                continue
-            lock = os.open(left / _LOCK, os.O_RDWR | os.O_NOFOLLOW)
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                rmtree(left, ignore_errors=True)
-            finally:
-                os.close(lock)
+    with contextlib.suppress(OSError), os.scandir(tempfile.gettempdir()) as entries:
+        for left in [entry for entry in entries if entry.name.startswith(PREFIX)]:
+            with contextlib.suppress(OSError):
+                if left.is_symlink() or left.stat().st_uid != os.getuid():
+                    continue
+                lock = os.open(os.path.join(left.path, _LOCK), os.O_RDWR | os.O_NOFOLLOW)
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    rmtree(left.path, ignore_errors=True)
+                finally:
+                    os.close(lock)

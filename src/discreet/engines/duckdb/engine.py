@@ -168,21 +168,21 @@ def connected(
 
 
 def _lock(engine: DuckDB) -> None:
-    # In a notebook without widgets there is no bar, and DuckDB refuses to be told so.
-    bar = engine.connection.execute("SELECT current_setting('enable_progress_bar')").fetchone()
+    settings = "SELECT current_setting('enable_progress_bar'), current_setting('threads')"
+    bar, threads = engine.connection.execute(settings).fetchone()
     for setting in (
-        f"perfect_ht_threshold = {_array_bits(engine)}",
+        f"perfect_ht_threshold = {_array_bits(int(threads))}",
         "enable_external_access = false",
-        *(() if bar == (False,) else ("enable_progress_bar = false",)),
+        # In a notebook without widgets there is no bar, and DuckDB refuses to be told so.
+        *(("enable_progress_bar = false",) if bar else ()),
         "lock_configuration = true",
     ):
         engine.connection.execute(f"SET {setting}")
 
 
-def _array_bits(engine: DuckDB) -> int:
+def _array_bits(threads: int) -> int:
     """Return the widest key, in bits, for which each thread may keep an array."""
-    (used,) = engine.connection.execute("SELECT current_setting('threads')").fetchone()
-    return (SLOTS // int(used)).bit_length() - 1
+    return (SLOTS // threads).bit_length() - 1
 
 
 def prepare(
