@@ -69,12 +69,13 @@ def pairs(checked: CheckedProgram) -> Iterator[NeighbourPair]:
     sources = [(place, _frames(checked, size)) for place, size in enumerate(sizes(checked))]
     active: list[tuple[int, Iterator[NeighbourPair]]] = []
     step = 0
-    # Each variation of the constants counts like four more elements, and every four arrangements like two.
+    # Every four arrangements count like two more elements, and so does each variation of the constants for the
+    # shortest lists; for longer ones it counts like four.
     while sources or active:
         tick()
         for source in list(sources):
             start, frames = source
-            if step >= start and (step - start) % 4 == 0:
+            if step >= start and (step - start) % (4 if start else 2) == 0:
                 frame = next(frames, None)
                 if frame is None:
                     sources.remove(source)
