@@ -16,6 +16,20 @@ def dropped(old: str, why: str, new: str = "") -> Fault:
 
 
 FAULTS = (
+    # Ends and results.
+    weaker("walk", "z3.And(chance > 0, chance < 1)", "TRUE", "a loop ends by a coin that never falls"),
+    weaker(
+        "walk",
+        'case [*_, tree.Sample(_, "Bernoulli", (chance,))]:',
+        'case [*_, tree.Sample(_, "Bernoulli", (chance,))] | [*_, tree.Sample(_, _, (chance,)), _]:',
+        "a coin may be overruled after it was tossed",
+    ),
+    weaker(
+        "walk",
+        "final = tree.assigned((statement,)) - tree.assigned(body[place + 1 :])",
+        "final = tree.assigned((statement,))",
+        "a result is taken for final before it is",
+    ),
     # What is asked at all.
     weaker("__init__", "deadline) != z3.unsat:", "deadline) == None:", "nothing has to be proved"),
     weaker(

@@ -514,10 +514,10 @@ FAULTS = (
     ),
     Fault(
         "verify/bell.py",
-        "    return total + tail * arb(0.5, 0.5)\n",
-        "    return total + tail * arb(10) ** 12\n",
+        "    everything = _sum(scale, 1, None) * 2 + 1\n",
+        "    everything = _sum(scale, 1, None) * 2\n",
         ("tests/verify/test_bell.py",),
-        "the tail of integer noise counts many times",
+        "integer noise is never zero, and weighs more elsewhere",
     ),
     Fault(
         "verify/refute.py",

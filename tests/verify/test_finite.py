@@ -45,8 +45,10 @@ def test_a_polynomial_is_negative_beyond_one_exactly_when_a_point_shows_it(coeff
     point = negative_beyond_one(numbers)
     if point is None:
         # A fine net beyond 1 finds no negative value either.
-        assert all(value(numbers, Fraction(100 + k, 100)) >= 0 for k in range(1, 2000, 7))
-        assert all(value(numbers, Fraction(2**k)) >= 0 for k in range(1, 12))
+        top = len(coefficients) - 1
+        scaled = [c * 100 ** (top - k) for k, c in enumerate(coefficients)]
+        assert all(value(scaled, 100 + k) >= 0 for k in range(1, 2000, 7))
+        assert all(value(coefficients, 2**k) >= 0 for k in range(1, 12))
     else:
         assert point > 1
         assert value(numbers, point) < 0

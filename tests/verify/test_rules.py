@@ -34,7 +34,35 @@ COUNTED = {"variants": {1: "size(q) - i{1}"}}
 TOGETHER = "i{1} = i{2}"
 DATA = "(q : private real list); neighbours q one by 2; requires size(q) >= 1"
 
+COINS = ["k := 0", "t := $ Bernoulli(1/2)", "while t", "  k := k + 1"]
+CLOSED = "(x : private {0..5}) (p : public bool); neighbours x replace"
+
 WRONG = {
+    "a coin that always falls one way": (
+        program(Q, *COINS, "  t := $ Bernoulli(1)", "return k"),
+        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}},
+        "may not end",
+    ),
+    "a coin whose fall is changed": (
+        program(Q, *COINS, "  t := $ Bernoulli(1/2)", "  t := k > 0", "return k"),
+        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}},
+        "may not end",
+    ),
+    "a coin that is not asked": (
+        program(Q, *COINS[:2], "while t or k < 1", "  t := $ Bernoulli(1/2)", "return k"),
+        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}},
+        "may not end",
+    ),
+    "a coin that only some turns toss": (
+        program(Q, *COINS, "  if k > 3 then", "    t := $ Bernoulli(1/2)", "return k"),
+        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}},
+        "may not end",
+    ),
+    "a result that is not final": (
+        program(CLOSED, "r := 7", "if not p then", "  r := x", "return r", claim="secret"),
+        {},
+        "outputs may differ",
+    ),
     "cost": (
         program(DATA, "z := $ Laplace(1/eps, q[0])", "return z"),
         {"moves": {1: "q{1}[0] - q{2}[0]"}},
@@ -343,6 +371,10 @@ def test_without_this_rule_a_wrong_proof_would_pass(name):
 
 
 RIGHT = {
+    "a coin ends a loop almost surely": (
+        program(Q, *COINS, "  t := $ Bernoulli(1/2)", "return k"),
+        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}},
+    ),
     "noise": (program(Q, "z := $ Laplace(1/eps, q[0])", "return z"), {"moves": {1: "q{1}[0] - q{2}[0]"}}),
     "a sum": (
         program(Q, *LOOP, "z := $ Laplace(1/eps, s)", "return z"),

@@ -69,8 +69,8 @@ def pairs(checked: CheckedProgram) -> Iterator[NeighbourPair]:
     sources = [(place, _frames(checked, size)) for place, size in enumerate(sizes(checked))]
     active: list[tuple[int, Iterator[NeighbourPair]]] = []
     step = 0
-    # Every four arrangements count like two more elements, and so does each variation of the constants for the
-    # shortest lists; for longer ones it counts like four.
+    # Every four arrangements count like two more elements, and so does each variation of the constants for
+    # the shortest lists; for longer ones it counts like four.
     while sources or active:
         tick()
         for source in list(sources):

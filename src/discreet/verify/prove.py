@@ -92,9 +92,8 @@ def _direction(search: Search) -> Part | NoProof:
     if not possible(Inputs(search.checked, search.direction)):
         return NoProof("nothing would be proved: no input satisfies the assumptions of the program")
     variants = ranking(search.checked)
-    missing = [
-        s for s in statements(search.checked.program.body) if isinstance(s, While) and s.loop not in variants
-    ]
+    loops = [s for s in statements(search.checked.program.body) if isinstance(s, While)]
+    missing = [s for s in loops if s.loop not in variants and not _tosses(s)]
     if missing:
         at = missing[0].at
         return NoProof(
@@ -147,6 +146,12 @@ def ranking(checked: CheckedProgram) -> dict[int, Expr]:
                 case _:
                     pass
     return found
+
+
+def _tosses(loop: While) -> bool:
+    """Return whether a loop goes on as a coin decides that each turn tosses: it ends almost surely."""
+    coins = {s.target for s in loop.body if isinstance(s, Sample) and s.law == "Bernoulli"}
+    return any(names(part) <= coins for part in _conjuncts(loop.condition) if names(part))
 
 
 def _counts(name: str, loop: While, *, up: bool) -> bool:

@@ -68,6 +68,16 @@ def choose(condition: Term, positive: Term, negative: Term) -> Term:
     return positive if positive.eq(negative) else z3.If(condition, positive, negative)
 
 
+def discrete(term: Term) -> bool:
+    """Return whether a value is an integer or a truth value."""
+    return bool(z3.is_int(term) or z3.is_bool(term))
+
+
+def whole(term: Term) -> Term:
+    """Return a discrete value as an integer."""
+    return z3.If(term, z3.IntVal(1), z3.IntVal(0)) if z3.is_bool(term) else term
+
+
 @dataclass(slots=True)
 class Sight:
     """Reads expressions, given how to look up a name, a size, a query, an element at an index."""

@@ -4,8 +4,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-import z3
-
 from discreet.verify import syntax as tree
 from discreet.verify.kernel.meaning import Term, choose, refuse
 
@@ -59,16 +57,6 @@ def quiet(block: tuple[tree.Statement, ...]) -> bool:
 def merged(test: Term, yes: Mapping[Key, Term], no: Mapping[Key, Term]) -> dict[Key, Term]:
     """Return what two branches leave behind, of what both of them have."""
     return {key: choose(test, term, no[key]) for key, term in yes.items() if key in no}
-
-
-def discrete(term: Term) -> bool:
-    """Return whether a value is an integer or a truth value."""
-    return bool(z3.is_int(term) or z3.is_bool(term))
-
-
-def whole(term: Term) -> Term:
-    """Return a discrete value as an integer."""
-    return z3.If(term, z3.IntVal(1), z3.IntVal(0)) if z3.is_bool(term) else term
 
 
 def shapely(program: tree.Program) -> None:

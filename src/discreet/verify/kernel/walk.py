@@ -46,20 +46,9 @@ import z3
 
 from discreet.exact.number import log_up, sqrt_down, sqrt_up
 from discreet.verify import syntax as tree
-from discreet.verify.kernel.meaning import TRUE, Sight, Term, choose, equal, real, refuse
+from discreet.verify.kernel.meaning import TRUE, Sight, Term, choose, discrete, equal, real, refuse, whole
 from discreet.verify.kernel.pair import Pair, relation_of
-from discreet.verify.kernel.state import (
-    Node,
-    Obligation,
-    Part,
-    State,
-    WiderError,
-    discrete,
-    merged,
-    quiet,
-    shapely,
-    whole,
-)
+from discreet.verify.kernel.state import Node, Obligation, Part, State, WiderError, merged, quiet, shapely
 
 ZERO = tree.Number(Fraction(0))
 WHOLE = ("Geometric", "DiscreteGaussian", "UniformInt", "ExpMech")
@@ -358,7 +347,10 @@ class Walk:
         """Cut a loop at its invariant."""
         state, number = self.settle(state), statement.loop
         visit = self.visits[number] = self.visits.get(number, 0) + 1
-        invariant, variant = self.part.invariants[number][visit - 1], self.part.variants[number]
+        invariant, variant = self.part.invariants[number][visit - 1], self.part.variants.get(number)
+        if variant is None:
+            chance = self.both(tossed(statement), State({}, {}, {}))[0]
+            self.prove("the loop may not end", statement, state, z3.And(chance > 0, chance < 1))
         for fact in invariant:
             self.prove("the invariant may not hold at first", statement, state, self.formula(fact, state))
         head = self.forget(statement, state, invariant)
@@ -374,8 +366,9 @@ class Walk:
             inside, after = self.assume(same, guards[0]), self.assume(same, z3.Not(guards[0]))
         for end in self.turn(statement, inside, waits):
             end = self.settle(end)
-            before, now = self.formula(variant, head), self.formula(variant, end)
-            self.prove("the loop may not end", statement, end, z3.And(before >= 0, now <= before - 1))
+            if variant is not None:
+                before, now = self.formula(variant, head), self.formula(variant, end)
+                self.prove("the loop may not end", statement, end, z3.And(before >= 0, now <= before - 1))
             for fact in invariant:
                 self.prove("a turn may break the invariant", statement, end, self.formula(fact, end))
             for key, term in head.values.items():
@@ -463,3 +456,22 @@ def flipped(draw: tree.Sample) -> tree.Expr | None:
         ):
             return logit if {one, two} == {tree.Number(Fraction(1)), odds} else None
     return None
+
+
+def coins(condition: tree.Expr) -> set[str]:
+    """Return the variables that must be true, or that must be false, for a condition to hold."""
+    match condition:
+        case tree.Variable(name) | tree.Unary("not", tree.Variable(name)):
+            return {name}
+        case tree.Binary("and", left, right):
+            return coins(left) | coins(right)
+    return set()
+
+
+def tossed(loop: tree.While) -> tree.Expr:
+    """Return the chance of the coin that every turn of a loop tosses anew to decide whether to go on."""
+    for name in coins(loop.condition):
+        match [s for s in loop.body if name in tree.assigned((s,))]:
+            case [*_, tree.Sample(_, "Bernoulli", (chance,))]:
+                return chance
+    raise refuse("the loop may not end", loop)
