@@ -110,8 +110,9 @@ def test_several_questions_are_asked_at_once_and_one_is_simulated(served: Served
 
 def test_every_other_page_is_for_everybody(served: Served, chromium: Browser):
     with served.visit(chromium, "curator", viewport={"width": 390, "height": 800}) as page:
-        for place in ("mechanism", "composition"):
+        for place in ("mechanism", "composition", "optimal", "attack"):
             page.goto(f"{served.url}/console/laboratory/{place}")
+            expect(page.locator("#result h2, #result table").first).to_be_visible()
             accessible(page)
         page.goto(f"{served.data}/budget")
         expect(page.get_by_role("heading", name="Outlook")).to_be_visible()

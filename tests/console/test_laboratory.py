@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import math
 import re
 from pathlib import Path
 
@@ -35,6 +36,32 @@ def test_many_releases_cost_less_together_than_their_sum(site: Console):
     )
     assert 0 < low <= high < basic == 10
     assert site.browser("analyst").get(f"{LAB}/composition?count=999999").status == 422
+
+
+def test_the_best_mechanism_is_shown_with_its_bound_and_its_remap(site: Console):
+    browser = site.browser("analyst")
+    page = browser.get(f"{LAB}/optimal?size=2&loss=zero-one&prior=uniform&epsilon=1")
+    loss, bound = map(
+        float,
+        re.search(r"Expected loss ([\d.]+); no private mechanism gets below ([\d.]+)\.", page.text).groups(),
+    )
+    # With alpha = 1/e the report of a count of 0, 1 or 2 is right with 1/(1+a), (1-a)/(1+a), 1/(1+a).
+    alpha = math.exp(-1)
+    assert loss == bound == pytest.approx(1 - (2 + 1 - alpha) / (1 + alpha) / 3, abs=1e-5)
+    assert "Best guess for every report" in page.text
+    for odd in ("size=0", "size=25", "size=x", "loss=none", "prior=none", "epsilon=-1"):
+        assert browser.get(f"{LAB}/optimal?{odd}").status == 422
+
+
+def test_an_attack_is_told_and_where_it_is_stopped(site: Console):
+    browser = site.browser("auditor")
+    page = browser.get(f"{LAB}/attack?epsilon=1")
+    assert "Where the ledger stops it: after 2 pairs" in page.text
+    assert "73.1%" in page.text
+    naive = float(re.search(r"naive noise</td><td>[\d.]+%</td><td>([\d.]+)%", page.text)[1])
+    assert naive > 80
+    for odd in ("epsilon=0.1", "epsilon=1000", "epsilon=x"):
+        assert browser.get(f"{LAB}/attack?{odd}").status == 422
 
 
 def test_a_program_is_proved_refuted_or_wrong_at_its_place(site: Console):

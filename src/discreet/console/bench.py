@@ -8,11 +8,15 @@ Nothing here has to do with anybody's data: everything follows from what somebod
 import json
 import resource
 from collections.abc import Mapping
-from typing import Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
 
 from discreet.console.process import attend
 from discreet.errors import DiscreetError, ParameterError, ProgramError
 from discreet.exact.number import positive, whole
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.table import Label
 
 SECONDS = 10.0
 MEGABYTES = 1024
@@ -22,12 +26,17 @@ ROOM = 6 * 2**30
 MOST = 100_000
 CHANCES = ("0.5", "0.1", "0.05", "0.01", "0.001")
 MECHANISMS = ("geometric", "laplace", "staircase", "gaussian")
+LARGEST = 24
+"""The largest count whose best mechanism is searched for here."""
+
+LEAST, SHARP = Fraction(1, 2), Fraction(8)
+"""The budgets within which the story of an attack is told: it asks at epsilon 1/4 each time."""
 
 
 def work(asked: Mapping[str, Any]) -> bytes:
     """Return what was found as JSON; a deliberate refusal is a finding too."""
     every = {"mechanism": mechanism, "composition": composition, "program": program}
-    todo = {**every, "simulation": simulation}[asked["what"]]
+    todo = {**every, "optimal": optimal, "attack": attack, "simulation": simulation}[asked["what"]]
     try:
         found = todo(asked)
     except ProgramError as error:
@@ -110,6 +119,59 @@ def program(asked: Mapping[str, Any]) -> dict[str, Any]:
             return {"verdict": "refuted", "words": counterexample_in_words(witness)}
         case unknown:
             return {"verdict": "unknown", "words": unknown.reason}
+
+
+def optimal(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the best mechanism for a count, a loss and a prior: its loss, its proof, its remap, its law."""
+    from discreet.show.save import specification
+    from discreet.utility import CountCertificate, Loss, Prior, band, truncated_geometric
+    from discreet.utility import optimal as solve
+    from discreet.utility.picture import channel_picture
+
+    size = whole(asked["size"], "size")
+    if not 1 <= size <= LARGEST:
+        raise ParameterError(f"size must be 1 to {LARGEST}, got {size}")
+    graph = band(size, 1)
+    losses = {"absolute": Loss.absolute, "squared": Loss.squared, "zero-one": Loss.zero_one}
+    priors = {"uniform": Prior.uniform(size + 1), "binomial": Prior.binomial(size)}
+    if asked["loss"] not in losses or asked["prior"] not in priors:
+        raise ParameterError(f"loss is one of {', '.join(losses)}, and prior one of {', '.join(priors)}")
+    best = solve(graph, priors[asked["prior"]], losses[asked["loss"]](graph.nodes), asked["epsilon"])
+    found = {
+        "loss": f"{float(best.loss):.6g}",
+        "bound": f"{float(best.bound):.6g}",
+        "exact": best.gap == 0,
+        "method": best.method,
+        "remap": [],
+    }
+    match best.certificate:
+        case CountCertificate() as proof:
+            guesses = proof.problem.loss.guesses
+            remap: dict[Label, Label] = {z: guesses[w] for z, w in enumerate(proof.remap)}
+            chart = channel_picture(truncated_geometric(size, proof.alpha), remap, title="Truth to report")
+            found["remap"] = [[str(seen), str(guess)] for seen, guess in remap.items()]
+        case _:
+            chart = channel_picture(best.channel, title="Truth to guess")
+    return found | {"chart": specification(chart)}
+
+
+def attack(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the story of two counts that differ by one person: without noise, with noise, with a budget."""
+    from discreet.audit.attack.difference import difference
+    from discreet.show.save import specification
+
+    epsilon = positive(asked["epsilon"], "epsilon")
+    if not LEAST <= epsilon <= SHARP:
+        raise ParameterError(f"epsilon must be {LEAST} to {SHARP} here, got {asked['epsilon']}")
+    told = difference(victims=100, pairs=(1, 3, 10, 30, 100, 300, 1000), epsilon=asked["epsilon"])
+    return {
+        "title": told.title,
+        "story": told.story.split("\n\n"),
+        "heads": list(told.columns),
+        "rows": [[str(cell) for cell in row] for row in told.table],
+        "stop": told.stop,
+        "chart": specification(told.figures[0].picture()),
+    }
 
 
 def simulation(asked: Mapping[str, Any]) -> dict[str, Any]:

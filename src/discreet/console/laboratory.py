@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from markupsafe import Markup
 
 from discreet.console.door import PREFIX
 from discreet.console.drawing import INLINE
@@ -16,11 +17,13 @@ HERE = f"{PREFIX}/laboratory"
 PATIENCE = 30.0
 """For so many seconds a page waits for the bench."""
 
-PLACES = ("mechanism", "composition", "program")
+PLACES = ("mechanism", "composition", "optimal", "program", "attack")
+LOSSES, PRIORS = ("absolute", "squared", "zero-one"), ("uniform", "binomial")
 MECHANISMS = ("geometric", "laplace", "staircase", "gaussian")
 LONG = 60
 LONGEST = 8192
 START = {"name": "geometric", "epsilon": "0.5", "sensitivity": "1", "delta": "1e-6", "count": "100"}
+BEST = {"size": "8", "loss": "absolute", "prior": "binomial", "epsilon": "1"}
 EXAMPLE = """Count (d : private {0,1} list) : public int
   neighbours d replace
   ensures epsilon eps
@@ -41,11 +44,23 @@ def routes(app: FastAPI, room: Room) -> None:
         room.visit(request)
         given = _given(request)
         found = await _found(room, {"what": "mechanism", **given})
-        picture = None
-        if "chart" in found:
-            drawn = await room.draw(found["chart"], INLINE)
-            picture = None if drawn is None else harmless(drawn)
-        return _page(room, request, "mechanism", given, found, picture=picture)
+        return _page(room, request, "mechanism", given, found, picture=await _picture(room, found))
+
+    @app.get(f"{HERE}/optimal")
+    async def optimal(request: Request) -> Response:
+        room.visit(request)
+        given = _given(request, BEST)
+        found = await _found(room, {"what": "optimal", **given})
+        picture = await _picture(room, found)
+        chosen = {"losses": LOSSES, "priors": PRIORS}
+        return _page(room, request, "optimal", given, found, picture=picture, **chosen)
+
+    @app.get(f"{HERE}/attack")
+    async def attack(request: Request) -> Response:
+        room.visit(request)
+        given = _given(request, {"epsilon": "1"})
+        found = await _found(room, {"what": "attack", **given})
+        return _page(room, request, "attack", given, found, picture=await _picture(room, found))
 
     @app.get(f"{HERE}/composition")
     async def composition(request: Request) -> Response:
@@ -68,8 +83,13 @@ def routes(app: FastAPI, room: Room) -> None:
         return _page(room, request, "program", {"text": text}, found)
 
 
-def _given(request: Request) -> dict[str, str]:
-    return {name: request.query_params.get(name, usual)[:LONG].strip() for name, usual in START.items()}
+async def _picture(room: Room, found: Mapping[str, Any]) -> Markup | None:
+    drawn = await room.draw(found["chart"], INLINE) if "chart" in found else None
+    return None if drawn is None else harmless(drawn)
+
+
+def _given(request: Request, start: Mapping[str, str] = START) -> dict[str, str]:
+    return {name: request.query_params.get(name, usual)[:LONG].strip() for name, usual in start.items()}
 
 
 async def _found(room: Room, asked: Mapping[str, Any]) -> dict[str, Any]:
