@@ -175,7 +175,7 @@ def test_after_a_power_cut_what_nobody_relied_on_may_be_torn_anywhere(tmp_path: 
         anchor.path.write_bytes(noted[:start] + bytes(4) + noted[start + 4 :])
         found = FileAnchor(anchor.path).read()
         assert found.pending
-        assert found.heads["clinic"].number in (5, 6, 7)
+        assert found.heads["clinic"].number in (5, 6, 7, 8)
         put(anchor, "clinic", Mark(9, "cc"))
         assert FileAnchor(anchor.path).read().heads["clinic"] == Mark(9, "cc")
     anchor.path.write_bytes(noted[: len(synced) + 9] + bytes(4) + noted[len(synced) + 13 :] + b"\n")

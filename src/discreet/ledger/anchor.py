@@ -264,11 +264,14 @@ class FileAnchor:
         known = before if before is not None and data.startswith(before.text) else None
         start = 0 if known is None else len(known.text)
         end = data.rfind(b"\n") + 1
-        if end < len(data):
+        try:
+            ended = added(None if known is None else known.ended, data[start:end].splitlines(), self.path)
+        except LedgerError:
+            if end == len(data):
+                raise
             end = _readable(data, start, end)
-        lines, rest = data[start:end].splitlines(), data[end:]
-        ended = added(None if known is None else known.ended, lines, self.path)
-        count = len(lines) + (0 if known is None else known.count)
+            ended = added(None if known is None else known.ended, data[start:end].splitlines(), self.path)
+        count, rest = data.count(b"\n", start, end) + (0 if known is None else known.count), data[end:]
         if not rest:
             return _Seen(version, data[:end], count, ended, rest, ended)
         marks = added(ended, [rest], self.path) if _whole(rest) else ended
@@ -414,13 +417,14 @@ def _readable(data: bytes, start: int, end: int) -> int:
 def added(marks: Marks | None, lines: list[bytes], path: object) -> Marks:
     """Return the marks after some more lines."""
     try:
-        parsed = [json.loads(line) for line in lines]
         if marks is None:
-            head = parsed.pop(0)
-            marks = Marks(str(head["ledger"]), {}, str(head.get("anchor", "")))
-        if not parsed:
+            head = json.loads(lines[0])
+            marks, lines = Marks(str(head["ledger"]), {}, str(head.get("anchor", ""))), lines[1:]
+        if not lines:
             return marks
-        fresh = {str(dataset): Mark.read(rest) for dataset, *rest in parsed}
+        # Of the lines that begin with the same plain name only the last one counts.
+        latest = {line if b"\\" in line else line[: line.find(b'",')]: line for line in lines}
+        fresh = {str(dataset): Mark.read(rest) for dataset, *rest in map(json.loads, latest.values())}
         return Marks(marks.ledger, {**marks.heads, **fresh}, marks.name)
     except (ValueError, TypeError, KeyError, IndexError):
         raise LedgerError(

@@ -17,10 +17,11 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
+from queue import SimpleQueue
 
 from discreet.errors import LedgerError
 
@@ -81,7 +82,7 @@ class Locks:
             if not wait.end(got=got):
                 self._let_go(place)
 
-        _thread.start_new_thread(stand_in_line, ())
+        _send(stand_in_line)
         return wait.until(deadline)
 
     def _let_go(self, place: int) -> None:
@@ -137,6 +138,30 @@ class _Wait:
             return self._got
 
 
+class _Waiter:
+    """A thread that stands in one line after another: starting one takes longer than most waits."""
+
+    def __init__(self) -> None:
+        self.inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
+        _thread.start_new_thread(self._serve, ())
+
+    def _serve(self) -> None:
+        while True:
+            self.inbox.get()()
+            _idle.append(self)
+
+
+_idle: list[_Waiter] = []
+
+
+def _send(errand: Callable[[], None]) -> None:
+    try:
+        waiter = _idle.pop()
+    except IndexError:
+        waiter = _Waiter()
+    waiter.inbox.put(errand)
+
+
 _known: dict[Path, Locks] = {}
 _guard = threading.Lock()
 
@@ -172,6 +197,7 @@ def _forget() -> None:
     global _guard
     _guard = threading.Lock()
     _known.clear()
+    _idle.clear()
 
 
 os.register_at_fork(after_in_child=_forget)
