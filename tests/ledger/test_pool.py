@@ -7,7 +7,7 @@ import pytest
 from tests.ledger.world import Place, Server, ask, server_place
 
 from discreet.errors import BusyError, LedgerError
-from discreet.ledger import pool, postgres
+from discreet.ledger import leasing, pool, postgres
 from discreet.ledger.pool import Gates, Pool
 from discreet.privacy.filter import PureBudget
 
@@ -155,7 +155,8 @@ def test_after_a_restart_every_idle_connection_is_found_dead_at_once(remote: Pla
 def test_a_server_that_is_gone_is_tried_a_few_times_and_nothing_is_paid(
     remote: Place, server: Server, monkeypatch
 ):
-    monkeypatch.setattr(postgres, "PAUSE", 0.01)
+    for module in (postgres, leasing):
+        monkeypatch.setattr(module, "PAUSE", 0.01)
     with remote.open() as ledger:
         ledger.create_dataset("clinic", PureBudget(1), reason="opened")
         server.stop()

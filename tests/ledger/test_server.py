@@ -14,7 +14,7 @@ import pytest
 from tests.ledger.world import Place, Server, ask, server_place
 
 from discreet.errors import BusyError, DiscreetError, LedgerError
-from discreet.ledger import Ledger, Scope, Stored, postgres
+from discreet.ledger import Ledger, Scope, Stored, leasing, postgres
 from discreet.ledger.granting import grant_ledger
 from discreet.privacy.filter import PureBudget
 
@@ -41,6 +41,7 @@ def test_a_server_that_stands_still_is_not_waited_for_without_end(server: Server
     with remote.open() as ledger:
         ledger._store._kind.limit = 0.5
         monkeypatch.setattr(postgres, "TRIES", 1)
+        monkeypatch.setattr(leasing, "TRIES", 1)
         monkeypatch.setattr(postgres, "REACH", 2)
         server.process.send_signal(signal.SIGSTOP)
         for backend in _backends(server):

@@ -44,9 +44,9 @@ def stream_of(ledger: Ledger, name: str = "visits", length: int = LENGTH) -> Nam
 
 def state_of(stream: NamedStream) -> TreeState:
     """Return the state as only the holder of the key can see it."""
-    ledger = stream.ledger
-    concealed = ledger._store.shelf.secret("clinic", stream.right.number)
-    place = ledger.identity, "clinic", stream.right.number, stream.steps
+    ledger = stream.book.ledger
+    concealed = ledger._store.shelf.secret("clinic", stream.book.right.number)
+    place = ledger.identity, "clinic", stream.book.right.number, stream.steps
     return decode_state(json.loads(reveal(ledger._seals.key, *place, concealed)))
 
 
@@ -131,7 +131,7 @@ def take_a_step_carelessly(ledger: Ledger, step: int, steps, send) -> None:
     taken = stream._take([1], json.dumps(_encoded(state)).encode())
     send(repr(json.loads(taken.payload)[0][1]).encode())
     steps("record")
-    ledger.advance(stream.right, step, lambda _: taken)
+    ledger.advance(stream.book.right, step, lambda _: taken)
 
 
 def _encoded(state: TreeState) -> dict:
@@ -315,7 +315,7 @@ def test_the_steps_of_a_stream_are_taken_by_who_began_it_and_read_by_everybody(o
     with opened.open() as ledger:
         stream = stream_of(ledger)
         first = stream.add(1, step=1)
-        foreign = replace(stream.right, analyst="ben")
+        foreign = replace(stream.book.right, analyst="ben")
         assert json.loads(ledger.recorded(foreign, 1, 1)[0].payload)[0][1] == first.value
         with pytest.raises(ConflictError, match="who alone can take its steps"):
             ledger.advance(foreign, 2, lambda state: pytest.fail("a state was shown to somebody else"))
@@ -455,7 +455,7 @@ def test_the_store_alone_tells_nothing_about_the_counts(place: Place, budget):
             stream = open_stream(ledger, budget, "clinic", "wards", "ann", name, **parameters)
             for step in range(1, 31):
                 stream.add(increment, step=step)
-                concealed = ledger._store.shelf.secret("clinic", stream.right.number)
+                concealed = ledger._store.shelf.secret("clinic", stream.book.right.number)
                 assert b"state" not in concealed
                 sizes.setdefault(step, set()).add(len(concealed))
     assert all(len(found) == 1 for found in sizes.values())
@@ -485,7 +485,7 @@ def test_rules_of_the_account_refuse_what_is_not_the_next_step():
 def test_ids_of_questions_and_streams_do_not_mix(opened: Place):
     with opened.open() as ledger:
         stream = stream_of(ledger)
-        for same in (ask("stream visits"), stream.right.request):
+        for same in (ask("stream visits"), stream.book.right.request):
             with pytest.raises(ParameterError, match="ids of streams"):
                 ledger.reserve(same)
         begun = ledger.open_stream(ask("another", epsilon="1/100"), b"state")

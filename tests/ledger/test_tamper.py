@@ -231,7 +231,7 @@ def test_entries_of_another_ledger_or_dataset_do_not_fit(place: Place):
         f"UPDATE {{entry}} SET body = {copied.format('body')} WHERE dataset = 'school'",
         f"UPDATE {{entry}} SET mac = {copied.format('mac')} WHERE dataset = 'school'",
     )
-    with pytest.raises(LedgerError, match="anchored entry 1"):
+    with pytest.raises(LedgerError, match="entry 1 of dataset school was edited or forged"):
         place.open()
     with pytest.raises(LedgerError, match="seal"):
         place.open(anchor=Unanchored(FileAnchor(place.anchor).read().ledger))

@@ -13,7 +13,6 @@ Connections end, servers restart.  Before anything was written a lost connection
 commit whose outcome is unknown nothing is assumed.  Nothing waits for ever, even if the server stands still.
 """
 
-import secrets
 import threading
 import time
 from collections.abc import Iterator
@@ -22,7 +21,8 @@ from typing import Any, cast
 from urllib.parse import urlsplit
 
 from discreet.errors import BusyError, LedgerError
-from discreet.ledger.codec import canonical, digest
+from discreet.ledger.codec import canonical
+from discreet.ledger.leasing import PAUSE, TRIES, Leases
 from discreet.ledger.pool import Gates, Pool, first_line
 from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
@@ -37,7 +37,7 @@ from discreet.ledger.store import (
     refuse_schema,
     typed,
 )
-from discreet.ledger.tables import ALIVE, HEAD, LAST, MIGRATIONS
+from discreet.ledger.tables import HEAD, LAST, MIGRATIONS
 
 PATIENCE = 30
 """For so many seconds a writer queues for its turn; only a refusal depends on it."""
@@ -48,13 +48,11 @@ LIMIT = 45.0
 REACH = 10
 """For so many seconds one tries to reach the server."""
 
-TRIES, PAUSE = 3, 0.2
-"""How often, and after how many seconds, a connection lost before anything was written is renewed."""
-
 CONNECTIONS = 8
 """So many threads of a process use the ledger at once, besides one connection for leases."""
 
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.001, 0.02
+BROKEN = 3
+"""What a connection says of a transaction in which a statement has failed."""
 
 EVERYTHING = ""
 """The name, which no dataset can have, under which all datasets are locked."""
@@ -106,9 +104,7 @@ class PostgresStore:
         parts = urlsplit(url)
         self.name = f"postgresql://{parts.hostname or ''}{parts.path}"
         self.shelf = Shelf(self._all, self.name, "discreet_", "%s", told=False)
-        self._held: dict[str, int] = {}
-        self._aside: Any = None
-        self._leasing = threading.Lock()
+        self._leases = Leases(self._connected, psycopg.Error, self.name)
         self._pool = Pool(self._connected, CONNECTIONS, self.name)
         self._gates = Gates(self.name)
         self._mine = _Mine()
@@ -184,7 +180,7 @@ class PostgresStore:
         else:
             self._commit()
         finally:
-            self._mine.connection = self._mine.head = None
+            self._mine.connection = self._mine.head = self._mine.later = None
             self._pool.give(connection)
 
     @contextmanager
@@ -299,69 +295,16 @@ class PostgresStore:
         table = canonical({name: value for name, value in changed if value is not None})
         places = row.number, row.dataset, row.dataset, removed, row.dataset, table
         self._mine.head = None
-        self._all(entry + move + gone + kept, (*row, *places))
+        self._write_later()
+        self._mine.later = entry + move + gone + kept, (*row, *places)
 
     def lease(self, key: str, patience: float) -> bool:
         """Write one's name beside the run's, unless whoever stands there is alive."""
-        name, deadline, pause = digest(key.encode()), time.monotonic() + patience, SHORTEST_PAUSE
-        while not self._try_lease(key, name):
-            if time.monotonic() >= deadline:
-                return False
-            time.sleep(pause)
-            pause = min(2 * pause, LONGEST_PAUSE)
-        return True
-
-    def _try_lease(self, key: str, name: str) -> bool:
-        number = secrets.randbits(63)
-        with self._leasing:
-            if key in self._held:
-                return False
-            taken = self._ask_aside(
-                f"SELECT pg_advisory_lock({number}); "
-                f"INSERT INTO discreet_lease AS held VALUES ('{name}', {number}, pg_backend_pid()) "
-                "ON CONFLICT (name) DO UPDATE SET number = excluded.number, pid = excluded.pid "
-                f"WHERE NOT EXISTS ({ALIVE}) RETURNING 1"
-            )
-            if taken:
-                self._held[key] = number
-            else:
-                self._ask_aside(f"SELECT pg_advisory_unlock({number})")
-            return taken
+        return self._leases.take(key, patience)
 
     def release(self, key: str) -> None:
         """Remove one's name."""
-        with self._leasing:
-            number = self._held.pop(key, None)
-            if number is not None:
-                with suppress(LedgerError):
-                    self._ask_aside(
-                        f"DELETE FROM discreet_lease WHERE name = '{digest(key.encode())}' "
-                        f"AND number = {number}; SELECT pg_advisory_unlock({number})"
-                    )
-
-    def _ask_aside(self, statements: str) -> bool:
-        """Ask on a connection of its own, since other threads may be in a transaction on the first."""
-        if self._pool.closed:
-            raise LedgerError(f"the ledger {self.name} was closed; open it again")
-        problem: Exception | None = None
-        for left in reversed(range(TRIES)):
-            try:
-                if self._aside is None or self._aside.closed:
-                    self._aside = self._connected()
-                cursor = self._aside.execute(statements.encode())
-                while cursor.nextset():
-                    pass
-                return cursor.fetchone() is not None
-            except self._root as error:
-                # A lock that a lost connection held is free, and a name that it wrote is nobody's.
-                problem = error
-                self._aside.close()
-            except LedgerError:
-                if not left:
-                    raise
-            if left:
-                time.sleep(PAUSE)
-        raise LedgerError(f"the ledger {self.name} cannot be reached: {first_line(problem or LedgerError())}")
+        self._leases.free(key)
 
     def damage(self) -> str | None:
         """Return nothing: PostgreSQL reports damaged pages when they are read, and verifying reads them."""
@@ -370,17 +313,31 @@ class PostgresStore:
     def close(self) -> None:
         """Close the connections, which frees every lock they hold."""
         self._pool.close()
-        with self._leasing:
-            self._held.clear()
-            if self._aside is not None:
-                self._aside.close()
+        self._leases.close()
+
+    def _write_later(self) -> None:
+        """Write now what was to be written together with the commit: something is read or written besides."""
+        later, self._mine.later = self._mine.later, None
+        if later is not None:
+            self._run(self._mine.connection, *later)
 
     def _commit(self) -> None:
+        """Write the last entry and commit, in one journey."""
+        connection, later = self._mine.connection, self._mine.later
         try:
-            ended = self._mine.connection.execute("COMMIT")
+            if later is None:
+                ended = connection.execute("COMMIT")
+            else:
+                with connection.pipeline():
+                    connection.execute(later[0].encode(), later[1])
+                    ended = connection.cursor().execute("COMMIT")
         except self._races:
+            self._roll_back(connection)
             raise Again from None
         except self._root as error:
+            if not connection.closed and connection.info.transaction_status == BROKEN:
+                self._roll_back(connection)  # the entry was refused, and nothing was committed
+                raise self._refusal(error) from None
             # The commit may or may not have happened; only a new look at the entries can tell.
             self._mine.connection.close()
             raise LedgerError(
@@ -402,6 +359,7 @@ class PostgresStore:
     def _all(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """Run a statement, within this thread's turn if it has one; otherwise it may be run again."""
         if self._mine.connection is not None:
+            self._write_later()
             return self._run(self._mine.connection, statement, values)
         for left in reversed(range(TRIES)):
             connection = self._pool.take()
@@ -448,3 +406,5 @@ class _Mine(threading.local):
 
     connection: Any = None
     head: tuple[str, list[tuple[Any, ...]]] | None = None
+    later: tuple[str, tuple[object, ...]] | None = None
+    """An entry that is written with the commit."""
