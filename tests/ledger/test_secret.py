@@ -56,6 +56,6 @@ def test_the_length_of_a_state_does_not_tell_how_large_the_counts_are(file: Plac
             )
             for step in range(1, 9):
                 stream.add(size, step=step)
-                secret = dict(ledger._store.shelf.secrets("clinic"))[stream.right.number]
+                secret = dict(ledger._store.shelf.secrets("clinic"))[stream.book.right.number]
                 lengths.setdefault(size, []).append(len(secret))
     assert lengths[0] == lengths[10**6]
