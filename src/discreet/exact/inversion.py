@@ -153,12 +153,12 @@ class LawTable:
 
     def draw_one(self, coins: Coins) -> int:
         """Return one draw, reading the whole table whatever comes out: the time taken tells nothing."""
-        word = coins.words(1, self.shape.word)
-        passed = int(np.count_nonzero(self.thresholds < word))
-        reached = int(np.count_nonzero(self.thresholds <= word))
-        if passed == reached:
+        word = coins.bits(self.shape.word)
+        passed = int(np.count_nonzero(self.thresholds < np.uint64(word)))
+        # The last threshold is the largest word, so there is always one that was not passed.
+        if self.thresholds[passed] != word:
             return passed + self.below
-        return resolve(self.law, Uniform(int(word[0]), coins, self.shape), passed + self.below)
+        return resolve(self.law, Uniform(word, coins, self.shape), passed + self.below)
 
     def draw(self, count: int, coins: Coins) -> NDArray[np.int16 | np.int64]:
         """Return `count` independent draws."""

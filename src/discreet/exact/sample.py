@@ -58,20 +58,33 @@ def two_sided_geometric(
     alpha: Fraction, count: int | None = None, *, coins: Coins | None = None, shape: Shape = STANDARD
 ) -> Any:
     """Return one integer (count None) or an array of draws with Pr[k] = (1-a)/(1+a) a**|k|."""
-    return _draw(TwoSided(proper_ratio(alpha)), count, coins or source(), shape)
+    return _draw(_two_sided(alpha), count, coins or source(), shape)
 
 
 def geometric(
     alpha: Fraction, count: int | None = None, *, coins: Coins | None = None, shape: Shape = STANDARD
 ) -> Any:
     """Return one integer (count None) or an array of draws with Pr[k] = (1-a) a**k, k >= 0."""
-    return _draw(OneSided(proper_ratio(alpha)), count, coins or source(), shape)
+    return _draw(_one_sided(alpha), count, coins or source(), shape)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _two_sided(alpha: Fraction) -> TwoSided:
+    return TwoSided(proper_ratio(alpha))
+
+
+@lru_cache(maxsize=256, typed=True)
+def _one_sided(alpha: Fraction) -> OneSided:
+    return OneSided(proper_ratio(alpha))
 
 
 def _draw(law: TwoSided | OneSided, count: int | None, coins: Coins, shape: Shape) -> Any:
     if count is None:
-        tables = digit_tables(law, shape)
-        return sum(table.draw_one(coins) << (shape.digit * place) for place, table in enumerate(tables))
+        value, scale = 0, 0
+        for table in digit_tables(law, shape):
+            value += table.draw_one(coins) << scale
+            scale += shape.digit
+        return value
     if count <= FEW:
         return _narrow(_few(law, count, coins, SPARSE if shape is STANDARD else shape))
     return _assemble(digit_tables(law, shape), count, coins, shape)
@@ -173,7 +186,13 @@ class _Acceptance:
 
     def keeps(self, y: int, coins: Coins, shape: Shape = STANDARD) -> bool:
         """Decide whether to keep one proposal."""
-        return Uniform.fresh(coins, shape).below(partial(self.exact, y))
+        drawn = Uniform.fresh(coins, shape)
+        if self.width <= 2.0**40 and abs(y) < 2**53:
+            u, p = drawn.prefix * 2.0**-shape.word, exp(-0.5 * ((abs(y) - self.peak) / self.width) ** 2)
+            # As of many proposals, below.
+            if abs(u - p) > p * 2.0**-36 + 2.0**-50 + 2.0**-shape.word:
+                return u < p
+        return drawn.below(partial(self.exact, y))
 
     def keeps_each(self, proposals: Integers, coins: Coins, shape: Shape = STANDARD) -> NDArray[np.bool_]:
         """Decide whether to keep each proposal."""
