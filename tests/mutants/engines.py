@@ -150,6 +150,13 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "engines/spark/engine.py",
+        "if not is_remote(session) and not found._jdf",
+        "if is_remote(session) and not found._jdf",
+        (f"{_LAKE}::test_a_table_of_a_catalog_shows_what_it_holds_now",),
+        "rows that were not counted are weighed",
+    ),
+    Fault(
+        "engines/spark/engine.py",
         "if uses[name] > 1 and name != ROWS:",
         "if uses[name] > 99:",
         (f"{_LAKE}::test_the_whole_path_in_spark_is_that_of_a_file",),

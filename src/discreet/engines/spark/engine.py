@@ -141,6 +141,12 @@ class Spark:
     def _offer(self, session: Any, name: str) -> None:
         """Make a table a view of the session, by the types that its columns have now."""
         found = _read(session, self._places[name])
+        if not is_remote(session) and not found._jdf.queryExecution().analyzed().deterministic():
+            # Rows are read more than once, and a person's weights hold for those that were counted.
+            raise CatalogError(
+                f"tables.{name}.source: a view with something random in it shows other rows each time it is "
+                "read; store what it shows as a table"
+            )
         stored = {column.name: column.dataType.simpleString() for column in found.schema.fields}
         raw = quoted(f"__stored_{name}")
         found.createOrReplaceTempView(raw)

@@ -46,6 +46,8 @@ SETTINGS = {
     "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
     "spark.sql.files.ignoreCorruptFiles": "false",
     "spark.sql.files.ignoreMissingFiles": "false",
+    # A busy cluster is slow, and does not fail.
+    "spark.sql.broadcastTimeout": "-1",
 }
 """What holds in every session that asks questions."""
 
@@ -62,6 +64,10 @@ _LOCAL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "4g",
+    # Otherwise whoever is on this machine could ask it for the rows that it keeps.
+    "spark.authenticate": "true",
+    # How many groups there are must not decide whether a question can be answered.
+    "spark.driver.maxResultSize": "0",
 }
 
 _DECIDED = ("SPARK_HOME", "SPARK_CONF_DIR", "PYSPARK_SUBMIT_ARGS")
