@@ -31,9 +31,9 @@ SELECT COUNT(write_log(city)) FROM visits -> write_log
 SELECT COUNT(nextval('s')) FROM visits -> 
 SELECT COUNT(txid_current()) FROM visits -> txid_current
 SELECT COUNT(current_user) FROM visits -> 
-SELECT COUNT(now()) FROM visits -> 
+SELECT COUNT(now(3)) FROM visits -> 
 SELECT COUNT(CURRENT_TIME) FROM visits -> 
-SELECT COUNT(CURRENT_TIMESTAMP) FROM visits -> 
+SELECT COUNT(CURRENT_TIMESTAMP(3)) FROM visits -> 
 SELECT COUNT(uuid()) FROM visits -> 
 SELECT COUNT(rowid) FROM visits -> declared
 SELECT COUNT(*) FROM visits WHERE rowid = 7 -> declared
@@ -457,3 +457,13 @@ SELECT cost / 3, COUNT(*) FROM visits GROUP BY 1 -> fine
 SELECT SQRT(cost), COUNT(*) FROM visits GROUP BY 1 -> fine
 SELECT COUNT(*) FROM visits WHERE city = r'a -> 
 SELECT COUNT(*) FROM visits WHERE city = R'a\' OR 1=1' -> 
+SELECT COUNT(*) FROM visits WHERE ward = ANY(SELECT ward FROM wards) -> ANY
+SELECT COUNT(*) FROM visits WHERE ward = ANY(city) -> ANY
+SELECT COUNT(*) FROM visits WHERE ward = ANY(ARRAY[]) -> 
+SELECT COUNT(*) FROM visits WHERE age > ANY(ARRAY[1, 2]) -> 
+SELECT COUNT(*) FROM visits WHERE city LIKE ANY (ward, city) -> constant
+SELECT COUNT(*) FROM visits WHERE city LIKE ALL ('a', 'b') -> 
+SELECT ward, COUNT(*) FROM visits GROUP BY CUBE (ward) WITH ROLLUP -> 
+SELECT COUNT(*) FROM visits GROUP BY ward WITH TOTALS -> 
+SELECT COUNT(*) FROM visits WHERE moment > NOW(6) -> 
+SELECT COUNT(*) FROM visits WHERE moment > NOW() - INTERVAL 1 HOUR -> 

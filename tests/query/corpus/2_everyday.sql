@@ -130,8 +130,10 @@ SELECT AVG(CLAMP(DATE_DIFF('week', any_day, day), 0, 52)) FROM visits -> answere
 SELECT MONTH(day) AS m, COUNT(*) AS n, COUNT(*) - LAG(COUNT(*)) OVER (ORDER BY MONTH(day)) AS change FROM visits GROUP BY m -> answered
 SELECT COUNT(*) FROM visits WHERE day > CURRENT_DATE -> answered
 SELECT COUNT(*) FROM visits WHERE day >= CURRENT_DATE - INTERVAL '30 days' -> answered
-SELECT COUNT(*) FROM visits WHERE moment > CURRENT_TIME -> refused: CURRENT_TIME >> SELECT COUNT(*) FROM visits WHERE moment > CURRENT_DATE
-SELECT COUNT(*) FROM visits WHERE day > NOW() -> refused: can be made private >> SELECT COUNT(*) FROM visits WHERE day > '2024-06-01'
+SELECT COUNT(*) FROM visits WHERE moment > NOW() - INTERVAL 7 DAY -> answered
+SELECT COUNT(*) FROM visits WHERE day > DATEADD(day, -30, GETDATE()) -> answered
+SELECT COUNT(*) FROM visits WHERE moment > CURRENT_TIME -> refused: CURRENT_TIME >> SELECT COUNT(*) FROM visits WHERE moment > CURRENT_TIMESTAMP
+SELECT COUNT(*) FROM visits WHERE day > NOW() -> answered
 SELECT EXTRACT(hour FROM day), COUNT(*) FROM visits GROUP BY 1 -> refused: a date has no hour >> SELECT EXTRACT(hour FROM moment), COUNT(*) FROM visits GROUP BY 1
 SELECT EXTRACT(epoch FROM moment), COUNT(*) FROM visits GROUP BY 1 -> refused: a unit of time >> SELECT EXTRACT(hour FROM moment), COUNT(*) FROM visits GROUP BY 1
 
@@ -276,3 +278,6 @@ SELECT FORMAT_DATE('%Y-%m', day) AS m, COUNT(*) FROM visits GROUP BY m == SELECT
 SELECT DATE_FORMAT(day, '%Y-%m') AS m, COUNT(*) FROM visits GROUP BY m == SELECT TO_CHAR(day, 'YYYY-MM') AS m, COUNT(*) FROM visits GROUP BY m
 SELECT TO_CHAR(day, 'Mon YYYY') AS m, COUNT(*) FROM visits GROUP BY m -> answered
 SELECT STRFTIME('%H:00', moment) AS h, COUNT(*) FROM visits GROUP BY h -> answered
+SELECT ward, flag, COUNT(*) FROM visits GROUP BY ward, flag WITH ROLLUP == SELECT ward, flag, COUNT(*) FROM visits GROUP BY ROLLUP (ward, flag)
+SELECT COUNT(*) FROM visits WHERE ward = ANY(ARRAY['A', 'B']) == SELECT COUNT(*) FROM visits WHERE ward = 'A' OR ward = 'B'
+SELECT COUNT(*) FROM visits WHERE city LIKE ANY ('a%', '%b') == SELECT COUNT(*) FROM visits WHERE city LIKE 'a%' OR city LIKE '%b'

@@ -36,7 +36,7 @@ def group_by(
         return terms.index(term)
 
     # Several entries multiply: every set of one is joined with every set of the next.
-    alternatives = [_sets(node, place) for node in fields(clause, "expressions")["expressions"]]
+    alternatives = [_sets(node, place) for node in _entries(clause)]
     if all(len(sets) == 1 for sets in alternatives):
         return tuple(terms), None
     count = prod(len(sets) for sets in alternatives)
@@ -48,6 +48,18 @@ def group_by(
         )
     joined = (tuple(sorted({p for chosen in pick for p in chosen})) for pick in product(*alternatives))
     return tuple(terms), tuple(dict.fromkeys(joined))
+
+
+def _entries(clause: exp.Expr) -> list[exp.Expr]:
+    """Return the entries of GROUP BY; a, b WITH ROLLUP is ROLLUP (a, b)."""
+    parts = fields(clause, "expressions", "rollup", "cube")
+    entries = list(parts.get("expressions", ()))
+    for key, kind in (("rollup", exp.Rollup), ("cube", exp.Cube)):
+        for node in parts.get(key, ()):
+            if fields(node) or len(parts) != 2 or len(parts[key]) != 1:
+                raise refusal(node)
+            entries = [kind(expressions=entries)]
+    return entries
 
 
 def _sets(node: exp.Expr, place: Callable[[exp.Expr], int]) -> list[tuple[int, ...]]:

@@ -14,7 +14,7 @@ from discreet.query.language.leaf import column_of, leaf_of, literal_of, read_co
 from discreet.query.language.pair import KINDS as PAIRS
 from discreet.query.language.pair import pair
 from discreet.query.language.refusal import fields, place_of, refusal
-from discreet.query.language.searching import INSIDE, Reader, found_inside
+from discreet.query.language.searching import INSIDE, Reader, any_of, found_inside
 from discreet.query.language.spelling import folded_number, quantile_level, spelled, understood
 from discreet.query.language.vocabulary import AGGREGATES, BINARY, PARTS, TYPES, UNARY
 from discreet.query.language.window import window
@@ -48,6 +48,8 @@ def _meaning(node: exp.Expr) -> Scalar:
     kind = type(node)
     if isinstance(node.args.get("this"), exp.StrPosition) and kind in (exp.GT, exp.NEQ, exp.GTE, exp.EQ):
         return found_inside(node, expression)
+    if isinstance(node.args.get("expression"), exp.Any) and kind in (exp.EQ, exp.Like, exp.ILike):
+        return any_of(node, expression)
     if kind in BINARY:
         parts = fields(node, "this", "expression", *_EXTRA.get(kind, ()))
         found = Call(BINARY[kind], (expression(parts["this"]), expression(parts["expression"])))

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.language.refusal import fields, refusal
-from discreet.query.language.regular import matched, similar
+from discreet.query.language.regular import ALTERNATIVES, matched, similar
 from discreet.query.language.spelling import spelled
 from discreet.query.plan import Aggregate, Call, Literal, Scalar, constant, given
 
@@ -36,6 +36,22 @@ def found_inside(node: exp.Expr, read: Reader) -> Scalar:
         )
     found = given(spelled("contains", (read(place["this"]), read(place["substr"]))))
     return Call("not", (found,)) if isinstance(node, exp.EQ) else found
+
+
+def any_of(node: exp.Expr, read: Reader) -> Scalar:
+    """X = ANY (a, b) and x LIKE ANY (a, b): one of several holds."""
+    parts = fields(node, "this", "expression", "negate")
+    listed = fields(parts["expression"], "this")["this"]
+    while isinstance(listed, exp.Paren):
+        listed = fields(listed, "this")["this"]
+    if not isinstance(listed, exp.Tuple | exp.Array):
+        raise QueryError("ANY", "takes a list of constants", "write x IN ('a', 'b')")
+    values = tuple(read(value) for value in fields(listed, "expressions").get("expressions", ()))
+    if not values or len(values) > ALTERNATIVES or parts.get("negate"):
+        raise QueryError("ANY", f"takes from 1 to {ALTERNATIVES} constants", "write x IN ('a', 'b')")
+    name = {exp.EQ: "eq", exp.Like: "like", exp.ILike: "ilike"}[type(node)]  # type: ignore[index]
+    found = tuple(Call(name, (read(parts["this"]), value)) for value in values)
+    return found[0] if len(found) == 1 else Call("or", found)
 
 
 def _similar(node: exp.Expr, read: Reader) -> Scalar:

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from functools import lru_cache
 
 from sqlglot import exp
@@ -60,28 +60,44 @@ def read(text: str, parameters: Parameters = (), views: tuple[tuple[str, str], .
     """Return the plan of one SELECT statement, or refuse with the clause, the reason and a way out.
 
     `parameters` are the values of `?` by position, or of `:name` and `$name` by name; `views` are the texts
-    of subqueries that the curator has given names, each of which may use those before it.  CURRENT_DATE is
-    the date in UTC: tomorrow the same words are another question.
+    of subqueries that the curator has given names, each of which may use those before it.  CURRENT_DATE and
+    NOW() are read in UTC: tomorrow the same words are another question.
     """
-    return _read(text, parameters, views, datetime.now(UTC).date() if _TODAY.search(text) else None)
+    return _read(text, parameters, views, _now() if _CLOCK.search(text) else None)
 
 
-_TODAY = re.compile(r"current_date|today", re.IGNORECASE)
+def _now() -> datetime:
+    """Return the minute in UTC, so that what is quoted and then asked is one question."""
+    return datetime.now(UTC).replace(second=0, microsecond=0, tzinfo=None)
+
+
+_CLOCK = re.compile(r"current_date|today|current_timestamp|localtimestamp|now|getdate|sysdate", re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)  # a question is quoted, asked and asked again
-def _read(text: str, parameters: Parameters, views: tuple[tuple[str, str], ...], today: date | None) -> Block:
+def _read(
+    text: str, parameters: Parameters, views: tuple[tuple[str, str], ...], now: datetime | None
+) -> Block:
     written = _tree(text)
-    tree = dated(bind(written.tree, parameters), today)
+    tree = dated(bind(written.tree, parameters), now)
     block = _select(_only_select(tree), _declared(views, tree), 0)
     return replace(block, privacy=written.privacy or ())
 
 
-def dated(tree: exp.Expr, today: date | None) -> exp.Expr:
-    """Return a tree in which CURRENT_DATE is a date."""
-    for node in list(tree.find_all(exp.CurrentDate)) if today is not None else ():
-        if not any(node.args.values()) and today is not None:
-            node.replace(exp.cast(exp.Literal.string(today.isoformat()), "DATE"))
+def dated(tree: exp.Expr, now: datetime | None) -> exp.Expr:
+    """Return a tree in which CURRENT_DATE is a date, and NOW() the minute."""
+    for node in list(tree.walk()) if now is not None else ():
+        named = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
+        if now is None or any(value for key, value in node.args.items() if not (named and key == "this")):
+            continue
+        if isinstance(node, exp.CurrentDate):
+            node.replace(exp.cast(exp.Literal.string(now.date().isoformat()), "DATE"))
+        elif isinstance(node, exp.CurrentTimestamp | exp.Localtimestamp) or named in (
+            "now",
+            "getdate",
+            "sysdate",
+        ):
+            node.replace(exp.cast(exp.Literal.string(now.isoformat(" ")), "TIMESTAMP"))
     return tree
 
 
