@@ -186,6 +186,9 @@ the rows that it is asked about: its arguments equal the columns of the subquery
 equates with columns outside are further such pairs.
 """
 
+STAR = "*"
+"""The name of an item that stands for all columns of a subquery's rows, beside others."""
+
 Relation: TypeAlias = Scan | Nested | Join
 
 

@@ -214,7 +214,7 @@ WITH t AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT ward, n 
 SELECT LOWER(ward) AS w, POWER(COUNT(*), 2) AS n FROM visits GROUP BY ward -> answered
 SELECT ward, CASE WHEN COUNT(*) > 10 THEN 'many' ELSE 'few' END AS size FROM visits GROUP BY ward -> answered
 SELECT ward, SUM(age) OVER (ORDER BY day) FROM visits -> refused: over rows of people >> SELECT ward, SUM(SUM(age)) OVER (ORDER BY ward) FROM visits GROUP BY ward
-SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS r FROM visits) AS t WHERE r = 1 -> refused: over rows of people >> SELECT COUNT(*) FROM (SELECT person, MIN(day) AS d FROM visits GROUP BY person) AS t
+SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS r FROM visits) AS t WHERE r = 1 -> answered
 SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING ward > 3 -> refused: mixes text and a number >> SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING ward > 'A'
 SELECT ward, NTILE(4) OVER (ORDER BY COUNT(*)) FROM visits GROUP BY ward -> refused: NTILE >> SELECT ward, RANK() OVER (ORDER BY COUNT(*)) FROM visits GROUP BY ward
 SELECT ward, SUM(COUNT(*)) OVER (ORDER BY ward RANGE BETWEEN 2 PRECEDING AND CURRENT ROW) FROM visits GROUP BY ward -> refused: counts rows >> SELECT ward, SUM(COUNT(*)) OVER (ORDER BY ward ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) FROM visits GROUP BY ward
@@ -281,3 +281,6 @@ SELECT STRFTIME('%H:00', moment) AS h, COUNT(*) FROM visits GROUP BY h -> answer
 SELECT ward, flag, COUNT(*) FROM visits GROUP BY ward, flag WITH ROLLUP == SELECT ward, flag, COUNT(*) FROM visits GROUP BY ROLLUP (ward, flag)
 SELECT COUNT(*) FROM visits WHERE ward = ANY(ARRAY['A', 'B']) == SELECT COUNT(*) FROM visits WHERE ward = 'A' OR ward = 'B'
 SELECT COUNT(*) FROM visits WHERE city LIKE ANY ('a%', '%b') == SELECT COUNT(*) FROM visits WHERE city LIKE 'a%' OR city LIKE '%b'
+SELECT ward, COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day DESC) AS n FROM visits) AS t WHERE n = 1 GROUP BY ward -> answered
+WITH t AS (SELECT person, cost, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day, moment) AS n FROM visits) SELECT AVG(cost) FROM t WHERE n <= 2 -> answered
+SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY ward ORDER BY day) AS n FROM visits) AS t WHERE n = 1 -> refused: PARTITION BY the person alone >> SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n = 1

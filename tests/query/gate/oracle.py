@@ -17,6 +17,7 @@ from discreet.mechanisms.key_count import KeyCount
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.filter import Cost
+from discreet.privacy.grid import GRID
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.check.measurement import Declared, Measurement, QuantileChoice
 from discreet.query.price.expected import Quote
@@ -38,7 +39,9 @@ def violation(priced: Quote, one: Exact | None, other: Exact | None) -> str | No
             return f"m{position}: {wrong}"
         spent += _loss(share, moved)
     charged = priced.cost
-    if spent.rho > charged.rho or spent.delta > charged.delta:
+    # What each part costs is rounded up to the grid by itself; together they are charged as one.
+    rounded = Fraction(len(priced.shares), GRID)
+    if spent.rho > charged.rho + rounded or spent.delta > charged.delta:
         return f"costs rho {float(spent.rho)} instead of {float(charged.rho)}"
     if charged.epsilon is not None and (spent.epsilon is None or spent.epsilon > charged.epsilon):
         return f"costs {spent.epsilon} instead of {charged.epsilon}"

@@ -68,6 +68,12 @@ PEOPLE = (
     "SELECT SUM(CLAMP(b, 1950, 2000)) FROM (SELECT v.person AS person, p.born AS b FROM visits v "
     "LEFT JOIN people p ON v.person = p.person)",
     "SELECT SUM(CLAMP(a, 0, 9)) FROM (SELECT age AS a, person FROM visits)",
+    "SELECT ward, COUNT(*) FROM (SELECT person, ward, ROW_NUMBER() OVER (PARTITION BY person "
+    "ORDER BY day DESC) AS n FROM visits) WHERE n = 1 GROUP BY ward",
+    "SELECT SUM(age) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY score, cost DESC) AS n "
+    "FROM visits) WHERE n <= 2",
+    "SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n "
+    "FROM visits) a JOIN wards w ON w.floor >= 1 WHERE n = 1",
     "SELECT COUNT(*) FROM (SELECT person, n FROM (SELECT person, ward, COUNT(*) AS n FROM visits "
     "GROUP BY person, ward) GROUP BY person, n)",
 )

@@ -64,7 +64,10 @@ class Shapes:
         if depth == 0:
             return PEOPLE if self.random.random() < 0.15 else VISITS
         make = self.random.choice(
-            (self._selected, self._grouped, self._grouped, self._distinct, self._joined, self._joined)
+            (
+                *(self._selected, self._grouped, self._grouped, self._distinct, self._joined, self._joined),
+                self._numbered,
+            )
         )
         made = make(depth)
         if self.random.random() < 0.2 and made.text.startswith("(SELECT"):
@@ -112,6 +115,20 @@ class Shapes:
         made = self.relation(depth - 1)
         chosen = [self._expression(column) for column in self._some(made.columns, 2)]
         return self._select(made, chosen, "", "DISTINCT ")
+
+    def _numbered(self, depth: int) -> Made:
+        """Return the first rows of each person in some order, or all with their numbers."""
+        made = self.relation(depth - 1)
+        chosen = [self._expression(column) for column in self._some(made.columns, 2)]
+        order, _ = self.random.choice(made.columns) if made.columns else ("1", "number")
+        way = self.random.choice(("", " DESC"))
+        number = f"ROW_NUMBER() OVER (PARTITION BY {made.person} ORDER BY {order}{way})"
+        found = self._select(made, [*chosen, (number, "number")], "")
+        if self.random.random() < 0.3:
+            return found
+        last, kept = found.columns[-1][0], self.random.choice(("= 1", "<= 2", "IN (1, 3)", "= 2"))
+        text = f"(SELECT * FROM {found.text} WHERE {last} {kept})"
+        return Made(text, found.person, found.columns)
 
     def _joined(self, depth: int) -> Made:
         left, right = self.relation(depth - 1), self.relation(self.random.randint(0, depth - 1))

@@ -134,6 +134,8 @@ def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
             return f"md5({' || '.join(_DIGESTED.format(text) for text in texts)})"
         case "slot":
             return f"(1::BIGINT << CAST(hash({', '.join(map(scalar_text, arguments))}) % 60 AS BIGINT))"
+        case "descending":
+            return f"{scalar_text(arguments[0])} DESC NULLS LAST"
         case "rank":
             person, *order = map(scalar_text, arguments)
             return f"row_number() OVER (PARTITION BY {person} ORDER BY {', '.join(order)})"

@@ -163,6 +163,8 @@ class _Scalars:
                 return f"(CAST(1 AS bigint) << CAST(({self.hashed(arguments, '0')} & 1023) % 60 AS integer))"
             case "digest":
                 return self.digest(arguments)
+            case "descending":
+                return f"{self.text(arguments[0])} DESC NULLS LAST"
             case "rank":
                 person, *order = map(self.text, arguments)
                 return f"row_number() OVER (PARTITION BY {person} ORDER BY {', '.join(order)})"

@@ -109,10 +109,18 @@ class _Statement:
         if not isinstance(scalar, Call) or scalar.function != "rank":
             own = self.meaning(scalar)
             return [own([row]) for row in rows]
-        person, *order = map(self.meaning, scalar.arguments)
-        keys = [[(cell is None, cell) for cell in (term([row]) for term in order)] for row in rows]
+        person = self.meaning(scalar.arguments[0])
+        sequence = list(range(len(rows)))
+        # By the last term first: sorting keeps the order of what is equal.
+        for term in reversed(scalar.arguments[1:]):
+            down = isinstance(term, Call) and term.function == "descending"
+            own = self.meaning(term.arguments[0] if isinstance(term, Call) and down else term)
+            cells_ = [own([row]) for row in rows]
+            known = [place for place in sequence if cells_[place] is not None]
+            missing = [place for place in sequence if cells_[place] is None]
+            sequence = sorted(known, key=cells_.__getitem__, reverse=down) + missing
         places, seen = [0] * len(rows), dict[Any, int]()
-        for place in sorted(range(len(rows)), key=keys.__getitem__):
+        for place in sequence:
             who = person([rows[place]])
             seen[who] = places[place] = seen.get(who, 0) + 1
         return places

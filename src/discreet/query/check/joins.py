@@ -5,7 +5,7 @@ condition asks becomes one grouped by what it is compared with; a name that is n
 column of that name.  Nothing here decides about privacy: whatever comes out is checked like any other plan.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TypeAlias, assert_never
 
@@ -15,6 +15,7 @@ from discreet.query.name import folded, same
 from discreet.query.plan import (
     COMMA,
     NATURAL,
+    STAR,
     USING,
     Block,
     Call,
@@ -42,8 +43,26 @@ def settled(block: Block, catalog: Catalog) -> Block:
     source = _relation(block.source, catalog, merged)
     if merged:
         block = _each(block, lambda scalar: _merged(scalar, merged))
+    if any(item == STARRED for item in block.items):
+        block = replace(block, items=tuple(_starred(block.items, visible(source, catalog))))
     source, where = _commas(source, block.where, catalog)
     return _unaliased(replace(block, source=source, where=where), catalog)
+
+
+STARRED = Item(STAR, Column(None, STAR))
+
+
+def _starred(items: Sequence[Item], known: Sequence[Named]) -> Iterator[Item]:
+    """Yield the items, with all columns in place of the one that stands for them."""
+    for item in items:
+        if item != STARRED:
+            yield item
+            continue
+        if len({folded(name) for _, name in known}) != len(known):
+            raise QueryError(
+                "SELECT *", "two joined tables have a column of the same name", "list the columns you need"
+            )
+        yield from (Item(name, Column(alias, name)) for alias, name in known)
 
 
 def _each(block: Block, change: Callable[[Scalar], Scalar]) -> Block:

@@ -20,6 +20,7 @@ from discreet.query.catalog.kind import Opaque, Truth, Typed
 from discreet.query.check import function
 from discreet.query.check.people import attributed, bare, join_people, keyed_once, keys_of, relations
 from discreet.query.check.per_person import per_person
+from discreet.query.check.ranking import narrowed, numbered
 from discreet.query.check.scope import (
     UNIT,
     Lineage,
@@ -43,6 +44,7 @@ from discreet.query.plan import (
     Scan,
     aggregates,
     conjuncts,
+    has_window,
     rebuilt,
     walk,
 )
@@ -143,7 +145,7 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
     matched = _matched(person, public, equal)
     once = matched is not None or _met_once(person, public, equal)
     bound = person.bound if once else None
-    if matched is not None and bound is not None:
+    if matched is not None and (bound is not None or person.ranks):
         joint = _deduplicated(joint, public, matched, next(fresh))
     if bound is None and not person.units:
         raise QueryError(
@@ -161,6 +163,7 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
         unique=person.unique if once else (),
         once=(),
         adjacency=person.adjacency,
+        ranks=person.ranks if once else (),
     )
 
 
@@ -240,6 +243,9 @@ def _nested(nested: Nested, catalog: declared.Catalog, fresh: Names) -> Lineage:
     grouped = bool(block.group) or block.distinct or any(aggregates(item.scalar) for item in block.items)
     if block.having is not None and not grouped:
         raise QueryError("HAVING", "needs GROUP BY", "use WHERE")
+    inner = narrowed(inner, where)
+    if not grouped and any(has_window(item.scalar) for item in block.items):
+        return numbered(block, alias, own, inner, where, fresh)
     if not grouped:
         return _projected(block, alias, own, inner, where)
     return per_person(block, alias, own, inner, where)
@@ -282,4 +288,5 @@ def _projected(block: Block, alias: str, own: str, inner: Lineage, where: Scalar
         unique=tuple(column for column, _ in unique),
         once=(),
         keyed=renamed(inner.keyed, own, items),
+        ranks=tuple(column for column, _ in renamed([(one, "") for one in inner.ranks], own, items)),
     )

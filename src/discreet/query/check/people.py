@@ -98,6 +98,7 @@ def join_people(
         per_group=_smaller(left.per_group, right.per_group),
         unique=_still_once(left, right, equal, outer=source.outer),
         keyed=left.keyed if source.outer else left.keyed + right.keyed,
+        ranks=(),
     )
 
 

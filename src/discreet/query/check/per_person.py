@@ -95,6 +95,7 @@ def per_person(block: Block, alias: str, own: str, inner: Lineage, where: Scalar
         bound=bound if inner.private else None,
         unique=tuple(_once(own, items, keys, inner)),
         keyed=renamed([pair for pair in inner.keyed if pair[0] in by_key], own, items),
+        ranks=(),
         once=() if inner.private else _keys_of(own, items, grouping),
     )
 

@@ -34,6 +34,7 @@ from discreet.query.check.measurement import (
     Sort,
 )
 from discreet.query.check.option import options
+from discreet.query.check.ranking import narrowed
 from discreet.query.check.reading import Reading
 from discreet.query.check.released import NUMBER, Kinds, kind_of, kind_word
 from discreet.query.check.scope import Lineage, condition, names, resolve
@@ -221,6 +222,7 @@ def _keys(scope: Lineage, block: Block) -> tuple[KeyColumn, ...]:
 
 def _question(scope: Lineage, block: Block, *, batched: bool) -> Checked:
     where = None if block.where is None else condition(block.where, scope, "WHERE")
+    scope = narrowed(scope, where)
     columns = _keys(scope, block)
     asked = tuple(part for scalar in _asked(block) for part in walk(scalar) if isinstance(part, Aggregate))
     spread = _distribution(block, asked)

@@ -48,6 +48,8 @@ class Lineage:
     """Columns of a public subquery that differ, taken together, between any two of its rows."""
     keyed: tuple[tuple[Scalar, str], ...] = ()
     """Columns that determine the person, each with the key of a table that it is, or refers to."""
+    ranks: tuple[Scalar, ...] = ()
+    """Columns that number the rows of each person from 1."""
 
     @property
     def unit(self) -> Scalar | None:

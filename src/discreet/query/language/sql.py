@@ -26,6 +26,7 @@ from discreet.query.name import HIDDEN, folded, same
 from discreet.query.plan import (
     COMMA,
     NATURAL,
+    STAR,
     USING,
     Block,
     Call,
@@ -363,6 +364,9 @@ def _items(nodes: list[exp.Expr], level: int) -> tuple[Item, ...]:
                 name, inner = name_of(parts["alias"]), parts["this"]
             case exp.Column():
                 name, inner = name_of(node.this), node
+            case exp.Star() if level:
+                fields(node)
+                name, inner = STAR, exp.column(STAR)
             case exp.Star():
                 raise QueryError("*", "a private row cannot be released", "list aggregates such as COUNT(*)")
             case _:

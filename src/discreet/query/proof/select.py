@@ -142,7 +142,7 @@ def _projected(query: Query, source: Relation, scope: ReadScope) -> Relation:
 
 
 def _ranked(query: Query, source: Relation) -> Relation:
-    """A keyed choice.
+    """A keyed choice, or a person's rows in the order of their columns.
 
     Rule.  Let j number the rows of each person in an order that a key and the row's columns determine, up to
     rows that are equal in all columns kept.  Then the numbered rows of p are a function of R_p and the key,
@@ -184,6 +184,8 @@ def _order(scalar: Scalar, source: Relation) -> None:
         case Call("hash", arguments):
             for argument in arguments:
                 _order(argument, source)
+        case Call("descending", (argument,)):
+            evaluate(argument, source.leaf)
         case _:
             evaluate(scalar, source.leaf)
 
