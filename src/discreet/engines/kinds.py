@@ -113,7 +113,7 @@ def _called(name: str, arguments: list[Known]) -> Known:
         case "add" | "subtract" | "multiply" | "absolute" | "least" | "greatest" | "coalesce" | "nullif":
             joint = _joint(arguments)
             return Known(joint.kind, joint.graded and name not in ("add", "subtract", "multiply"), joint.wide)
-        case "min" | "max" | "grouped" | "series":
+        case "min" | "max" | "grouped" | "series" | "descending":
             return _joint(arguments)
         case "sum" | "multiply_wide":
             return Known("integer", wide=True)

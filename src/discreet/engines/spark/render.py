@@ -158,9 +158,8 @@ class _Writing:
             case "digest":
                 return self.digest(arguments)
             case "rank":
-                person, *order = map(self.text, arguments)
-                ordered = ", ".join(f"{term} ASC NULLS LAST" for term in order)
-                return f"row_number() OVER (PARTITION BY {person} ORDER BY {ordered})"
+                ordered = ", ".join(map(self.ordered, arguments[1:]))
+                return f"row_number() OVER (PARTITION BY {self.text(arguments[0])} ORDER BY {ordered})"
             case "sum":
                 return self.total(arguments[0])
             case "substring":
@@ -208,6 +207,14 @@ class _Writing:
     def alike(self, cell: Scalar, series: Scalar) -> str:
         """Return a cell of a series by the type of all: where one is a total, so is each."""
         return f"CAST({self.text(cell)} AS DECIMAL(38, 0))" if self.known(series).wide else self.text(cell)
+
+    def ordered(self, term: Scalar) -> str:
+        """Return a term of an order; missing values come last either way."""
+        match term:
+            case Call("descending", (argument,)):
+                return f"{self.text(argument)} DESC NULLS LAST"
+            case _:
+                return f"{self.text(term)} ASC NULLS LAST"
 
     def total(self, argument: Scalar) -> str:
         return f"sum(CAST({self.text(argument)} AS DECIMAL({38 if self.known(argument).wide else 20}, 0)))"

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class KeyLink:
     """How a row finds its person: `column` equals the column `key` of the rows of `table`."""
 
     column: str
@@ -81,7 +81,7 @@ def _followed(table: "DeclaredTable", known: Mapping[str, "DeclaredTable"]) -> "
         )
     _require_person(table, parent, rest, where)
     _, key = _target(columns[0], known, f"{where}.columns.{columns[0].name}")
-    return replace(table, link=Link(columns[0].name, parent.name, key.name))
+    return replace(table, link=KeyLink(columns[0].name, parent.name, key.name))
 
 
 def _owner(column: DeclaredColumn) -> str:

@@ -19,7 +19,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.query.catalog.column import DeclaredColumn, number_kind, read_column
 from discreet.query.catalog.dialect import Settings, dialect
 from discreet.query.catalog.kind import Real, Whole, word
-from discreet.query.catalog.link import Link, linked
+from discreet.query.catalog.link import KeyLink, linked
 from discreet.query.catalog.section import checked_name, different, flag, mapping, number, only, string
 from discreet.query.name import same
 
@@ -54,7 +54,7 @@ class DeclaredTable:
     prepared: bool = False
     csv: Settings = ()
     path: str | None = None
-    link: Link | None = None
+    link: KeyLink | None = None
 
     @property
     def person(self) -> str | None:

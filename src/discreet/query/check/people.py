@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from discreet.errors import QueryError
-from discreet.query.catalog.link import Link
+from discreet.query.catalog.link import KeyLink
 from discreet.query.catalog.manifest import Catalog, DeclaredTable
 from discreet.query.check.scope import Lineage, Names
 from discreet.query.plan import Call, Column, Scalar, given, walk
@@ -54,7 +54,7 @@ def keyed_once(table: DeclaredTable, catalog: Catalog, own: str) -> Iterator[Sca
     return (Column(own, link.key) for link in _links(catalog) if link.table == table.name)
 
 
-def _links(catalog: Catalog) -> list[Link]:
+def _links(catalog: Catalog) -> list[KeyLink]:
     return [table.link for table in catalog.tables if table.link is not None]
 
 
