@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.exact.number import exp_bounds
+from discreet.mechanisms import laplace
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.laplace import Laplace
@@ -205,6 +206,20 @@ def test_laplace_outputs_lie_on_one_grid_whatever_the_input():
     for start in (0.0, 1.0, 0.1, 1e-9):
         noisy = law.sample(np.full(1000, start))
         assert all((Fraction(v) / law.step).denominator == 1 for v in noisy)
+
+
+def test_long_arrays_are_drawn_in_blocks_that_know_nothing_of_each_other(monkeypatch):
+    """Each entry keeps its place, in any shape and order in memory, and none shares its noise."""
+    noise = Laplace.calibrate(epsilon="0.01")
+    monkeypatch.setattr(laplace, "BLOCK", 64)
+    values = np.arange(400.0).reshape(20, 20).T * 10**6
+    drawn = noise.sample(values)
+    assert drawn.shape == values.shape
+    assert (np.abs(drawn - values) < 5000).all()
+    assert len(set((drawn - values).ravel())) > 390
+    values[19, 19] = nan
+    with pytest.raises(ParameterError, match="finite"):
+        noise.sample(values)
 
 
 def test_naive_floating_point_noise_fails_the_grid_test():

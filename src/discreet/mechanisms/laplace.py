@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.exact.digits import TwoSided, proper_ratio
 from discreet.exact.number import Real, ball, certain, float_up, log_down, positive, rational
+from discreet.exact.sample import BLOCK
 from discreet.markup import built
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.notebook import html, line
@@ -123,9 +124,19 @@ class Laplace:
         if isinstance(values, np.ndarray):
             if values.ndim == 0:
                 return self.sample(values.item())
-            return self.floats(self.noise.sample(self.round(values)))
+            return self._sampled(values)
         steps = self.noise.sample(floor(rational(values, "value") / self.step + Fraction(1, 2)))
         return float(self.floats(np.array([steps]))[0]) if isinstance(values, float) else steps * self.step
+
+    def _sampled(self, values: NDArray[Any]) -> NDArray[np.float64]:
+        """Return an array with noise, block by block: what is written in between stays in the cache."""
+        if values.size <= BLOCK:
+            return self.floats(self.noise.sample(self.round(values)))
+        flat, out = values.reshape(-1), np.empty(values.size)
+        for start in range(0, values.size, BLOCK):
+            block = slice(start, start + BLOCK)
+            out[block] = self.floats(self.noise.sample(self.round(flat[block])))
+        return out.reshape(values.shape)
 
     def floats(self, steps: NDArray[Any]) -> NDArray[np.float64]:
         """Return the float nearest to each multiple of the step: one and the same for one point."""
