@@ -108,8 +108,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "engines/spark/render.py",
-        'f"{term} ASC NULLS LAST"',
-        'f"{term} DESC"',
+        'return f"{self.text(term)} ASC NULLS LAST"',
+        'return f"{self.text(term)} DESC"',
         (f"{_LAKE}::test_random_questions_have_the_same_integers",),
         "other groups of a person are kept",
     ),

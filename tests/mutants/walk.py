@@ -320,8 +320,8 @@ LIMITS = (
     ),
     walked(
         "check/lineage",
-        "bound=table.rows_per_unit if table.prepared else (1 if table.unit is None else None),",
-        "bound=1 if table.unit is None else table.rows_per_unit,",
+        "bound=table.rows_per_unit if table.prepared else (None if units else 1),",
+        "bound=table.rows_per_unit if units else 1,",
         "a declared limit holds by construction",
     ),
     walked(
@@ -344,8 +344,8 @@ LIMITS = (
     ),
     walked(
         "check/lineage",
-        "if _bare(key) in public.unique and all(column.relation in own for column in columns):",
-        "if _bare(key) in public.unique:",
+        "if bare(key) in public.unique and all(column.relation in own for column in columns):",
+        "if bare(key) in public.unique:",
         "a public key equated with public columns bounds a join",
     ),
     walked(
@@ -356,7 +356,7 @@ LIMITS = (
     ),
     walked(
         "check/lineage",
-        "if matched is not None and bound is not None:",
+        "if matched is not None and (bound is not None or person.ranks):",
         "if False:",
         "a public table is joined without being grouped",
     ),
@@ -367,21 +367,21 @@ LIMITS = (
         "a public table is grouped by all of its columns",
     ),
     walked(
-        "check/lineage",
+        "check/people",
         "bound=left.bound * right.bound if both else None,",
         "bound=left.bound,",
         "a join keeps the bound of its left side",
     ),
     walked(
-        "check/lineage",
+        "check/people",
         "bound=left.bound * right.bound if both else None,",
         "bound=left.bound if left.bound is not None else right.bound,",
         "a join keeps the bound of one side",
     ),
     walked(
-        "check/lineage",
-        "if not any(frozenset((one, other)) in equated for one in left.units for other in right.units):",
-        "if False:",
+        "check/people",
+        "        if not _same_key(left, right, equated):\n",
+        "        if False:\n",
         "people are joined with other people",
     ),
     walked(
