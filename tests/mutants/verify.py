@@ -450,8 +450,8 @@ FAULTS = (
     ),
     Fault(
         "verify/finite.py",
-        "shifted(multiply(against.numerator, mass.denominator), factor),",
-        "shifted(multiply(against.numerator, mass.denominator), 2 * factor),",
+        "right = shifted(multiply(there.numerator, here.denominator), factor)",
+        "right = shifted(multiply(there.numerator, here.denominator), 2 * factor)",
         ("tests/verify/test_finite.py",),
         "twice the claimed epsilon is allowed",
     ),

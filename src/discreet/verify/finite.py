@@ -136,19 +136,14 @@ def _compare(
         name = unknown(values)
         factor = exponent(epsilon, symbolic=name is not None)
         if delta:
-            if name is not None:
+            if name is not None and not _within(here, there, factor, delta, values[name].interval):
                 raise NotFiniteError("fix epsilon by `requires eps = ...` to claim a delta")
-            if exceeds(here, there, factor, delta):
+            if name is None and exceeds(here, there, factor, delta):
                 return Counterexample(one, other, ())
             continue
         for output, mass in here.items():
             tick()
-            against = there.get(output, Quotient({}, UNIT))
-            gap = add(
-                shifted(multiply(against.numerator, mass.denominator), factor),
-                multiply(mass.numerator, against.denominator),
-                -1,
-            )
+            gap = _gap(mass, there.get(output, Quotient({}, UNIT)), factor)
             if name is None:
                 if sign(gap) < 0:
                     return Counterexample(one, other, output)
@@ -157,6 +152,25 @@ def _compare(
             if bad is not None:
                 return Counterexample({**one, name: bad}, {**other, name: bad}, output)
     return None
+
+
+def _gap(here: Quotient, there: Quotient, factor: Fraction) -> Number:
+    """Return exp(factor) there - here, times both denominators."""
+    right = shifted(multiply(there.numerator, here.denominator), factor)
+    return add(right, multiply(here.numerator, there.denominator), -1)
+
+
+def _within(here: Law, there: Law, factor: Fraction, delta: Fraction, interval: Interval) -> bool:
+    """Return whether the outputs in excess at some epsilon together stay within delta at every one."""
+    excess: list[Quotient] = []
+    for output, mass in here.items():
+        tick()
+        against = there.get(output, Quotient({}, UNIT))
+        gap = _gap(mass, against, factor)
+        if negative_at(gap, interval) is not None:
+            excess.append(Quotient(add({}, gap, -1), multiply(mass.denominator, against.denominator)))
+    total = sum_quotients(excess)
+    return negative_at(add(add({}, total.denominator, delta), total.numerator, -1), interval) is None
 
 
 def claimed(checked: CheckedProgram, values: Mapping[str, Value]) -> tuple[Value, Fraction]:
