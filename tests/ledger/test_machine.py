@@ -455,7 +455,7 @@ TRUE_AFTER, TRUE_CHECK = Account.after, Account.check
         pytest.param("after", forget_steps, marks=pytest.mark.fuzz),
         pytest.param("check", forget_narrow_limits, marks=pytest.mark.fuzz),
         ("admit", let_anybody_in),
-        ("after", stay_open),
+        pytest.param("after", stay_open, marks=pytest.mark.fuzz),
     ],
 )
 def test_the_machine_catches_broken_rules(method: str, twin, monkeypatch: pytest.MonkeyPatch):

@@ -329,8 +329,8 @@ class PostgresStore:
                 ended = connection.execute("COMMIT")
             else:
                 with connection.pipeline():
-                    connection.execute(later[0].encode(), later[1])
-                    ended = connection.cursor().execute("COMMIT")
+                    connection.cursor().execute(later[0].encode(), later[1])
+                    ended = connection.execute("COMMIT")
         except self._races:
             self._roll_back(connection)
             raise Again from None
