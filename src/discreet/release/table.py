@@ -17,6 +17,7 @@ from discreet.query.check.measurement import Checked, Ordering, Output, RunningG
 from discreet.query.price.expected import Quote, interval, told_apart
 from discreet.release.noisy import Key, Noisy
 from discreet.release.quantile import quantiles
+from discreet.release.steady import running
 from discreet.release.window import compute, settled, windows
 
 
@@ -35,11 +36,13 @@ def rows(
     """Return the released table of a question.
 
     A cell is the point of its interval that is nearest to what was drawn: a count drawn as -3 is shown as 0.
-    With `as_drawn` it is the noisy value itself, which is without bias.
+    Running counts are shown as the nearest ones that never fall.  With `as_drawn` a cell is the noisy value
+    itself, which is without bias.
     """
     checked = _told_apart(priced)
     sure = priced.confidence if confidence is None else confidence
-    places = _places(priced, noisy, sure)
+    rising = isinstance(checked.keys, RunningGroups) and not checked.keys.levels and not as_drawn
+    places = _rising(priced, noisy, sure) if rising else _places(priced, noisy, sure)
     if checked.having is not None:
         places = [place for place in places if evaluate(checked.having, place.key, place.values) is True]
     checked, places = _windowed(checked, places)
@@ -63,6 +66,7 @@ def rows(
             place.span(output.formula) if output.end is None else exactly(cell)
             for output, cell in zip(checked.columns, cells, strict=True)
         )
+        spans = tuple(map(_around, cells, spans)) if rising else spans
         shown = cells if as_drawn else tuple(map(_within, cells, spans))
         found.append(ReleasedRow(place.key, shown, spans))
         if checked.limit is not None and len(found) == checked.limit:
@@ -118,6 +122,14 @@ def _span(usual: Callable[[Formula], Span], formula: Formula) -> Span:
     return (None, None) if any(position < 0 for position in measured(formula)) else usual(formula)
 
 
+def _around(cell: Public, interval: Span) -> Span:
+    """Return an interval that holds the point too."""
+    low, high = interval
+    if not isinstance(cell, int | Fraction) or isinstance(cell, bool) or low is None or high is None:
+        return interval
+    return min(low, Fraction(cell)), max(high, Fraction(cell))
+
+
 def _within(cell: Public, interval: Span) -> Public:
     """Return the point of an interval that is nearest to a number."""
     if not isinstance(cell, int | Fraction) or isinstance(cell, bool):
@@ -146,6 +158,17 @@ def _places(priced: Quote, noisy: Noisy, confidence: Fraction) -> list[_Place]:
     return [
         _Place(key, values, partial(interval, priced, key=key, noisy=values, confidence=confidence))
         for key, values in ((key, noisy.at(place)) for place, key in enumerate(noisy.keys))
+    ]
+
+
+def _rising(priced: Quote, noisy: Noisy, confidence: Fraction) -> list[_Place]:
+    """Return the groups of running counts: values that never fall, with intervals around what was drawn."""
+    if not isinstance(priced.checked.keys, RunningGroups):
+        raise TypeError("only running counts rise")
+    risen = running(priced.checked.keys, noisy)
+    return [
+        replace(place, values=risen.at(number))
+        for number, place in enumerate(_places(priced, noisy, confidence))
     ]
 
 
