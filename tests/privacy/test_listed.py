@@ -107,6 +107,7 @@ def test_what_is_long_or_strains_floats_is_left_to_other_routes():
     assert Listed.of(((ResponseLoss(Fraction(601)), 1),)) is None
     assert Listed.of(((ResponseLoss(Fraction(1, 2**70)), 1),)) is None
     assert Listed.of(((GeometricLoss(Fraction(1, 2), MOST_VALUES), 1),)) is None
+    assert Listed.of(((ResponseLoss(Fraction(1, 3)), 10**400),)) is None
     many = tuple((ResponseLoss(Fraction(1, 100 + n)), 1) for n in range(15))
     assert len(Listed.of(many).losses) == MOST_VALUES // 2
     assert Listed.of((*many, (ResponseLoss(Fraction(1, 99)), 1))) is None

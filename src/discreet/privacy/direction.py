@@ -163,7 +163,9 @@ def _mesh(laws: tuple[tuple[Law, int], ...], way: str, corners: int, deep: float
     widths = [high - low for low, high in (side.ends() for side, _ in sides)]
     spread = sqrt(sum(n * _variance(side) for side, n in sides))
     enough = min(sqrt(_FINE / sum(n for _, n in sides)), min(widths) / ROUGH)
-    step = max(min(widths) / corners, (max(widths) + 20 * spread) / (4 * corners), enough)
+    # Losses with atoms are off by a part of the step itself.
+    smooth = not any(isinstance(side.steep, SteepLattice | SteepGeometric) for side, _ in sides)
+    step = max(min(widths) / corners, (max(widths) + 20 * spread) / (4 * corners), enough if smooth else 0.0)
     alone = len(laws) == 1 and sides[0][0].steep.bounded
     if alone and not any(
         isinstance(law, SampledLoss) and law.adjacency is Adjacency.REPLACE for law, _ in laws

@@ -146,6 +146,8 @@ class Listed:
 
 def _steps(laws: Sequence[tuple[Summand, int]]) -> list[_Steps] | None:
     """Return the laws as steps, where writing out their sum is short and no strain."""
+    if any(n > MOST_VALUES for _, n in laws):
+        return None
     found = []
     for law, n in laws:
         match law:
