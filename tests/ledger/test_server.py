@@ -14,7 +14,7 @@ import pytest
 from tests.ledger.world import Place, Server, ask, server_place
 
 from discreet.errors import BusyError, DiscreetError, LedgerError
-from discreet.ledger import Ledger, Scope, Stored, leasing, postgres
+from discreet.ledger import Ledger, Pace, Scope, Stored, leasing, postgres
 from discreet.ledger.granting import grant_ledger
 from discreet.privacy.filter import PureBudget
 
@@ -173,12 +173,16 @@ def test_a_stranger_who_takes_every_advisory_lock_in_sight_blocks_nobody(remote:
 
 def test_an_analysts_role_asks_and_decides_nothing(remote: Place, role: str):
     grant_ledger(remote.location, role, "analyst")
+    with remote.open() as ledger:
+        ledger.set_pace("clinic", Scope(), Pace(day=PureBudget(50)), reason="slowly")
     with as_role(remote, role).open() as ledger:
+        # A payment that counts on a day writes nothing but what an analyst may write.
         ledger.answer(ledger.reserve(ask("a")), b"1")
         stream = ledger.open_stream(ask("stream s"), b"0")
         assert ledger.steps(stream) == 0
         for decide in (
             lambda: ledger.set_limit("clinic", Scope(), PureBudget(100), reason="mine"),
+            lambda: ledger.set_pace("clinic", Scope(), Pace(), reason="mine"),
             lambda: ledger.create_dataset("other", PureBudget(100), reason="mine"),
             lambda: ledger.close_dataset("clinic", reason="mine"),
         ):
@@ -225,7 +229,7 @@ def test_a_role_that_changes_its_duty_keeps_nothing_of_the_old_one(remote: Place
                 database.execute(statement)
 
 
-@pytest.mark.parametrize("kind", ["limited", "adopted", "restored", "rotated", "closed", "created"])
+@pytest.mark.parametrize("kind", ["limited", "paced", "adopted", "restored", "rotated", "closed", "created"])
 def test_the_database_itself_takes_no_decision_from_an_analyst(remote: Place, role: str, kind: str):
     grant_ledger(remote.location, role, "analyst")
     values = f"'clinic', 9, '{kind}', NULL, NULL, NULL, '', '', '', NULL"
