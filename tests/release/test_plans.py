@@ -100,7 +100,6 @@ def test_tomorrow_the_same_words_are_another_question(data, monkeypatch):
 
     from discreet.query.language import sql
 
-    monkeypatch.setattr(plans, "datetime", Later)
     monkeypatch.setattr(sql, "datetime", Later)
     first = data.query(DAYS, epsilon=1)
     assert data.query(DAYS, epsilon=1).free

@@ -1,17 +1,17 @@
 """Plans that were worked out before: the same words at the same price have the same plan, price and proof.
 
-Planning, pricing and proving are pure functions of the declarations, the text, the price and the day (which
-`CURRENT_DATE` means), so whoever repeats a question, or asks what they had quoted, need not wait for them
-again.  Nothing here knows an answer.
+Planning, pricing and proving are pure functions of the declarations, the text and the price, so whoever
+repeats a question, or asks what they had quoted, need not wait for them again.  A text that names the date or
+the time is planned anew: later it is another question.  Nothing here knows an answer.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from datetime import UTC, datetime
 from threading import Lock
 from typing import Any
 
 from discreet.query.catalog.manifest import Catalog
+from discreet.query.language.sql import asks_the_clock
 from discreet.query.price.expected import Quote
 
 MOST = 64
@@ -52,7 +52,7 @@ class Plans:
 def _key(asked: tuple[Any, ...]) -> Hashable | None:
     """Return what tells one question from another, None where it cannot be told for certain."""
     text, *price, limits, parameters = asked
-    if not isinstance(text, str) or len(text) > LONGEST:
+    if not isinstance(text, str) or len(text) > LONGEST or asks_the_clock(text):
         return None
     named = isinstance(parameters, Mapping)
     given = list(parameters.items() if named else enumerate(parameters or ()))
@@ -60,7 +60,6 @@ def _key(asked: tuple[Any, ...]) -> Hashable | None:
         return None
     words = tuple((name, type(value), repr(value)) for name, value in given)
     return (
-        datetime.now(UTC).date(),
         text,
         tuple((type(one), repr(one)) for one in price),
         limits,

@@ -64,7 +64,12 @@ def read(text: str, parameters: Parameters = (), views: tuple[tuple[str, str], .
     of subqueries that the curator has given names, each of which may use those before it.  CURRENT_DATE and
     NOW() are read in UTC: tomorrow the same words are another question.
     """
-    return _read(text, parameters, views, _now() if _CLOCK.search(text) else None)
+    return _read(text, parameters, views, _now() if asks_the_clock(text) else None)
+
+
+def asks_the_clock(text: str) -> bool:
+    """Return whether a text may mean something else later: it names the date, or the time."""
+    return _CLOCK.search(text) is not None
 
 
 def _now() -> datetime:
