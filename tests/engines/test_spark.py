@@ -513,14 +513,22 @@ def test_totals_of_large_numbers_are_exact(tmp_path: Path) -> None:
     assert found == {"m0": {(): total}, "m1": {(): total * 2**53}}
 
 
-def test_after_a_failure_a_session_is_new(tmp_path: Path) -> None:
+def test_after_a_failure_a_session_is_new_and_nothing_was_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    from pyspark.logger import PySparkLogger
+
     (source,) = written(tmp_path, {"n": pyarrow.table({"x": pyarrow.array([1], pyarrow.int64())})}).values()
     engine = spark.open_tables({"n": Origin(source, (("x", "integer"),))})
     before = engine._session
     wrong = Call("multiply", (Call("add", (Column("t0", "x"), Literal(2**62))), Literal(4)))
     items = (("m0", Call("sum", (wrong,))),)
+    said = PySparkLogger.getLogger("SQLQueryContextLogger")
+    said.addHandler(caplog.handler)
     with pytest.raises(EngineError) as failure:
         engine._exact([Statement((), Query(items, Stored("n", "t0")), 0, ("m0",))], 1)
+    said.removeHandler(caplog.handler)
+    assert not caplog.records
     assert str(failure.value) == FAILED
     counted = (("m0", Call("count_rows", ())),)
     asked = Statement((), Query(counted, Stored("n", "t0")), 0, ("m0",))

@@ -138,7 +138,7 @@ FAULTS: tuple[Fault, ...] = (
         "engines/spark/session.py",
         'return not getattr(_ours, "asking", False)',
         "return True",
-        (f"{_LAKE}::test_what_goes_wrong_is_one_error_and_the_next_question_works",),
+        (f"{_LAKE}::test_after_a_failure_a_session_is_new_and_nothing_was_logged",),
         "what Spark says of a failure is logged",
     ),
     Fault(
@@ -166,7 +166,7 @@ FAULTS: tuple[Fault, ...] = (
         "engines/spark/engine.py",
         "            except BaseException:\n                self.close()\n                raise\n",
         "            except BaseException:\n                raise\n",
-        (f"{_LAKE}::test_after_a_failure_a_session_is_new",),
+        (f"{_LAKE}::test_after_a_failure_a_session_is_new_and_nothing_was_logged",),
         "what a failed question left is there for the next",
     ),
     Fault(
