@@ -47,7 +47,7 @@ def connect(
     certificate: str | Path | None = None,
     timeout: float = 120.0,
 ) -> "Remote":
-    """Return a session with data behind a service: quote, query, batch and budget as `dp.open` has them.
+    """Return a session with data behind a service: quote, query, batch, stream and budget as `dp.open` has.
 
     `dataset` may be left out where the token is for one alone; `certificate` is a PEM file to trust besides
     those of the system, for a service with a certificate of its own.
