@@ -31,7 +31,7 @@ from discreet.query.plan import Call, Column
 from discreet.query.price.expected import Quote
 from discreet.query.price.proving import declarations, proof_of
 from discreet.query.price.quote import quote
-from discreet.query.proof import Claim, Noised, prove
+from discreet.query.proof import Claim, Declarations, Noised, TableDeclaration, prove
 from discreet.query.rewrite.statements import statements
 from discreet.query.statement import Inner, Joined, Query, Source, Statement, Stored
 
@@ -281,7 +281,10 @@ TWINS = {
         s, items=(s.right.query.items[0], ("u", Call("max", s.right.query.items[1][1].arguments)))
     ),
     "some rows": lambda s: _edit(s, where=Call("gt", (s.right.query.group[0], s.right.query.group[0]))),
-    "another table": lambda s: _edit(s, source=Stored("items", s.right.query.source.alias)),
+    "another table": lambda s: _edit(s, source=Stored("others", s.right.query.source.alias)),
+    "another column for the key": lambda s: _edit(
+        s, items=(("k", Column(s.right.query.source.alias, "who")), s.right.query.items[1])
+    ),
     "the key as person": lambda s: _edit(
         s, items=(s.right.query.items[0], ("u", Call("min", (s.right.query.group[0],))))
     ),
@@ -298,8 +301,11 @@ def test_a_path_that_is_not_the_declared_one_is_refused(name: str) -> None:
     claim = Claim((), (Noised("m0", priced.shares[0].measured.sensitivity),))
     twin = changed(running, TWINS[name])
     assert twin != running
+    others = TableDeclaration("others", (("id", "integer"), ("who", "text")), "who")
+    known = Declarations((*declarations(shop()).tables, others))
+    prove([running], known, [claim])
     with pytest.raises(ProofError):
-        prove([twin], declarations(shop()), [claim])
+        prove([twin], known, [claim])
 
 
 def test_engines_agree_about_rows_through_keys() -> None:
