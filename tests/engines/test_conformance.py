@@ -21,7 +21,7 @@ from discreet.query.language.sql import fragment, read
 from discreet.query.plan import Call, Column, Literal, Scalar, Scan, walk
 from discreet.query.proof.function import FUNCTIONS
 from discreet.query.rewrite.statements import statements
-from discreet.query.statement import Query, Statement, Stored
+from discreet.query.statement import Query, Statement, StoredTable
 
 UNITS = ("year", "quarter", "month", "week", "day")
 PARTS = (*UNITS, "dayofweek", "dayofyear")
@@ -112,7 +112,7 @@ def spelt(scalar: Scalar) -> Statement:
     """Return the statement that says what a scalar is in each row."""
     keys = (Column("t0", "id"), scalar)
     items = (("k0", keys[0]), ("k1", keys[1]), ("m0", Call("count_rows", ())))
-    return Statement((), Query(items, Stored("cells", "t0"), None, keys), 2, ("m0",))
+    return Statement((), Query(items, StoredTable("cells", "t0"), None, keys), 2, ("m0",))
 
 
 def scalars() -> list[tuple[str, Scalar]]:

@@ -28,7 +28,7 @@ from discreet.query.check.question import check
 from discreet.query.language.sql import read
 from discreet.query.plan import Call, Column, Literal
 from discreet.query.rewrite.statements import statements
-from discreet.query.statement import Query, Statement, Stored
+from discreet.query.statement import Query, Statement, StoredTable
 from discreet.release.session import proved
 
 QUESTIONS = (
@@ -168,7 +168,7 @@ def fragile() -> Iterator[tuple[Server, str]]:
     own.close()
 
 
-COUNT = Statement((), Query((("m0", Call("count_rows", ())),), Stored("votes", "t0")), 0, ("m0",))
+COUNT = Statement((), Query((("m0", Call("count_rows", ())),), StoredTable("votes", "t0")), 0, ("m0",))
 VOTES = (("k", "text"), ("a", "integer"))
 
 
@@ -318,7 +318,7 @@ def test_no_setting_of_a_server_changes_an_answer(fragile: Any) -> None:
     items = tuple((f"k{n}", key) for n, key in enumerate(keys))
     asked = Statement(
         (),
-        Query((*items, ("m0", Call("count_rows", ()))), Stored("odd", "t0"), None, keys),
+        Query((*items, ("m0", Call("count_rows", ()))), StoredTable("odd", "t0"), None, keys),
         len(keys),
         ("m0",),
     )
@@ -329,7 +329,7 @@ def test_no_setting_of_a_server_changes_an_answer(fragile: Any) -> None:
         engine = postgres.open_tables({"odd": Origin(address, columns)}, wards)
         found.append(engine._exact([asked], 1)._totals)
         known = Call("count_values", (Column("t0", "ward"),))
-        travelled = Statement((), Query((("m0", known),), Stored("wards", "t0")), 0, ("m0",))
+        travelled = Statement((), Query((("m0", known),), StoredTable("wards", "t0")), 0, ("m0",))
         assert engine._exact([travelled], 1)._totals["m0"] == {(): 1}
         engine.close()
     assert found[0] == found[1]
@@ -489,7 +489,7 @@ def test_arithmetic_that_could_raise_is_never_written() -> None:
         Call("multiply", (x, Call("exp", (x,)))),
     ):
         asked = Statement(
-            (), Query((("m0", Call("count_values", (unsafe,))),), Stored("t", "t0")), 0, ("m0",)
+            (), Query((("m0", Call("count_values", (unsafe,))),), StoredTable("t", "t0")), 0, ("m0",)
         )
         with pytest.raises(QueryError, match="PostgreSQL"):
             engine.written(asked)

@@ -38,7 +38,7 @@ from discreet.query.check.question import check
 from discreet.query.language.sql import read
 from discreet.query.plan import Call, Column, Literal, Scalar, walk
 from discreet.query.rewrite.statements import statements
-from discreet.query.statement import Query, Statement, Stored
+from discreet.query.statement import Query, Statement, StoredTable
 
 pytestmark = pytest.mark.spark
 
@@ -76,7 +76,7 @@ def spelt(*keys: Scalar) -> Statement:
     named = (Column("t0", "id"), *keys)
     items = tuple((f"k{number}", key) for number, key in enumerate(named))
     counted = (*items, ("m0", Call("count_rows", ())))
-    return Statement((), Query(counted, Stored("cells", "t0"), None, named), len(named), ("m0",))
+    return Statement((), Query(counted, StoredTable("cells", "t0"), None, named), len(named), ("m0",))
 
 
 def alike(scalar: Scalar, ours: Any, theirs: Any) -> bool:
@@ -204,7 +204,7 @@ def killed(folder: Path) -> None:
     from pyspark import SparkContext
 
     (source,) = written(folder, {"n": pyarrow.table({"x": pyarrow.array([1, 2], pyarrow.int64())})}).values()
-    asked = Statement((), Query((("m0", Call("count_rows", ())),), Stored("n", "t0")), 0, ("m0",))
+    asked = Statement((), Query((("m0", Call("count_rows", ())),), StoredTable("n", "t0")), 0, ("m0",))
     engine = spark.open_tables({"n": Origin(source, (("x", "integer"),))})
     os.kill(SparkContext._gateway.proc.pid, signal.SIGKILL)
     SparkContext._gateway.proc.wait()
@@ -333,15 +333,15 @@ def test_what_goes_wrong_is_one_error_and_the_next_question_works(
 
 
 def test_interrupts_and_timeouts_end_a_question(tmp_path: Path) -> None:
-    from discreet.query.statement import Joined
+    from discreet.query.statement import JoinedRows
 
     rows = pyarrow.table({"x": pyarrow.array(range(60_000), pyarrow.int64())})
     (source,) = written(tmp_path, {"n": rows}).values()
     one, other = (Call("modulo", (Column(alias, "x"), Literal(1))) for alias in ("a", "b"))
-    pairs = Joined(Stored("n", "a"), Stored("n", "b"), Call("eq", (one, other)))
+    pairs = JoinedRows(StoredTable("n", "a"), StoredTable("n", "b"), Call("eq", (one, other)))
     odd = Call("ne", (Call("modulo", (Column("a", "x"), Literal(7))), Column("b", "x")))
     endless = Statement((), Query((("m0", Call("count_rows", ())),), pairs, odd), 0, ("m0",))
-    short = Statement((), Query((("m0", Call("count_rows", ())),), Stored("n", "t0")), 0, ("m0",))
+    short = Statement((), Query((("m0", Call("count_rows", ())),), StoredTable("n", "t0")), 0, ("m0",))
     for timeout in (0.5, None):
         engine = spark.open_tables({"n": Origin(source, (("x", "integer"),))}, timeout=timeout)
         if timeout is None:
@@ -386,12 +386,14 @@ def test_nothing_of_the_surroundings_changes_an_answer(tmp_path: Path) -> None:
     theirs.sql("SELECT 'nobody' AS t").createOrReplaceTempView("odd`s".replace("`", ""))
     engine = spark.open_tables({"odd`s": Origin(source, (("t", "text"), ("m", "timestamp")))})
     tests = tuple((f"m{n}", Call("count_values", (same_text(text),))) for n, text in enumerate(ODD))
-    asked = Statement((), Query(tests, Stored("odd`s", "t`0")), 0, tuple(name for name, _ in tests))
+    asked = Statement((), Query(tests, StoredTable("odd`s", "t`0")), 0, tuple(name for name, _ in tests))
     found = engine._exact([asked], 1)._totals
     assert found == {name: {(): 1} for name, _ in tests}
     hour = Call("part", (Literal("hour"), Column("t0", "m")))
     items = (("k0", hour), ("k1", Column("t0", "m")), ("m0", Call("count_rows", ())))
-    hours = Statement((), Query(items, Stored("odd`s", "t0"), None, (hour, Column("t0", "m"))), 2, ("m0",))
+    hours = Statement(
+        (), Query(items, StoredTable("odd`s", "t0"), None, (hour, Column("t0", "m"))), 2, ("m0",)
+    )
     assert engine._exact([hours], 1)._totals == {"m0": {(0, datetime(2024, 1, 1, 0, 30)): len(ODD)}}
     assert theirs.conf.get("spark.sql.ansi.enabled") == "false"
     assert not engine._session.catalog.tableExists("odds")
@@ -507,7 +509,7 @@ def test_totals_of_large_numbers_are_exact(tmp_path: Path) -> None:
     x = Column("t0", "x")
     totals = (Call("sum", (x,)), Call("sum", (Call("multiply_wide", (x, Literal(2**53))),)))
     items = tuple((f"m{n}", total) for n, total in enumerate(totals))
-    found = engine._exact([Statement((), Query(items, Stored("n", "t0")), 0, ("m0", "m1"))], 1)._totals
+    found = engine._exact([Statement((), Query(items, StoredTable("n", "t0")), 0, ("m0", "m1"))], 1)._totals
     engine.close()
     total = 4 * (2**63 - 1) - 2**63
     assert found == {"m0": {(): total}, "m1": {(): total * 2**53}}
@@ -526,12 +528,12 @@ def test_after_a_failure_a_session_is_new_and_nothing_was_logged(
     said = PySparkLogger.getLogger("SQLQueryContextLogger")
     said.addHandler(caplog.handler)
     with pytest.raises(EngineError) as failure:
-        engine._exact([Statement((), Query(items, Stored("n", "t0")), 0, ("m0",))], 1)
+        engine._exact([Statement((), Query(items, StoredTable("n", "t0")), 0, ("m0",))], 1)
     said.removeHandler(caplog.handler)
     assert not caplog.records
     assert str(failure.value) == FAILED
     counted = (("m0", Call("count_rows", ())),)
-    asked = Statement((), Query(counted, Stored("n", "t0")), 0, ("m0",))
+    asked = Statement((), Query(counted, StoredTable("n", "t0")), 0, ("m0",))
     assert engine._exact([asked], 1)._totals == {"m0": {(): 1}}
     assert engine._session is not before
     engine.close()

@@ -11,29 +11,6 @@ SOURCE = Path(__file__).resolve().parents[2] / "src" / "discreet"
 MODULE, FUNCTION = 450, 80
 """The longest module and the longest function, in lines."""
 
-TWICE = {
-    "Column": {"console/view.py", "query/plan.py"},
-    "Cost": {"privacy/filter.py", "service/schema.py"},
-    "Identity": {"ledger/store.py", "workload/linear.py"},
-    "Joined": {"ledger/entry.py", "query/statement.py"},
-    "Kind": {"query/proof/value.py", "service/problem.py"},
-    "Limits": {"query/check/question.py", "service/schema.py"},
-    "Line": {"console/view.py", "privacy/compose.py", "service/line.py"},
-    "Mark": {"ledger/anchor.py", "service/people.py"},
-    "Order": {"privacy/direction.py", "query/plan.py"},
-    "Patient": {"ledger/postgres.py", "ledger/remote.py"},
-    "Pool": {"ledger/pool.py", "service/pool.py"},
-    "Problem": {"service/problem.py", "service/schema.py", "utility/problem.py"},
-    "Proved": {"service/schema.py", "verify/verdict.py"},
-    "Quoted": {"console/view.py", "service/schema.py"},
-    "Replay": {"audit/replay.py", "ledger/check.py"},
-    "Row": {"ledger/store.py", "privacy/fourier.py"},
-    "Stored": {"ledger/entry.py", "query/statement.py"},
-    "Table": {"console/view.py", "mechanisms/table.py"},
-}
-"""Names that two classes still share, with where: this list may only become shorter."""
-
-
 Definition = ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -71,14 +48,14 @@ def _inside(node: ast.AST) -> Iterator[Definition]:
             yield from _inside(part)
 
 
-def test_no_two_classes_share_a_name_but_those_that_are_listed():
+def test_no_two_classes_share_a_name():
     """A reader who finds a name in a traceback, or by searching, finds one thing."""
     classes = [(found.name, found.place) for found in definitions() if found.is_class]
     taken = Counter(name for name, _ in classes)
     shared = {
         name: sorted(place for own, place in classes if own == name) for name in taken if taken[name] > 1
     }
-    assert shared == {name: sorted(places) for name, places in TWICE.items()}
+    assert shared == {}
 
 
 def test_no_module_is_longer_than_one_reading():

@@ -8,7 +8,7 @@ from tests.ledger.world import Place, Server, ask, server_place
 
 from discreet.errors import BusyError, LedgerError
 from discreet.ledger import leasing, pool, postgres
-from discreet.ledger.pool import Gates, Pool
+from discreet.ledger.pool import ConnectionPool, Gates
 from discreet.privacy.filter import PureBudget
 
 
@@ -22,11 +22,11 @@ class Line:
 
 
 @pytest.fixture
-def lines() -> Pool:
-    return Pool(Line, 2, "test")
+def lines() -> ConnectionPool:
+    return ConnectionPool(Line, 2, "test")
 
 
-def test_the_connection_used_last_is_used_next_and_none_is_made_needlessly(lines: Pool):
+def test_the_connection_used_last_is_used_next_and_none_is_made_needlessly(lines: ConnectionPool):
     first = lines.take()
     lines.give(first)
     assert lines.take() is first
@@ -34,7 +34,7 @@ def test_the_connection_used_last_is_used_next_and_none_is_made_needlessly(lines
     assert second is not first
 
 
-def test_whoever_finds_all_connections_held_is_told_so(lines: Pool, monkeypatch):
+def test_whoever_finds_all_connections_held_is_told_so(lines: ConnectionPool, monkeypatch):
     monkeypatch.setattr(pool, "PATIENCE", 0.01)
     held = [lines.take(), lines.take()]
     with pytest.raises(BusyError, match="other threads"):
@@ -43,7 +43,7 @@ def test_whoever_finds_all_connections_held_is_told_so(lines: Pool, monkeypatch)
     assert lines.take() is held[0]
 
 
-def test_lost_connections_are_never_given_out(lines: Pool):
+def test_lost_connections_are_never_given_out(lines: ConnectionPool):
     lost, idle = lines.take(), lines.take()
     lines.give(idle)
     lost.close()
@@ -59,13 +59,13 @@ def test_a_connection_that_cannot_be_made_keeps_no_place(monkeypatch):
     def refuse() -> None:
         raise LedgerError("unreachable")
 
-    nowhere = Pool(refuse, 1, "test")
+    nowhere = ConnectionPool(refuse, 1, "test")
     for _ in range(3):
         with pytest.raises(LedgerError, match="unreachable"):
             nowhere.take()
 
 
-def test_a_closed_pool_closes_what_comes_back_and_gives_nothing(lines: Pool):
+def test_a_closed_pool_closes_what_comes_back_and_gives_nothing(lines: ConnectionPool):
     held = lines.take()
     lines.close()
     lines.give(held)

@@ -16,7 +16,7 @@ from discreet.errors import BudgetError, DiscreetError
 from discreet.ledger import Ledger, Scope, crew
 from discreet.ledger.account import Account, Running, Standing
 from discreet.ledger.chain import FIRST, seal
-from discreet.ledger.check import Replay, linked
+from discreet.ledger.check import Replayed, linked
 from discreet.ledger.codec import digest, fingerprint
 from discreet.ledger.entry import (
     Advanced,
@@ -148,7 +148,7 @@ class Rows:
 
 
 def strictly(seals, rows: list[Row], last: int) -> Account | str:
-    state = Replay(seals, "clinic")
+    state = Replayed(seals, "clinic")
     try:
         for entry in linked(seals, iter(rows), "clinic", 1, last):
             state.take(entry)
@@ -158,7 +158,7 @@ def strictly(seals, rows: list[Row], last: int) -> Account | str:
 
 
 def quickly(seals, rows: list[Row], last: int) -> Account | str:
-    begin = Replay(seals, "clinic"), FIRST
+    begin = Replayed(seals, "clinic"), FIRST
     try:
         return replayed(Rows(rows), seals, "clinic", (1, last), begin, lambda done, total: None)[0].account
     except DiscreetError as problem:

@@ -19,7 +19,7 @@ FAULTS = (
     # Ends and results.
     weaker("walk", "z3.And(chance > 0, chance < 1)", "TRUE", "a loop ends by a coin that never falls"),
     weaker(
-        "walk",
+        "coin",
         'case [*_, tree.Sample(_, "Bernoulli", (chance,))]:',
         'case [*_, tree.Sample(_, "Bernoulli", (chance,))] | [*_, tree.Sample(_, _, (chance,)), _]:',
         "a coin may be overruled after it was tossed",

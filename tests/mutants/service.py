@@ -66,8 +66,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "service/problem.py",
-        'return Problem("ledger", "it cannot be reached or trusted")',
-        'return Problem("ledger", str(error))',
+        'return ServiceProblem("ledger", "it cannot be reached or trusted")',
+        'return ServiceProblem("ledger", str(error))',
         (f"{PARTS}::test_what_is_secret_or_after_data_was_touched_is_told_in_one_way",),
         "paths of the machine are told",
     ),

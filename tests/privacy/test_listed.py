@@ -7,7 +7,7 @@ from random import Random
 import pytest
 from mpmath import mp, mpf
 
-from discreet.privacy.listed import MOST_VALUES, Listed
+from discreet.privacy.listed import MOST_VALUES, ListedSum
 from discreet.privacy.loss import GeometricLoss, LaplaceLoss, ResponseLoss
 
 
@@ -60,7 +60,7 @@ def _mixture(random):
 def _check(seed):
     random = Random(seed)
     laws = _mixture(random)
-    listed, values = Listed.of(laws), _sum(laws)
+    listed, values = ListedSum.of(laws), _sum(laws)
     delta = Fraction(random.randint(1, 999), 10 ** random.choice((3, 4, 6, 9, 20)))
     epsilon = Fraction(random.randint(0, 1000), 1000) * listed.ceiling * Fraction(random.choice((1, 9)), 9)
     low, high = listed.delta(epsilon)
@@ -89,7 +89,7 @@ def test_an_enclosure_without_its_margins_is_caught():
     def strays(seed):
         random = Random(seed)
         laws = _mixture(random)
-        listed, values = Listed.of(laws), _sum(laws)
+        listed, values = ListedSum.of(laws), _sum(laws)
         sharp = replace(listed, relative=0.0, absolute=0.0)
         epsilon = listed.ceiling * Fraction(random.randint(1, 900), 1000)
         return (
@@ -102,12 +102,12 @@ def test_an_enclosure_without_its_margins_is_caught():
 
 
 def test_what_is_long_or_strains_floats_is_left_to_other_routes():
-    assert Listed.of(()) is None
-    assert Listed.of(((LaplaceLoss(Fraction(1)), 1),)) is None
-    assert Listed.of(((ResponseLoss(Fraction(601)), 1),)) is None
-    assert Listed.of(((ResponseLoss(Fraction(1, 2**70)), 1),)) is None
-    assert Listed.of(((GeometricLoss(Fraction(1, 2), MOST_VALUES), 1),)) is None
-    assert Listed.of(((ResponseLoss(Fraction(1, 3)), 10**400),)) is None
+    assert ListedSum.of(()) is None
+    assert ListedSum.of(((LaplaceLoss(Fraction(1)), 1),)) is None
+    assert ListedSum.of(((ResponseLoss(Fraction(601)), 1),)) is None
+    assert ListedSum.of(((ResponseLoss(Fraction(1, 2**70)), 1),)) is None
+    assert ListedSum.of(((GeometricLoss(Fraction(1, 2), MOST_VALUES), 1),)) is None
+    assert ListedSum.of(((ResponseLoss(Fraction(1, 3)), 10**400),)) is None
     many = tuple((ResponseLoss(Fraction(1, 100 + n)), 1) for n in range(15))
-    assert len(Listed.of(many).losses) == MOST_VALUES // 2
-    assert Listed.of((*many, (ResponseLoss(Fraction(1, 99)), 1))) is None
+    assert len(ListedSum.of(many).losses) == MOST_VALUES // 2
+    assert ListedSum.of((*many, (ResponseLoss(Fraction(1, 99)), 1))) is None

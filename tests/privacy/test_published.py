@@ -16,7 +16,7 @@ from discreet.exact.number import exp_bounds
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.privacy.amplify import sampled
 from discreet.privacy.atoms import AtomsLoss
-from discreet.privacy.direction import Order, summand
+from discreet.privacy.direction import PairOrder, summand
 from discreet.privacy.guarantee import Profile
 from discreet.privacy.loss import DiscreteGaussianLoss, GaussianLoss, GeometricLoss, LaplaceLoss
 from discreet.privacy.mesh import Sampling
@@ -173,7 +173,7 @@ def _one_order(kind, scale, moved, rate, way, epsilon):
     if kind.startswith("truncated"):
         whole = _law(kind, scale, moved)
         # Without a sample both orders are mirror images.
-        finite = whole if rate == 1 else summand(SampledLoss(whole, rate), Order(way, True, Fraction(1)))
+        finite = whole if rate == 1 else summand(SampledLoss(whole, rate), PairOrder(way, True, Fraction(1)))
         low, high = exp_bounds(epsilon) if epsilon else (Fraction(1), Fraction(1))
         return float(finite.hockey_stick(high)), float(finite.hockey_stick(low))
     c = float(moved / scale)

@@ -10,9 +10,9 @@ from discreet.engines.duckdb.render import scalar_text
 from discreet.query.catalog.kind import Text
 from discreet.query.check.scope import Lineage, resolve
 from discreet.query.language.sql import fragment
-from discreet.query.statement import Stored
+from discreet.query.statement import StoredTable
 
-NOWHERE = Lineage(Stored("t", "t0"), (), (), private=False)
+NOWHERE = Lineage(StoredTable("t", "t0"), (), (), private=False)
 
 
 def value(text: str) -> object:

@@ -19,7 +19,7 @@ from discreet.query.language.sql import read
 from discreet.query.name import folded, same
 from discreet.query.plan import Block, Column, Item, Nested, Scalar, Scan, walk
 from discreet.query.rewrite.statements import statements
-from discreet.query.statement import Inner, Joined, Listed, Named, Query, Source, Statement, Stored
+from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, Statement, StoredTable
 
 MANY = [visit("eve", age=n, city=f"town{n}") for n in range(100)]
 
@@ -160,7 +160,7 @@ def queries(statement: Statement) -> Iterator[Query]:
 
 
 def sources(source: Source) -> list[Any]:
-    if isinstance(source, Joined):
+    if isinstance(source, JoinedRows):
         return sources(source.left) + sources(source.right)
     return [source]
 
@@ -171,8 +171,8 @@ def scalars(query: Query) -> Iterator[Scalar]:
         yield from walk(scalar)
 
 
-def _joins(source: Source) -> list[Joined]:
-    return [source, *_joins(source.left), *_joins(source.right)] if isinstance(source, Joined) else []
+def _joins(source: Source) -> list[JoinedRows]:
+    return [source, *_joins(source.left), *_joins(source.right)] if isinstance(source, JoinedRows) else []
 
 
 def foreign(statement: Statement, catalog: Catalog) -> list[str]:
@@ -184,7 +184,7 @@ def foreign(statement: Statement, catalog: Catalog) -> list[str]:
         for source in sources(query.source):
             found += [] if GENERATED.fullmatch(source.alias) else [source.alias]
             match source:
-                case Stored(name, alias):
+                case StoredTable(name, alias):
                     declared = catalog.table(name)
                     assert declared is not None
                     assert declared.name == name
@@ -249,7 +249,9 @@ def test_the_detector_sees_a_name_of_an_analyst() -> None:
     query = statement.parts[0][1]
     spoilt = Statement((("person's rows", query),), statement.body, 0, ("m0",))
     assert foreign(spoilt, clinic()) == ["person's rows"]
-    inner = Query((("Total", Column("t0", "age")), ("c0", Column("t0", "hidden"))), Stored("visits", "t0"))
+    inner = Query(
+        (("Total", Column("t0", "age")), ("c0", Column("t0", "hidden"))), StoredTable("visits", "t0")
+    )
     assert foreign(Statement((), inner, 0, ()), clinic()) == ["Total", "hidden"]
 
 

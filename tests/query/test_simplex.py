@@ -23,7 +23,7 @@ from discreet.query.price.quote import quote
 from discreet.query.proof import Blended, Claim, Declarations, TableDeclaration, prove
 from discreet.query.proof.blend import Corners
 from discreet.query.proof.reach import Reach
-from discreet.query.statement import Inner, Query, Statement, Stored
+from discreet.query.statement import Inner, Query, Statement, StoredTable
 
 
 def corners(x: int | None, width: int, degree: int) -> tuple[int, ...]:
@@ -122,7 +122,7 @@ def claimed(*factors: Scalar, top: int, corners: int | None = None) -> bool:
     """Whether the checker believes that sums of these factors move by no more than `top` together."""
     clamped = Call("clamp", (Column("t", "x"), Literal(LOW), Literal(HIGH)))
     other = Call("clamp", (Column("t", "y"), Literal(LOW), Literal(HIGH)))
-    rows = Query((("a", clamped), ("b", other)), Stored("t", "t"))
+    rows = Query((("a", clamped), ("b", other)), StoredTable("t", "t"))
     names = tuple(f"m{place}" for place in range(len(factors)))
     items = tuple((name, Call("sum", (factor,))) for name, factor in zip(names, factors, strict=True))
     statement = Statement((), Query(items, Inner(rows, "r")), 0, names)

@@ -33,7 +33,7 @@ from discreet.query.price.proving import declarations, proof_of
 from discreet.query.price.quote import quote
 from discreet.query.proof import Claim, Declarations, Noised, TableDeclaration, prove
 from discreet.query.rewrite.statements import statements
-from discreet.query.statement import Inner, Joined, Query, Source, Statement, Stored
+from discreet.query.statement import Inner, JoinedRows, Query, Source, Statement, StoredTable
 
 Row = dict[str, Any]
 Data = dict[str, list[Row]]
@@ -213,7 +213,7 @@ def test_in_every_small_database_the_others_keep_their_rows() -> None:
 def dropping(source: Source) -> Source:
     """Return a path that drops keys of several people, as one might think is safest."""
     match source:
-        case Joined(left, Inner(query, alias), on, outer):
+        case JoinedRows(left, Inner(query, alias), on, outer):
             several = Call(
                 "eq",
                 (
@@ -221,7 +221,7 @@ def dropping(source: Source) -> Source:
                     Call("count_distinct", (query.group[0],)),
                 ),
             )  # type: ignore[union-attr]
-            return Joined(left, Inner(replace(query, having=several), alias), on, outer)
+            return JoinedRows(left, Inner(replace(query, having=several), alias), on, outer)
         case _:
             return source
 
@@ -233,7 +233,7 @@ def changed(statement: Statement, change: Any) -> Statement:
         match query.source:
             case Inner(inner, alias):
                 return replace(query, source=Inner(again(inner), alias))
-            case Joined(Stored()):
+            case JoinedRows(StoredTable()):
                 return replace(query, source=change(query.source))
             case _:
                 return query
@@ -266,8 +266,8 @@ def test_dropping_keys_of_several_people_would_break_the_promise_and_is_refused(
 def _edit(source: Source, /, **other: Any) -> Source:
     """Return a path whose lookup differs in one thing."""
     match source:
-        case Joined(left, Inner(query, alias), on, outer):
-            return Joined(left, Inner(replace(query, **other), alias), on, outer)
+        case JoinedRows(left, Inner(query, alias), on, outer):
+            return JoinedRows(left, Inner(replace(query, **other), alias), on, outer)
     raise AssertionError("not a path")
 
 
@@ -281,7 +281,7 @@ TWINS = {
         s, items=(s.right.query.items[0], ("u", Call("max", s.right.query.items[1][1].arguments)))
     ),
     "some rows": lambda s: _edit(s, where=Call("gt", (s.right.query.group[0], s.right.query.group[0]))),
-    "another table": lambda s: _edit(s, source=Stored("others", s.right.query.source.alias)),
+    "another table": lambda s: _edit(s, source=StoredTable("others", s.right.query.source.alias)),
     "another column for the key": lambda s: _edit(
         s, items=(("k", Column(s.right.query.source.alias, "who")), s.right.query.items[1])
     ),

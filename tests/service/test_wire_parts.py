@@ -16,7 +16,7 @@ from psycopg.pq import Format
 from tests.service import wire_client as client
 
 from discreet.service.people import FILE, People
-from discreet.service.problem import FAILED, KINDS, Problem
+from discreet.service.problem import FAILED, KINDS, ServiceProblem
 from discreet.service.role import Role
 from discreet.service.wire import fault, frame, scram, setting, types
 from discreet.service.wire.statement import About, Asks, Assigns, Transacts, split
@@ -295,7 +295,7 @@ def test_options_of_a_connection_are_settings_and_nothing_else():
 
 def test_every_problem_has_a_state_and_what_is_secret_has_one_text():
     for kind in KINDS:
-        told = fault.of(Problem(kind, "why"))
+        told = fault.of(ServiceProblem(kind, "why"))
         assert len(told.state) == 5
         assert psycopg.errors.lookup(told.state) is not None
     ((letter, body),) = client.split(fault.of(FAILED).told())

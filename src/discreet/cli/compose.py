@@ -12,7 +12,8 @@ from discreet.errors import ParameterError
 
 if TYPE_CHECKING:
     from discreet.privacy.bounds import Bounds
-    from discreet.privacy.compose import Composition, Explanation
+    from discreet.privacy.compose import Composition
+    from discreet.privacy.explanation import Explanation
     from discreet.privacy.guarantee import Guarantee
 
 KINDS = {

@@ -25,7 +25,7 @@ from discreet.console.room import Room, address, go
 from discreet.console.visit import Visit
 from discreet.service import problem, schema
 from discreet.service.kind import ARROW, CARD, CSV, JSON
-from discreet.service.problem import Problem
+from discreet.service.problem import ServiceProblem
 from discreet.service.role import Verb, may, sees_all
 
 ONE = "/console/data/{dataset}"
@@ -132,7 +132,7 @@ def _reading(app: FastAPI, room: Room) -> None:
         except Refused as refused:
             if refused.kind not in ("nothing", "question", "parameter"):
                 raise
-            raise refusal(Problem("nothing", say("answer.gone"))) from None
+            raise refusal(ServiceProblem("nothing", say("answer.gone"))) from None
         picture = await _picture(room, visit, dataset, asked)
         shown = {"number": number, "answer": body, "picture": picture, "confidences": CONFIDENCES}
         shown |= {"promise": view.promise(body["card"])}
@@ -251,7 +251,7 @@ async def _quoted(room: Room, visit: Visit, dataset: str, given: Mapping[str, st
         body = await room.desk.ask(visit.person, Verb.QUOTE, dataset, sent)
         key = f"console-{secrets.token_hex(16)}-{body['epsilon']}"
         if not _KEY.fullmatch(key):
-            raise refusal(Problem("parameter", say("ask.digits")))
+            raise refusal(ServiceProblem("parameter", say("ask.digits")))
     except Refused as refused:
         if refused.kind not in SHOWN:
             raise
@@ -274,7 +274,7 @@ async def _paid(
     sent = _wish({**given, "by": "epsilon"})
     key = given.get("key", "")
     if not _KEY.fullmatch(key):
-        raise refusal(Problem("malformed", "the form has lost its key; load the page again"))
+        raise refusal(ServiceProblem("malformed", "the form has lost its key; load the page again"))
     try:
         priced = await room.desk.ask(visit.person, Verb.QUOTE, dataset, sent)
         if json.dumps(priced["cost"]) != given.get("cost"):

@@ -19,7 +19,7 @@ from discreet.errors import AccessError, DiscreetError
 from discreet.service import problem
 from discreet.service.curating import ENTERED, barred, somebody
 from discreet.service.people import DAYS, Person, person_name
-from discreet.service.problem import Problem
+from discreet.service.problem import ServiceProblem
 from discreet.service.role import Verb, sees_all
 
 ONE = "/console/data/{dataset}"
@@ -62,7 +62,7 @@ def routes(app: FastAPI, room: Room) -> None:
         # The one decision that reaches everybody's data: an open visit is not enough for it.
         holder = room.people.holder(given.get("token", "").strip())
         if holder is None or holder.name != visit.person.name:
-            raise refusal(Problem("role", say("budget.token_wrong")))
+            raise refusal(ServiceProblem("role", say("budget.token_wrong")))
         sent = {"epsilon": given.get("epsilon", ""), "reason": given.get("reason", "")}
         await room.desk.ask(visit.person, Verb.CAP, dataset, sent | {"known": _known(given)})
         visit.told[dataset] = {"did": say("budget.raised")}
@@ -74,7 +74,7 @@ def routes(app: FastAPI, room: Room) -> None:
         given = await room.form(request)
         stated = {part: given.get(part, "").strip() or None for part in LIMITS[1:]}
         if not any(stated.values()):
-            raise refusal(Problem("parameter", say("people.which_limit")))
+            raise refusal(ServiceProblem("parameter", say("people.which_limit")))
         await room.desk.ask(visit.person, Verb.LIMIT, dataset, stated | {"reason": given.get("reason", "")})
         visit.told[dataset] = {"did": say("budget.slowed")}
         return go(address(dataset, "budget"))
@@ -141,9 +141,9 @@ async def _decided(room: Room, visit: Visit, dataset: str, given: Mapping[str, s
         case "add":
             role = next((role for role in ENTERED if role.value == given.get("role")), None)
             if role is None:
-                raise refusal(Problem("parameter", f"role is one of {', '.join(ENTERED)}"))
+                raise refusal(ServiceProblem("parameter", f"role is one of {', '.join(ENTERED)}"))
             if room.people.knows(name):
-                raise refusal(Problem("conflict", say("people.taken", name=name)))
+                raise refusal(ServiceProblem("conflict", say("people.taken", name=name)))
             days = _whole(given.get("days", ""))
             # Limited before they exist: nobody asks without the limit they were meant to have.
             await _limit(room, visit, dataset, name, given)
@@ -151,7 +151,7 @@ async def _decided(room: Room, visit: Visit, dataset: str, given: Mapping[str, s
         case "limit":
             _somebody(room, visit, dataset, name)
             if not any(given.get(part, "").strip() for part in LIMITS):
-                raise refusal(Problem("parameter", say("people.which_limit")))
+                raise refusal(ServiceProblem("parameter", say("people.which_limit")))
             await _limit(room, visit, dataset, name, given)
             return {"name": name, "did": say("people.limited", name=name)}
         case "rotate":
@@ -162,7 +162,7 @@ async def _decided(room: Room, visit: Visit, dataset: str, given: Mapping[str, s
             room.people.revoke(name)
             return {"name": name, "did": say("people.was_revoked", name=name)}
         case _:
-            raise refusal(Problem("malformed", "the form does not say what to do"))
+            raise refusal(ServiceProblem("malformed", "the form does not say what to do"))
 
 
 def _somebody(room: Room, visit: Visit, dataset: str, name: str) -> Person:
@@ -176,12 +176,12 @@ def _somebody(room: Room, visit: Visit, dataset: str, name: str) -> Person:
 def _changeable(curator: Person, person: Person) -> None:
     why_not = _why_not(curator, person)
     if why_not:
-        raise refusal(Problem("role", why_not))
+        raise refusal(ServiceProblem("role", why_not))
 
 
 def _whole(text: str) -> int:
     if not text.isascii() or not text.isdecimal() or len(text) > 6:
-        raise refusal(Problem("parameter", say("people.whole_days")))
+        raise refusal(ServiceProblem("parameter", say("people.whole_days")))
     return int(text)
 
 

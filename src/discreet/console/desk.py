@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 from discreet.service import problem
 from discreet.service.kind import PAGE
 from discreet.service.people import Person
-from discreet.service.problem import Problem
+from discreet.service.problem import ServiceProblem
 from discreet.service.role import Verb
 from discreet.service.way import Asking
 
@@ -29,7 +29,7 @@ class Refused(Exception):  # noqa: N818 - a refusal is an outcome here, and has 
         return str(self.said.get("type", "")).removeprefix(problem.PLACE)
 
 
-def refusal(stated: Problem) -> Refused:
+def refusal(stated: ServiceProblem) -> Refused:
     """Return a problem as a refusal."""
     return Refused(stated.status, json.loads(stated.body()))
 
@@ -83,4 +83,4 @@ def checked(model: type[BaseModel], **given: Any) -> dict[str, Any]:
         found = [
             f"{'.'.join(map(str, one['loc'])) or 'the form'}: {one['msg']}" for one in error.errors()[:5]
         ]
-        raise refusal(Problem("parameter", "; ".join(found))) from None
+        raise refusal(ServiceProblem("parameter", "; ".join(found))) from None

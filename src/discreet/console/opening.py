@@ -18,7 +18,7 @@ from discreet.service import problem
 from discreet.service.gate import Gate
 from discreet.service.people import People
 from discreet.service.pool import Pool
-from discreet.service.problem import Problem
+from discreet.service.problem import ServiceProblem
 from discreet.service.settings import Settings
 from discreet.service.way import Asking
 
@@ -62,7 +62,7 @@ def pages(room: Room) -> FastAPI:
     @app.exception_handler(RequestValidationError)
     async def unknown(request: Request, error: Exception) -> Response:
         if getattr(error, "status_code", 404) == 405:
-            return room.trouble(request, refusal(Problem("method", "this address is not for that")))
+            return room.trouble(request, refusal(ServiceProblem("method", "this address is not for that")))
         return room.trouble(request, refusal(problem.NOTHING))
 
     sign.routes(app, room)

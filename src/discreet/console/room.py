@@ -15,7 +15,7 @@ from discreet.console.page import render
 from discreet.console.visit import Cookie, Visit, Visits, fresh
 from discreet.service import problem
 from discreet.service.people import People
-from discreet.service.problem import Problem
+from discreet.service.problem import ServiceProblem
 from discreet.service.role import Role, Verb, may, sees_all
 
 FIELDS = 40
@@ -74,10 +74,10 @@ class Room:
             text = (await request.body()).decode()
             pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS, errors="strict")
         except ValueError:
-            raise refusal(Problem("malformed", "the form cannot be read")) from None
+            raise refusal(ServiceProblem("malformed", "the form cannot be read")) from None
         found = dict(pairs)
         if len(found) != len(pairs):
-            raise refusal(Problem("malformed", "a field of the form stands there twice"))
+            raise refusal(ServiceProblem("malformed", "a field of the form stands there twice"))
         if not self.visits.ours(request.state.identity, found.pop("seal", "")):
             raise Forged
         return {name: value.replace("\r\n", "\n") for name, value in found.items()}

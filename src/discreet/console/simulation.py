@@ -10,7 +10,7 @@ from discreet.console.page import say
 from discreet.console.picture import harmless
 from discreet.console.room import Room
 from discreet.service import schema
-from discreet.service.problem import Problem
+from discreet.service.problem import ServiceProblem
 from discreet.service.role import Verb
 
 
@@ -26,10 +26,10 @@ def routes(app: FastAPI, room: Room) -> None:
         declared = await room.desk.ask(visit.person, Verb.CATALOGUE, dataset)
         body = await room.work({"what": "simulation", "catalogue": declared, **wish, "sql": sent["sql"]})
         if body is None:
-            raise refusal(Problem("busy", say("simulation.nothing"), retry=1))
+            raise refusal(ServiceProblem("busy", say("simulation.nothing"), retry=1))
         found = json.loads(body)
         if "refused" in found:
-            raise refusal(Problem("parameter", found["refused"]))
+            raise refusal(ServiceProblem("parameter", found["refused"]))
         drawn = await room.draw(found["chart"], INLINE)
         shown = {"found": found, "sql": sent["sql"], "picture": None if drawn is None else harmless(drawn)}
         return room.page(request, "simulation.html", dataset=dataset, tab="ask", **shown)

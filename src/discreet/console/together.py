@@ -19,7 +19,7 @@ from discreet.console.room import Room, address, go
 from discreet.console.visit import Visit
 from discreet.service import problem, schema
 from discreet.service.kind import JSON
-from discreet.service.problem import Problem
+from discreet.service.problem import ServiceProblem
 from discreet.service.role import Verb
 
 ONE = "/console/data/{dataset}"
@@ -88,7 +88,7 @@ def _page(
 def _wish(given: Mapping[str, str]) -> dict[str, Any]:
     questions = statements(given.get("sql", ""))
     if not 1 <= len(questions) <= MOST:
-        raise refusal(Problem("parameter", say("batch.how_many", most=MOST)))
+        raise refusal(ServiceProblem("parameter", say("batch.how_many", most=MOST)))
     price = {"epsilon": given.get("epsilon", "").strip(), "confidence": given.get("confidence") or "0.95"}
     return checked(schema.Questions, sql=questions, **price)
 
@@ -102,7 +102,7 @@ async def _quoted(room: Room, visit: Visit, dataset: str, given: Mapping[str, st
         )
         key = f"batch-{secrets.token_hex(16)}-{body['epsilon']}"
         if not KEY.fullmatch(key):
-            raise refusal(Problem("parameter", say("ask.digits")))
+            raise refusal(ServiceProblem("parameter", say("ask.digits")))
     except Refused as refused:
         if refused.kind not in SHOWN:
             raise
@@ -123,13 +123,13 @@ async def _paid(
     """Ask at the price that was confirmed, and lead to the answers."""
     sent, key = _wish(given), given.get("key", "")
     if not KEY.fullmatch(key):
-        raise refusal(Problem("malformed", "the form has lost its key; load the page again"))
+        raise refusal(ServiceProblem("malformed", "the form has lost its key; load the page again"))
     try:
         priced = await room.desk.ask(
             visit.person, Verb.QUOTE, dataset, sent | {"parameters": None, "delta": None}
         )
         if json.dumps(priced["cost"]) != given.get("cost"):
-            raise refusal(Problem("conflict", say("ask.changed")))
+            raise refusal(ServiceProblem("conflict", say("ask.changed")))
         body = await room.desk.ask(visit.person, Verb.BATCH, dataset, sent, kind=JSON, key=key)
     except Refused as refused:
         if refused.kind in SHOWN and refused.kind != "budget":

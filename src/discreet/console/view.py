@@ -38,7 +38,7 @@ class Gauge:
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class ColumnWords:
     """One column of a table, in words."""
 
     name: str
@@ -49,17 +49,17 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class TableWords:
     """One declared table, in words."""
 
     name: str
     facts: tuple[str, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnWords, ...]
     example: str
 
 
 @dataclass(frozen=True, slots=True)
-class Quoted:
+class QuoteWords:
     """A quote: its price, how wrong each column may be, what is left, and why it is private."""
 
     price: str
@@ -73,7 +73,7 @@ class Quoted:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class QuestionLine:
     """One line of a question, with the part that a refusal is about."""
 
     number: int
@@ -156,15 +156,15 @@ def _gauge(limit: Mapping[str, Any]) -> Gauge:
     return Gauge(whom, round(used * 100, 2), f"{used * 100:.3g} %", words, level, limit["analyst"], per)
 
 
-def tables(catalogue: Mapping[str, Any]) -> tuple[Table, ...]:
+def tables(catalogue: Mapping[str, Any]) -> tuple[TableWords, ...]:
     """Return the declared tables."""
     return tuple(_table(name, body) for name, body in catalogue["tables"].items())
 
 
-def _table(name: str, body: Mapping[str, Any]) -> Table:
+def _table(name: str, body: Mapping[str, Any]) -> TableWords:
     columns = tuple(_column(column, said) for column, said in body["columns"].items())
     if body.get("public"):
-        return Table(name, (say("catalogue.public"),), columns, "")
+        return TableWords(name, (say("catalogue.public"),), columns, "")
     unit = body["unit"]
     facts = [say("catalogue.row_unit") if unit == "row" else say("catalogue.unit", unit=unit)]
     facts.append(say(f"catalogue.{body['neighbours'].replace('-', '_')}"))
@@ -173,7 +173,7 @@ def _table(name: str, body: Mapping[str, Any]) -> Table:
         for limit in ("rows_per_unit", "groups_per_unit", "rows_per_group")
         if limit in body
     ]
-    return Table(name, tuple(facts), columns, _example(name, body["columns"]))
+    return TableWords(name, tuple(facts), columns, _example(name, body["columns"]))
 
 
 def _nouns(count: int) -> dict[str, str]:
@@ -198,7 +198,7 @@ def _plain(name: str) -> bool:
     return name.isascii() and name.isidentifier()
 
 
-def _column(name: str, said: Mapping[str, Any]) -> Column:
+def _column(name: str, said: Mapping[str, Any]) -> ColumnWords:
     facts = []
     match said.get("low"), said.get("high"):
         case None, None:
@@ -214,7 +214,9 @@ def _column(name: str, said: Mapping[str, Any]) -> Column:
     if said.get("unique"):
         facts.append(say("catalogue.unique"))
     values = tuple(map(str, said.get("values", ())))
-    return Column(name, said["type"], tuple(facts), values[:SHOWN_VALUES], max(len(values) - SHOWN_VALUES, 0))
+    return ColumnWords(
+        name, said["type"], tuple(facts), values[:SHOWN_VALUES], max(len(values) - SHOWN_VALUES, 0)
+    )
 
 
 def _end(text: str | None) -> str:
@@ -226,7 +228,7 @@ def _end(text: str | None) -> str:
         return text
 
 
-def quote(body: Mapping[str, Any]) -> Quoted:
+def quote(body: Mapping[str, Any]) -> QuoteWords:
     """Return a quote."""
     count, today = body["questions_left"], body["questions_today"]
     match count:
@@ -238,7 +240,7 @@ def quote(body: Mapping[str, Any]) -> Quoted:
             left = say("ask.left_many", count=f"{count:,}")
     if today is not None:
         left = f"{left} {say('ask.today_none' if today == 0 else 'ask.today', count=f'{today:,}')}"
-    return Quoted(
+    return QuoteWords(
         body["price"],
         percent(body["confidence"]),
         tuple(body["columns"]),
@@ -270,7 +272,7 @@ def promise(card: str) -> tuple[tuple[str, str], ...]:
     return tuple((head, words.replace("`", "")) for head, words in points if head != "Receipt")
 
 
-def lines(sql: str, said: Mapping[str, Any]) -> tuple[Line, ...]:
+def lines(sql: str, said: Mapping[str, Any]) -> tuple[QuestionLine, ...]:
     """Return a question line by line, with the clause that a refusal names marked where it stands."""
     row, column, clause = said.get("line"), said.get("column"), str(said.get("clause", ""))
     if not isinstance(row, int) or not isinstance(column, int):
@@ -278,11 +280,11 @@ def lines(sql: str, said: Mapping[str, Any]) -> tuple[Line, ...]:
     found = []
     for place, text in enumerate(sql.splitlines() or [""], 1):
         if place != row:
-            found.append(Line(place, text, "", ""))
+            found.append(QuestionLine(place, text, "", ""))
             continue
         start = min(max(column - 1, 0), len(text))
         end = start + len(_there(text[start:], clause))
-        found.append(Line(place, text[:start], text[start:end] or " ", text[end:]))
+        found.append(QuestionLine(place, text[:start], text[start:end] or " ", text[end:]))
     return tuple(found)
 
 

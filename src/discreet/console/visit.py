@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.service.people import Mark, People, Person, marked
+from discreet.service.people import People, Person, TokenMark, marked
 
 LONGEST = 12 * 3600.0
 """After so many seconds somebody signs in again, and"""
@@ -54,7 +54,7 @@ class Visit:
 
 @dataclass
 class _Known:
-    mark: Mark
+    mark: TokenMark
     begun: float
     seen: float
     notes: OrderedDict[tuple[str, int], Mapping[str, Any]] = field(default_factory=OrderedDict)

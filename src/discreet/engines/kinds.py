@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar
-from discreet.query.statement import Inner, Joined, Listed, Named, Query, Source, Stored
+from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, StoredTable
 
 SMALLEST, LARGEST = Fraction(1, 2**500), Fraction(2**500)
 
@@ -60,14 +60,14 @@ def _columns(
     source: Source, parts: Mapping[str, Query], tables: Mapping[str, Mapping[str, str]]
 ) -> Iterator[tuple[tuple[str | None, str], Known]]:
     match source:
-        case Stored(table, alias):
+        case StoredTable(table, alias):
             yield from (((alias, name), Known(kind)) for name, kind in tables[table].items())
         case Named(part, alias):
             yield from _columns(Inner(parts[part], alias), parts, tables)
         case Inner(query, alias):
             own = scope(query.source, parts, tables)
             yield from (((alias, name), known(scalar, own)) for name, scalar in query.items)
-        case Joined(left, right):
+        case JoinedRows(left, right):
             yield from _columns(left, parts, tables)
             yield from _columns(right, parts, tables)
         case Listed(names, rows, alias):

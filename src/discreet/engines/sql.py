@@ -13,7 +13,17 @@ from typing import assert_never
 
 from discreet.errors import QueryError
 from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given
-from discreet.query.statement import ROWS, Inner, Joined, Listed, Named, Query, Source, Statement, Stored
+from discreet.query.statement import (
+    ROWS,
+    Inner,
+    JoinedRows,
+    Listed,
+    Named,
+    Query,
+    Source,
+    Statement,
+    StoredTable,
+)
 
 TIME = "([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9]([.][0-9]{{1,6}})?)?Z?"
 REAL = "[+-]?([0-9]{{1,40}}([.][0-9]{{0,40}})?|[.][0-9]{{1,40}})([eE][+-]?[0-9]{{1,3}})?"
@@ -84,13 +94,13 @@ def query_text(query: Query, over: Over) -> str:
 
 def _source(source: Source, write: ScalarWriter, over: Over) -> str:
     match source:
-        case Stored(name, alias) | Named(name, alias):
+        case StoredTable(name, alias) | Named(name, alias):
             return f"{write.name(name)} AS {write.name(alias)}"
         case Inner(query, alias):
             return f"({query_text(query, over)}) AS {write.name(alias)}"
-        case Joined(left, right, on, outer):
+        case JoinedRows(left, right, on, outer):
             sides = [_source(side, write, over) for side in (left, right)]
-            if isinstance(right, Joined):
+            if isinstance(right, JoinedRows):
                 sides[1] = f"({sides[1]})"
             return f" {'LEFT JOIN' if outer else 'JOIN'} ".join(sides) + f" ON {scalar_text(on, write)}"
         case Listed(names, rows, alias):
@@ -101,14 +111,14 @@ def _source(source: Source, write: ScalarWriter, over: Over) -> str:
             assert_never(source)
 
 
-def sources(statement: Statement) -> Iterator[Stored | Named | Listed]:
+def sources(statement: Statement) -> Iterator[StoredTable | Named | Listed]:
     """Yield what a statement reads: stored tables, its own parts and constants, each as often as it does."""
     waiting: list[Source] = [query.source for query in (statement.body, *dict(statement.parts).values())]
     while waiting:
         match waiting.pop():
             case Inner(inner):
                 waiting.append(inner.source)
-            case Joined(left, right):
+            case JoinedRows(left, right):
                 waiting += [left, right]
             case read:
                 yield read

@@ -33,7 +33,7 @@ from discreet.ledger.amount import (
     within,
 )
 from discreet.ledger.chain import framed, keyed
-from discreet.ledger.check import Replay, Seals, applied
+from discreet.ledger.check import Replayed, Seals, applied
 from discreet.ledger.codec import LADDER as RENYI
 from discreet.ledger.codec import canonical, fingerprint, read_cost, write_budget, write_cost, write_pace
 from discreet.ledger.entry import (
@@ -116,7 +116,7 @@ class _Purse:
 class Abacus:
     """An account that is being replayed, and what its rows add up to."""
 
-    def __init__(self, seals: Seals, dataset: str, number: int, state: Replay) -> None:
+    def __init__(self, seals: Seals, dataset: str, number: int, state: Replayed) -> None:
         """Stand before entry `number`, with an account in which everything before was checked."""
         account = state.account
         if account is None:
@@ -158,10 +158,10 @@ class Abacus:
             for n, standing in account.streams.items()
         }
 
-    def replayed(self) -> Replay:
+    def replayed(self) -> Replayed:
         """Return everything so far in the other hand."""
         questions = {number: question for number, (_, question, _) in self._running.items()}
-        return Replay(self._seals, self._dataset, self._account(), self._total, self._anchor, questions)
+        return Replayed(self._seals, self._dataset, self._account(), self._total, self._anchor, questions)
 
     def take(self, number: int, item: Item) -> None:
         """Apply an entry, and raise LedgerError if it breaks a rule or seals anything but what follows."""

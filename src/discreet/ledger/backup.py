@@ -32,7 +32,7 @@ from discreet.ledger.postgres import EVERYTHING
 from discreet.ledger.shield import shielded
 from discreet.ledger.signing import check_signature, public_name
 from discreet.ledger.sqlite import SqliteStore
-from discreet.ledger.store import Identity, Store
+from discreet.ledger.store import LedgerIdentity, Store
 from discreet.ledger.turn import NOWHERE, Position, Turn, exclusively, fasten, recognise, stand
 from discreet.privacy.filter import ApproximateBudget, Cost, Filter, PureBudget
 
@@ -73,12 +73,12 @@ def _back_up(location: str | Path, target: Path, key: bytes | Path | None) -> Re
         store.close()
 
 
-def copy_ledger(source: Store, target: Store, identity: Identity) -> None:
+def copy_ledger(source: Store, target: Store, identity: LedgerIdentity) -> None:
     """Copy all datasets into an empty store, in one transaction of the target."""
     exclusively(target, EVERYTHING, lambda: _copy(source, target, identity))
 
 
-def _copy(source: Store, target: Store, identity: Identity) -> None:
+def _copy(source: Store, target: Store, identity: LedgerIdentity) -> None:
     if target.identity() is not None:
         raise LedgerError(
             f"{target.name} already holds a ledger, and nothing is ever written over one; move it aside first"
@@ -165,7 +165,7 @@ def _accept(seals: Seals, receipt: Receipt) -> None:
 def _go_on(
     source: Store,
     target: Store,
-    identity: Identity,
+    identity: LedgerIdentity,
     seals: Seals,
     anchor: Anchor,
     before: Marks | None,

@@ -204,7 +204,7 @@ class Report:
 
 
 @dataclass
-class Replay:
+class Replayed:
     """A history that is being replayed: the account so far, and what its rows add up to."""
 
     seals: Seals

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from discreet.errors import LedgerError
 from discreet.ledger.anchor import ANY, Anchor, FileAnchor, Marks
-from discreet.ledger.check import Replay, Seals, linked
+from discreet.ledger.check import Replayed, Seals, linked
 from discreet.ledger.codec import digest
 from discreet.ledger.entry import Migrated
 from discreet.ledger.opening import connect, find_anchor, find_key, known, seals_of
@@ -67,7 +67,7 @@ def _replayed(store: Store, seals: Seals, dataset: str, marks: Marks) -> Positio
     head, mark = store.head(dataset), marks.heads.get(dataset)
     if mark is not None and mark.number > head.number:
         raise rolled_back(dataset, mark.number, head.number)
-    state, entry = Replay(seals, dataset), None
+    state, entry = Replayed(seals, dataset), None
     for entry in linked(seals, store.shelf.rows(dataset, 1, head.number), dataset, 1, head.number):
         state.take(entry)
         if mark is not None and mark.number == entry.number and mark.mac != entry.mac.hex():

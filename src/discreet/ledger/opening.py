@@ -25,7 +25,7 @@ from discreet.ledger.postgres import EVERYTHING, PostgresStore
 from discreet.ledger.rotation import earlier_keys
 from discreet.ledger.shield import shielded
 from discreet.ledger.sqlite import SqliteStore
-from discreet.ledger.store import Identity, Store
+from discreet.ledger.store import LedgerIdentity, Store
 from discreet.ledger.turn import Turn, exclusively, fasten, stand
 
 ANCHOR_VARIABLE = "DISCREET_LEDGER_ANCHOR"
@@ -170,7 +170,7 @@ def _agree(store: Store, key: bytes | Path | None, anchor: Anchor, *, create: bo
         if not create:
             raise missing(store.name)
         secret = load_key(key, create=True)
-        fresh = Identity(secrets.token_hex(16), key_name(secret))
+        fresh = LedgerIdentity(secrets.token_hex(16), key_name(secret))
         identity = exclusively(store, EVERYTHING, lambda: store.create(fresh))
         anchor.start(identity.ledger)
     elif marks is None:
@@ -186,7 +186,7 @@ def _agree(store: Store, key: bytes | Path | None, anchor: Anchor, *, create: bo
     return seals_of(store, identity, key)
 
 
-def known(store: Store) -> Identity:
+def known(store: Store) -> LedgerIdentity:
     """Return who a ledger is, or raise LedgerError if there is none."""
     identity = store.identity()
     if identity is None:
@@ -194,7 +194,7 @@ def known(store: Store) -> Identity:
     return identity
 
 
-def seals_of(store: Store, identity: Identity, source: bytes | Path | None) -> Seals:
+def seals_of(store: Store, identity: LedgerIdentity, source: bytes | Path | None) -> Seals:
     """Return what recognises a ledger's entries, or raise LedgerError if this is not its key."""
     key = load_key(source, create=False)
     if key_name(key) != identity.key and isinstance(source, Path):
@@ -206,7 +206,7 @@ def seals_of(store: Store, identity: Identity, source: bytes | Path | None) -> S
     return Seals(key, identity.ledger, earlier_keys(key, identity.ledger, store.shelf.former_keys()))
 
 
-def _renewed(source: Path, identity: Identity) -> bytes | None:
+def _renewed(source: Path, identity: LedgerIdentity) -> bytes | None:
     """Put the key in its place that a change of keys did not live to put there."""
     beside = Path(f"{source}.new")
     if not beside.exists():

@@ -15,7 +15,7 @@ PATIENCE = 120.0
 """For so many seconds a thread waits for the others of its process."""
 
 
-class Pool:
+class ConnectionPool:
     """At most so many connections, made when they are needed; the one that was used last is used next."""
 
     def __init__(self, connect: Callable[[], Any], most: int, name: str) -> None:

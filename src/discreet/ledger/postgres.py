@@ -23,14 +23,14 @@ from urllib.parse import urlsplit
 from discreet.errors import BusyError, LedgerError
 from discreet.ledger.codec import canonical
 from discreet.ledger.leasing import PAUSE, TRIES, Leases
-from discreet.ledger.pool import Gates, Pool, first_line
+from discreet.ledger.pool import ConnectionPool, Gates, first_line
 from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
     COLUMNS,
     SCHEMA,
     Again,
     Head,
-    Identity,
+    LedgerIdentity,
     Row,
     checked_head,
     distinct_datasets,
@@ -105,7 +105,7 @@ class PostgresStore:
         self.name = f"postgresql://{parts.hostname or ''}{parts.path}"
         self.shelf = Shelf(self._all, self.name, "discreet_", "%s", told=False)
         self._leases = Leases(self._connected, psycopg.Error, self.name)
-        self._pool = Pool(self._connected, CONNECTIONS, self.name)
+        self._pool = ConnectionPool(self._connected, CONNECTIONS, self.name)
         self._gates = Gates(self.name)
         self._mine = _Mine()
         if self._all("SHOW fsync")[0][0] != "on":
@@ -131,15 +131,15 @@ class PostgresStore:
             raise _Unreachable(f"the ledger {self.name} cannot be reached: {first_line(error)}") from None
         return connection
 
-    def identity(self) -> Identity | None:
+    def identity(self) -> LedgerIdentity | None:
         """Return who this ledger is, or None where there are no tables."""
         if not self._has_tables():
             return None
         schema, ledger, key = self._meta()
         refuse_schema(schema, self.name)
-        return Identity(ledger, key)
+        return LedgerIdentity(ledger, key)
 
-    def create(self, identity: Identity) -> Identity:
+    def create(self, identity: LedgerIdentity) -> LedgerIdentity:
         """Make the tables and name the ledger, unless another process was faster."""
         if not self._has_tables():
             for statement in (s for step in MIGRATIONS for s in step):

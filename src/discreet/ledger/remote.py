@@ -34,13 +34,15 @@ class PostgresAnchor:
     def __init__(self, url: str) -> None:
         import psycopg
 
-        class Patient(psycopg.Connection[Any]):
+        class PatientAnchor(psycopg.Connection[Any]):
             """A connection that waits for its server only so long."""
 
             def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
                 return super().wait(gen, interval, LIMIT if timeout is None else timeout)
 
-        self._connect: Callable[[], Any] = lambda: Patient.connect(url, autocommit=True, connect_timeout=10)
+        self._connect: Callable[[], Any] = lambda: PatientAnchor.connect(
+            url, autocommit=True, connect_timeout=10
+        )
         self._root = psycopg.Error
         parts = urlsplit(url)
         self._name = f"postgresql://{parts.hostname or ''}{parts.path}"

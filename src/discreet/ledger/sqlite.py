@@ -21,7 +21,7 @@ from discreet.ledger.store import (
     COLUMNS,
     SCHEMA,
     Head,
-    Identity,
+    LedgerIdentity,
     Row,
     checked_head,
     distinct_datasets,
@@ -115,15 +115,15 @@ class SqliteStore:
             self._database.close()
             raise
 
-    def identity(self) -> Identity | None:
+    def identity(self) -> LedgerIdentity | None:
         """Return who this ledger is, or None for an empty file."""
         if not self._all("SELECT 1 FROM sqlite_master LIMIT 1"):
             return None
         schema, ledger, key = self._meta()
         refuse_schema(schema, self.name)
-        return Identity(ledger, key)
+        return LedgerIdentity(ledger, key)
 
-    def create(self, identity: Identity) -> Identity:
+    def create(self, identity: LedgerIdentity) -> LedgerIdentity:
         """Make the tables and name the ledger, unless another process was faster."""
         if not self._all("SELECT 1 FROM sqlite_master LIMIT 1"):
             for statement in (s for step in MIGRATIONS for s in step):

@@ -22,7 +22,7 @@ SCHEMA = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class LedgerIdentity:
     """What a store says about itself: a random name, and the name of the key that seals it."""
 
     ledger: str
@@ -102,10 +102,10 @@ class Store(Protocol):
     """Where another process finds the same store; it may hold a password."""
     shelf: "Shelf"
 
-    def identity(self) -> Identity | None:
+    def identity(self) -> LedgerIdentity | None:
         """Return who this ledger is, or None for an empty store."""
 
-    def create(self, identity: Identity) -> Identity:
+    def create(self, identity: LedgerIdentity) -> LedgerIdentity:
         """Make the tables and name the ledger, unless another was faster; only inside `writing`."""
 
     def migrate(self) -> None:

@@ -17,7 +17,7 @@ from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger.abacus import KNOWN, Abacus
 from discreet.ledger.anchor import Marks
 from discreet.ledger.chain import FIRST, framed
-from discreet.ledger.check import Finding, Progress, Replay, Seals, kept_secret
+from discreet.ledger.check import Finding, Progress, Replayed, Seals, kept_secret
 from discreet.ledger.crew import sifted
 from discreet.ledger.entry import Entry
 from discreet.ledger.sieve import Item
@@ -42,7 +42,7 @@ def verify_dataset(
         head = exclusively(store, dataset, lambda: store.head(dataset))
         number = head.number
         newest(seals, head, dataset)
-        state, mac = Replay(seals, dataset), FIRST
+        state, mac = Replayed(seals, dataset), FIRST
         if incremental:
             state, begun, mac = _begin(store, seals, dataset, head)
         state, mac = replayed(store, seals, dataset, (begun + 1, number), (state, mac), progress)
@@ -62,9 +62,9 @@ def replayed(
     seals: Seals,
     dataset: str,
     between: tuple[int, int],
-    begin: tuple[Replay, bytes],
+    begin: tuple[Replayed, bytes],
     progress: Progress,
-) -> tuple[Replay, bytes]:
+) -> tuple[Replayed, bytes]:
     """Sift and replay the entries between two numbers, from a state and the mac before; return both after."""
     replaying, mac = Replaying(seals, dataset, begin[0]), begin[1]
     with closing(sifted(store, seals, dataset, *between)) as stretches:
@@ -82,7 +82,7 @@ def replayed(
 class Replaying:
     """A history that is being replayed: quickly as a rule, by `Replay` where something unusual happens."""
 
-    def __init__(self, seals: Seals, dataset: str, state: Replay) -> None:
+    def __init__(self, seals: Seals, dataset: str, state: Replayed) -> None:
         self._seals = seals
         self._dataset = dataset
         self._state = state
@@ -90,7 +90,7 @@ class Replaying:
         self._turning = {until for until, _ in seals.earlier.get(dataset, ())}
 
     @property
-    def state(self) -> Replay:
+    def state(self) -> Replayed:
         """Return where the history stands."""
         return self._state if self._abacus is None else self._abacus.replayed()
 
@@ -112,7 +112,7 @@ class Replaying:
         )
 
 
-def _check_rows(store: Store, seals: Seals, dataset: str, state: Replay, number: int) -> None:
+def _check_rows(store: Store, seals: Seals, dataset: str, state: Replayed, number: int) -> None:
     """Check, while nobody writes, that the account's rows and the streams' states are what was replayed."""
 
     def check() -> None:
@@ -129,10 +129,10 @@ def _check_rows(store: Store, seals: Seals, dataset: str, state: Replay, number:
     exclusively(store, dataset, check)
 
 
-def _begin(store: Store, seals: Seals, dataset: str, head: Head) -> tuple[Replay, int, bytes]:
+def _begin(store: Store, seals: Seals, dataset: str, head: Head) -> tuple[Replayed, int, bytes]:
     """Return a replay that stands where the last verification stopped, if that place is still there."""
     point = store.shelf.checkpoint(dataset)
-    fresh = Replay(seals, dataset)
+    fresh = Replayed(seals, dataset)
     if point is None or not 0 < point.number <= head.number:
         return fresh, 0, FIRST
     row = store.shelf.row(dataset, point.number)
@@ -144,10 +144,10 @@ def _begin(store: Store, seals: Seals, dataset: str, head: Head) -> tuple[Replay
     total = None if entry.anchor is None else tally(seals.own(dataset, key), all_rows(account))
     anchor = None if entry.anchor is None else entry.anchor[0]
     running = {number: run.question for number, run in account.running.items()}
-    return Replay(seals, dataset, account, total, anchor, running), point.number, row.mac
+    return Replayed(seals, dataset, account, total, anchor, running), point.number, row.mac
 
 
-def _keep(store: Store, seals: Seals, dataset: str, head: Head, state: Replay) -> None:
+def _keep(store: Store, seals: Seals, dataset: str, head: Head, state: Replayed) -> None:
     if state.account is None or head.row is None:
         return
     text, key = write_account(state.account), seals.key_at(dataset, head.number)

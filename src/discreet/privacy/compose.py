@@ -24,11 +24,11 @@ from flint import arb
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, ball, enclose, non_negative, shown
-from discreet.markup import figure, table
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.atoms import AtomsLoss, multiplied
 from discreet.privacy.bounds import FULLY, Bounds
-from discreet.privacy.direction import CORNERS, ROUGH, Order, orders, summand
+from discreet.privacy.direction import CORNERS, ROUGH, PairOrder, orders, summand
+from discreet.privacy.explanation import Explanation, RouteBound
 from discreet.privacy.filter import Cost
 from discreet.privacy.guarantee import (
     Approximate,
@@ -91,42 +91,6 @@ class Parted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """What one route says about a composition; epsilon is None where the route does not apply."""
-
-    route: str
-    epsilon: Fraction | None
-    adaptive: str
-    theorem: str
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """All routes side by side."""
-
-    delta: Fraction
-    bounds: Bounds
-    lines: tuple[Line, ...]
-
-    def __str__(self) -> str:
-        head = f"epsilon at delta = {float(self.delta):.6g}: {self.bounds} by {self.bounds.route}"
-        rows = [
-            f"  {line.route:<18}{'-' if line.epsilon is None else f'{float(line.epsilon):.9g}':>14}  "
-            f"{line.adaptive:<17} {line.theorem}"
-            for line in self.lines
-        ]
-        return "\n".join([head, *rows])
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (line.route, "" if line.epsilon is None else figure(line.epsilon), line.adaptive, line.theorem)
-            for line in self.lines
-        ]
-        caption = f"ε at δ = {figure(self.delta)}: {self.bounds.words}"
-        return table(("route", "ε at most", "later parameters", "theorem"), rows, caption=caption)
-
-
-@dataclass(frozen=True, slots=True)
 class Composition:
     """What several releases promise together: guarantees with their multiplicities."""
 
@@ -169,7 +133,7 @@ class Composition:
                 found.append((most, self._epsilon(at, below, most.high)))
         return _worse(found)
 
-    def _epsilon(self, at: Fraction, order: Order | None, near: Fraction | None = None) -> Bounds:
+    def _epsilon(self, at: Fraction, order: PairOrder | None, near: Fraction | None = None) -> Bounds:
         """Return the epsilon at this delta, of sampled laws that of one order and of one side.
 
         From below it is looked for near the one given, if one is.
@@ -206,7 +170,7 @@ class Composition:
         worst = max(range(len(sides)), key=lambda place: highs[place].high or Fraction(0))
         return _worse([(highs[worst], self._delta(at, sides[worst][1]))])
 
-    def _delta(self, at: Fraction, order: Order | None) -> Bounds:
+    def _delta(self, at: Fraction, order: PairOrder | None) -> Bounds:
         """Return the delta at this epsilon, of sampled laws that of one order and of one side."""
         slack_low, slack_high = self._slack(order)
         releases = self.releases(order)
@@ -235,7 +199,7 @@ class Composition:
         """Whether some release is about a sample."""
         return bool(self.neighbours)
 
-    def _orders(self, delta: Fraction, corners: int = CORNERS) -> tuple[tuple[Order, Order], ...]:
+    def _orders(self, delta: Fraction, corners: int = CORNERS) -> tuple[tuple[PairOrder, PairOrder], ...]:
         return orders([(part.law, n) for part, n in self.parts if isinstance(part, Profile)], delta, corners)
 
     def _simple(self) -> "Composition":
@@ -259,12 +223,12 @@ class Composition:
         bounds, simple = self.epsilon(at), self._simple()
         releases, slack = simple.releases(), simple.slack[1]
         lines = tuple(
-            Line(route.name, self._line(route, releases, at, slack), route.adaptive, route.theorem)
+            RouteBound(route.name, self._line(route, releases, at, slack), route.adaptive, route.theorem)
             for route in ROUTES
         )
         if self.sampled:
             # What the other routes say of the epsilon of each sample is true, too, but less.
-            law = Line(LAW.name, bounds.high, LAW.adaptive, LAW.theorem)
+            law = RouteBound(LAW.name, bounds.high, LAW.adaptive, LAW.theorem)
             lines = tuple(law if line.route == LAW.name else line for line in lines)
         return Explanation(at, bounds, lines)
 
@@ -305,7 +269,7 @@ class Composition:
         """Return rationals around the probability that some release reveals everything."""
         return self._slack(None)
 
-    def _slack(self, order: Order | None) -> tuple[Fraction, Fraction]:
+    def _slack(self, order: PairOrder | None) -> tuple[Fraction, Fraction]:
         found = [(_slack_of(part, order), n) for part, n in self.parts]
         slacks = [(slack, n) for slack, n in found if slack]
         if not slacks:
@@ -326,7 +290,7 @@ class Composition:
 
         return enclose(lost)
 
-    def releases(self, order: Order | None = None) -> Releases:
+    def releases(self, order: PairOrder | None = None) -> Releases:
         """Return the loss laws and the zCDP of the parts, slacks set aside; sampled laws need an order."""
         laws: dict[Summand, int] = {}
         rho, lenient = Fraction(0), False
@@ -403,7 +367,7 @@ def _stated(promise: object) -> object:
     return promise()
 
 
-def _standing(law: Law, order: Order | None) -> Summand | None:
+def _standing(law: Law, order: PairOrder | None) -> Summand | None:
     """Return what stands for a law in an order."""
     if order is not None:
         return summand(law, order)
@@ -412,7 +376,7 @@ def _standing(law: Law, order: Order | None) -> Summand | None:
     return law
 
 
-def _slack_of(part: Guarantee, order: Order | None) -> Fraction:
+def _slack_of(part: Guarantee, order: PairOrder | None) -> Fraction:
     match part:
         case Pure():
             return Fraction(0)

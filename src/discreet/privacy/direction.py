@@ -48,7 +48,7 @@ _MOST_VARIANCE = 10**8
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class PairOrder:
     """One order of all pairs, one side of the truth, and the mesh for the laws that need one."""
 
     way: str
@@ -62,12 +62,12 @@ class Order:
 
 def orders(
     laws: Sequence[tuple[Law, int]], delta: Fraction, corners: int = CORNERS
-) -> tuple[tuple[Order, Order], ...]:
+) -> tuple[tuple[PairOrder, PairOrder], ...]:
     """Return each order from above and from below, made for deltas of about this size."""
     found, deep = [], _deep(delta, sum(n for _, n in laws))
     for way in WAYS:
         step, aligned = _mesh(tuple(laws), way, corners, deep)
-        found.append(tuple(Order(way, above, step, deep, aligned) for above in (True, False)))
+        found.append(tuple(PairOrder(way, above, step, deep, aligned) for above in (True, False)))
     return tuple((above, below) for above, below in found)
 
 
@@ -77,7 +77,7 @@ def _deep(delta: Fraction, count: int) -> float:
     return min(ceil(2 * sqrt(-2 * tail)) / 2, DEEP) if tail > -1e4 else DEEP
 
 
-def summand(law: Law, order: Order) -> Summand | None:
+def summand(law: Law, order: PairOrder) -> Summand | None:
     """Return what stands for a law in an order; None where nothing is known from below."""
     if not isinstance(law, SampledLoss):
         return law
@@ -108,7 +108,7 @@ def _atoms(base: Base, above: bool) -> tuple[Atom, ...] | None:
             return None
 
 
-def _finite(atoms: tuple[Atom, ...], law: SampledLoss, order: Order) -> AtomsLoss:
+def _finite(atoms: tuple[Atom, ...], law: SampledLoss, order: PairOrder) -> AtomsLoss:
     q = law.rate
     removed = tuple((q * p + (1 - q) * r, r) for p, r in atoms)
     added = tuple((p, (1 - q) * p + q * r) for p, r in atoms)
@@ -139,7 +139,7 @@ def _steep(base: Base, deep: float = DEEP) -> Steep | None:
 
 
 @lru_cache(maxsize=32)
-def _meshed(law: SampledLoss, order: Order) -> MeshLoss:
+def _meshed(law: SampledLoss, order: PairOrder) -> MeshLoss:
     steep = _steep(law.base, order.deep)
     if steep is None:
         raise AssertionError("only laws with a mesh are put on one")

@@ -111,7 +111,7 @@ def _folds(total: LossSum, theta: float, smoothing: float) -> Folds:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TurnedTerms:
     """Terms of a sum before they are turned by exp(i t x), with what bounds the error of the turned sum."""
 
     values: Complexes
@@ -119,7 +119,7 @@ class Row:
     error_per_turn: float
 
     @classmethod
-    def of(cls, values: Complexes, errors: Reals, t: Reals) -> "Row":
+    def of(cls, values: Complexes, errors: Reals, t: Reals) -> "TurnedTerms":
         """Return the row of these terms, each known up to its error."""
         sizes = np.abs(values)
         fixed = float(errors.sum()) + 96 * UNIT * float(sizes.sum())
@@ -154,19 +154,19 @@ class Samples:
     folds: Folds
 
     @cached_property
-    def payoff(self) -> Row:
+    def payoff(self) -> TurnedTerms:
         """Return the terms of the curve for losses not on a lattice."""
         s = float(self.theta) + 1j * self.t
         weight = np.asarray(1 / (s * (1 + s)), dtype=np.complex128)
         return self.row(weight, 8 * UNIT * np.abs(weight))
 
     @cached_property
-    def density(self) -> Row:
+    def density(self) -> TurnedTerms:
         """Return the terms of the density."""
-        return Row.of(self.phi, self.error, self.t)
+        return TurnedTerms.of(self.phi, self.error, self.t)
 
     @cached_property
-    def series(self) -> tuple[Row, Row]:
+    def series(self) -> tuple[TurnedTerms, TurnedTerms]:
         """Return the terms with step / (1 - exp(-s step)), and the same at s + 1: two geometric series."""
         if self.lattice is None:
             raise AssertionError("geometric series need a lattice")
@@ -176,9 +176,9 @@ class Samples:
         slow, fast = np.asarray(h / -expm1(-s * h)), np.asarray(h / -expm1(-(1 + s) * h))
         return self.row(slow, units * np.abs(slow)), self.row(fast, units * np.abs(fast))
 
-    def row(self, weight: Complexes, weight_error: Reals) -> Row:
+    def row(self, weight: Complexes, weight_error: Reals) -> TurnedTerms:
         """Return the terms with weights known up to an error."""
-        return Row.of(
+        return TurnedTerms.of(
             self.phi * weight, self.error * np.abs(weight) + np.abs(self.phi) * weight_error, self.t
         )
 

@@ -73,7 +73,7 @@ class _Steps:
 
 
 @dataclass(frozen=True, eq=False)
-class Listed:
+class ListedSum:
     """The positive losses of a sum, falling, with their probabilities and what bounds the error of both."""
 
     losses: Reals = field(repr=False)
@@ -84,7 +84,7 @@ class Listed:
     """The largest loss, rounded up."""
 
     @classmethod
-    def of(cls, laws: Sequence[tuple[Summand, int]]) -> "Listed | None":
+    def of(cls, laws: Sequence[tuple[Summand, int]]) -> "ListedSum | None":
         """Return the sum of these losses, or None if they have many values or would strain floats."""
         found = _steps(laws)
         if found is None:

@@ -27,7 +27,7 @@ from flint import arb
 from discreet.exact.number import LARGEST_EXPONENT, ball, enclose, exp_bounds, log_bounds, sqrt_up
 from discreet.privacy.bounds import FIXED, FULLY
 from discreet.privacy.inverse import delta_at, epsilon_at
-from discreet.privacy.listed import Listed
+from discreet.privacy.listed import ListedSum
 from discreet.privacy.loss import Base, BoundedRangeLoss, GaussianLoss, MeshLoss, ResponseLoss, Summand
 from discreet.privacy.moment import MOST_LOSS, Reals, chernoff_constant
 from discreet.privacy.optimal import Responses
@@ -278,7 +278,7 @@ def tight_delta(laws: Laws, epsilon: Fraction) -> Enclosure:
 
 
 @lru_cache(maxsize=64)
-def whole(laws: Laws) -> Base | Responses | Listed | None:
+def whole(laws: Laws) -> Base | Responses | ListedSum | None:
     """Return the law of the whole as one value, where there is one."""
     if not laws:
         return None
@@ -289,7 +289,7 @@ def whole(laws: Laws) -> Base | Responses | Listed | None:
         return GaussianLoss(
             sum((n * law.mu_squared for law, n in laws if isinstance(law, GaussianLoss)), Fraction(0))
         )
-    return Responses.of(laws) or Listed.of(laws)
+    return Responses.of(laws) or ListedSum.of(laws)
 
 
 _LECTURE, _ADVANCED = _advanced(_lecture_mean), _advanced(pure_rho)

@@ -14,7 +14,7 @@ ROWS = "__rows"
 
 
 @dataclass(frozen=True, slots=True)
-class Stored:
+class StoredTable:
     """A declared table, as the engine exposes it."""
 
     table: str
@@ -38,7 +38,7 @@ class Inner:
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class JoinedRows:
     """Pairs of rows satisfying `on`; with `outer`, also the left rows without a partner."""
 
     left: "Source"
@@ -56,7 +56,7 @@ class Listed:
     alias: str
 
 
-Source: TypeAlias = Stored | Named | Inner | Joined | Listed
+Source: TypeAlias = StoredTable | Named | Inner | JoinedRows | Listed
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,7 +82,7 @@ def answer(sessions: Mapping[str, Session], asked: Asked) -> Reply:
         return refused(problem.FAILED)
 
 
-def refused(stated: problem.Problem) -> Reply:
+def refused(stated: problem.ServiceProblem) -> Reply:
     """Return a problem as a reply."""
     return Reply(stated.status, problem.MEDIA_TYPE, stated.body(), stated.headers)
 

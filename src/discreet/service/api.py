@@ -11,7 +11,7 @@ from discreet.service import curating, metrics, problem, schema, streams
 from discreet.service.gate import Gate
 from discreet.service.people import People
 from discreet.service.pool import Pool
-from discreet.service.problem import KINDS, PLACE, Problem
+from discreet.service.problem import KINDS, PLACE, ServiceProblem
 from discreet.service.role import Verb, may
 from discreet.service.settings import Settings
 from discreet.service.way import Asking, described, person_of, shown, told
@@ -62,7 +62,7 @@ def _misunderstood(_: Request, error: Exception) -> Response:
     found = [
         f"{'.'.join(map(str, one['loc'][1:])) or 'the body'}: {one['msg']}" for one in error.errors()[:10]
     ]
-    return told(Problem("parameter", "; ".join(found)))
+    return told(ServiceProblem("parameter", "; ".join(found)))
 
 
 def _not_found(_: Request, error: Exception) -> Response:
@@ -70,9 +70,9 @@ def _not_found(_: Request, error: Exception) -> Response:
         case 404:
             return told(problem.NOTHING)
         case 405:
-            return told(Problem("method", "see which methods this address knows"))
+            return told(ServiceProblem("method", "see which methods this address knows"))
         case _:
-            return told(Problem("malformed", "the body cannot be read as JSON"))
+            return told(ServiceProblem("malformed", "the body cannot be read as JSON"))
 
 
 _READING = ("busy", "failed")
@@ -85,7 +85,9 @@ def _public(api: FastAPI, gate: Gate, pool: Pool) -> None:
         return shown({"status": "ok"})
 
     @api.get(
-        f"{PLACE}{{kind}}", summary="What a kind of problem means", responses={200: {"model": schema.Problem}}
+        f"{PLACE}{{kind}}",
+        summary="What a kind of problem means",
+        responses={200: {"model": schema.ProblemShown}},
     )
     async def explained(kind: str) -> Response:
         if kind not in KINDS:
@@ -176,7 +178,7 @@ def _routes(api: FastAPI, ask: Asking) -> None:
     @api.post(
         f"{one}/receipt",
         summary="Check a receipt against the ledger",
-        responses=described(schema.Proved, *_READING),
+        responses=described(schema.EntryProved, *_READING),
     )
     async def receipt(request: Request, dataset: str, body: schema.ReceiptText) -> Response:
         return await ask(request, Verb.RECEIPT, dataset, body)

@@ -12,7 +12,7 @@ from fastapi import FastAPI, Path, Request, Response
 from discreet.errors import AccessError, DiscreetError
 from discreet.service import problem, schema
 from discreet.service.people import People, Person, person_name
-from discreet.service.problem import Problem
+from discreet.service.problem import ServiceProblem
 from discreet.service.role import Role, Verb, may
 from discreet.service.way import Asking, described, person_of, shown, told
 
@@ -115,7 +115,7 @@ def _people(api: FastAPI, ask: Asking, people: People, place: str) -> None:
         try:
             name = person_name(body.name)
             if people.knows(name):
-                return told(Problem("conflict", f"{name} is entered already"))
+                return told(ServiceProblem("conflict", f"{name} is entered already"))
             # Limited before they exist: nobody asks without the limit they were meant to have.
             said = await _limited(ask, request, dataset, name, body)
             if said.status_code != 200:
@@ -153,7 +153,7 @@ def _tokens(api: FastAPI, ask: Asking, people: People, place: str) -> None:
             why = barred(person_of(request), somebody(people, dataset, name))
         except AccessError:
             return told(problem.NOTHING)
-        return None if why is None else told(Problem("role", _WHY[why]))
+        return None if why is None else told(ServiceProblem("role", _WHY[why]))
 
     @api.post(
         f"{place}/{{name}}/rotate",

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 from discreet.service import problem
 from discreet.service.pace import Rates
 from discreet.service.people import People, Person
-from discreet.service.problem import PLACE, Problem
+from discreet.service.problem import PLACE, ServiceProblem
 from discreet.service.settings import Settings
 
 OPEN = frozenset({"/health", "/openapi.json"})
@@ -79,7 +79,7 @@ class Gate:
 
         try:
             found = await self._admit(scope, receive)
-            if isinstance(found, Problem):
+            if isinstance(found, ServiceProblem):
                 await refuse(found, guarded)
             else:
                 await self._inner(scope, found, guarded)
@@ -99,18 +99,20 @@ class Gate:
                 return problem.UNKNOWN
             wait = self.rates.wait(person.name, self._clock())
             if wait > 0:
-                return Problem("rate", "more requests than your rate allows", retry=max(1, math.ceil(wait)))
+                return ServiceProblem(
+                    "rate", "more requests than your rate allows", retry=max(1, math.ceil(wait))
+                )
             scope.setdefault("state", {})["person"] = person
         names = [name for name, _ in scope["headers"]]
         if b"content-length" in names and b"transfer-encoding" in names:
-            return Problem("malformed", "a request states its length in one way, not in two")
+            return ServiceProblem("malformed", "a request states its length in one way, not in two")
         try:
             async with asyncio.timeout(self._settings.patience):
                 body = await whole(receive, self._settings.body)
         except TimeoutError:
-            return Problem("slow", f"it took more than {self._settings.patience:g} seconds to arrive")
+            return ServiceProblem("slow", f"it took more than {self._settings.patience:g} seconds to arrive")
         if body is None:
-            return Problem("large", f"a request has at most {self._settings.body} bytes")
+            return ServiceProblem("large", f"a request has at most {self._settings.body} bytes")
         return again(body, receive)
 
     def _who(self, scope: dict[str, Any]) -> Person | None:
@@ -144,7 +146,7 @@ def again(body: bytes, receive: Any) -> Any:
     return source
 
 
-async def refuse(stated: Problem, send: Any) -> None:
+async def refuse(stated: ServiceProblem, send: Any) -> None:
     """Send a problem."""
     body = stated.body()
     headers = {"Content-Type": problem.MEDIA_TYPE, "Content-Length": str(len(body))} | stated.headers

@@ -72,18 +72,18 @@ class Person:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class TokenMark:
     """What is kept of a token by whoever must recognise its holder again: its number and its hash."""
 
     number: str
     digest: bytes
 
 
-def marked(token: str) -> Mark:
+def marked(token: str) -> TokenMark:
     """Return the mark of a token, or one that is nobody's where this is none."""
     match = _TOKEN.fullmatch(token)
     number, secret = match.groups() if match else ("", "")
-    return Mark(number, _hash(secret))
+    return TokenMark(number, _hash(secret))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +184,7 @@ class People:
         """Return whose token this is, or None if it is nobody's, revoked or expired."""
         return self.bearer(marked(token))
 
-    def bearer(self, mark: Mark) -> Person | None:
+    def bearer(self, mark: TokenMark) -> Person | None:
         """Return whose token left this mark, or None if it is nobody's by now, revoked or expired."""
         with self._reading() as book:
             row = book.execute(
@@ -257,7 +257,7 @@ class Watch:
         self._people = people
         self._book: sqlite3.Connection | None = None
         self._version: tuple[int, int, int] | None = None
-        self._known: dict[Mark, Person] = {}
+        self._known: dict[TokenMark, Person] = {}
 
     def holder(self, token: str) -> Person | None:
         """Return whose token this is, or None if it is nobody's, revoked or expired."""

@@ -29,7 +29,7 @@ PLACE = "/problems/"
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemKind:
     """One kind of problem: its status, its title, and what works instead."""
 
     status: int
@@ -37,34 +37,50 @@ class Kind:
     instead: str
 
 
-KINDS: Mapping[str, Kind] = {
-    "question": Kind(422, "The question cannot be answered privately as asked", "see the member `instead`"),
-    "parameter": Kind(422, "A parameter is not understood", "correct the parameter that `detail` names"),
-    "budget": Kind(402, "A limit of the budget does not suffice", "ask for a cheaper answer, or the curator"),
-    "conflict": Kind(409, "The key stands for another question", "choose a new Idempotency-Key"),
-    "busy": Kind(503, "Too much is going on", "ask again after the time in Retry-After; nothing was charged"),
-    "failed": Kind(
+KINDS: Mapping[str, ProblemKind] = {
+    "question": ProblemKind(
+        422, "The question cannot be answered privately as asked", "see the member `instead`"
+    ),
+    "parameter": ProblemKind(
+        422, "A parameter is not understood", "correct the parameter that `detail` names"
+    ),
+    "budget": ProblemKind(
+        402, "A limit of the budget does not suffice", "ask for a cheaper answer, or the curator"
+    ),
+    "conflict": ProblemKind(409, "The key stands for another question", "choose a new Idempotency-Key"),
+    "busy": ProblemKind(
+        503, "Too much is going on", "ask again after the time in Retry-After; nothing was charged"
+    ),
+    "failed": ProblemKind(
         500,
         "The question was not answered",
         "what was paid stays paid; what broke off may be asked again with the same Idempotency-Key",
     ),
-    "unproved": Kind(
+    "unproved": ProblemKind(
         501, "The question could not be proved private", "ask it in another way; nothing was paid"
     ),
-    "ledger": Kind(503, "The ledger cannot be used", "the curator must look after it; nothing was released"),
-    "identity": Kind(401, "The token is missing or not good", "send Authorization: Bearer TOKEN"),
-    "role": Kind(403, "Your role may not do this", "ask the curator for a token of another role"),
-    "nothing": Kind(404, "There is nothing of that name for you", "see /v1/datasets for what there is"),
-    "method": Kind(405, "This address does not know the method", "see /openapi.json"),
-    "large": Kind(413, "The request is too large", "ask shorter questions"),
-    "slow": Kind(408, "The request came too slowly", "send it again, in one piece"),
-    "malformed": Kind(400, "The request is not well formed", "see /openapi.json for what is understood"),
-    "rate": Kind(429, "You ask too often", "ask again after the time in Retry-After; nothing was charged"),
+    "ledger": ProblemKind(
+        503, "The ledger cannot be used", "the curator must look after it; nothing was released"
+    ),
+    "identity": ProblemKind(401, "The token is missing or not good", "send Authorization: Bearer TOKEN"),
+    "role": ProblemKind(403, "Your role may not do this", "ask the curator for a token of another role"),
+    "nothing": ProblemKind(
+        404, "There is nothing of that name for you", "see /v1/datasets for what there is"
+    ),
+    "method": ProblemKind(405, "This address does not know the method", "see /openapi.json"),
+    "large": ProblemKind(413, "The request is too large", "ask shorter questions"),
+    "slow": ProblemKind(408, "The request came too slowly", "send it again, in one piece"),
+    "malformed": ProblemKind(
+        400, "The request is not well formed", "see /openapi.json for what is understood"
+    ),
+    "rate": ProblemKind(
+        429, "You ask too often", "ask again after the time in Retry-After; nothing was charged"
+    ),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ServiceProblem:
     """One refusal: its kind, what is said about this very case, and after how many seconds to come again."""
 
     kind: str
@@ -96,31 +112,33 @@ class Problem:
         return json.dumps({**stated, **self.parts}).encode()
 
 
-FAILED = Problem("failed", "something went wrong after the question was paid for; nothing more can be said")
-NOTHING = Problem("nothing", "it does not exist, or it is not for you")
-UNKNOWN = Problem("identity", "no token, or one that is unknown, expired or revoked")
-FORBIDDEN = Problem("role", "this is not for your role")
+FAILED = ServiceProblem(
+    "failed", "something went wrong after the question was paid for; nothing more can be said"
+)
+NOTHING = ServiceProblem("nothing", "it does not exist, or it is not for you")
+UNKNOWN = ServiceProblem("identity", "no token, or one that is unknown, expired or revoked")
+FORBIDDEN = ServiceProblem("role", "this is not for your role")
 
 
-def of(error: DiscreetError) -> Problem:
+def of(error: DiscreetError) -> ServiceProblem:
     """Return how a deliberate error is told over the network; addresses on this machine are not."""
     match error:
         case QueryError(clause=clause, reason=reason, instead=instead, place=place):
             parts: dict[str, str | int] = {"clause": clause, "reason": reason, "instead": instead}
             parts |= {} if place is None else {"line": place[0], "column": place[1]}
-            return Problem("question", str(error), parts)
+            return ServiceProblem("question", str(error), parts)
         case BudgetError():
-            return Problem("budget", str(error))
+            return ServiceProblem("budget", str(error))
         case BusyError():
-            return Problem("busy", str(error), retry=1)
+            return ServiceProblem("busy", str(error), retry=1)
         case ConflictError():
-            return Problem("conflict", str(error))
+            return ServiceProblem("conflict", str(error))
         case ProofError(part=part, reason=reason):
-            return Problem("unproved", str(error), {"clause": part, "reason": reason})
+            return ServiceProblem("unproved", str(error), {"clause": part, "reason": reason})
         case LedgerError():
-            return Problem("ledger", "it cannot be reached or trusted")
+            return ServiceProblem("ledger", "it cannot be reached or trusted")
         case ParameterError() | CatalogError():
-            return Problem("parameter", str(error))
+            return ServiceProblem("parameter", str(error))
         case _:
             return FAILED
 

@@ -54,7 +54,7 @@ class _Sent(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
 
-class Limits(_Sent):
+class LimitsSent(_Sent):
     """Contribution limits of this question; each can only tighten what the table declares."""
 
     rows_per_unit: Whole | None = Field(default=None, ge=1, le=2**20)
@@ -68,7 +68,7 @@ class _Priced(_Sent):
         default=None, description="Spend the least that gets every answer this close."
     )
     confidence: Number = Field(default="0.95", description="How sure the intervals are.")
-    limits: Limits | None = None
+    limits: LimitsSent | None = None
 
 
 class Question(_Priced):
@@ -227,7 +227,7 @@ class Catalogue(Shown):
     tables: dict[str, Any]
 
 
-class Cost(Shown):
+class CostShown(Shown):
     """A price: `cost` is [epsilon, rho, delta]; all numbers are exact text."""
 
     cost: list[str | None] = Field(examples=[COST])
@@ -237,7 +237,7 @@ class Cost(Shown):
     statements: list[str] = Field(description="What an engine runs for it.")
 
 
-class Quoted(Cost):
+class Quoted(CostShown):
     """What a question would cost and how far off each column may be; nothing was spent."""
 
     columns: list[dict[str, Any]] = Field(
@@ -247,7 +247,7 @@ class Quoted(Cost):
     words: list[str]
 
 
-class Answer(Cost):
+class Answer(CostShown):
     """A private answer: rows with intervals, the same cells exactly, what was drawn, and its receipt."""
 
     question: str = Field(examples=[QUESTION])
@@ -280,7 +280,7 @@ class History(Shown):
     entries: list[dict[str, Any]]
 
 
-class Proved(Shown):
+class EntryProved(Shown):
     """The entry that a receipt proves."""
 
     number: int
@@ -360,7 +360,7 @@ class Health(Shown):
     status: str = Field(examples=["ok"])
 
 
-class Problem(Shown):
+class ProblemShown(Shown):
     """RFC 9457: what is refused, why, and what works instead."""
 
     type: str = Field(examples=["/problems/question"])

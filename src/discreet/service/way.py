@@ -14,7 +14,7 @@ from discreet.service import problem
 from discreet.service.pace import rest, until_slot
 from discreet.service.people import Person
 from discreet.service.pool import Pool
-from discreet.service.problem import KINDS, Problem
+from discreet.service.problem import KINDS, ServiceProblem
 from discreet.service.role import SLOTTED, Verb, may
 from discreet.service.settings import Settings
 
@@ -93,7 +93,7 @@ def _wanted(accept: str) -> str:
     return next((kind for kind in named if kind in ACCEPTED), "application/json")
 
 
-def told(stated: Problem) -> Response:
+def told(stated: ServiceProblem) -> Response:
     """Return a problem as a response."""
     return Response(stated.body(), stated.status, stated.headers, problem.MEDIA_TYPE)
 

@@ -28,17 +28,17 @@ from tests.query.proof.world import (
 from discreet.query.plan import Among, Call, Column, Literal, Scalar
 from discreet.query.plan import Case as When
 from discreet.query.proof import Chosen, Claim, Kept, Reached
-from discreet.query.statement import Inner, Joined, Listed, Named, Query, Source, Stored
+from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, StoredTable
 
 COUNT = f("count_rows")
 SHOWN = Among(f("grouped", c("r", "k")), tuple(map(Literal, WARDS)))
 LISTED = Among(c("r", "k"), tuple(map(Literal, WARDS)))
-VOTES = Stored("votes", "t")
+VOTES = StoredTable("votes", "t")
 PERSON = c("t", "person")
 
 
-def both(part: Query, on: Scalar | None = None) -> Joined:
-    return Joined(Named("rows", "r"), Named("people", "p"), on or f("eq", c("r", "u"), c("p", "u")))
+def both(part: Query, on: Scalar | None = None) -> JoinedRows:
+    return JoinedRows(Named("rows", "r"), Named("people", "p"), on or f("eq", c("r", "u"), c("p", "u")))
 
 
 def shared(**change: object) -> tuple[Query, tuple[str, Query], tuple[str, Query]]:
@@ -53,14 +53,14 @@ def shared(**change: object) -> tuple[Query, tuple[str, Query], tuple[str, Query
 def ward_once(items: tuple[tuple[str, Scalar], ...] | None = None) -> Inner:
     """Return the public wards, one row for each."""
     made = items or (("ward", c("w", "ward")), ("name", f("min", c("w", "name"))))
-    return Inner(Query(made, Stored("wards", "w"), None, (c("w", "ward"),)), "w")
+    return Inner(Query(made, StoredTable("wards", "w"), None, (c("w", "ward"),)), "w")
 
 
 def per_person(value: Scalar, *keys: Scalar, having: Scalar | None = None, table: str = "visits") -> Inner:
     """Return groups of one person's rows, with a value each."""
     named = tuple((f"g{place}", key) for place, key in enumerate(keys))
     grouped = Query(
-        (("u", PERSON), ("v", value), *named), Stored(table, "t"), there(PERSON), (PERSON, *keys), having
+        (("u", PERSON), ("v", value), *named), StoredTable(table, "t"), there(PERSON), (PERSON, *keys), having
     )
     return Inner(grouped, "r")
 
@@ -81,14 +81,14 @@ def ranked(*order: Scalar, by: Column = PERSON) -> Inner:
         by,
         *(order or (f("hash", f("choice"), PERSON, c("t", "x")), PERSON, c("t", "k"), c("t", "x"))),
     )
-    return Inner(Query((*items, ("j", rank)), Stored("visits", "t"), there(PERSON)), "r")
+    return Inner(Query((*items, ("j", rank)), StoredTable("visits", "t"), there(PERSON)), "r")
 
 
 BITS = Listed(("k", "bit"), (("a", 1), ("b", 2), ("c", 4)), "b")
 
 
 def masks(bits: Listed = BITS, *more: Column) -> Query:
-    source = Joined(Named("rows", "r"), bits, f("eq", c("r", "k"), c("b", "k")))
+    source = JoinedRows(Named("rows", "r"), bits, f("eq", c("r", "k"), c("b", "k")))
     items = (("u", c("r", "u")), ("b", f("bits_or", c("b", "bit"))))
     return Query(items, source, None, (c("r", "u"), *more))
 
@@ -128,7 +128,7 @@ def dealt(
     )
     crowded = Query(
         (("u", c("r", "u")), ("k", c("r", "k")), ("n", COUNT)),
-        Joined(Named("rows", "r"), Named("people", "p"), join or f("eq", c("r", "u"), c("p", "u"))),
+        JoinedRows(Named("rows", "r"), Named("people", "p"), join or f("eq", c("r", "u"), c("p", "u"))),
         crowd_where or f("ge", f("subtract", c("p", "n"), c("p", "b")), least),
         (c("r", "u"), c("r", "k")),
         f("gt", COUNT, allowed) if shown is None else f("and", f("gt", COUNT, allowed), shown),
@@ -138,7 +138,7 @@ def dealt(
     divisor = f("greatest", 4, f("subtract", c("p", "n"), f("coalesce", c("e", "e"), 0)))
     weights = Query(
         (("u", c("p", "u")), ("t", divisor), ("w", f("narrow", f("quotient", 4 * W, divisor)))),
-        Joined(Named("people", "p"), Named("excess", "e"), f("eq", c("p", "u"), c("e", "u")), True),
+        JoinedRows(Named("people", "p"), Named("excess", "e"), f("eq", c("p", "u"), c("e", "u")), True),
     )
     cells = Query(
         (
@@ -146,11 +146,11 @@ def dealt(
             ("k", c("c", "k")),
             ("w", f("narrow", f("quotient", f("quotient", heavy, c("w", "t")), c("c", "n")))),
         ),
-        Joined(Named("crowded", "c"), Named("weights", "w"), f("eq", c("c", "u"), c("w", "u"))),
+        JoinedRows(Named("crowded", "c"), Named("weights", "w"), f("eq", c("c", "u"), c("w", "u"))),
     )
-    light = Joined(Named("rows", "r"), Named("weights", "w"), f("eq", c("r", "u"), c("w", "u")))
+    light = JoinedRows(Named("rows", "r"), Named("weights", "w"), f("eq", c("r", "u"), c("w", "u")))
     cell = f("and", f("eq", c("r", "u"), c("c", "u")), f("eq", c("r", "k"), c("c", "k")))
-    source = Joined(light, Named("cells", "c"), on or cell, True)
+    source = JoinedRows(light, Named("cells", "c"), on or cell, True)
     body = total(f("sum", f("coalesce", c("c", "w"), c("w", "w"))), source, None, c("r", "k"), having=SHOWN)
     named = zip(
         ("rows", "people", "crowded", "excess", "weights", "cells"),
@@ -213,7 +213,7 @@ MASK = c("z", "m")
 MASKS = Inner(
     Query(
         (("u", PERSON), ("m", f("bits_or", SMALL))),
-        Stored("visits", "t"),
+        StoredTable("visits", "t"),
         there(PERSON),
         (PERSON, c("t", "x")),
     ),
@@ -227,7 +227,7 @@ GOOD = (
     Case("shares", statement(*shared()), noised(3 * W, WARDS)),
     Case(
         "a public row at most",
-        statement(total(COUNT, Joined(VOTES, ward_once(), f("eq", c("w", "ward"), c("t", "k"))))),
+        statement(total(COUNT, JoinedRows(VOTES, ward_once(), f("eq", c("w", "ward"), c("t", "k"))))),
         noised(1),
     ),
     Case("one row of a person", statement(total(COUNT, per_person(COUNT))), noised(1)),
@@ -243,7 +243,7 @@ GOOD = (
     ),
     Case("bits of groups", statement(*bit_counts()), noised(moves(W, W, W**2), WARDS)),
     Case("shares per group", statement(*dealt()), noised(BOTH, WARDS)),
-    Case("a prepared table", statement(total(COUNT, Stored("ready", "t"), there(PERSON))), noised(2)),
+    Case("a prepared table", statement(total(COUNT, StoredTable("ready", "t"), there(PERSON))), noised(2)),
     Case(
         "both neighbours count",
         statement(*shared(rows=rows("swaps"))),
@@ -267,19 +267,22 @@ _TWICE = Listed(("k", "v"), (("a", 1), ("a", 1), ("b", 1)), "l")
 _CODES = Inner(
     Query(
         (("code", c("d", "code")), ("name", f("min", c("d", "name")))),
-        Stored("codes", "d"),
+        StoredTable("codes", "d"),
         None,
         (c("d", "code"),),
     ),
     "d",
 )
 _CASED = Inner(
-    Query((("x", c("t", "k")), ("X", PERSON)), Stored("visits", "t"), there(PERSON)),
+    Query((("x", c("t", "k")), ("X", PERSON)), StoredTable("visits", "t"), there(PERSON)),
     "i",
 )
 _FEW = f("and", f("eq", c("a", "person"), c("b", "person")), f("eq", c("a", "k"), c("b", "k")))
-_PAIRS = Joined(
-    Stored("visits", "a"), Stored("visits", "b"), f("and", _FEW, f("gt", c("b", "x"), 2)), outer=True
+_PAIRS = JoinedRows(
+    StoredTable("visits", "a"),
+    StoredTable("visits", "b"),
+    f("and", _FEW, f("gt", c("b", "x"), 2)),
+    outer=True,
 )
 _NULLED = Inner(
     Query(
@@ -293,7 +296,7 @@ _NULLED = Inner(
 _STRANGERS = Inner(
     Query(
         (("u", c("a", "person")), ("v", split(COUNT, 3))),
-        Joined(Stored("visits", "a"), Stored("visits", "b"), f("eq", c("a", "k"), c("b", "k"))),
+        JoinedRows(StoredTable("visits", "a"), StoredTable("visits", "b"), f("eq", c("a", "k"), c("b", "k"))),
         there(c("a", "person")),
         (c("a", "person"),),
     ),
@@ -302,7 +305,11 @@ _STRANGERS = Inner(
 _MERGED = Inner(
     Query(
         (("u", c("s", "person")), ("v", split(COUNT, 1))),
-        Joined(Stored("united", "m"), Stored("scores", "s"), f("eq", c("m", "person"), c("s", "person"))),
+        JoinedRows(
+            StoredTable("united", "m"),
+            StoredTable("scores", "s"),
+            f("eq", c("m", "person"), c("s", "person")),
+        ),
         None,
         (c("s", "person"),),
     ),
@@ -311,13 +318,13 @@ _MERGED = Inner(
 _FOLDED = Inner(
     Query(
         (("u", f("lower", f("to_text", PERSON))), ("v", split(COUNT, 1))),
-        Stored("visits", "t"),
+        StoredTable("visits", "t"),
         there(PERSON),
         (f("lower", f("to_text", PERSON)),),
     ),
     "r",
 )
-_HIDDEN = Query((("k", c("t", "k")), ("a", c("t", "a"))), Joined(VOTES, _TWICE, Literal(True)))
+_HIDDEN = Query((("k", c("t", "k")), ("a", c("t", "a"))), JoinedRows(VOTES, _TWICE, Literal(True)))
 
 HOSTILE = (
     # Names.
@@ -335,7 +342,7 @@ HOSTILE = (
                 inner(
                     Query(
                         (("u", PERSON), ("k", f("min", c("t", "k")))),
-                        Stored("visits", "t"),
+                        StoredTable("visits", "t"),
                         there(PERSON),
                         (PERSON, Literal(2)),
                     )
@@ -347,37 +354,41 @@ HOSTILE = (
     ),
     # Joins with public rows.
     Case(
-        "Q1: a key equated with itself", statement(total(COUNT, Joined(VOTES, ward_once(), _Q1))), noised(1)
+        "Q1: a key equated with itself",
+        statement(total(COUNT, JoinedRows(VOTES, ward_once(), _Q1))),
+        noised(1),
     ),
     Case(
         "Q1: a key equated with a mixture",
-        statement(total(COUNT, Joined(VOTES, ward_once(), _COALESCED))),
+        statement(total(COUNT, JoinedRows(VOTES, ward_once(), _COALESCED))),
         noised(1),
     ),
     Case(
         "a public table with two rows for a key",
-        statement(total(COUNT, Joined(VOTES, Stored("wards", "w"), f("eq", c("w", "ward"), c("t", "k"))))),
+        statement(
+            total(COUNT, JoinedRows(VOTES, StoredTable("wards", "w"), f("eq", c("w", "ward"), c("t", "k"))))
+        ),
         noised(1),
     ),
     Case(
         "constants with two rows for a key",
-        statement(total(COUNT, Joined(VOTES, _TWICE, f("eq", c("l", "k"), c("t", "k"))))),
+        statement(total(COUNT, JoinedRows(VOTES, _TWICE, f("eq", c("l", "k"), c("t", "k"))))),
         noised(1),
     ),
     Case(
         "different keys that are one double",
-        statement(total(COUNT, Joined(VOTES, _CODES, f("eq", c("d", "code"), c("t", "c"))))),
+        statement(total(COUNT, JoinedRows(VOTES, _CODES, f("eq", c("d", "code"), c("t", "c"))))),
         noised(1),
     ),
     Case(
         "another column than the unique one",
-        statement(total(COUNT, Joined(VOTES, ward_once(), f("eq", c("w", "name"), Literal("x"))))),
+        statement(total(COUNT, JoinedRows(VOTES, ward_once(), f("eq", c("w", "name"), Literal("x"))))),
         noised(1),
     ),
     Case(
         "a public table on the left of an outer join",
         statement(
-            total(COUNT, Joined(ward_once(), VOTES, f("eq", c("w", "ward"), c("t", "k")), outer=True)),
+            total(COUNT, JoinedRows(ward_once(), VOTES, f("eq", c("w", "ward"), c("t", "k")), outer=True)),
         ),
         noised(1),
         seen=False,
@@ -391,7 +402,11 @@ HOSTILE = (
         "groups that mix people",
         statement(
             mixed(
-                inner(Query((("v", split(COUNT, 12)),), Stored("visits", "t"), there(PERSON), (c("t", "k"),)))
+                inner(
+                    Query(
+                        (("v", split(COUNT, 12)),), StoredTable("visits", "t"), there(PERSON), (c("t", "k"),)
+                    )
+                )
             )
         ),
         noised(9),
@@ -409,7 +424,7 @@ HOSTILE = (
                 inner(
                     Query(
                         (("u", PERSON), ("x", c("t", "x"))),
-                        Stored("visits", "t"),
+                        StoredTable("visits", "t"),
                         f("and", there(PERSON), f("eq", c("t", "x"), Fraction(HUGE))),
                         (PERSON, c("t", "x")),
                     )
@@ -418,8 +433,8 @@ HOSTILE = (
         ),
         noised(1),
     ),
-    Case("rows of nobody", statement(total(COUNT, Stored("ready", "t"))), noised(2)),
-    Case("any number of rows", statement(total(COUNT, Stored("visits", "t"), there(PERSON))), noised(3)),
+    Case("rows of nobody", statement(total(COUNT, StoredTable("ready", "t"))), noised(2)),
+    Case("any number of rows", statement(total(COUNT, StoredTable("visits", "t"), there(PERSON))), noised(3)),
     Case(
         "a table without a unit, grouped",
         statement(mixed(inner(Query((("v", split(COUNT, 5)),), VOTES, None, (c("t", "k"),))))),
@@ -456,7 +471,7 @@ HOSTILE = (
     Case("half of replace", statement(*shared(rows=rows("swaps"))), noised(3 * W, WARDS)),
     Case(
         "different values without a limit",
-        statement(total(f("count_distinct", c("t", "x")), Stored("visits", "t"), there(PERSON))),
+        statement(total(f("count_distinct", c("t", "x")), StoredTable("visits", "t"), there(PERSON))),
         noised(3),
     ),
     # Shares.
@@ -483,7 +498,11 @@ HOSTILE = (
     Case(
         "rows that multiply after their share",
         statement(
-            *shared(source=Joined(both(rows()), Stored("wards", "w"), f("eq", c("w", "ward"), c("r", "k"))))
+            *shared(
+                source=JoinedRows(
+                    both(rows()), StoredTable("wards", "w"), f("eq", c("w", "ward"), c("r", "k"))
+                )
+            )
         ),
         noised(3 * W, WARDS),
     ),
@@ -509,7 +528,7 @@ HOSTILE = (
         statement(
             total(
                 COUNT,
-                Joined(ranked(), Stored("wards", "w"), Literal(True)),
+                JoinedRows(ranked(), StoredTable("wards", "w"), Literal(True)),
                 f("le", c("r", "j"), 2),
             )
         ),
@@ -611,7 +630,7 @@ HOSTILE = (
                 inner(
                     Query(
                         (("x", f("max", f("clamp", c("t", "x"), 0, 9))),),
-                        Stored("swaps", "t"),
+                        StoredTable("swaps", "t"),
                         there(PERSON),
                         (PERSON,),
                     )
@@ -625,7 +644,7 @@ HOSTILE = (
     ),
     Case(
         "a threshold on rows",
-        statement(total(COUNT, Stored("ready", "t"), there(PERSON), c("t", "k"))),
+        statement(total(COUNT, StoredTable("ready", "t"), there(PERSON), c("t", "k"))),
         Claim(None, (Kept("m0", 2),)),
         seen=False,
     ),

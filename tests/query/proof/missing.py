@@ -11,7 +11,7 @@ from tests.query.proof.world import WARDS, Case, c, f, noised, statement, there,
 
 from discreet.query.plan import Among, Literal, Scalar
 from discreet.query.plan import Case as When
-from discreet.query.statement import Inner, Joined, Named, Query, Statement, Stored
+from discreet.query.statement import Inner, JoinedRows, Named, Query, Statement, StoredTable
 
 
 def same(one: str, other: str) -> Scalar:
@@ -39,10 +39,10 @@ DIVISOR = f("greatest", 4, f("subtract", c("q", "n"), f("coalesce", c("e", "e"),
 
 def without_counts() -> Statement:
     """Weights divided by a count that nobody has."""
-    base = Joined(Named("people", "p"), Named("few", "q"), same("p", "q"), True)
+    base = JoinedRows(Named("people", "p"), Named("few", "q"), same("p", "q"), True)
     weights = Query(
         (("u", c("p", "u")), ("t", DIVISOR), ("w", f("narrow", f("quotient", 4 * 2**16, DIVISOR)))),
-        Joined(base, Named("excess", "e"), same("p", "e"), True),
+        JoinedRows(base, Named("excess", "e"), same("p", "e"), True),
     )
     return changed(before={"weights": (("few", FEW),)}, weights=weights)
 
@@ -51,7 +51,7 @@ def without_spreads() -> Statement:
     """A crowd that is looked for among people whose spread is missing."""
     lost = Query(
         (("u", c("p", "u")), ("n", c("p", "n")), ("b", c("q", "b"))),
-        Joined(Named("people", "p"), Named("few", "q"), same("p", "q"), True),
+        JoinedRows(Named("people", "p"), Named("few", "q"), same("p", "q"), True),
     )
     crowded = part("crowded")
     source = replace(crowded.source, right=Named("lost", "p"))  # type: ignore[type-var]
@@ -65,7 +65,7 @@ def without_divisors() -> Statement:
     few = Query((("u", c("w", "u")), ("t", c("w", "t"))), Named("weights", "w"), f("lt", c("w", "t"), 0))
     lost = Query(
         (("u", c("p", "u")), ("t", c("w", "t"))),
-        Joined(Named("people", "p"), Named("fewer", "w"), same("p", "w"), True),
+        JoinedRows(Named("people", "p"), Named("fewer", "w"), same("p", "w"), True),
     )
     cells = part("cells")
     source = replace(cells.source, right=Named("lost", "w"))  # type: ignore[type-var]
@@ -77,11 +77,11 @@ def of_another_cell() -> Statement:
     only = f("and", same("p", "d"), f("eq", c("d", "k"), "z9"))
     lost = Query(
         (("u", c("p", "u")), ("w", c("d", "w"))),
-        Joined(Named("people", "p"), Named("dealt", "d"), only, True),
+        JoinedRows(Named("people", "p"), Named("dealt", "d"), only, True),
     )
     cells = Query(
         (("u", c("c", "u")), ("k", c("c", "k")), ("w", c("l", "w"))),
-        Joined(Named("crowded", "c"), Named("lost", "l"), same("c", "l")),
+        JoinedRows(Named("crowded", "c"), Named("lost", "l"), same("c", "l")),
     )
     return changed(before={"cells": (("dealt", part("cells")), ("lost", lost))}, cells=cells)
 
@@ -90,9 +90,9 @@ def outer_of_nothing() -> Statement:
     """Everybody once, beside rows of which there are none, so that a product of bounds is zero."""
     inside = f("and", there(PERSON), f("ge", c("t", "x"), 5), f("le", c("t", "x"), 3))
     x = c("t", "x")
-    nothing = Inner(Query((("u", PERSON), ("x", x)), Stored("visits", "t"), inside, (PERSON, x)), "n")
-    everybody = Inner(Query((("u", PERSON),), Stored("visits", "t"), there(PERSON), (PERSON,)), "r")
-    return statement(total(COUNT, Joined(everybody, nothing, same("r", "n"), True)))
+    nothing = Inner(Query((("u", PERSON), ("x", x)), StoredTable("visits", "t"), inside, (PERSON, x)), "n")
+    everybody = Inner(Query((("u", PERSON),), StoredTable("visits", "t"), there(PERSON), (PERSON,)), "r")
+    return statement(total(COUNT, JoinedRows(everybody, nothing, same("r", "n"), True)))
 
 
 NAMELESS = When(((Among(c("t", "k"), (Literal("b"),)), Literal("b")),), Literal(None))
@@ -101,7 +101,7 @@ NAMELESS = When(((Among(c("t", "k"), (Literal("b"),)), Literal("b")),), Literal(
 def nameless_rows() -> Query:
     """Rows of which the ward is told only if it is b."""
     items = (("u", PERSON), ("k", NAMELESS), ("x", c("t", "x")))
-    return Query(items, Stored("visits", "t"), there(PERSON))
+    return Query(items, StoredTable("visits", "t"), there(PERSON))
 
 
 def nameless_group() -> Statement:

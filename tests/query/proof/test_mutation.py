@@ -25,7 +25,7 @@ from discreet.errors import EngineError, ProofError
 from discreet.query.plan import Among, Call, Column, Literal, Scalar
 from discreet.query.price import proving
 from discreet.query.proof import Claim, Declarations, prove
-from discreet.query.statement import Joined, Named, Query, Statement, Stored
+from discreet.query.statement import JoinedRows, Named, Query, Statement, StoredTable
 
 TABLES = ("visits", "people", "wards")
 FUNCTIONS = (
@@ -55,7 +55,7 @@ def mutate(node: Any, random: Random, pool: dict[str, list[Any]]) -> Any:
         return (*node[:place], mutate(node[place], random, pool), *node[place + 1 :])
     if not is_dataclass(node):
         return node
-    if random.random() < (0.75 if isinstance(node, Literal | Column | Stored | Named) else 0.2):
+    if random.random() < (0.75 if isinstance(node, Literal | Column | StoredTable | Named) else 0.2):
         return _changed(node, random, pool)
     inside = [
         f.name
@@ -89,19 +89,19 @@ def _changed(node: Any, random: Random, pool: dict[str, list[Any]]) -> Any:
             return Call(name, (*arguments[1:], *arguments[:1]))
         case Among(argument, values):
             return Among(argument, values[1:] or (Literal("A"),))
-        case Joined(left, right, on, outer):
+        case JoinedRows(left, right, on, outer):
             return random.choice(
                 (
                     replace(node, outer=not outer),
                     left,
-                    Joined(right, left, on, outer),
+                    JoinedRows(right, left, on, outer),
                     replace(node, on=Literal(True)),
                 )
             )
         case Named(_, alias):
             return Named(random.choice(pool["parts"]), alias)
-        case Stored(_, alias):
-            return Stored(random.choice(TABLES), alias)
+        case StoredTable(_, alias):
+            return StoredTable(random.choice(TABLES), alias)
         case Query():
             return random.choice(
                 (

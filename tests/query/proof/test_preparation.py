@@ -23,7 +23,7 @@ from discreet.query.proof import (
 )
 from discreet.query.proof.declared import Claim
 from discreet.query.proof.derivation import Step
-from discreet.query.statement import Query, Statement, Stored
+from discreet.query.statement import Query, Statement, StoredTable
 
 NAMES = tuple(name for name, _ in VISITS)
 READY = TableDeclaration("visits", VISITS, "person", kept=2)
@@ -41,7 +41,7 @@ def kept(
     rank = f("rank", person or c("t", "person"), f("hash", f("hash", f("choice"), *own)), *own)
     ranked = Query(
         (*((name, c("t", name)) for name in NAMES), ("j", rank)),
-        Stored("visits", "t"),
+        StoredTable("visits", "t"),
         there(c("t", "person")) if where is None else where,
     )
     chosen = Query(
@@ -80,7 +80,7 @@ def test_a_preparation_keeps_the_person_in_the_column_of_the_unit(swapped: bool)
     own = (c("t", "person"), c("t", "friend"))
     ranked = Query(
         (("person", own[0]), ("friend", own[1]), ("j", f("rank", own[0], *own))),
-        Stored("friends", "t"),
+        StoredTable("friends", "t"),
         there(own[0]),
     )
     names = ("friend", "person") if swapped else ("person", "friend")

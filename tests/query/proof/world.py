@@ -17,7 +17,7 @@ from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.plan import Call, Column, Literal, Scalar
 from discreet.query.proof import Blended, Chosen, Claim, Declarations, Kept, Noised, Reached, TableDeclaration
 from discreet.query.proof.declared import outputs_of
-from discreet.query.statement import Inner, Named, Query, Source, Statement, Stored
+from discreet.query.statement import Inner, Named, Query, Source, Statement, StoredTable
 
 W = 2**16
 WARDS = ("a", "b", "c")
@@ -203,7 +203,7 @@ def statement(body: Query, *parts: tuple[str, Query], cells: bool = False) -> St
 def rows(table: str = "visits", **extra: Scalar) -> Query:
     """Return a person's rows: person u, key k and numbers, nobody's left out."""
     items = {"u": c("t", "person"), "k": c("t", "k"), "a": f("clamp", c("t", "a"), 0, 9), "x": c("t", "x")}
-    return Query(tuple((items | extra).items()), Stored(table, "t"), there(c("t", "person")))
+    return Query(tuple((items | extra).items()), StoredTable(table, "t"), there(c("t", "person")))
 
 
 def people(

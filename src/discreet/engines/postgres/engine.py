@@ -28,7 +28,7 @@ from discreet.engines.shelter import quietly
 from discreet.engines.sql import quoted, sources
 from discreet.errors import CatalogError, EngineError
 from discreet.query.proof import ProvedStatement, sealed
-from discreet.query.statement import Statement, Stored
+from discreet.query.statement import Statement, StoredTable
 
 OLDEST = 140000
 """The first version of the server that has every function that statements use."""
@@ -298,4 +298,4 @@ def _travelling(name: str, origin: Origin, before: int) -> str:
 
 
 def _stored(statement: Statement) -> set[str]:
-    return {read.table for read in sources(statement) if isinstance(read, Stored)}
+    return {read.table for read in sources(statement) if isinstance(read, StoredTable)}

@@ -13,7 +13,7 @@ from discreet.engines.shelter import Sheltered, exposed, quietly
 from discreet.errors import CatalogError, EngineError
 from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, walk
 from discreet.query.proof import ProvedStatement, sealed
-from discreet.query.statement import Inner, Joined, Listed, Named, Query, Source, Statement, Stored
+from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, Statement, StoredTable
 
 Row = dict[tuple[str | None, str], Any]
 """The cells of a row by the alias of their relation and their name."""
@@ -133,7 +133,7 @@ class _Statement:
 
     def source(self, source: Source) -> Iterator[Row]:
         match source:
-            case Stored(name, alias):
+            case StoredTable(name, alias):
                 yield from _called(self.tables[name], alias)
             case Named(name, alias):
                 yield from _called(self.parts[name], alias)
@@ -143,7 +143,7 @@ class _Statement:
                 yield from _called(
                     [dict(zip(names, map(_constant, row), strict=True)) for row in rows], alias
                 )
-            case Joined(left, right, on, outer):
+            case JoinedRows(left, right, on, outer):
                 met, others = self.meaning(on), list(self.source(right))
                 for row in self.source(left):
                     pairs = [pair for other in others if met([pair := {**row, **other}]) is True]

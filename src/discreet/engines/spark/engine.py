@@ -23,7 +23,7 @@ from discreet.engines.spark.source import SparkTable, offered, place_of, plain
 from discreet.engines.sql import sources
 from discreet.errors import CatalogError, EngineError
 from discreet.query.proof import ProvedStatement, sealed
-from discreet.query.statement import ROWS, Named, Statement, Stored
+from discreet.query.statement import ROWS, Named, Statement, StoredTable
 
 PUBLIC_ROWS = 200_000
 """A public table of more rows belongs where the private ones are, and does not travel."""
@@ -82,7 +82,7 @@ class Spark:
 
     def _run(self, statements: Sequence[Statement], choice: int) -> Exact:
         requests = [EngineRequest("", s.keys, s.outputs, s.cells) for s in statements]
-        used = {read.table for s in statements for read in sources(s) if isinstance(read, Stored)}
+        used = {read.table for s in statements for read in sources(s) if isinstance(read, StoredTable)}
         with self._turn:
             self._stopped.clear()
             with deadline(self._timeout, self.interrupt), self._looking(used) as session:

@@ -22,7 +22,7 @@ from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.formula import Constant, Formula, Key, Operation, Public, evaluate
 from discreet.query.check.measurement import Cell, Checked, KeyColumn
 from discreet.query.plan import Among, Call, Case, Column, Literal, Scalar, given, walk
-from discreet.query.statement import Stored
+from discreet.query.statement import StoredTable
 
 COMBINATIONS = 20_000
 """The most combinations of declared values on which conditions are evaluated beforehand."""
@@ -202,7 +202,7 @@ def _values(
 def _column(scalar: Scalar, catalog: Catalog, first: Checked) -> DeclaredColumn | None:
     """Return the declaration of a column of the one table that is counted."""
     source = first.rows.source
-    table = catalog.table(source.table) if isinstance(source, Stored) else None
+    table = catalog.table(source.table) if isinstance(source, StoredTable) else None
     return table.column(scalar.name) if table is not None and isinstance(scalar, Column) else None
 
 

@@ -37,7 +37,7 @@ from discreet.query.check.measurement import (
     Sets,
 )
 from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given
-from discreet.query.statement import Inner, Joined, Listed, Named, Query, Source, Stored
+from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, StoredTable
 
 VERSION = 2
 
@@ -133,13 +133,13 @@ def _moves(sensitivity: Sensitivity) -> Form:
 
 def _source(source: Source) -> Form:
     match source:
-        case Stored(table, alias):
+        case StoredTable(table, alias):
             return ["table", table, alias]
         case Named(name, alias):
             return ["part", name, alias]
         case Inner(query, alias):
             return ["query", _query(query), alias]
-        case Joined(left, right, on, outer):
+        case JoinedRows(left, right, on, outer):
             return ["left join" if outer else "join", _source(left), _source(right), _scalar(on)]
         case Listed(names, rows, alias):
             return ["list", list(names), [[_value(value) for value in row] for row in rows], alias]

@@ -48,7 +48,7 @@ from discreet.query.plan import (
     rebuilt,
     walk,
 )
-from discreet.query.statement import Inner, Joined, Query, Source, Stored
+from discreet.query.statement import Inner, JoinedRows, Query, Source, StoredTable
 
 
 def trace(relation: Relation, catalog: declared.Catalog, fresh: Names) -> Lineage:
@@ -83,7 +83,7 @@ def _scan(scan: Scan, catalog: declared.Catalog, own: str, fresh: Names) -> Line
         for column in table.columns
     ]
     units: tuple[Scalar, ...] = ()
-    source: Source = Stored(table.name, own)
+    source: Source = StoredTable(table.name, own)
     if table.link is not None:
         source, person = attributed(table, catalog, own, fresh)
         units = (person,)
@@ -127,7 +127,7 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
     equated = {frozenset(map(bare, pair)) for pair in equal}
     joint = replace(
         left,
-        source=Joined(left.source, right.source, on.scalar, join.outer),
+        source=JoinedRows(left.source, right.source, on.scalar, join.outer),
         columns=columns,
         tables=tuple(sorted({*left.tables, *right.tables})),
     )
@@ -204,7 +204,7 @@ def _met_once(person: Lineage, public: Lineage, equal: Sequence[tuple[Scalar, ..
 def _deduplicated(joint: Lineage, public: Lineage, key: Scalar, own: str) -> Lineage:
     """Return the join in which the public table has one row per key, so that uniqueness is a fact."""
     source, table = joint.source, public.source
-    if not (isinstance(source, Joined) and isinstance(table, Stored)):
+    if not (isinstance(source, JoinedRows) and isinstance(table, StoredTable)):
         raise AssertionError("only declared public tables have unique columns")
     stored = [column.typed.scalar for column in public.columns]
     items = [
@@ -215,7 +215,7 @@ def _deduplicated(joint: Lineage, public: Lineage, key: Scalar, own: str) -> Lin
     left, right = (once if side == table else side for side in (source.left, source.right))
     return replace(
         joint,
-        source=Joined(left, right, rebuilt(source.on, renamed.get), source.outer),
+        source=JoinedRows(left, right, rebuilt(source.on, renamed.get), source.outer),
         columns=tuple(
             replace(c, typed=replace(c.typed, scalar=rebuilt(c.typed.scalar, renamed.get)))
             for c in joint.columns

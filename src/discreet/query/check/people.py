@@ -19,7 +19,7 @@ from discreet.query.catalog.link import KeyLink
 from discreet.query.catalog.manifest import Catalog, DeclaredTable
 from discreet.query.check.scope import Lineage, Names
 from discreet.query.plan import Call, Column, Scalar, given, walk
-from discreet.query.statement import Inner, Joined, Query, Source, Stored
+from discreet.query.statement import Inner, JoinedRows, Query, Source, StoredTable
 
 
 def attributed(table: DeclaredTable, catalog: Catalog, own: str, fresh: Names) -> tuple[Source, Scalar]:
@@ -27,14 +27,14 @@ def attributed(table: DeclaredTable, catalog: Catalog, own: str, fresh: Names) -
     link, keys = given(table.link), next(fresh)
     parent = given(catalog.table(link.table))
     inner = next(fresh)
-    source: Source = Stored(parent.name, inner)
+    source: Source = StoredTable(parent.name, inner)
     person: Scalar = Column(inner, parent.unit or "")
     if parent.link is not None:
         source, person = attributed(parent, catalog, inner, fresh)
     key = Column(inner, link.key)
     lookup = Query((("k", key), ("u", Call("min", (person,)))), source, None, (key,))
     on = Call("eq", (Column(own, link.column), Column(keys, "k")))
-    return Joined(Stored(table.name, own), Inner(lookup, keys), on), Column(keys, "u")
+    return JoinedRows(StoredTable(table.name, own), Inner(lookup, keys), on), Column(keys, "u")
 
 
 def keys_of(table: DeclaredTable, catalog: Catalog, own: str) -> tuple[tuple[Scalar, str], ...]:
@@ -75,7 +75,7 @@ def join_people(
             "JOIN", "the tables declare different neighbours", "declare the same neighbours for both"
         )
     source = joint.source
-    if not isinstance(source, Joined):
+    if not isinstance(source, JoinedRows):
         raise AssertionError("what is joined is a join")
     if not any(frozenset((one, other)) in equated for one in left.units for other in right.units):
         if not _same_key(left, right, equated):
@@ -149,7 +149,7 @@ def _columns_of(side: Lineage) -> frozenset[str | None]:
 
 def relations(source: Source) -> frozenset[str]:
     """Return the names under which a source offers columns."""
-    if isinstance(source, Joined):
+    if isinstance(source, JoinedRows):
         return relations(source.left) | relations(source.right)
     return frozenset((source.alias,))
 

@@ -28,7 +28,7 @@ from discreet.query.proof.declared import Declarations, TableDeclaration
 from discreet.query.proof.derivation import Step
 from discreet.query.proof.relation import Owner, Relation, apart, fold
 from discreet.query.proof.value import Kind, stored
-from discreet.query.statement import Inner, Joined, Query, Source, Stored
+from discreet.query.statement import Inner, JoinedRows, Query, Source, StoredTable
 
 TOLD = frozenset((Kind.WHOLE, Kind.TEXT, Kind.DAY))
 """Types of keys and people: equal where they are the same, and in an order."""
@@ -37,7 +37,7 @@ LONGEST = 8
 """Tables on a path."""
 
 
-def attributed(source: Joined, declarations: Declarations, hidden: frozenset[str]) -> Relation:
+def attributed(source: JoinedRows, declarations: Declarations, hidden: frozenset[str]) -> Relation:
     """Return the judgement about a table's rows with their people."""
     table, alias, person, steps = _owned(source, declarations, hidden, LONGEST)
     apart([alias, person[0]], "a path of keys")
@@ -59,12 +59,12 @@ def _owned(
 ) -> tuple[TableDeclaration, str, tuple[str, str], str]:
     """Return the table that a source is all rows of, its alias, the person's column, and the way there."""
     match source:
-        case Stored(name, alias):
+        case StoredTable(name, alias):
             table = _declared(name, declarations, hidden)
             if table.unit is None or table.through is not None:
                 raise ProofError("a path of keys", "ends at a table that does not say whose its rows are")
             return table, alias, (alias, table.unit), table.name
-        case Joined(Stored(name, alias), Inner(query, keys), on, False) if left:
+        case JoinedRows(StoredTable(name, alias), Inner(query, keys), on, False) if left:
             table = _declared(name, declarations, hidden)
             way = _lookup(table, query, declarations, hidden, left)
             (key, _), (person, _) = query.items

@@ -26,7 +26,7 @@ from discreet.query.proof.relation import (
 )
 from discreet.query.proof.value import MOST_ROWS, Value, whole
 from discreet.query.proof.weight import Excess, Fact, Parts, counting, crowd_of, grouped_fact, projected_fact
-from discreet.query.statement import Inner, Joined, Listed, Named, Query, Source, Stored
+from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, StoredTable
 
 AGGREGATES = frozenset(
     ("count_rows", "count_values", "count_distinct", "sum", "min", "max", "bits_or", "grouped")
@@ -46,7 +46,7 @@ class ReadScope:
 def source_of(source: Source, scope: ReadScope) -> Relation:
     """Return the judgement about the rows of a FROM clause."""
     match source:
-        case Stored(name, alias):
+        case StoredTable(name, alias):
             table = scope.declarations.find(name)
             if table is None:
                 raise ProofError(f"the table {name}", "is not declared")
@@ -61,11 +61,11 @@ def source_of(source: Source, scope: ReadScope) -> Relation:
             return rename(select(query, scope), alias, None)
         case Listed():
             return read_list(source)
-        case Joined(Stored(name, _)) if (
+        case JoinedRows(StoredTable(name, _)) if (
             table := scope.declarations.find(name)
         ) is not None and table.through is not None:
             return attributed(source, scope.declarations, scope.hidden)
-        case Joined(left, right, on, outer):
+        case JoinedRows(left, right, on, outer):
             return joined(source_of(left, scope), source_of(right, scope), on, right, outer=outer)
 
 

@@ -44,7 +44,7 @@ from discreet.query.rewrite.person_rows import (
     same,
     shown,
 )
-from discreet.query.statement import ROWS, Inner, Joined, Listed, Named, Query, Source, Statement
+from discreet.query.statement import ROWS, Inner, JoinedRows, Listed, Named, Query, Source, Statement
 
 
 def statements(checked: Checked) -> tuple[Statement, ...]:
@@ -182,7 +182,7 @@ def _people(checked: Checked, outputs: tuple[str, ...]) -> Statement:
     people = Query(
         ((PERSON, Column("c", PERSON)), ("w", weight)), Named(cap.CELLS, "c"), None, columns("c", (PERSON,))
     )
-    source = Joined(Named(cap.CELLS, "c"), Named(cap.PEOPLE, "p"), same("c", "p", (PERSON,)))
+    source = JoinedRows(Named(cap.CELLS, "c"), Named(cap.PEOPLE, "p"), same("c", "p", (PERSON,)))
     parts = ((cap.CELLS, cells), (cap.PEOPLE, people))
     return _grouped(keys, "c", outputs, Call("sum", (Column("p", "w"),)), parts, source, None)
 
@@ -206,7 +206,7 @@ def _people_by_bits(checked: Checked, bits: Listed, outputs: tuple[str, ...]) ->
     keys = keys_of(checked)
     masks = Query(
         ((PERSON, Column("r", PERSON)), ("b", Call("bits_or", (Column("b", "bit"),)))),
-        Joined(Named(ROWS, "r"), bits, same("r", "b", keys)),
+        JoinedRows(Named(ROWS, "r"), bits, same("r", "b", keys)),
         None,
         columns("r", (PERSON,)),
     )

@@ -8,7 +8,7 @@ the prepared table every person has at most m rows by construction, and later qu
 from discreet.errors import CatalogError
 from discreet.query.catalog.manifest import DeclaredTable
 from discreet.query.plan import Call, Column, Literal
-from discreet.query.statement import Inner, Query, Statement, Stored
+from discreet.query.statement import Inner, Query, Statement, StoredTable
 
 
 def prepared_rows(table: DeclaredTable) -> Statement:
@@ -23,7 +23,7 @@ def prepared_rows(table: DeclaredTable) -> Statement:
     rank = Call("rank", (unit, keyed, *own))
     ranked = Query(
         (*((name, Column("t", name)) for name in names), ("__j", rank)),
-        Stored(table.name, "t"),
+        StoredTable(table.name, "t"),
         Call("not", (Call("is_null", (unit,)),)),
     )
     kept = Query(

@@ -38,7 +38,7 @@ from discreet.query.rewrite.person_rows import (
     same,
     shown,
 )
-from discreet.query.statement import ROWS, Inner, Joined, Listed, Named, Query, Source
+from discreet.query.statement import ROWS, Inner, JoinedRows, Listed, Named, Query, Source
 
 MASK = 60
 """So many groups fit into the bits of a 64-bit integer, one each."""
@@ -69,7 +69,7 @@ def in_all(checked: Checked, named: Sequence[Item]) -> Weighed:
         listed(checked),
         (person,),
     )
-    source = Joined(Named(ROWS, "r"), Named(PEOPLE, "p"), same("r", "p", (PERSON,)))
+    source = JoinedRows(Named(ROWS, "r"), Named(PEOPLE, "p"), same("r", "p", (PERSON,)))
     return Weighed(((ROWS, rows), (PEOPLE, people)), source, Column("p", "w"))
 
 
@@ -87,8 +87,8 @@ def per_group(checked: Checked, named: Sequence[Item]) -> Weighed:
         (WEIGHTS, _weights(limits.total)),
         (CELLS, _cells(cell, limits.cell * limits.total)),
     )
-    people = Joined(Named(ROWS, "r"), Named(WEIGHTS, "w"), same("r", "w", (PERSON,)))
-    source = Joined(people, Named(CELLS, "c"), same("r", "c", cell), outer=True)
+    people = JoinedRows(Named(ROWS, "r"), Named(WEIGHTS, "w"), same("r", "w", (PERSON,)))
+    source = JoinedRows(people, Named(CELLS, "c"), same("r", "c", cell), outer=True)
     return Weighed(parts, source, Call("coalesce", (Column("c", "w"), Column("w", "w"))))
 
 
@@ -99,7 +99,7 @@ def _tallies(checked: Checked) -> Query:
     where = listed(checked)
     bit: Scalar = Call("slot", columns("r", keys))
     if bits := few(checked):
-        source, where, bit = Joined(source, bits, same("r", "b", keys)), None, Column("b", "bit")
+        source, where, bit = JoinedRows(source, bits, same("r", "b", keys)), None, Column("b", "bit")
     tallies = (("n", Call("count_rows", ())), ("b", Call("bits_set", (Call("bits_or", (bit,)),))))
     return Query(((PERSON, Column("r", PERSON)), *tallies), source, where, columns("r", (PERSON,)))
 
@@ -112,7 +112,7 @@ def _crowded(checked: Checked, allowed: int) -> Query:
     crowded, admitted = Call("gt", (count, Literal(allowed))), shown(checked)
     return Query(
         (*items("r", cell), ("n", count)),
-        Joined(Named(ROWS, "r"), Named(PEOPLE, "p"), same("r", "p", (PERSON,))),
+        JoinedRows(Named(ROWS, "r"), Named(PEOPLE, "p"), same("r", "p", (PERSON,))),
         Call("ge", (beyond, Literal(allowed))),
         columns("r", cell),
         crowded if admitted is None else Call("and", (crowded, admitted)),
@@ -138,7 +138,7 @@ def _weights(total: int) -> Query:
     weight = Call("narrow", (Call("quotient", (Literal(WEIGHT * total), divisor)),))
     return Query(
         (*items("p", (PERSON,)), ("t", divisor), ("w", weight)),
-        Joined(Named(PEOPLE, "p"), Named(EXCESS, "e"), same("p", "e", (PERSON,)), outer=True),
+        JoinedRows(Named(PEOPLE, "p"), Named(EXCESS, "e"), same("p", "e", (PERSON,)), outer=True),
     )
 
 
@@ -148,7 +148,7 @@ def _cells(cell: Sequence[str], allowed: int) -> Query:
     weight = Call("quotient", (Literal(WEIGHT * allowed), Column("w", "t")))
     return Query(
         (*items("c", cell), ("w", Call("narrow", (Call("quotient", (weight, Column("c", "n"))),)))),
-        Joined(Named(CROWDED, "c"), Named(WEIGHTS, "w"), same("c", "w", (PERSON,))),
+        JoinedRows(Named(CROWDED, "c"), Named(WEIGHTS, "w"), same("c", "w", (PERSON,))),
     )
 
 

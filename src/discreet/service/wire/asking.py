@@ -71,6 +71,6 @@ class Asker:
         waited = 0.0
         while (wait := self.rates.wait(name, self.clock())) > 0:
             if waited + wait > self.settings.patience:
-                raise fault.of(problem.Problem("rate", "more statements than your rate allows"))
+                raise fault.of(problem.ServiceProblem("rate", "more statements than your rate allows"))
             waited += wait
             await asyncio.sleep(wait)

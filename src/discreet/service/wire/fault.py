@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from discreet.service.problem import KINDS, PLACE, Problem
+from discreet.service.problem import KINDS, PLACE, ServiceProblem
 from discreet.service.wire import frame
 
 STATES: Mapping[str, str] = {
@@ -64,7 +64,7 @@ def notice(words: str, detail: str | None = None, severity: str = "NOTICE", stat
     return frame.notice(fields | ({} if detail is None else {"D": detail}))
 
 
-def of(stated: Problem, sql: str = "") -> Fault:
+def of(stated: ServiceProblem, sql: str = "") -> Fault:
     """Return a problem as an error of the wire."""
     return read({"type": f"{PLACE}{stated.kind}", "detail": stated.detail, **stated.parts}, sql)
 

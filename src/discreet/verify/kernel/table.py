@@ -18,10 +18,10 @@ from flint import fmpq, fmpq_poly
 
 from discreet.exact.number import exp_bounds
 from discreet.verify import syntax as tree
+from discreet.verify.kernel.coin import flipped
 from discreet.verify.kernel.meaning import Sight, Term, real, refuse, refusing
 from discreet.verify.kernel.pair import relation_of
 from discreet.verify.kernel.state import shapely
-from discreet.verify.kernel.walk import flipped
 
 Weight = tuple[Any, Any]
 """Numerator and denominator, polynomials in x; the denominator is positive for x > 0."""
