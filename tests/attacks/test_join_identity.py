@@ -73,7 +73,7 @@ FLOATS = pa.array([1.0, 2.0, 3.0, float(2**53 - 1), None, float("nan")], pa.floa
 def test_identifiers_that_a_missing_one_made_floats_are_still_the_same_people(tmp_path, kinds):
     """One missing identifier makes floating-point numbers of a whole column in many tools."""
     question = "SELECT COUNT(*) AS n FROM a JOIN b ON a.person = b.person"
-    assert people(tmp_path, question, kinds, a=pa.array(WHOLE), b=FLOATS) == 4 * 2**16
+    assert people(tmp_path, question, kinds, a=pa.array(WHOLE), b=FLOATS) == 4
 
 
 @pytest.mark.parametrize("kind", ["", "text", "integer"])

@@ -164,3 +164,23 @@ def rows_of(columns: dict[str, list[str]]) -> object:
     import pyarrow
 
     return pyarrow.table(columns)
+
+
+@pytest.mark.parametrize(
+    ("question", "words"),
+    [
+        (f"SELECT * FROM (SELECT ward, COUNT(*) AS n {BY}) AS t GROUP BY n", "no value for a group"),
+        (f"SELECT ward, MAX(n) FROM (SELECT ward, COUNT(*) AS n {BY}) AS t", "neither grouped by"),
+        (
+            f"SELECT N, ward || 'x' FROM (SELECT ward, COUNT(*) AS n {BY}) AS t GROUP BY t.n",
+            "neither grouped by",
+        ),
+        (
+            f"SELECT n FROM (SELECT ward, COUNT(*) AS n {BY}) AS t GROUP BY n ORDER BY ward",
+            "neither grouped by",
+        ),
+    ],
+)
+def test_a_group_of_released_rows_has_one_value_of_what_it_is_grouped_by(question, words):
+    with pytest.raises(QueryError, match=words):
+        check(read(question), clinic())

@@ -70,7 +70,7 @@ def test_the_kernel_is_small_enough_to_be_read():
         }
         lines = enumerate(text.splitlines(), start=1)
         total += sum(n not in words and bool(line.partition("#")[0].strip()) for n, line in lines)
-    assert total <= 930
+    assert total <= 933
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import TypeAlias, assert_never
 
 from discreet.errors import QueryError
 from discreet.query.catalog.manifest import Catalog
+from discreet.query.check.wellformed import check_names
 from discreet.query.name import folded, same
 from discreet.query.plan import (
     COMMA,
@@ -45,6 +46,7 @@ def settled(block: Block, catalog: Catalog) -> Block:
         block = _each(block, lambda scalar: _merged(scalar, merged))
     if any(item == STARRED for item in block.items):
         block = replace(block, items=tuple(_starred(block.items, visible(source, catalog))))
+        check_names(block)
     source, where = _commas(source, block.where, catalog)
     return _unaliased(replace(block, source=source, where=where), catalog)
 

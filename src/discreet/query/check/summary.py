@@ -12,10 +12,12 @@ from discreet.query.catalog.manifest import Catalog
 from discreet.query.check import function
 from discreet.query.check.lineage import trace
 from discreet.query.check.scope import names, resolve
+from discreet.query.name import folded
 from discreet.query.plan import (
     Aggregate,
     Block,
     Case,
+    Column,
     Item,
     Literal,
     Nested,
@@ -23,6 +25,7 @@ from discreet.query.plan import (
     Scalar,
     Window,
     aggregates,
+    children,
     rebuilt,
     windowed,
 )
@@ -39,6 +42,7 @@ def summarised(block: Block, catalog: Catalog) -> Block:
         raise QueryError(
             "GROUP BY over released rows", "is plain there", "leave out CUBE, ROLLUP, DISTINCT and QUALIFY"
         )
+    _check_groups(block)
 
     def meant(scalar: Scalar) -> Scalar:
         return rebuilt(scalar, lambda part: _window(part, block) if isinstance(part, Aggregate) else None)
@@ -52,6 +56,36 @@ def summarised(block: Block, catalog: Catalog) -> Block:
         order=tuple(Order(meant(one.scalar), one.descending, one.nulls_first) for one in block.order),
         distinct=True,
     )
+
+
+def _check_groups(block: Block) -> None:
+    """Refuse what has several values in one group of released rows: a column that is not grouped by."""
+    if not block.items:
+        raise QueryError("SELECT *", "has no value for a group", "list what GROUP BY has, and aggregates")
+    group = frozenset(map(_spelt, block.group))
+    clauses = (*(item.scalar for item in block.items), block.having, *(one.scalar for one in block.order))
+    for scalar in clauses:
+        loose = None if scalar is None else _loose(scalar, group)
+        if loose is not None:
+            raise QueryError(
+                loose.name,
+                "is neither grouped by nor inside an aggregate",
+                "add it to GROUP BY, or aggregate it",
+            )
+
+
+def _loose(scalar: Scalar, group: frozenset[Scalar]) -> Column | None:
+    """Return a column that a group of rows does not determine."""
+    if _spelt(scalar) in group or isinstance(scalar, Aggregate):
+        return None
+    if isinstance(scalar, Column):
+        return scalar
+    return next((found for part in children(scalar) if (found := _loose(part, group))), None)
+
+
+def _spelt(scalar: Scalar) -> Scalar:
+    """Return a scalar over the one subquery there is, its columns spelt in one way."""
+    return rebuilt(scalar, lambda part: Column(None, folded(part.name)) if isinstance(part, Column) else None)
 
 
 def _groups(block: Block) -> bool:

@@ -32,7 +32,7 @@ def require_wellformed(block: Block, catalog: declared.Catalog) -> None:
                 "ranks rows of people against each other",
                 "use it over aggregates, in the outermost SELECT that has them",
             )
-        _names(inner)
+        check_names(inner)
         require_wellformed(inner, catalog)
 
 
@@ -51,7 +51,8 @@ def _nested(relation: Relation) -> list[Nested]:
             return _nested(left) + _nested(right)
 
 
-def _names(block: Block) -> None:
+def check_names(block: Block) -> None:
+    """Refuse a subquery of which two columns have one name."""
     taken: set[str] = set()
     for item in block.items:
         if folded(item.name) in taken:
