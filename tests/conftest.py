@@ -5,7 +5,7 @@ import os
 
 from hypothesis import HealthCheck, settings
 
-ORDINARY, LONG = 30, 400
+ORDINARY, LONG = 20, 400
 """Examples of a property that does not say how many it needs, in `make test` and in `make fuzz`."""
 
 settings.register_profile(

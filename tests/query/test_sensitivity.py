@@ -155,7 +155,7 @@ def two_hundred_people(
                 note(measured, change)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32), st.sampled_from(("add-remove", "replace")), st.booleans())
 def test_the_claim_holds_when_the_others_are_far_above_their_limits_too(
     seed: int, neighbours: str, unit: bool

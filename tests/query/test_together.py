@@ -42,7 +42,7 @@ BATCH = (
     "SELECT COUNT(age) FROM visits WHERE cost > 10",
     "SELECT flag, COUNT(*) FROM visits WHERE cost > 20 AND score BETWEEN -3 AND 2 GROUP BY flag",
 )
-WORLDS = 7
+WORLDS = 4
 MANY_WORLDS = 25
 
 

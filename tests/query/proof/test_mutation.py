@@ -231,10 +231,10 @@ def attempt(seed: int, tries: int, seen: Counter[str]) -> None:
 
 def test_whatever_is_accepted_keeps_its_claim() -> None:
     seen: Counter[str] = Counter()
-    for seed in range(24):
+    for seed in range(12):
         attempt(seed, 40, seen)
-    assert seen["broken"] >= 300, seen
-    assert seen["accepted"] >= 40, seen
+    assert seen["broken"] >= 150, seen
+    assert seen["accepted"] >= 20, seen
 
 
 @pytest.mark.fuzz
