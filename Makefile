@@ -4,6 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SPARK := $(VENV)/.spark
+CONNECT := $(VENV)/.connect
 
 # Kinds of tests to leave out, such as WITHOUT=browser.
 WITHOUT ?=
@@ -24,6 +25,11 @@ $(READY): pyproject.toml constraints.txt
 
 # Spark is as large as everything else together: it arrives while the sources are checked, and only where it is used.
 $(SPARK): $(READY)
+	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt pyspark
+	touch $@
+
+# The long searches ask through Spark Connect too.
+$(CONNECT): $(SPARK)
 	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt 'pyspark[connect]'
 	touch $@
 
@@ -75,7 +81,7 @@ pictures: $(READY) chromium
 
 # Long searches with fresh randomness, and every property with ten times the examples: each has a short form
 # among the tests.
-fuzz: $(SPARK)
+fuzz: $(CONNECT)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m 'fuzz or hypothesis' --hypothesis-profile long --timeout 7200 $(FUZZ)
 
 # Plants small faults in copies of the sources and demands that the tests notice each; ROOMS="core ledger" picks some.

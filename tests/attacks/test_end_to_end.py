@@ -82,7 +82,7 @@ def test_a_question_is_as_private_as_it_claims_and_a_cheaper_claim_is_caught(nei
         assert audit(ask, 0, 1, epsilon=EPSILON / 8, runs=RUNS, confidence="0.9").violated
 
 
-@pytest.mark.parametrize("kind", long_but(TOGETHER, "cube"))
+@pytest.mark.parametrize("kind", long_but(TOGETHER))
 def test_groups_measured_together_are_as_private_as_claimed_and_a_cheaper_claim_is_caught(neighbours, kind):
     fresh = count(10**6)
 
