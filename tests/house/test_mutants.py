@@ -47,6 +47,13 @@ def test_a_fault_is_noticed_in_the_copy_that_runs():
     assert fate(broken)[0] is Fate.KILLED
 
 
+def test_tests_that_are_not_run_notice_nothing():
+    """A guard that was moved to the long searches guards nothing here."""
+    place = "tests/house/test_odd_arguments.py"
+    long = f"{place}::test_a_hundred_thousand_odd_arguments_are_answered_or_refused_soon"
+    assert run(ROOT / "src", (long,)) == (True, "exit status 5")
+
+
 def test_sound_sources_pass_and_are_left_alone(tmp_path: Path):
     before = (ROOT / "src/discreet/errors.py").read_bytes()
     assert run(ROOT / "src", (GUARD,))[0]

@@ -170,13 +170,6 @@ FAULTS: tuple[Fault, ...] = (
         "what a failed question left is there for the next",
     ),
     Fault(
-        "engines/spark/engine.py",
-        "                session.interruptAll()\n",
-        "                pass\n",
-        (f"{_LAKE}::test_interrupts_and_timeouts_end_a_question",),
-        "a question runs past its time",
-    ),
-    Fault(
         "engines/opening.py",
         "if place != home and not tables[name].public:",
         "if place != home and tables[name].public:",
