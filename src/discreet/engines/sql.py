@@ -32,6 +32,20 @@ REAL = "[+-]?([0-9]{{1,40}}([.][0-9]{{0,40}})?|[.][0-9]{{1,40}})([eE][+-]?[0-9]{
 TRUE, FALSE = "('true', 't', 'yes', 'y', '1')", "('false', 'f', 'no', 'n', '0')"
 """Texts that are a truth, in small letters."""
 
+COMPARISONS = {
+    "nullif": "nullif({0}, {1})",
+    "eq": "({0} = {1})",
+    "ne": "({0} <> {1})",
+    "lt": "({0} < {1})",
+    "le": "({0} <= {1})",
+    "gt": "({0} > {1})",
+    "ge": "({0} >= {1})",
+    "distinct": "({0} IS DISTINCT FROM {1})",
+    "not": "(NOT {0})",
+    "is_null": "({0} IS NULL)",
+}
+"""Functions that every dialect writes alike, as templates over their arguments."""
+
 
 Items = Sequence[tuple[str, Scalar]]
 """What a query selects."""

@@ -6,7 +6,7 @@ No text of an analyst appears in the result except inside quoted constants and d
 from fractions import Fraction
 
 from discreet.engines import sql
-from discreet.engines.sql import FALSE, REAL, TIME, TRUE, ScalarWriter, unit, whole
+from discreet.engines.sql import COMPARISONS, FALSE, REAL, TIME, TRUE, ScalarWriter, unit, whole
 from discreet.query.plan import Call, Column, Literal, Scalar, Value
 from discreet.query.statement import Statement
 
@@ -50,16 +50,7 @@ TEMPLATES = {
     "long": "CAST({0} AS BIGINT)",
     "finite": f"(trunc(nullif(nullif(least(greatest({{0}}, -{LARGE}), {LARGE}), {LARGE}), -{LARGE}) "
     f"* {LARGE}) * {TINY})",
-    "nullif": "nullif({0}, {1})",
-    "eq": "({0} = {1})",
-    "ne": "({0} <> {1})",
-    "lt": "({0} < {1})",
-    "le": "({0} <= {1})",
-    "gt": "({0} > {1})",
-    "ge": "({0} >= {1})",
-    "distinct": "({0} IS DISTINCT FROM {1})",
-    "not": "(NOT {0})",
-    "is_null": "({0} IS NULL)",
+    **COMPARISONS,
     "lower": _FOLDED.format("lower", _UPPER, _LOWER),
     "upper": _FOLDED.format("upper", _LOWER, _UPPER),
     "trim": "trim({0}, ' ')",

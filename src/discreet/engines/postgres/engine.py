@@ -7,11 +7,11 @@ of other places travel along as parameters.  A connection that was lost is opene
 """
 
 import contextlib
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from discreet.engines.deadline import deadline
+from discreet.engines.distant import DistantTables, Public
 from discreet.engines.exact import EngineRequest, Exact, collect, whole
 from discreet.engines.postgres.render import CHOICE, render
 from discreet.engines.postgres.source import (
@@ -27,7 +27,6 @@ from discreet.engines.protocol import FAILED, Origin
 from discreet.engines.shelter import quietly
 from discreet.engines.sql import quoted, sources
 from discreet.errors import CatalogError, EngineError
-from discreet.query.proof import ProvedStatement, sealed
 from discreet.query.statement import Statement, StoredTable
 
 OLDEST = 140000
@@ -71,43 +70,22 @@ _TYPES = {
 }
 
 
-class Postgres:
+class Postgres(DistantTables[ServerTable]):
     """Tables of one server; use `open_tables`."""
 
     def __init__(
         self,
         tables: Mapping[str, Origin],
         places: Mapping[str, ServerTable],
-        public: Mapping[str, tuple[Origin, Mapping[str, Sequence[Any]]]],
+        public: Public,
         timeout: float | None,
     ) -> None:
-        self._tables, self._places, self._public = dict(tables), dict(places), dict(public)
-        self._timeout = timeout
-        self._turn = threading.Lock()
-        self._stopped = threading.Event()
+        super().__init__(tables, places, public, timeout)
         self._connection: Any = None
-
-    def __repr__(self) -> str:
-        return "<an engine with its tables, not shown>"
-
-    @property
-    def _columns(self) -> dict[str, dict[str, str]]:
-        origins = self._tables | {name: origin for name, (origin, _) in self._public.items()}
-        return {name: dict(origin.columns) for name, origin in origins.items()}
 
     def written(self, statement: Statement) -> str:
         """Return a statement as PostgreSQL writes it, before its tables are defined; no server is asked."""
         return render(statement, self._columns)
-
-    def run(self, statements: Sequence[ProvedStatement], choice: int) -> Exact:
-        """Return the exact integers of proved statements, all on one snapshot.
-
-        Whatever is not a statement that the checker has proved is refused before any data is touched.
-        """
-        return self._exact([sealed(proved) for proved in statements], choice)
-
-    def _exact(self, statements: Sequence[Statement], choice: int) -> Exact:
-        return quietly(lambda: self._run(statements, choice), EngineError(FAILED))
 
     def _run(self, statements: Sequence[Statement], choice: int) -> Exact:
         requests = [EngineRequest("", s.keys, s.outputs, s.cells) for s in statements]
@@ -206,7 +184,7 @@ def connected(place: ServerTable) -> Any:
 
 def open_tables(
     tables: Mapping[str, Origin],
-    public: Mapping[str, tuple[Origin, Mapping[str, Sequence[Any]]]] | None = None,
+    public: Public | None = None,
     *,
     timeout: float | None = None,
 ) -> Postgres:

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from discreet.engines import sql
 from discreet.engines.kinds import Known, Scope, known, scope
-from discreet.engines.sql import FALSE, REAL, TIME, TRUE, ScalarWriter, unit, whole
+from discreet.engines.sql import COMPARISONS, FALSE, REAL, TIME, TRUE, ScalarWriter, unit, whole
 from discreet.errors import QueryError
 from discreet.query.plan import Call, Literal, Scalar, Value
 from discreet.query.statement import Source, Statement
@@ -64,16 +64,7 @@ TEMPLATES = {
     "long": "CAST({0} AS bigint)",
     "finite": f"(trunc(nullif(nullif(least(greatest({{0}}, -{LARGE}), {LARGE}), {LARGE}), -{LARGE}) "
     f"* {LARGE}) * {TINY})",
-    "nullif": "nullif({0}, {1})",
-    "eq": "({0} = {1})",
-    "ne": "({0} <> {1})",
-    "lt": "({0} < {1})",
-    "le": "({0} <= {1})",
-    "gt": "({0} > {1})",
-    "ge": "({0} >= {1})",
-    "distinct": "({0} IS DISTINCT FROM {1})",
-    "not": "(NOT {0})",
-    "is_null": "({0} IS NULL)",
+    **COMPARISONS,
     "lower": 'lower({0} COLLATE "C")',
     "upper": 'upper({0} COLLATE "C")',
     "trim": "btrim({0}, ' ')",

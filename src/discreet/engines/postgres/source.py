@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.engines.distant import typed_columns
 from discreet.engines.postgres.render import LARGE, TEMPLATES, TINY
 from discreet.engines.protocol import Origin
 from discreet.engines.shelter import quietly
 from discreet.engines.sql import quoted
 from discreet.errors import CatalogError
-from discreet.query.name import same
 
 SCHEMES = ("postgresql://", "postgres://")
 
@@ -96,19 +96,10 @@ def offered(name: str, origin: Origin, place: ServerTable, stored: Mapping[str, 
     """Return the definition of a table that offers exactly the declared columns with the declared types."""
     if not stored:
         raise CatalogError(f"tables.{name}.source: the server has no such table that this user may see")
-    items = []
-    for column, kind in origin.columns:
-        found = [own for own in stored if own == column] or [own for own in stored if same(own, column)]
-        if len(found) != 1:
-            fault = "has no column" if not found else "has several columns"
-            raise CatalogError(f"tables.{name}: the table {fault} {column!r}; correct the name")
-        text = _typed(f'"__t".{quoted(found[0])}', stored[found[0]], kind)
-        if text is None:
-            raise CatalogError(
-                f"tables.{name}.columns.{column}: a column of type {stored[found[0]]} is no {kind}; declare "
-                "another type, or offer a view that casts it"
-            )
-        items.append(f"{text} AS {quoted(column)}")
+    columns = typed_columns(
+        name, origin, stored, lambda own, physical, kind: _typed(f'"__t".{quoted(own)}', physical, kind)
+    )
+    items = [f"{text} AS {quoted(column)}" for column, text in columns]
     listed = ", ".join(items) or "1 AS nothing"
     return f'{quoted(name)} AS NOT MATERIALIZED (\nSELECT {listed}\nFROM {place.sql} AS "__t"\n)'
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.deadline import deadline
+from discreet.engines.distant import DistantTables, Public
 from discreet.engines.exact import EngineRequest, Exact, collect, whole
 from discreet.engines.protocol import FAILED, Origin
 from discreet.engines.shelter import quietly
@@ -22,7 +23,6 @@ from discreet.engines.spark.session import begun, has_ended, is_remote, unlogged
 from discreet.engines.spark.source import SparkTable, offered, place_of, plain
 from discreet.engines.sql import sources
 from discreet.errors import CatalogError, EngineError
-from discreet.query.proof import ProvedStatement, sealed
 from discreet.query.statement import ROWS, Named, Statement, StoredTable
 
 PUBLIC_ROWS = 200_000
@@ -37,11 +37,8 @@ _TYPES = {
     "timestamp": "TIMESTAMP_NTZ",
 }
 
-Public = Mapping[str, tuple[Origin, Mapping[str, Sequence[Any]]]]
-"""Public tables of other places, given column by column."""
 
-
-class Spark:
+class Spark(DistantTables[SparkTable]):
     """Tables that one Spark can read; use `open_tables`."""
 
     def __init__(
@@ -51,34 +48,13 @@ class Spark:
         public: Public,
         timeout: float | None,
     ) -> None:
-        self._tables, self._places, self._public = dict(tables), dict(places), dict(public)
-        self._timeout = timeout
-        self._turn = threading.Lock()
-        self._stopped = threading.Event()
+        super().__init__(tables, places, public, timeout)
         self._asking = threading.Event()
         self._session: Any = None
-
-    def __repr__(self) -> str:
-        return "<an engine with its tables, not shown>"
-
-    @property
-    def _columns(self) -> dict[str, dict[str, str]]:
-        origins = self._tables | {name: origin for name, (origin, _) in self._public.items()}
-        return {name: dict(origin.columns) for name, origin in origins.items()}
 
     def written(self, statement: Statement) -> str:
         """Return a statement as Spark writes it, before its tables are defined; no session is opened."""
         return str(render(statement, self._columns))
-
-    def run(self, statements: Sequence[ProvedStatement], choice: int) -> Exact:
-        """Return the exact integers of proved statements, all on tables that are looked up once.
-
-        Whatever is not a statement that the checker has proved is refused before any data is touched.
-        """
-        return self._exact([sealed(proved) for proved in statements], choice)
-
-    def _exact(self, statements: Sequence[Statement], choice: int) -> Exact:
-        return quietly(lambda: self._run(statements, choice), EngineError(FAILED))
 
     def _run(self, statements: Sequence[Statement], choice: int) -> Exact:
         requests = [EngineRequest("", s.keys, s.outputs, s.cells) for s in statements]

@@ -11,7 +11,18 @@ from fractions import Fraction
 
 from discreet.engines import sql
 from discreet.engines.kinds import Known, Scope, known, scope
-from discreet.engines.sql import FALSE, REAL, TIME, TRUE, Items, ScalarWriter, query_text, unit, whole
+from discreet.engines.sql import (
+    COMPARISONS,
+    FALSE,
+    REAL,
+    TIME,
+    TRUE,
+    Items,
+    ScalarWriter,
+    query_text,
+    unit,
+    whole,
+)
 from discreet.errors import QueryError
 from discreet.query.plan import Call, Case, Literal, Scalar, Value
 from discreet.query.statement import Source, Statement
@@ -59,16 +70,7 @@ TEMPLATES = {
     "narrow": "CAST({0} AS BIGINT)",
     "long": "CAST({0} AS BIGINT)",
     "finite": f"CASE WHEN abs({{0}}) < {LARGE} THEN {{0}} - {{0}} % {TINY} END",
-    "nullif": "nullif({0}, {1})",
-    "eq": "({0} = {1})",
-    "ne": "({0} <> {1})",
-    "lt": "({0} < {1})",
-    "le": "({0} <= {1})",
-    "gt": "({0} > {1})",
-    "ge": "({0} >= {1})",
-    "distinct": "({0} IS DISTINCT FROM {1})",
-    "not": "(NOT {0})",
-    "is_null": "({0} IS NULL)",
+    **COMPARISONS,
     "lower": f"translate({{0}}, {_UPPER}, {_LOWER})",
     "upper": f"translate({{0}}, {_LOWER}, {_UPPER})",
     "trim": _BARE,

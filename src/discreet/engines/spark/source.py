@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from discreet.engines.distant import typed_columns
 from discreet.engines.protocol import Origin
 from discreet.engines.spark.render import LARGE, TEMPLATES, TINY, quoted
 from discreet.errors import CatalogError
-from discreet.query.name import same
 
 HERE, MASTER, CONNECT = "spark:", "spark://", "sc://"
 
@@ -66,19 +66,10 @@ def place_of(name: str, rows: str) -> SparkTable:
 
 def offered(name: str, origin: Origin, relation: str, stored: Mapping[str, str]) -> str:
     """Return the query that offers exactly the declared columns of a relation with the declared types."""
-    items = []
-    for column, kind in origin.columns:
-        found = [own for own in stored if own == column] or [own for own in stored if same(own, column)]
-        if len(found) != 1:
-            fault = "has no column" if not found else "has several columns"
-            raise CatalogError(f"tables.{name}: the table {fault} {column!r}; correct the name")
-        text = _typed(f"`__t`.{quoted(found[0])}", stored[found[0]], kind)
-        if text is None:
-            raise CatalogError(
-                f"tables.{name}.columns.{column}: a column of type {stored[found[0]]} is no {kind}; declare "
-                "another type, or offer a view that casts it"
-            )
-        items.append(f"{text} AS {quoted(column)}")
+    columns = typed_columns(
+        name, origin, stored, lambda own, physical, kind: _typed(f"`__t`.{quoted(own)}", physical, kind)
+    )
+    items = [f"{text} AS {quoted(column)}" for column, text in columns]
     return f"SELECT {', '.join(items) or '1 AS nothing'} FROM {relation} AS `__t`"
 
 
