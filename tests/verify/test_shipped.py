@@ -114,8 +114,7 @@ HELPERS = {
 
 
 def test_every_mechanism_at_the_door_is_covered():
-    homes = {m: names for m, names in discreet._HOME.items() if m.startswith("discreet.mechanisms.")}
-    shipped = {name for names in homes.values() for name in names}
+    shipped = {name for name, home in discreet._WHERE.items() if home.startswith("discreet.mechanisms.")}
     assert shipped - HELPERS == PROGRAMS.keys() | DECIDED | ELSEWHERE | LOCAL
 
 
