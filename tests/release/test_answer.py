@@ -9,7 +9,9 @@ import pytest
 
 from discreet.cli.report import page
 from discreet.errors import CatalogError
+from discreet.query.catalog.manifest import declare
 from discreet.release.opening import open as open_session
+from discreet.release.sight import OpenData
 
 COLUMNS = {"ward": {"values": ["A", "B", "[/x]"]}, "cost": {"type": "integer", "low": 0, "high": 50}}
 
@@ -65,11 +67,40 @@ def test_how_many_people_are_above_the_limit_can_be_learnt_privately():
 def test_values_print_themselves_in_a_few_lines():
     with opened() as data:
         question = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
-        for value in (data.quote(question, epsilon=1), data.query(question, epsilon=1), data.budget):
+        values = (data, data.quote(question, epsilon=1), data.query(question, epsilon=1), data.budget)
+        for value in values:
             text = repr(value)
             assert len(text.splitlines()) <= 6
             assert len(text) < 600
         assert "[/x]" in repr(data.query(question, epsilon=1))
+
+
+def test_a_session_shows_what_is_declared():
+    """No dump of its parts: its tables, whose rows they hold, every column in words."""
+    ward = {"type": "text", "values": ["A", "B", "[/x]"]}
+    columns = {**COLUMNS, "ward": ward, **{f"c{number}": "boolean" for number in range(20)}}
+    tables = {
+        "visits": {"unit": "person", "rows_per_unit": 1000, "columns": columns},
+        "wards": {"public": True, "columns": {"size": {"type": "decimal", "low": "0.5", "high": 9}}},
+    }
+    data = OpenData()
+    data.catalog, data.analyst = (
+        declare({"dataset": {"name": "<clinic>"}, "tables": tables, "budget": {"epsilon": 3}}),
+        "ann",
+    )
+    lines = repr(data).splitlines()
+    assert lines[0] == "Dataset <clinic>, asked by ann; it may cost epsilon 3"
+    assert lines[2].split("  ") == [
+        "visits",
+        "people by person, at most 1,000 each",
+        "ward",
+        "",
+        "text, 3 values",
+    ]
+    assert lines[3].split() == ["cost", "integer", "0", "to", "50"]
+    assert lines[-2].split() == ["…", "10", "more"]
+    assert lines[-1].split() == ["wards", "public", "size", "decimal", "0.5", "to", "9"]
+    assert "&lt;clinic&gt;" in data._repr_html_()
 
 
 def test_a_report_stands_alone_and_escapes_what_it_shows():

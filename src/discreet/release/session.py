@@ -52,6 +52,7 @@ from discreet.release.pricing import (
     split,
     told,
 )
+from discreet.release.sight import OpenData
 
 if TYPE_CHECKING:
     from discreet.release.stream import NamedStream
@@ -64,8 +65,8 @@ class _Interrupted(Exception):  # noqa: N818
     """The engine was stopped while it ran this question, for the sake of another."""
 
 
-@dataclass
-class Session:
+@dataclass(repr=False)
+class Session(OpenData):
     """Open data with its ledger; use `open`."""
 
     catalog: Catalog
@@ -75,7 +76,7 @@ class Session:
     project: str = "project"
     manifest: Path | None = None
     """The file that declared the catalog, if one did."""
-    plans: Plans = field(default_factory=Plans, repr=False, compare=False)
+    plans: Plans = field(default_factory=Plans, compare=False)
     _scratch: "finalize[..., Any] | None" = None
     _interrupts: int = 0
     _seen: tuple[int, int] = (0, 0)

@@ -31,6 +31,7 @@ from discreet.release.pricing import (
     protected,
     told,
 )
+from discreet.release.sight import OpenData
 from discreet.service import budget as views
 from discreet.service import catalogue
 from discreet.service.line import Line
@@ -74,8 +75,8 @@ def _chosen(known: Sequence[str], dataset: str | None) -> str:
     return dataset
 
 
-@dataclass(frozen=True)
-class Remote:
+@dataclass(frozen=True, repr=False)
+class Remote(OpenData):
     """Data behind a service; use `connect`."""
 
     catalog: Catalog
