@@ -50,6 +50,12 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
+def listed(title: str, facts: Iterable[tuple[str, str]], *, note: str = "") -> str:
+    """Return a title over named facts as plain text."""
+    body = aligned([(f"  {name}", value) for name, value in facts])
+    return "\n".join(part for part in (title, body, note and f"  ({note})") if part)
+
+
 def card(title: str, facts: Iterable[tuple[str, str]], *, note: str = "", colour: str = "") -> str:
     """Return a title over named facts; a colour marks the side of a card that passes judgement."""
     rows = "".join(

@@ -1,6 +1,8 @@
 """In a notebook, values show what decides, in well-formed HTML that quotes nothing unescaped and no data."""
 
+import ast
 from fractions import Fraction
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -217,8 +219,8 @@ def test_an_audit_shows_its_evidence_and_not_its_inputs():
     assert f"epsilon at least {verdict.epsilon_lower:.4f}" in shown
     consistent = dp.audit(lambda x: noise.sample(x), 0, 1, epsilon=3, runs=2_000)
     assert words(consistent).startswith("Consistent claimed epsilon 3")
-    assert "Ada" in repr(verdict)
     assert "Ada" not in shown
+    assert "Ada" not in repr(verdict)
 
 
 def test_every_word_of_a_card_and_a_table_is_escaped():
@@ -242,3 +244,26 @@ def test_every_word_of_a_card_and_a_table_is_escaped():
 )
 def test_numbers_are_exact_where_that_is_short(value, shown):
     assert figure(value) == shown
+
+
+def test_what_has_a_face_in_a_notebook_has_one_in_a_terminal():
+    """Mechanisms and guarantees print the call that makes them; everything else prints what it says."""
+    root = Path(dp.__file__).parent
+    for file in root.rglob("*.py"):
+        if file.relative_to(root).parts[0] == "mechanisms" or file.name == "guarantee.py":
+            continue
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ClassDef):
+                own = {part.name for part in node.body if isinstance(part, ast.FunctionDef)}
+                assert "_repr_html_" not in own or "__repr__" in own, f"{file.name}: {node.name}"
+
+
+def test_verdicts_print_themselves_in_a_few_lines():
+    proved, refuted = (
+        dp.verify(PROGRAM.replace("SCALE", "1/eps")),
+        dp.verify(PROGRAM.replace("SCALE", "1/(2*eps)")),
+    )
+    for verdict, word in ((proved, "PROVED"), (refuted, "REFUTED"), (Unknown("a reason"), "UNKNOWN")):
+        assert repr(verdict).startswith(f"{word}\n  ")
+        assert len(repr(verdict).splitlines()) <= 12
+        assert len(repr(verdict)) < 1200

@@ -12,7 +12,7 @@ from typing import ClassVar
 from discreet.audit.evidence import Tally
 from discreet.audit.outputs import Failure
 from discreet.audit.score import Event
-from discreet.markup import BAD, OPEN, card
+from discreet.markup import BAD, OPEN, card, listed
 
 FOR_TESTS = "0.999999"
 """The default confidence: a test suite that audits a sound mechanism fails once in a million times."""
@@ -46,6 +46,9 @@ class Violated:
         """Return what there is to say, by name."""
         return _facts(self)
 
+    def __repr__(self) -> str:
+        return listed(self.status, self.facts)
+
     def _repr_html_(self) -> str:
         return card(self.status, self.facts, colour=BAD)
 
@@ -77,6 +80,9 @@ class Consistent:
     def facts(self) -> list[tuple[str, str]]:
         """Return what there is to say, by name."""
         return _facts(self)
+
+    def __repr__(self) -> str:
+        return listed(self.status, self.facts)
 
     def _repr_html_(self) -> str:
         return card("Consistent", self.facts, colour=OPEN, note="an audit that finds nothing proves nothing")
@@ -137,6 +143,9 @@ class Raised:
         """Return what there is to say, by name."""
         return [("claimed", _claim(self)), ("what happened", self.story), ("so", self.advice)]
 
+    def __repr__(self) -> str:
+        return listed(self.status, self.facts)
+
     def _repr_html_(self) -> str:
         return card(self.status, self.facts, colour=BAD)
 
@@ -173,6 +182,9 @@ class Dependent:
     def facts(self) -> list[tuple[str, str]]:
         """Return what there is to say, by name."""
         return [("claimed", _claim(self)), ("why", self.reason), ("instead", self.advice)]
+
+    def __repr__(self) -> str:
+        return listed(self.status, self.facts)
 
     def _repr_html_(self) -> str:
         return card(self.status, self.facts, colour=OPEN)

@@ -58,6 +58,9 @@ class LimitView:
         """Return the limit in words, with the share that is used."""
         return *self.row, f"{float(self.used):.1%}"
 
+    def __repr__(self) -> str:
+        return aligned([HEADS, self.cells])
+
     def _repr_html_(self) -> str:
         return _html([self], f"The limit on {self.scope}")
 

@@ -25,7 +25,7 @@ from typing import Any, Protocol
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, log_bounds, probability, shown, sqrt_up, whole
-from discreet.markup import card, figure
+from discreet.markup import card, figure, listed
 
 
 class Oracle(Protocol):
@@ -47,6 +47,9 @@ class Oracle(Protocol):
         """Return how many reports speak for each value."""
 
 
+TITLE = "Frequencies from local reports"
+
+
 @dataclass(frozen=True, slots=True)
 class Frequencies:
     """Estimates of how many people have each value; all are within `radius` at once but for a chance beta."""
@@ -65,10 +68,18 @@ class Frequencies:
             for each in self.estimates
         )
 
-    def _repr_html_(self) -> str:
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the first estimates and the band that holds all of them."""
         facts = [(str(value), figure(each)) for value, each in enumerate(self.estimates[:20])]
         chance = f"± {figure(self.radius)}, all at once but for a chance of {figure(self.beta)}"
-        return card("Frequencies from local reports", [*facts, ("band", chance)])
+        return [*facts, ("band", chance)]
+
+    def __repr__(self) -> str:
+        return listed(TITLE, self.facts)
+
+    def _repr_html_(self) -> str:
+        return card(TITLE, self.facts)
 
 
 def frequencies(oracle: Oracle, reports: Any, *, beta: Real = "0.05") -> Frequencies:

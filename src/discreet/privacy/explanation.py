@@ -34,6 +34,9 @@ class Explanation:
         ]
         return "\n".join([head, *rows])
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_html_(self) -> str:
         rows = [
             (line.route, "" if line.epsilon is None else figure(line.epsilon), line.adaptive, line.theorem)

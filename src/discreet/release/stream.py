@@ -34,6 +34,7 @@ from discreet.exact.number import Real, positive
 from discreet.ledger import Ledger, Request, Streaming, Taken
 from discreet.ledger.codec import canonical
 from discreet.ledger.entry import STREAM_ID
+from discreet.markup import card, listed
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget
 from discreet.privacy.guarantee import Concentrated, Pure
@@ -176,9 +177,10 @@ class NamedStream:
         lines = [f"- **{name}**: {words}." for name, words in facts]
         return "\n".join([f"### {self._title}", "", *lines])
 
-    def _repr_html_(self) -> str:
-        from discreet.markup import card
+    def __repr__(self) -> str:
+        return listed(self._title, self._facts())
 
+    def _repr_html_(self) -> str:
         return card(self._title, self._facts())
 
     @property

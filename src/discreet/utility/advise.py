@@ -15,7 +15,7 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, positive, probability, rational
-from discreet.markup import figure, table
+from discreet.markup import figure, listed, table
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
@@ -68,11 +68,21 @@ class Advice:
         high = self.winner.loss.high if self.winner.loss.high is not None else self.winner.loss.low
         return Bounds(max(self.winner.loss.low - self.best.loss, Fraction(0)), high - self.best.bound)
 
-    def _repr_html_(self) -> str:
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Return the expected loss of every mechanism that was compared, and of the best possible one."""
         rows = [(candidate.name, candidate.loss.words) for candidate in self.candidates]
-        best = ("the best possible", f"{float(self.best.loss):.9g}")
-        caption = f"Expected loss at ε = {figure(self.epsilon)}, after the best reading"
-        return table(("mechanism", "expected loss"), [*rows, best], caption=caption)
+        return [*rows, ("the best possible", f"{float(self.best.loss):.9g}")]
+
+    @property
+    def _title(self) -> str:
+        return f"Expected loss at ε = {figure(self.epsilon)}, after the best reading"
+
+    def __repr__(self) -> str:
+        return listed(self._title, self.facts)
+
+    def _repr_html_(self) -> str:
+        return table(("mechanism", "expected loss"), self.facts, caption=self._title)
 
 
 def advise(

@@ -13,7 +13,7 @@ from pathlib import Path
 import z3
 
 from discreet.errors import CertificateError, ParameterError
-from discreet.markup import BAD, GOOD, OPEN, card
+from discreet.markup import BAD, GOOD, OPEN, card, listed
 from discreet.verify import finite
 from discreet.verify.acceptance import PATIENCE, check_certificate
 from discreet.verify.certificate import ARITHMETIC, Certificate, issue
@@ -51,7 +51,9 @@ class Proved:
     certificate: Certificate
     public: tuple[str, ...] = ()
 
-    def _repr_html_(self) -> str:
+    @property
+    def facts(self) -> list[tuple[str, str]]:
+        """Return what there is to say, by name."""
         proof = self.certificate
         facts = [
             ("claim", proof.claim),
@@ -60,7 +62,13 @@ class Proved:
         ]
         if self.public:
             facts.insert(0, ("taken as public", ", ".join(self.public)))
-        return card("PROVED", facts, note=ARITHMETIC, colour=GOOD)
+        return facts
+
+    def __repr__(self) -> str:
+        return listed("PROVED", self.facts, note=ARITHMETIC)
+
+    def _repr_html_(self) -> str:
+        return card("PROVED", self.facts, note=ARITHMETIC, colour=GOOD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,9 @@ class Refuted:
     """The program is less private than it claims."""
 
     witness: Witness
+
+    def __repr__(self) -> str:
+        return listed("REFUTED", counterexample_facts(self.witness))
 
     def _repr_html_(self) -> str:
         return card("REFUTED", counterexample_facts(self.witness), colour=BAD)
@@ -78,6 +89,9 @@ class Unknown:
     """Neither a proof nor a counterexample was found."""
 
     reason: str
+
+    def __repr__(self) -> str:
+        return listed("UNKNOWN", [("why", self.reason)])
 
     def _repr_html_(self) -> str:
         return card("UNKNOWN", [("why", self.reason)], colour=OPEN)

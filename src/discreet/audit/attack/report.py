@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
+from discreet.markup import aligned
+
 RAW, NAIVE, DISCREET = "raw answers", "naive noise", "discreet"
 """The three curators that every attack meets on the same data."""
 
@@ -55,6 +57,9 @@ class AttackReport:
     table: tuple[tuple[str, ...], ...]
     figures: tuple[Figure, ...]
     stop: str
+
+    def __repr__(self) -> str:
+        return f"{self.title}\n{aligned([self.columns, *self.table])}\n{self.stop}"
 
     def _repr_html_(self) -> str:
         """Return the pictures, the table and what stops the attack, for notebooks and pages."""
