@@ -117,7 +117,7 @@ def test_cells_that_are_spelled_out_count_what_their_questions_ask_for():
 @pytest.mark.parametrize("many", [30, 63])
 def test_weights_that_leave_a_cell_out_are_refused(many):
     """The broken twin: who has rows in that cell too would add more than is paid for."""
-    catalog = clinic(rows=1)
+    catalog = clinic(rows=2)
     whole = combine([check(read(text), catalog, batched=True) for text in younger(many)], catalog).whole
     priced = quote(whole, epsilon=1)
     (statement,) = statements(whole)

@@ -295,9 +295,9 @@ LIMITS = (
     ),
     walked(
         "check/limits",
-        "return 1 if self.size is None or self._most_people() is None else WEIGHT",
+        "return 1 if self.scope.sole and self.scope.unit is not None and reach <= FEW_STEPS else self.weight",
         "return 1",
-        "claims forget the weight of a person",
+        "claims forget the weight of a row",
     ),
     walked(
         "check/limits",
@@ -597,9 +597,21 @@ NUMBERS = (
 WEIGHTS = (
     walked(
         "rewrite/integers",
-        "return 1 if checked.rows.rows is None and checked.rows.per_group is None else WEIGHT",
-        "return 1",
-        "rows are not weighted",
+        "return checked.rows.rows is None and checked.rows.per_group is None",
+        "return True",
+        "rows are neither weighted nor chosen",
+    ),
+    walked(
+        "rewrite/integers",
+        '(name for name, _ in named)), 1, "r")',
+        '(name for name, _ in named)), 2, "r")',
+        "people who count for one row keep two",
+    ),
+    walked(
+        "rewrite/integers",
+        "chosen = limit is not None and (whole or not isinstance(checked.keys, Declared))",
+        "chosen = limit is not None and not isinstance(checked.keys, Declared)",
+        "people who count whole are weighted",
     ),
     walked(
         "rewrite/integers",
@@ -609,7 +621,7 @@ WEIGHTS = (
     ),
     walked(
         "rewrite/integers",
-        "    if limit is not None and not isinstance(checked.keys, Declared):\n",
+        "    if limit is not None and chosen:\n",
         "    if False:\n",
         "people keep all of the groups that are found",
     ),
@@ -726,8 +738,8 @@ WEIGHTS = (
     ),
     walked(
         "rewrite/weights",
-        'Call("le", (Column("j", "j"), Literal(limit)))',
-        'Call("le", (Column("j", "j"), Literal(limit + 1)))',
+        'Call("le", (Column(alias, "j"), Literal(limit)))',
+        'Call("le", (Column(alias, "j"), Literal(limit + 1)))',
         "one group too many is kept",
     ),
     walked(

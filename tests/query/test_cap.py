@@ -136,3 +136,26 @@ def test_every_choice_of_groups_is_as_likely_as_any_other() -> None:
         return broken
 
     assert distance(picks(rows, once), pairs, people) > allowed
+
+
+@pytest.mark.parametrize("groups", [3, 61])
+def test_everybody_who_is_declared_to_have_one_row_counts_once_and_whole(groups: int) -> None:
+    rows = crowd(Random(groups), groups)
+    names = [f"g{group:03d}" for group in range(groups)]
+    question = "SELECT k, COUNT(*), COUNT(*) FILTER (WHERE x > 4) FROM v GROUP BY k"
+    catalog = table(names, rows_per_unit=1)
+    there = {person for person, group, _ in rows if person is not None and group in names}
+    seen: dict[int, Any] = {}
+    for choice in (1, 2):
+        checked, found = answer(rows, catalog, question, choice)
+        assert [m.scale for m in checked.measurements] == [1, 1]  # type: ignore[union-attr]
+        counts, kept = (found.integers(f"m{place}", [(name,) for name in names]) for place in (0, 1))
+        assert sum(counts) == len(there)
+        assert all(0 <= some <= every for some, every in zip(kept, counts, strict=True))
+        # With one person fewer exactly one row is missing, whoever it is.
+        gone = min(there)
+        _, without = answer([row for row in rows if row[0] != gone], catalog, question, choice)
+        fewer = without.integers("m0", [(name,) for name in names])
+        assert sum(abs(a - b) for a, b in zip(counts, fewer, strict=True)) == 1
+        seen[choice] = counts
+    assert seen[1] != seen[2]

@@ -68,8 +68,33 @@ def test_a_count_of_people_who_count_for_one_row_is_a_whole_number() -> None:
     (share,) = quote(ask("SELECT COUNT(*) FROM visits", rows=2), epsilon=3).shares
     assert share.measured.scale == WEIGHT
     together = [check(read(text), clinic(rows=1), batched=True) for text in BATCH]
-    assert all(checked.measurements[0].scale == WEIGHT for checked in together)
-    assert combine(together, clinic(rows=1)).whole.measurements[0].sensitivity.l1 == WEIGHT
+    assert combine(together, clinic(rows=1)).whole.measurements[0].sensitivity.l1 == 1
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_histograms_of_people_who_have_one_row_are_whole_numbers(neighbours: str) -> None:
+    for text in HISTOGRAMS:
+        shares = quote(ask(text, rows=1, neighbours=neighbours), epsilon=3).shares
+        assert {share.measured.scale for share in shares} == {1}
+        moved = 1 if neighbours == "add-remove" else 2
+        assert {share.measured.sensitivity.l1 for share in shares} == {moved}
+        # Who asks for fewer rows than people have gets what all their rows say.
+        lowered = ask(text, Limits(rows_per_unit=1), rows=3, neighbours=neighbours)
+        assert {measured.scale for measured in lowered.measurements} == {WEIGHT}
+    both = ask("SELECT ward, COUNT(*), SUM(age) FROM visits GROUP BY ward", rows=1)
+    assert [measured.scale for measured in both.measurements] == [1, WEIGHT]
+
+
+HISTOGRAMS = (
+    "SELECT ward, COUNT(*) FROM visits GROUP BY ward",
+    "SELECT ward, COUNT(age) FROM visits GROUP BY ward",
+    "SELECT ward, COUNT(*) FILTER (WHERE flag), COUNT(*) FROM visits GROUP BY ward",
+    "SELECT ward, AVG(CASE WHEN flag THEN 1 ELSE 0 END) FROM visits GROUP BY ward",
+    "SELECT HISTOGRAM(age, 4) FROM visits",
+    "SELECT CDF(age, 4) FROM visits",
+    "SELECT ward, flag, COUNT(*) FROM visits GROUP BY CUBE (ward, flag)",
+    "SELECT ward, COUNT(DISTINCT person) FROM visits GROUP BY ward",
+)
 
 
 BATCH = "SELECT COUNT(*) FROM visits", "SELECT COUNT(*) FROM visits WHERE age > 3"

@@ -217,7 +217,8 @@ class Measuring:
         degree = 2 if squared else 1
         complete = self._completed(aggregate)
         own = [replace(fixed, degree=degree, corner=corner) for corner in range(degree + 1 + complete)]
-        weight, top = self.bounding.weight, own[0].top
+        top = own[0].top
+        weight = self.bounding.weight_for(top)
         sensitivity = claim_simplex(self.bounding.sums(), top * weight, len(own))
         scale = fixed.scale**degree
         names = self._corner_names(aggregate, fixed, degree)
@@ -318,8 +319,8 @@ class Measuring:
         )
 
     def _weighed(self, name: str, sort: Sort, fixed: Fixed, low: Fraction, high: Fraction) -> int:
-        weight = self.bounding.weight
         least, most = fixed.ends
+        weight = self.bounding.weight_for(max(-least, most))
         sensitivity = claim(self.bounding.sums(), least * weight, most * weight)
         return self._add(Measurement(name, sort, sensitivity, weight * fixed.scale, low, high, fixed))
 

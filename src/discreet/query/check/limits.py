@@ -15,6 +15,9 @@ from discreet.query.check.measurement import WEIGHT, Rows
 from discreet.query.check.scope import Lineage
 from discreet.query.plan import Scalar
 
+FEW_STEPS = 8
+"""Where one row moves an integer further, noise has so many steps that their size does not matter."""
+
 
 @dataclass(frozen=True, slots=True)
 class Bounding:
@@ -46,6 +49,15 @@ class Bounding:
     def weight(self) -> int:
         """The integer units that stand for one whole row."""
         return 1 if self.structural and not self.cellwise else WEIGHT
+
+    def weight_for(self, reach: int) -> int:
+        """Return the units of a row that adds up to `reach` integers: one where a person keeps one row whole.
+
+        Who declares one row per person says that people have one, so that keeping one of them loses nothing;
+        whoever lowers a larger limit asks about people who have more, for whom weights keep what all their
+        rows say.  In whole units noise of a few steps is less than the same noise on a fine grid.
+        """
+        return 1 if self.scope.sole and self.scope.unit is not None and reach <= FEW_STEPS else self.weight
 
     def _rows(self) -> int | None:
         return self.scope.bound if self.structural else self.scope.rows
@@ -88,7 +100,8 @@ class Bounding:
     @property
     def person(self) -> int:
         """The integer units that stand for one whole person in a count of people."""
-        return 1 if self.size is None or self._most_people() is None else WEIGHT
+        most = self._most_people()
+        return 1 if self.size is None or most is None or (most == 1 and self.scope.sole) else WEIGHT
 
     def _most_people(self) -> int | None:
         """Return the limit of groups per person that has to be enforced, if there is one."""

@@ -96,6 +96,12 @@ class Measurement:
         return self.fixed.corner
 
     @property
+    def weight(self) -> int:
+        """The integer units that stand for one whole row, or person."""
+        steps: int = self.fixed.scale ** max(self.fixed.degree, 1)
+        return self.scale // steps
+
+    @property
     def counting(self) -> bool:
         """Whether the measurement is a plain count: one unit in one group moves it by one."""
         return self.sort is not Sort.SUM

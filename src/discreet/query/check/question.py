@@ -90,6 +90,7 @@ def check(
         raise QueryError("FROM", "only public tables are named, which need no privacy", "query them directly")
     scope = replace(
         scope,
+        sole=scope.rows == 1,
         rows=_tighter(_tighter(scope.rows, limits.rows_per_unit), own.rows),
         groups=_tighter(_tighter(scope.groups, limits.groups_per_unit), own.groups),
         per_group=_tighter(scope.per_group, limits.rows_per_group),

@@ -50,6 +50,8 @@ class Lineage:
     """Columns that determine the person, each with the key of a table that it is, or refers to."""
     ranks: tuple[Scalar, ...] = ()
     """Columns that number the rows of each person from 1."""
+    sole: bool = False
+    """Whether the declarations, and not the question alone, leave each person one row."""
 
     @property
     def unit(self) -> Scalar | None:

@@ -36,6 +36,9 @@ Key: TypeAlias = tuple[Public, ...]
 GRID = 2**20
 """Consistent answers are rounded to this fraction of a unit before they are stored."""
 
+SHARP = 256
+"""At this epsilon for each unit that a person moves, noise other than nothing has probability exp(-256)."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Together:
@@ -114,7 +117,7 @@ def together(keys: Joint, measurement: Measurement, promise: Promise) -> Togethe
     from discreet.workload.noise import towards_one
 
     reach = max(ceil(measurement.sensitivity.l1), 1)
-    unit = towards_one(promise, reach)
+    unit = towards_one(_blunted(promise, reach), reach)
     bell = isinstance(promise, Concentrated)
     places = {key: place for place, key in enumerate(keys.product())}
     if isinstance(keys, Sets):
@@ -128,6 +131,13 @@ def together(keys: Joint, measurement: Measurement, promise: Promise) -> Togethe
     chosen = ahead.plan.at(unit)
     variances = ahead.variances * ahead.scale_to(chosen)
     return Together(chosen, reach, variances, bell, places, coarseness(chosen.noise))
+
+
+def _blunted(promise: Promise, reach: int) -> Promise:
+    """Return a promise at which floats still tell variances from zero."""
+    if isinstance(promise, Concentrated):
+        return promise
+    return Pure(min(promise.cost, Fraction(SHARP * reach)))
 
 
 def _workload(keys: RunningGroups | Classes) -> "Workload":

@@ -4,7 +4,8 @@ Four small rules, one per family of measurements; each has the shape that `check
 sensitivity for, by means of the weights and choices of `rewrite.weights`.
 
 *Rows and sums* add up integers, each times the weight of its row; *candidates* of a selection add up the
-weights of the rows that hold them.
+weights of the rows that hold them.  Where people are declared to have one row, counts take one row of each as
+it is, chosen by the key: a person adds one row's integers to one group, so l1 <= B, without any weight.
 
 *People*.  With declared keys a person in n > g groups counts with weight floor(W g / n) in each of them, so
 at most W g in all; nothing is random, and no sampling error is missing from the error bars.  With private
@@ -36,6 +37,7 @@ from discreet.query.plan import Among, Call, Case, Column, Literal, Scalar, give
 from discreet.query.rewrite import weights as cap
 from discreet.query.rewrite.person_rows import (
     PERSON,
+    Item,
     columns,
     items,
     keys_of,
@@ -55,15 +57,17 @@ def statements(checked: Checked) -> tuple[Statement, ...]:
         for position, m in enumerate(checked.measurements)
         if isinstance(m, Measurement) and m.sort in (Sort.ROWS, Sort.SUM)
     ]
-    if weighed:
-        found.append(_weighed(checked, weighed))
-    people = [
-        f"m{position}"
+    for whole in (False, True):
+        own = [(position, m) for position, m in weighed if (m.weight == 1) is whole]
+        if own:
+            found.append(_weighed(checked, own, whole=whole))
+    people = {
+        f"m{position}": m
         for position, m in enumerate(checked.measurements)
         if isinstance(m, Measurement) and m.sort is Sort.PEOPLE
-    ]
+    }
     if people:
-        found.append(_people(checked, tuple(people)))
+        found.append(_people(checked, tuple(people), whole=all(m.scale == 1 for m in people.values())))
     for position, measurement in enumerate(checked.measurements):
         match measurement:
             case Measurement(sort=Sort.DISTINCT):
@@ -75,9 +79,9 @@ def statements(checked: Checked) -> tuple[Statement, ...]:
     return tuple(found)
 
 
-def weight_of(checked: Checked) -> int:
-    """Return the integer units that stand for one whole row in this question."""
-    return 1 if checked.rows.rows is None and checked.rows.per_group is None else WEIGHT
+def _unlimited(checked: Checked) -> bool:
+    """Whether the rows of people are within their limits by construction."""
+    return checked.rows.rows is None and checked.rows.per_group is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +128,13 @@ class _Slot:
         )
 
 
-def _slot(fixed: Fixed) -> _Slot:
+def _slot(fixed: Fixed, *, ranked: bool) -> _Slot:
     if fixed.argument is None:
         return _Slot(None, fixed)
     if fixed.present:
-        return _Slot(fixed.argument, fixed)
+        # Rows are ordered by what they add, which here is whether there is a value and not which.
+        there = Case(((present(fixed.argument), Literal(1)),), Literal(None))
+        return _Slot(there if ranked else fixed.argument, fixed)
     kind = Whole() if fixed.whole else Real()
     integer = quantise(fixed.argument, kind, fixed.scale, fixed.low, fixed.high)
     # Sums of 32-bit integers are faster; products of them would overflow.
@@ -137,8 +143,10 @@ def _slot(fixed: Fixed) -> _Slot:
     return _Slot(integer, fixed)
 
 
-def _weighed(checked: Checked, weighed: Sequence[tuple[int, Measurement]]) -> Statement:
-    slots = [_slot(measurement.fixed) for _, measurement in weighed]
+def _weighed(checked: Checked, weighed: Sequence[tuple[int, Measurement]], *, whole: bool) -> Statement:
+    """Return the statement of sums over rows, which count for their weights or, where `whole`, for one."""
+    ranked = whole and not _unlimited(checked)
+    slots = [_slot(measurement.fixed, ranked=ranked) for _, measurement in weighed]
     raws: dict[Scalar, str] = {}
     for slot in slots:
         if slot.raw is not None:
@@ -148,8 +156,13 @@ def _weighed(checked: Checked, weighed: Sequence[tuple[int, Measurement]]) -> St
     outputs = tuple(f"m{position}" for position, _ in weighed)
     keys = keys_of(checked)
     parts: tuple[cap.Part, ...] = ()
-    if weight_of(checked) == 1:
-        source: Source = Inner(person_rows(checked, named, unit=False, admit=False), "r")
+    where: Scalar | None = None
+    if whole:
+        source: Source
+        if ranked:
+            source, where = _one_each(checked, named)
+        else:
+            source = Inner(person_rows(checked, named, unit=False, admit=False), "r")
         sums = [slot.plain(column) for slot, column in zip(slots, held, strict=True)]
     else:
         bounded = cap.in_all if checked.rows.per_group is None else cap.per_group
@@ -158,14 +171,24 @@ def _weighed(checked: Checked, weighed: Sequence[tuple[int, Measurement]]) -> St
         sums = [slot.weighted(column, rows.weight) for slot, column in zip(slots, held, strict=True)]
     found = (*items("r", keys), *zip(outputs, sums, strict=True))
     return Statement(
-        parts, Query(found, source, None, columns("r", keys), shown(checked)), len(keys), outputs
+        parts, Query(found, source, where, columns("r", keys), shown(checked)), len(keys), outputs
     )
 
 
-def _people(checked: Checked, outputs: tuple[str, ...]) -> Statement:
-    if (bits := cap.few(checked)) is not None:
-        return _people_by_bits(checked, bits, outputs)
+def _one_each(checked: Checked, named: Sequence[Item]) -> tuple[Source, Scalar]:
+    """Return everyone's rows as source `r`, and the condition that keeps one of each person."""
+    if given(checked.contribution).total != 1:
+        raise AssertionError("rows count whole only where each person keeps one")
+    rows = person_rows(checked, named, unit=True)
+    return cap.chosen(rows, (PERSON, *keys_of(checked), *(name for name, _ in named)), 1, "r")
+
+
+def _people(checked: Checked, outputs: tuple[str, ...], *, whole: bool) -> Statement:
     keys, limit = keys_of(checked), checked.rows.people
+    # Who is whole and in too many groups is kept in a few of them; all others count for their weight.
+    chosen = limit is not None and (whole or not isinstance(checked.keys, Declared))
+    if not chosen and (bits := cap.few(checked)) is not None:
+        return _people_by_bits(checked, bits, outputs)
     names = (PERSON, *keys)
     cells = Query(
         items("r", names),
@@ -173,7 +196,7 @@ def _people(checked: Checked, outputs: tuple[str, ...]) -> Statement:
         None,
         columns("r", names),
     )
-    if limit is not None and not isinstance(checked.keys, Declared):
+    if limit is not None and chosen:
         source, kept = cap.chosen(cells, names, limit)
         return _grouped(keys, "j", outputs, Call("count_rows", ()), (), source, kept)
     if limit is None:
@@ -249,7 +272,7 @@ def _selection(checked: Checked, position: int, selection: Selection) -> Stateme
     if isinstance(selection, ModeChoice):
         seen = Among(Column("r", "x"), tuple(Literal(value) for value in selection.values))
     parts: tuple[cap.Part, ...] = ()
-    if weight_of(checked) == 1:
+    if _unlimited(checked):
         source: Source = Inner(person_rows(checked, named, unit=False, admit=False), "r")
         total: Scalar = Call("count_rows", ())
     else:

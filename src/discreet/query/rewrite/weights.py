@@ -165,12 +165,13 @@ def share(one: int, limit: int, count: Scalar) -> Scalar:
     return Call("narrow", (Call("least", (Literal(one), Call("quotient", (Literal(one * limit), count)))),))
 
 
-def chosen(cells: Query, names: Sequence[str], limit: int) -> tuple[Source, Scalar]:
-    """Return everyone's cells as source `j`, and the condition that keeps at most `limit` of each person.
+def chosen(cells: Query, names: Sequence[str], limit: int, alias: str = "j") -> tuple[Source, Scalar]:
+    """Return everyone's cells under an alias, and the condition that keeps at most `limit` of each person.
 
     A cell is a person, the first of `names`, with what the other names tell.
     """
     own = columns("c", names)
     keyed = Call("hash", (Call("hash", (Call("choice", ()), *own)),))
     ranked = (*items("c", names), ("j", Call("rank", (own[0], keyed, *own[1:]))))
-    return Inner(Query(ranked, Inner(cells, "c")), "j"), Call("le", (Column("j", "j"), Literal(limit)))
+    kept = Call("le", (Column(alias, "j"), Literal(limit)))
+    return Inner(Query(ranked, Inner(cells, "c")), alias), kept
