@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 import discreet as dp
 from discreet.cli import app
-from discreet.cli.init import GUESSED, draft
+from discreet.release.draft import GUESSED, draft
 from discreet.release.sources import kind_of
 
 

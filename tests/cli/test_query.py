@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 import discreet
 from discreet.cli import app, main
-from discreet.cli.init import draft
 from discreet.errors import BudgetError, CatalogError, ParameterError, QueryError
+from discreet.release.draft import draft
 
 MANIFEST = """
 [dataset]

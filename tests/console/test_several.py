@@ -5,6 +5,8 @@ from datetime import date
 from fractions import Fraction
 from pathlib import Path
 
+import pyarrow
+import pyarrow.ipc
 import pytest
 from tests.console.world import BY_WARD, COUNT, SCRIPT, Console
 
@@ -47,6 +49,39 @@ def test_a_batch_is_quoted_with_its_saving_paid_once_and_read_again(site: Consol
     for who in ("second", "curator"):
         assert site.browser(who).get(led.where).status == 404
     assert site.browser("auditor").get(BATCH).status == 403
+
+
+def test_the_answers_of_a_batch_have_charts_files_and_the_saving(site: Console):
+    browser = site.browser("analyst")
+    where = browser.submit(quoted(browser, TWO, "0.75").form(do="ask")).where
+    entries, place = site.entries, where.partition("?")[0]
+    site.pool.lost = set()
+    page = browser.get(f"{place}?confidence=0.9")
+    assert "errors are about" in page.text
+    assert "90 % confidence" in page.text
+    assert page.text.count("<svg") == 2
+    assert SCRIPT not in page.text
+    assert len(page.body) < 200_000
+    by_ward = json.loads(browser.get(f"{place}/2.json").text)
+    assert by_ward["question"] == BY_WARD
+    whole = json.loads(browser.get(f"{place}.json").text)
+    assert whole["answers"][1]["exact"] == by_ward["exact"]
+    sheet = browser.get(f"{place}/2.csv")
+    assert sheet.headers["content-disposition"].startswith("attachment; filename=")
+    assert "'=1+1" in sheet.text
+    table = pyarrow.ipc.open_stream(browser.get(f"{place}/2.arrow").body).read_all()
+    assert table.num_rows == 5
+    svg = browser.get(f"{place}/2.svg").text
+    assert svg.startswith("<svg")
+    assert SCRIPT not in svg
+    assert browser.get(f"{place}/1.png").body.startswith(b"\x89PNG")
+    assert "**Protects**" in browser.get(f"{place}/1.md").text
+    for odd in ("0.csv", "3.csv", "99.svg", "1.exe", "1.csv/", "-1.csv"):
+        assert browser.get(f"{place}/{odd}").status == 404
+    for who in ("second", "curator"):
+        for form in ("/1.csv", "/1.svg", ".json"):
+            assert site.browser(who).get(f"{place}{form}").status == 404
+    assert site.entries == entries
 
 
 def test_a_batch_that_cannot_be_asked_costs_nothing(site: Console):

@@ -19,6 +19,9 @@ PAGES = {
     f"{ONE}/budget": ("analyst", "auditor", "curator"),
     f"{ONE}/ask": ("analyst", "curator"),
     f"{ONE}/answers": ("analyst", "curator"),
+    f"{ONE}/batch": ("analyst", "curator"),
+    f"{ONE}/streams": ("analyst", "curator"),
+    "/console/wizard": ("curator",),
     f"{ONE}/people": ("curator",),
     f"{ONE}/ledger": ("auditor", "curator"),
 }

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlencode
 
 from tests.service.world import exchange
 
-from discreet.console import bench
+from discreet.console import bench, surveyor
 from discreet.console.door import Door
 from discreet.console.drawing import drawn
 from discreet.console.opening import beside
@@ -126,6 +126,7 @@ def console(folder: Path, *, delta: str | None = None, **given: Any) -> Iterator
     tokens["second"] = people.add("second", Role.ANALYST, "clinic")
     tokens["stranger"] = people.add("stranger", Role.ANALYST, "other")
     sessions = {session.catalog.name: session for session in map(open_session, manifests)}
+    given.setdefault("sources", (str(folder),))
     settings = Settings(tuple(manifests), people.path, slot=0, rate=1e6, burst=1e6, **given)
     pool: Any = InHere(sessions)
     at = [1000.0]
@@ -136,7 +137,10 @@ def console(folder: Path, *, delta: str | None = None, **given: Any) -> Iterator
     async def work(asked: Mapping[str, Any]) -> bytes | None:
         return bench.work(asked)
 
-    door = beside(application(pool, people, settings), pool, people, settings, draw, work)
+    async def survey(asked: Mapping[str, Any]) -> bytes | None:
+        return surveyor.work(asked)
+
+    door = beside(application(pool, people, settings), pool, people, settings, draw, work, survey)
     door._clock = lambda: at[0]  # type: ignore[method-assign]
     door._strangers = door._service.rates
     try:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from discreet.cli.init import candidates, draft
 from discreet.errors import CatalogError
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.catalog.kind import Day, Real, Text, Whole
 from discreet.query.catalog.manifest import DeclaredBudget, declare, load
+from discreet.release.draft import candidates, draft
 
 MANIFEST = """
 [dataset]

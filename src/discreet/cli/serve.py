@@ -38,6 +38,15 @@ def serve(
     ] = 0.25,
     queue: Annotated[int, typer.Option(help="How many requests may wait.")] = 64,
     rate: Annotated[float, typer.Option(help="How many requests a second each person may send.")] = 20,
+    source: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A folder, or postgresql://HOST/DATABASE, for whose tables curators may draft manifests."
+        ),
+    ] = None,
+    drafts: Annotated[
+        Path | None, typer.Option(help="Where such drafts are saved; by default beside the first manifest.")
+    ] = None,
     postgres_port: Annotated[
         int | None,
         typer.Option(help="Speak the PostgreSQL protocol on this port as well; 0 takes a free one."),
@@ -72,6 +81,8 @@ def serve(
         queue=queue,
         rate=rate,
         burst=2 * rate,
+        sources=tuple(source or ()),
+        drafts=drafts,
         postgres_port=postgres_port,
         metrics_port=metrics_port,
     )

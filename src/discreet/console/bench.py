@@ -36,7 +36,8 @@ LEAST, SHARP = Fraction(1, 2), Fraction(8)
 def work(asked: Mapping[str, Any]) -> bytes:
     """Return what was found as JSON; a deliberate refusal is a finding too."""
     every = {"mechanism": mechanism, "composition": composition, "program": program}
-    todo = {**every, "optimal": optimal, "attack": attack, "simulation": simulation}[asked["what"]]
+    more = {"optimal": optimal, "attack": attack, "simulation": simulation, "stream": stream}
+    todo = (every | more)[asked["what"]]
     try:
         found = todo(asked)
     except ProgramError as error:
@@ -172,6 +173,30 @@ def attack(asked: Mapping[str, Any]) -> dict[str, Any]:
         "stop": told.stop,
         "chart": specification(told.figures[0].picture()),
     }
+
+
+def stream(asked: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a stream would cost and how far off it would be at its first, middle and last step."""
+    from math import sqrt
+
+    from discreet.query.price.words import price
+    from discreet.release.pricing import declared_budget
+    from discreet.release.stream import planned_stream, strictest
+    from discreet.service.catalogue import known
+    from discreet.show.number import format_number
+
+    catalog = known(asked["catalogue"])
+    length = whole(asked["length"], "length")
+    counter, cost = planned_stream(
+        declared_budget(catalog),
+        length,
+        asked["epsilon"],
+        whole(asked["contribution"], "contribution"),
+        strictest(catalog.tables),
+    )
+    steps = (1, (length + 1) // 2, length)
+    errors = [[step, format_number(2 * sqrt(counter.variance(step)))] for step in steps]
+    return {"price": price(cost), "errors": errors}
 
 
 def simulation(asked: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,12 +1,14 @@
 """The console beside the service: one port, one process, the same workers."""
 
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 
-from discreet.console import analyst, curator, laboratory, sign, simulation, together
+from discreet.console import analyst, curator, laboratory, sign, simulation, streams, together, wizard
 from discreet.console.desk import Desk, Refused, refusal
 from discreet.console.door import PREFIX, Door, cookie_of
 from discreet.console.drawing import Drawer
@@ -30,12 +32,33 @@ def beside(
     settings: Settings,
     draw: Draw | None = None,
     work: Work | None = None,
+    survey: Work | None = None,
 ) -> Door:
     """Return the service with the console before it."""
     visits = Visits(people)
     desk, bench = Desk(Asking(pool, settings)), Process("discreet.console.bench", laboratory.PATIENCE)
-    room = Room(desk, visits, people, cookie_of(settings), draw or Drawer().draw, work or bench.ask)
+    surveyor = survey or Process("discreet.console.surveyor", wizard.PATIENCE).ask
+    room = Room(
+        desk,
+        visits,
+        people,
+        cookie_of(settings),
+        draw or Drawer().draw,
+        work or bench.ask,
+        _within(settings, surveyor),
+    )
     return Door(pages(room), service, visits, settings)
+
+
+def _within(settings: Settings, survey: Work) -> Work:
+    """Return the surveyor that keeps to the places which the operator allows, whatever a page says."""
+    drafts = settings.drafts or settings.manifests[0].parent
+    allowed = {"places": list(settings.sources), "drafts": str(drafts.resolve())}
+
+    async def surveyed(asked: Mapping[str, Any]) -> bytes | None:
+        return await survey({**asked, **allowed})
+
+    return surveyed
 
 
 def pages(room: Room) -> FastAPI:
@@ -69,6 +92,8 @@ def pages(room: Room) -> FastAPI:
     analyst.routes(app, room)
     together.routes(app, room)
     simulation.routes(app, room)
+    streams.routes(app, room)
     curator.routes(app, room)
+    wizard.routes(app, room)
     laboratory.routes(app, room)
     return app

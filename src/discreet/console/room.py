@@ -49,6 +49,7 @@ class Room:
     cookie: Cookie
     draw: Draw
     work: Work
+    survey: Work
     charts: OrderedDict[tuple[str, ...], bytes] = field(default_factory=OrderedDict)
     """The newest charts, which take long to make: by who saw them, dataset, question and confidence."""
 
@@ -68,11 +69,11 @@ class Room:
             raise refusal(problem.NOTHING)
         return visit
 
-    async def form(self, request: Request) -> dict[str, str]:
+    async def form(self, request: Request, most: int = FIELDS) -> dict[str, str]:
         """Return what a form says; refuse one that did not come from a page of this visit."""
         try:
             text = (await request.body()).decode()
-            pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS, errors="strict")
+            pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=most, errors="strict")
         except ValueError:
             raise refusal(ServiceProblem("malformed", "the form cannot be read")) from None
         found = dict(pairs)
@@ -93,6 +94,7 @@ class Room:
             "tabs": () if visit is None else tabs(visit.person.role),
             "dataset": None,
             "tab": None,
+            "drafts": visit is not None and may(visit.person.role, Verb.DRAFT),
         }
         response = HTMLResponse(render(template, **(frame | shown)), status)
         if identity is None:
@@ -113,7 +115,7 @@ class Room:
 
 def tabs(role: Role) -> tuple[str, ...]:
     """Return the pages of a dataset that are for somebody in this role."""
-    asking = ("ask", "batch", "answers") if may(role, Verb.QUERY) else ()
+    asking = ("ask", "batch", "streams", "answers") if may(role, Verb.QUERY) else ()
     looking = ("ledger",) if sees_all(role) else ()
     deciding = ("people",) if may(role, Verb.LIMIT) else ()
     return ("catalogue", *asking, "budget", *deciding, *looking)

@@ -10,11 +10,21 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
+from markupsafe import Markup
 
 from discreet.console import view
-from discreet.console.analyst import CONFIDENCES, SHOWN, wanted_confidence
+from discreet.console.analyst import (
+    CONFIDENCES,
+    DRAWN,
+    FORMS,
+    SHOWN,
+    dataset_file,
+    wanted_confidence,
+)
 from discreet.console.desk import Refused, checked, refusal
+from discreet.console.drawing import INLINE
 from discreet.console.page import say
+from discreet.console.picture import harmless
 from discreet.console.room import Room, address, go
 from discreet.console.visit import Visit
 from discreet.service import problem, schema
@@ -25,6 +35,9 @@ from discreet.service.role import Verb
 ONE = "/console/data/{dataset}"
 MOST = 20
 """So many questions are asked at once on a page."""
+
+HEAVIEST = 90_000
+"""All charts of a page together are no longer."""
 
 KEY = re.compile(r"batch-[0-9a-f]{32}-([0-9/]{1,90})")
 _PARTS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|;|[^;'\"-]+|.", re.DOTALL)
@@ -64,10 +77,70 @@ def routes(app: FastAPI, room: Room) -> None:
         asked = await _asked(room, visit, dataset, number) | {"confidence": wanted_confidence(request)}
         body = await room.desk.ask(visit.person, Verb.RECALL, dataset, asked)
         first = body["answers"][0]
-        shown = {"answers": body["answers"], "number": number, "price": first["price"]}
+        shown = {"answers": body["answers"], "number": number, "price": first["price"], "asked": asked}
         shown |= {"sure": view.percent(first["confidence"]), "receipt": first["receipt"]}
+        shown |= {"saving": await _saving(room, visit, dataset, asked), "confidences": CONFIDENCES}
+        shown |= {"pictures": await _pictures(room, visit, dataset, asked), "forms": (*FORMS, *DRAWN)}
         free = "before" in request.query_params
         return room.page(request, "together.html", dataset=dataset, tab="answers", free=free, **shown)
+
+    _files(app, room)
+
+
+def _files(app: FastAPI, room: Room) -> None:
+    @app.get(f"{ONE}/batch/{{number:int}}.json")
+    async def everything(request: Request, dataset: str, number: int) -> Response:
+        visit = room.allowed(request, Verb.BATCH, dataset)
+        asked = await _asked(room, visit, dataset, number) | {"confidence": wanted_confidence(request)}
+        body = await room.desk.fetch(visit.person, Verb.RECALL, dataset, asked)
+        return _file(body, dataset, f"{number}.json", JSON)
+
+    @app.get(f"{ONE}/batch/{{number:int}}/{{which:int}}.{{form}}")
+    async def download(request: Request, dataset: str, number: int, which: int, form: str) -> Response:
+        visit = room.allowed(request, Verb.BATCH, dataset)
+        if form not in (*FORMS, *DRAWN) or not 1 <= which <= MOST:
+            raise refusal(problem.NOTHING)
+        asked = await _asked(room, visit, dataset, number)
+        asked |= {"confidence": wanted_confidence(request), "which": which - 1}
+        if form in FORMS:
+            body = await room.desk.fetch(visit.person, Verb.RECALL, dataset, asked, kind=FORMS[form])
+            return _file(body, dataset, f"{number}-{which}.{form}", FORMS[form])
+        chart = await room.desk.ask(visit.person, Verb.PICTURE, dataset, asked)
+        drawn = await room.draw(chart, form)
+        if drawn is None:
+            raise refusal(problem.NOTHING)
+        return _file(drawn, dataset, f"{number}-{which}.{form}", DRAWN[form])
+
+
+def _file(body: bytes, dataset: str, ending: str, kind: str) -> Response:
+    headers = {"content-disposition": f'attachment; filename="{dataset_file(dataset)}-{ending}"'}
+    return Response(body, media_type=kind, headers=headers)
+
+
+async def _saving(room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any]) -> str | None:
+    """Return in words what asking together saved; it follows from the questions and their price."""
+    sent = {**asked, "parameters": None, "delta": None}
+    try:
+        return str(view.compared(await room.desk.ask(visit.person, Verb.QUOTE, dataset, sent))["words"])
+    except Refused:
+        return None
+
+
+async def _pictures(room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any]) -> list[Markup | None]:
+    """Return the charts of the first questions, for as long as the page stays light."""
+    place = visit.person.name, dataset, str(asked["epsilon"]), *asked["sql"], asked["confidence"]
+    try:
+        known = room.charts.get(place) or await room.desk.fetch(visit.person, Verb.PICTURE, dataset, asked)
+    except Refused:
+        return []
+    room.keep(place, known)
+    found: list[Markup | None] = []
+    for chart in json.loads(known):
+        drawn = await room.draw(chart, INLINE)
+        picture = None if drawn is None else harmless(drawn)
+        light = picture is not None and sum(len(one or "") for one in found) + len(picture) <= HEAVIEST
+        found.append(picture if light else None)
+    return found
 
 
 def _page(

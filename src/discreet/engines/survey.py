@@ -9,14 +9,14 @@ from pathlib import Path
 from typing import IO, Any
 
 from discreet.engines import records
-from discreet.engines.duckdb.engine import open_tables
+from discreet.engines.duckdb.engine import connected, open_tables
 from discreet.engines.duckdb.schema import describe
-from discreet.engines.duckdb.source import is_text, place_of
+from discreet.engines.duckdb.source import is_parquet, is_tables, is_text, place_of
 from discreet.engines.protocol import Origin
 from discreet.engines.records import RFC_4180, Dialect
 from discreet.engines.shelter import quietly
 from discreet.engines.spark.source import is_spark
-from discreet.engines.sql import quoted
+from discreet.engines.sql import quoted, string
 from discreet.errors import CatalogError
 from discreet.query.name import same
 
@@ -51,6 +51,26 @@ def survey(rows: str, folder: Path = Path()) -> Survey:
     return quietly(
         lambda: _text_file(place), CatalogError(f"{place.name} could not be read; check its format")
     )
+
+
+def form_of(place: Path) -> str | None:
+    """Return whether a file holds text, one table or several, by its name; None where it is none of ours."""
+    if is_text(place):
+        return "text"
+    return "parquet" if is_parquet(place) else "tables" if is_tables(place) else None
+
+
+def tables_in(place: Path) -> tuple[str, ...]:
+    """Return the names of the tables in a file of tables; none of them is looked at."""
+
+    def listed() -> tuple[str, ...]:
+        with connected() as engine:
+            engine.connection.execute(f'ATTACH {string(str(place))} AS "__source" (READ_ONLY)')
+            names = "SELECT schema_name, table_name FROM duckdb_tables() WHERE database_name = '__source'"
+            found = engine.connection.execute(f"{names} ORDER BY ALL").fetchall()
+        return tuple(table if schema == "main" else f"{schema}.{table}" for schema, table in found)
+
+    return quietly(listed, CatalogError(f"{place.name} could not be read; check its format"))
 
 
 def _text_file(place: Path) -> Survey:

@@ -200,18 +200,18 @@ class Ledger:
         return shielded(settle)
 
     def open_stream(self, request: Request, state: bytes) -> Streaming:
-        """Pay for a stream that begins in this state, or go on with the one that the same question began.
-
-        Raises BudgetError if a limit refuses, and ConflictError if the id stands for something else.
-        """
+        """Pay for a stream that begins in this state, or go on with the one that the same question began."""
         self._require("curator", "analyst")
-        asked = normal(request)
-        return self._write(request.dataset, lambda turn: streaming.begin(turn, asked, state))
+        return self._write(request.dataset, lambda turn: streaming.begin(turn, normal(request), state))
 
     def find_stream(self, dataset: str, request_id: str, analyst: str) -> Streaming | None:
         """Return the stream that was begun under this id, or None if there is none."""
         name = one_name(analyst, "analyst")
         return self._write(dataset, lambda turn: streaming.find(turn, request_id, name))
+
+    def streams(self, dataset: str, analyst: str) -> tuple[Streaming, ...]:
+        """Return the streams that an analyst began, the oldest first."""
+        return self._write(dataset, lambda turn: streaming.begun(turn, one_name(analyst, "analyst")))
 
     def advance(self, stream: Streaming, first: int, take: Callable[[bytes], streaming.Taken]) -> Stored:
         """Release the step `first` of a stream, or return what was released for it before.

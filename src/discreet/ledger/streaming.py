@@ -65,6 +65,18 @@ def find(turn: Turn, request_id: str, analyst: str) -> Streaming | None:
     raise ConflictError(f"request id {request_id} was used for a question, not for a stream; choose a new id")
 
 
+def begun(turn: Turn, analyst: str) -> tuple[Streaming, ...]:
+    """Return the streams that somebody began, the oldest first."""
+    turn.account.admit(analyst)
+    found = []
+    for number in sorted(turn.account.streams):
+        row = turn.store.shelf.row(turn.dataset, number)
+        match None if row is None else turn.seals.open(row).event:
+            case Reserved(request) if request.analyst == analyst:
+                found.append(Streaming(turn.dataset, number, request, analyst))
+    return tuple(found)
+
+
 def advance(turn: Turn, stream: Streaming, first: int, take: Callable[[bytes], Taken]) -> Stored:
     """Take the step `first`, and perhaps more after it, or return what was recorded for that step."""
     turn.account.admit(stream.analyst)

@@ -205,14 +205,14 @@ class NamedStream:
             ("Error", f"every count is off by {format_number(widest)} or less, as a standard deviation"),
         ]
 
-    def plot(self, path: str | None = None) -> Any:
-        """Return a chart of what was released so far, saved to `path` when given.
+    def plot(self, path: str | None = None, *, last: int | None = None) -> Any:
+        """Return a chart of what was released so far, or at the `last` steps, saved to `path` when given.
 
         Of many steps it shows some hundreds, evenly spaced and up to the last one.
         """
         from discreet.workload.picture import draw_stream
 
-        counts = self.released()
+        counts = self.released(1 if last is None else max(1, self.steps - last + 1))
         shown = counts[:: -max(1, len(counts) // DRAWN)][::-1]
         chart = draw_stream(shown, title=f"{self.name}, a running count")
         if path is not None:
@@ -250,9 +250,7 @@ def open_stream(
         return _continued(ledger, name, found)
     steps, each = _whole(length, "length", LONGEST_STREAM), _whole(contribution, "contribution", LARGEST)
     promise, price = _promised(budget, epsilon, rho)
-    changes = changes_of(each, adjacency)
-    counter = counter_for(steps, towards_one(promise, changes))
-    cost = counter.guarantee.group(changes).price()
+    counter, cost = _calibrated(promise, steps, each, adjacency)
     doing = "replacing" if adjacency is Adjacency.REPLACE else "adding"
     whom = {"contribution": each, "neighbours": adjacency.value}
     request = Request(
@@ -262,10 +260,38 @@ def open_stream(
         project=project,
         analyst=analyst,
         question=f"stream {json.dumps(name)} of {steps} steps at {price}, one person {doing} at most {each}",
-        cost=cost.plain if isinstance(budget, PureBudget) else cost,
+        cost=_paid(budget, cost),
         mechanisms=(canonical({"name": "stream/1", "counter": encode_counter(counter), **whom}),),
     )
     return _continued(ledger, name, ledger.open_stream(request, _write_state(counter.start())))
+
+
+def planned_stream(
+    budget: Budget, length: int, epsilon: Real, contribution: int, adjacency: Adjacency
+) -> tuple[Counter, Cost]:
+    """Return what a stream would be made of and what it would cost; nothing is begun and nothing paid."""
+    steps, each = _whole(length, "length", LONGEST_STREAM), _whole(contribution, "contribution", LARGEST)
+    counter, cost = _calibrated(_promised(budget, epsilon, None)[0], steps, each, adjacency)
+    return counter, _paid(budget, cost)
+
+
+def _calibrated(promise: Promise, steps: int, each: int, adjacency: Adjacency) -> tuple[Counter, Cost]:
+    changes = changes_of(each, adjacency)
+    counter = counter_for(steps, towards_one(promise, changes))
+    return counter, counter.guarantee.group(changes).price()
+
+
+def _paid(budget: Budget, cost: Cost) -> Cost:
+    """Return a price as a budget adds it up: a pure one adds epsilons and nothing else."""
+    return cost.plain if isinstance(budget, PureBudget) else cost
+
+
+def begun_streams(ledger: Ledger, dataset: str, analyst: str) -> tuple[NamedStream, ...]:
+    """Return the streams that an analyst began, the oldest first."""
+    found = ledger.streams(dataset, analyst)
+    return tuple(
+        _continued(ledger, right.request.request_id.removeprefix(STREAM_ID), right) for right in found
+    )
 
 
 def strictest(tables: Iterable[DeclaredTable]) -> Adjacency:

@@ -33,6 +33,9 @@ from discreet.service.role import Role, Verb, may, sees_all
 from discreet.service.wire import shape, system
 from discreet.service.wire.types import MEDIA_TYPE as WIRE
 
+CHARTS = 6
+"""So many charts of a batch are drawn at once."""
+
 RECENT = 1000
 """Of a dataset's newest entries so many are searched for somebody's own."""
 
@@ -133,9 +136,15 @@ def _answered(session: Session, asked: Asked) -> Reply:
             return _json({"entries": history(entries, whose)[-int(asked.body["last"]) :]})
         case Verb.RECEIPT:
             return _json(_proved(session, asked.body["receipt"]))
-        case Verb.RECALL if isinstance(asked.body["sql"], list):
+        case Verb.STREAM | Verb.STEP | Verb.STEPS | Verb.STREAMS:
+            return _json(streamed(session, asked.verb, asked.body))
+        case Verb.PICTURE if "stream" in asked.body:
+            return _json(streamed(session, asked.verb, asked.body))
+        case Verb.RECALL if _whole_batch(asked.body):
             releases = _recalled_batch(session, asked.body)
             return _json({"answers": [released(one) | shown(one) for one in releases]})
+        case Verb.PICTURE if _whole_batch(asked.body):
+            return _json([picture(one) for one in _recalled_batch(session, asked.body)[:CHARTS]])
         case Verb.RECALL | Verb.PICTURE:
             release = _recalled(session, asked.body)
             if asked.verb is Verb.PICTURE:
@@ -143,8 +152,6 @@ def _answered(session: Session, asked: Asked) -> Reply:
             if asked.kind == PAGE:
                 return _json(released(release) | shown(release))
             return _released(release, asked.kind)
-        case Verb.STREAM | Verb.STEP | Verb.STEPS:
-            return _json(streamed(session, asked.verb, asked.body))
         case Verb.LIMIT | Verb.CAP:
             decide = limited if asked.verb is Verb.LIMIT else capped
             by = f"{asked.name}, {'in the console' if asked.kind == PAGE else 'over HTTP'}"
@@ -157,8 +164,17 @@ def _answered(session: Session, asked: Asked) -> Reply:
             raise AccessError("nothing of that name")
 
 
+def _whole_batch(body: Mapping[str, Any]) -> bool:
+    return isinstance(body["sql"], list) and body.get("which") is None
+
+
 def _recalled(session: Session, body: Mapping[str, Any]) -> Release:
-    """Return an answer that was given before; whoever may not have it is not asked about here."""
+    """Return an answer that was given before, or one of a batch; whose it is, is not asked about here."""
+    if isinstance(body["sql"], list):
+        answers, which = _recalled_batch(session, body), int(body["which"])
+        if not 0 <= which < len(answers):
+            raise AccessError("nothing of that name")
+        return answers[which]
     found = session.recall(body["sql"], epsilon=body["epsilon"], confidence=body["confidence"])
     if found is None:
         raise AccessError("nothing of that name")

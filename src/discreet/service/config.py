@@ -9,7 +9,7 @@ from discreet.errors import ParameterError
 from discreet.service.people import FILE
 from discreet.service.settings import Settings
 
-_PATHS = frozenset(("people", "certificate", "key"))
+_PATHS = frozenset(("people", "certificate", "key", "drafts"))
 _PORTS = frozenset(("postgres_port", "metrics_port"))
 
 
@@ -37,12 +37,16 @@ def _value(path: Path, name: str, value: Any) -> Any:
     words, right = _form(name, known[name], value)
     if not right:
         raise ParameterError(f"{path}: {name} is {words}, got {value!r}")
+    if name == "sources":
+        return tuple(one if "://" in one else str(path.parent / one) for one in value)
     return path.parent / value if name in _PATHS else value
 
 
 def _form(name: str, usual: Any, value: Any) -> tuple[str, bool]:
     """Return in words what a setting is, and whether a value is that."""
     truth = isinstance(value, bool)
+    if name == "sources":
+        return "a list of texts", isinstance(value, list) and all(isinstance(one, str) for one in value)
     if name in _PATHS or isinstance(usual, str):
         return "a text", isinstance(value, str)
     if isinstance(usual, bool):

@@ -5,11 +5,15 @@ from typing import Any
 
 from discreet.ledger.codec import write_cost
 from discreet.release.session import Session
-from discreet.release.stream import NamedStream
+from discreet.release.stream import NamedStream, begun_streams
 from discreet.service.role import Verb
 from discreet.service.settings import MOST_STEPS
+from discreet.show.save import specification
 from discreet.workload.codec import encode_counter
 from discreet.workload.stream import RunningCount
+
+DRAWN = 2000
+"""Of a longer stream the chart shows so many of the newest steps."""
 
 
 def streamed(session: Session, verb: Verb, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -18,6 +22,11 @@ def streamed(session: Session, verb: Verb, body: Mapping[str, Any]) -> dict[str,
         case Verb.STREAM:
             price = {key: body[key] for key in ("length", "epsilon", "rho", "contribution")}
             return _shown(session.stream(body["name"], **price))
+        case Verb.STREAMS:
+            own = begun_streams(session.ledger, session.catalog.name, session.analyst)
+            return {"streams": [_shown(stream) for stream in own]}
+        case Verb.PICTURE:
+            return specification(session.stream(body["stream"]).plot(last=DRAWN))
         case Verb.STEP:
             stream = session.stream(body["name"])
             return _counts(stream, stream.extend(body["increments"], first=body["first"]))

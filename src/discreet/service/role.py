@@ -36,9 +36,11 @@ class Verb(StrEnum):
     STEPS = "steps"
     HEAD = "head"
     PEOPLE = "people"
+    STREAMS = "streams"
+    DRAFT = "draft"
 
 
-STREAMING = frozenset({Verb.STREAM, Verb.STEP, Verb.STEPS})
+STREAMING = frozenset({Verb.STREAM, Verb.STEP, Verb.STEPS, Verb.STREAMS})
 ASKING = frozenset({Verb.QUOTE, Verb.QUERY, Verb.BATCH, Verb.RECALL, Verb.PICTURE, Verb.DESCRIBE}) | STREAMING
 SLOTTED = frozenset({Verb.QUERY, Verb.BATCH})
 """What touches data, and so answers in slots of time."""
@@ -50,7 +52,7 @@ _CHECKING = frozenset({Verb.METRICS, Verb.VERIFY, Verb.HEAD})
 _ALLOWED = {
     Role.ANALYST: _READING | ASKING,
     Role.AUDITOR: _READING | _CHECKING,
-    Role.CURATOR: _READING | ASKING | _CHECKING | {Verb.LIMIT, Verb.CAP, Verb.PEOPLE},
+    Role.CURATOR: _READING | ASKING | _CHECKING | {Verb.LIMIT, Verb.CAP, Verb.PEOPLE, Verb.DRAFT},
 }
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 from discreet.errors import ParameterError
 
@@ -37,6 +38,11 @@ class Settings:
     patience: float = 10.0
     """For how long a request may take to arrive."""
 
+    sources: tuple[str, ...] = ()
+    """Folders and PostgreSQL databases whose tables curators may draft manifests for; none by default."""
+    drafts: Path | None = None
+    """Where such manifests are saved; by default beside the first manifest."""
+
     postgres_port: int | None = None
     """Where the PostgreSQL protocol is spoken; None: nowhere."""
     metrics_port: int | None = None
@@ -70,6 +76,8 @@ class Settings:
         for name, value in positive.items():
             if not value > 0:
                 raise ParameterError(f"{name} must be greater than 0, got {value}")
+        for source in self.sources:
+            refuse_source(source)
         if not self.slot >= 0:
             raise ParameterError(f"slot must be 0 or more seconds, got {self.slot}")
 
@@ -86,6 +94,24 @@ class Settings:
     @property
     def _host(self) -> str:
         return f"[{self.host}]" if ":" in self.host else self.host
+
+
+def refuse_source(source: str) -> None:
+    """Refuse a place that drafts cannot be made from; an address is not repeated, it may hold a secret."""
+    if "://" not in source:
+        if "#" in source or not Path(source).is_dir():
+            raise ParameterError(f"sources: there is no folder {source} (its path must not contain #)")
+        return
+    try:
+        parts = urlsplit(source)
+        secret = parts.password is not None or "password" in dict(parse_qsl(parts.query))
+    except ValueError:
+        raise ParameterError("sources: an address is not one of PostgreSQL") from None
+    if parts.scheme not in ("postgresql", "postgres") or parts.fragment or secret:
+        raise ParameterError(
+            "sources: a database is postgresql://HOST/DATABASE, without a table; passwords come from "
+            "PGPASSWORD, a password file or a service file, and are not written here"
+        )
 
 
 def loopback(host: str) -> bool:

@@ -67,7 +67,7 @@ def expose(connection: Any, raw: str, name: str, origin: Origin, folder: Path) -
     if is_text(place):
         quietly(lambda: _expose_records(connection, raw, name, origin, place), problem)
         return
-    if _is_parquet(place) and quietly(lambda: frame.has_odd_moments(place), problem):
+    if is_parquet(place) and quietly(lambda: frame.has_odd_moments(place), problem):
         quietly(lambda: _expose_parquet(connection, raw, name, origin, place), problem)
         return
     found = quietly(lambda: attach(connection, raw, name, origin.rows, place), problem)
@@ -138,17 +138,23 @@ def _stored(name: str, names: Sequence[str], origin: Origin, place: str) -> dict
     return stored
 
 
-def _is_parquet(place: Path) -> bool:
+def is_parquet(place: Path) -> bool:
+    """Whether a file is Parquet, by its name."""
     return ".parquet" in {suffix.lower() for suffix in place.suffixes}
+
+
+def is_tables(place: Path) -> bool:
+    """Whether a file holds tables of DuckDB, by its name."""
+    return bool(_TABLES & {suffix.lower() for suffix in place.suffixes})
 
 
 def attach(connection: Any, raw: str, name: str, rows: str | Path, place: Path) -> str:
     """Make a Parquet or DuckDB file readable under a hidden name, and return that name as SQL."""
     text = string(str(place))
-    if _is_parquet(place):
+    if is_parquet(place):
         connection.execute(f"CREATE VIEW {quoted(raw)} AS SELECT * FROM read_parquet({text})")
         return quoted(raw)
-    if _TABLES & {suffix.lower() for suffix in place.suffixes}:
+    if is_tables(place):
         connection.execute(f"ATTACH {text} AS {quoted(raw)} (READ_ONLY)")
         inside = str(rows).partition("#")[2] or name
         return ".".join([quoted(raw), *(quoted(part) for part in inside.split("."))])
