@@ -8,6 +8,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import ParameterError
+from discreet.privacy.crowd import excess
 from discreet.privacy.shuffle import Shuffled
 
 
@@ -50,6 +51,11 @@ def test_shuffled_responses_promise_what_the_worst_neighbours_attain_at_most(peo
             assert truth <= promise._cloned(x)
             if categories == 2:
                 assert promise._same(x) <= truth
+                least, most = excess(odds, x, people)
+                assert least <= truth <= most
+                assert most - least <= Fraction(1, 10**9)
+            else:
+                assert promise._third(x) <= truth
 
 
 def test_the_same_value_of_all_others_is_attained_exactly():
@@ -59,6 +65,54 @@ def test_the_same_value_of_all_others_is_attained_exactly():
     )
     found = dp.RandomizedResponse(odds).shuffled(people)._same(x)
     assert attained * (1 - Fraction(1, 10**6)) <= found <= attained
+
+
+def test_the_others_are_worst_when_their_values_differ():
+    """Why all their data are tried out: with the same value for everybody the truth would be missed."""
+    odds, people, x = Fraction(2), 3, Fraction(101, 100)
+    same = max(_delta(odds, [value] * 2, pair, 2, x) for value in (0, 1) for pair in ((0, 1), (1, 0)))
+    least, most = excess(odds, x, people)
+    assert least <= _worst(odds, people, 2, x) <= most
+    assert same * Fraction(6, 5) < least
+
+
+@pytest.mark.parametrize("people", [1, 2, 5])
+def test_a_third_value_of_all_others_is_attained_exactly(people):
+    for odds, x in ((Fraction(3), Fraction(1)), (Fraction(3), Fraction(6, 5)), (Fraction(9), Fraction(4))):
+        attained = _delta(odds, [2] * (people - 1), (0, 1), 3, x)
+        found = dp.RandomizedResponse(odds, 3).shuffled(people)._third(x)
+        assert attained * (1 - Fraction(1, 10**6)) <= found <= attained
+
+
+def _seen(odds, categories, people, x):
+    """Return the excess of how many reports name either of two values, when all others have a third one."""
+    truth, lie = odds / (odds + categories - 1), 1 / (odds + categories - 1)
+    others = people - 1
+    law = {}
+    for a in range(people):
+        for b in range(people - a):
+            named = comb(others, a) * comb(others - a, b) * lie ** (a + b)
+            law[a, b] = named * (1 - 2 * lie) ** (others - a - b)
+    total = 0.0
+    for a in range(people + 1):
+        for b in range(people + 1 - a):
+            first, second = law.get((a - 1, b), 0.0), law.get((a, b - 1), 0.0)
+            neither = (1 - truth - lie) * law.get((a, b), 0.0)
+            p, q = truth * first + lie * second + neither, lie * first + truth * second + neither
+            total += max(p - x * q, 0.0)
+    return total
+
+
+def test_blocks_of_clones_say_nothing_that_is_not_attained():
+    for odds, categories, x in ((3.0, 4, 1.25), (20.0, 3, 2.0)):
+        exact = _seen(odds, categories, 100, x)
+        found = float(dp.RandomizedResponse(Fraction(odds), categories).shuffled(100)._third(Fraction(x)))
+        assert 0.85 * exact <= found <= exact
+
+
+def test_both_ends_of_a_thousand_shuffled_answers_meet():
+    bounds = dp.RandomizedResponse.calibrate(epsilon=1).shuffled(1000).epsilon("1e-6")
+    assert bounds.low <= bounds.high <= bounds.low * 1.001
 
 
 def _clones(odds, clone, people, x):

@@ -18,9 +18,17 @@ whole number above (c + 1) (x o - 1) / ((o - 1) (1 + x)):  with T the upper tail
 which falls with c, because one clone more is a post-processing.  So a sum over blocks of c, with the largest
 g of each, is an upper bound.
 
-What is attained.  If all the others have the same value, the number of their lies in binary response is
-binomial; what that gives is said from below, also of reports of which only the epsilon is known.  Of
-responses with more values nothing is said from below.
+What is attained.  Two values among up to a thousand people are computed exactly (`discreet.privacy.crowd`).
+Beyond, if all the others have the same value, the number of their lies in binary response is binomial, which
+says something from below; so it does of reports of which only the epsilon is known.
+
+More values.  If all the others have a third value, each of them is a clone with probability 2 l exactly, and
+who sees the reports sees how many say either of the two values in question.  That number is c + 1 with chance
+(t + l) P[C = c] if the person sends one of them, and with chance (1 - t - l) P[C = c + 1] = r P[C = c] if she
+sends another value; then one clone more stands for her, a fair coin.  So given c + 1 the pair is that of c
+clones and a coin of the odds (t + r / 2) / (l + r / 2), and the average of its excess is attained.  The odds
+rise with c, since r falls, and the excess rises with the odds and falls with c: within a block it is at least
+that of the first odds and the last c.
 
 References.  Feldman, McMillan, Talwar, "Hiding among the clones", FOCS 2021; Balle, Bell, Gascon, Nissim,
 "The privacy blanket of the shuffle model", CRYPTO 2019.
@@ -36,18 +44,22 @@ import numpy as np
 from flint import arb, ctx
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, ball, exp_bounds, log_bounds, non_negative, shown, whole
+from discreet.exact.number import Real, ball, exp_bounds, float_down, log_bounds, non_negative, shown, whole
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.compose import Release, compose
+from discreet.privacy.crowd import LOST, MOST_EXACT, excess
 from discreet.privacy.guarantee import small_delta
 from discreet.privacy.normal import Reals
 
 MOST_PEOPLE = 10**8
-_LOST = 2.0**-34
-"""Products and sums of up to 2**17 floats err by less than this fraction."""
+SLIP = Fraction(LOST)
+"""Of windows and tails too: up to 2**17 terms each."""
 
-_BLOCKS, _FAR = 192, 14.0
+_ROUNDED = 1 - Fraction(1, 2**60)
+"""The odds may be rounded up by one part in 2**96."""
+
+_BLOCKS, _FEW, _FAR = 192, 48, 14.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,30 +106,37 @@ class Shuffled:
         """Return an upper bound on delta."""
         if epsilon >= self.local:
             return Fraction(0)
-        return self._cloned(exp_bounds(epsilon)[0] if epsilon else Fraction(1))
+        x = exp_bounds(epsilon)[0] if epsilon else Fraction(1)
+        if self.categories == 2 and self.people <= MOST_EXACT and x < self.odds:
+            return min(Fraction(1), excess(self.odds, x, self.people)[1])
+        return self._cloned(x)
 
     def _least(self, epsilon: Fraction) -> Fraction:
         """Return a delta that is attained."""
-        if epsilon >= self.local or self.categories not in (None, 2):
-            return Fraction(0)
         x = exp_bounds(epsilon)[1] if epsilon else Fraction(1)
-        return self._same(x) if x < self.odds else Fraction(0)
+        if x >= self.odds:
+            return Fraction(0)
+        if self.categories not in (None, 2):
+            return self._third(x) * _ROUNDED
+        if self.people <= MOST_EXACT:
+            return excess(self.odds, x, self.people)[0] * _ROUNDED
+        return self._same(x) * _ROUNDED
 
     def _cloned(self, x: Fraction) -> Fraction:
         """Return the curve of the pair at x, rounded up."""
         first, masses = _masses(self.people - 1, self.clone)
-        starts = np.unique(np.linspace(0, len(masses) - 1, min(_BLOCKS, len(masses))).astype(np.int64))
+        starts = _starts(masses, _BLOCKS)
         sums = np.add.reduceat(masses, starts)
         most = sum(
             (
-                Fraction(float(mass)) * _excess(self.odds, x, first + int(start))
+                Fraction(float(mass)) * _excess(self.odds, x, first + int(start), SLIP)
                 for mass, start in zip(sums, starts, strict=True)
             ),
             Fraction(0),
         )
         # Other numbers of clones are so unlikely that only their chance counts.
         missing = _beyond(self.people - 1, self.clone, first, masses)
-        return min(Fraction(1), self.weight * (most * (1 + Fraction(_LOST)) + missing))
+        return min(Fraction(1), self.weight * (most * (1 + SLIP) + missing))
 
     def _same(self, x: Fraction) -> Fraction:
         """Return a delta that binary response attains when all the others have the same value."""
@@ -128,11 +147,29 @@ class Shuffled:
             edge = top / ((1 - chance) * (o - x) + (x * o - 1) * chance)
             m = floor(edge) + 1
             tail, term = _tail(others, chance, m)
-            slip = Fraction(_LOST)
-            here = (o - x) * (tail + term) * (1 - slip) - (x * o - 1) * tail * (1 + slip)
+            here = (o - x) * (tail + term) * (1 - SLIP) - (x * o - 1) * tail * (1 + SLIP)
             best = max(best, here / (o + 1))
-        # The odds may be rounded up by one part in 2**96.
-        return best * (1 - Fraction(1, 2**60))
+        return best
+
+    def _third(self, x: Fraction) -> Fraction:
+        """Return a delta that responses of more values attain when all the others have a third value."""
+        lie, others = self.clone / 2, self.people - 1
+        truth, elsewhere = self.weight - lie, 1 - self.weight
+        first, masses = _masses(others, self.clone)
+        starts = _starts(masses, _FEW)
+
+        def share(clones: int) -> Fraction:
+            """Return r."""
+            return elsewhere * (others - clones) * self.clone / ((clones + 1) * (1 - self.clone))
+
+        found = Fraction(0)
+        for start, stop in zip(starts, [*starts[1:], len(masses)], strict=True):
+            loose = share(first + start) / 2
+            odds = Fraction(float_down((truth + loose) / (lie + loose)))
+            if odds > x:
+                sent = float(masses[start:stop].sum()) * float(self.weight + share(first + stop - 1))
+                found += Fraction(sent) * (1 - SLIP) * _excess(odds, x, first + stop - 1, -SLIP)
+        return found
 
 
 @runtime_checkable
@@ -164,17 +201,22 @@ def shuffled(local: Release | Shuffling, people: int) -> Shuffled:
     return Shuffled(odds, 1 / odds, Fraction(1), people)
 
 
-def _excess(o: Fraction, x: Fraction, clones: int) -> Fraction:
-    """Return g(clones), rounded up."""
+def _excess(o: Fraction, x: Fraction, clones: int, slip: Fraction) -> Fraction:
+    """Return g(clones), rounded up, or down with a negative slip."""
     edge = (clones + 1) * (x * o - 1) / ((o - 1) * (1 + x))
     tail, term = _tail(clones, Fraction(1, 2), floor(edge) + 1)
-    slip = Fraction(_LOST)
     gain, loss = (o - x) * (tail + term) * (1 + slip), (x * o - 1) * tail * (1 - slip)
     return max((gain - loss) / (o + 1), Fraction(0))
 
 
+def _starts(masses: Reals, blocks: int) -> list[int]:
+    """Return where the blocks of a window begin."""
+    count = min(blocks, len(masses))
+    return sorted({(len(masses) - 1) * block // max(count - 1, 1) for block in range(count)})
+
+
 def _tail(n: int, p: Fraction, m: int) -> tuple[Fraction, Fraction]:
-    """Return about the chance of at least m among n, and that of m - 1 exactly, both up to _LOST."""
+    """Return about the chance of at least m among n, and that of m - 1 exactly, both up to LOST."""
     if m > n:
         return Fraction(0), (Fraction(_term(n, p, m - 1)) if m - 1 <= n else Fraction(0))
     if m <= 0:
