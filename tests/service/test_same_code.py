@@ -141,6 +141,9 @@ def test_the_answers_of_a_batch_read_the_same_on_both_sides(here: Any, there: An
     for one, other in zip(remote, local, strict=True):
         assert (one.noisy, one.rows, one.card()) == (other.noisy, other.rows, other.card())
         assert priced(one) == priced(other)
+    drawn = [side.batch(BATCH, epsilon="0.8", postprocess=False) for side in (here, there)]
+    assert [one.rows for one in drawn[0]] == [one.rows for one in drawn[1]]
+    assert [one.rows for one in drawn[0]] == [one.as_drawn().rows for one in local]
 
 
 def test_quotes_and_budgets_print_the_same_on_both_sides(here: Any, there: Any):

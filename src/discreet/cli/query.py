@@ -42,6 +42,10 @@ def query(
     explain: Annotated[
         bool, typer.Option("--explain", help="Show why the claim holds, step by step: free, and no data.")
     ] = False,
+    postprocess: Annotated[
+        bool,
+        typer.Option(help="Show values as they can be, or as drawn: without bias; both are free."),
+    ] = True,
     output: Output = Format.TABLE,
     plot: Annotated[Path | None, typer.Option(help="Save a chart: .svg, .png or .html.")] = None,
     card: Annotated[bool, typer.Option("--card", help="Print a statement ready for publication.")] = False,
@@ -75,10 +79,11 @@ def query(
                 typer.echo(_explained(priced, output))
             return
         with waiting("asking ..."):
+            asked |= {"request_id": request, "postprocess": postprocess}
             answers = (
-                session.batch(sql, request_id=request, **asked)
+                session.batch(sql, **asked)
                 if len(sql) > 1
-                else (session.query(sql[0], delta=delta, request_id=request, **asked),)
+                else (session.query(sql[0], delta=delta, **asked),)
             )
         _print(answers, output)
         if output is Format.TABLE:

@@ -23,8 +23,9 @@ from discreet.show.number import format_number
 class Release:
     """What was released, and everything a reader needs to know about it.
 
-    `free` says that this answer had been paid for before.  A cell is shown inside its interval; `as_drawn`
-    gives the noisy values themselves, which are without bias and may be negative counts.
+    `free` says that this answer had been paid for before.  A cell is shown inside its interval, and groups
+    that overlap agree; `as_drawn` gives the noisy values themselves, which are without bias and may be
+    negative counts.  `made` is what all questions of a batch together make of what was drawn.
     """
 
     question: str
@@ -35,10 +36,15 @@ class Release:
     receipt: Receipt
     free: bool = False
     drawn: bool = False
+    made: Noisy | None = None
 
     def as_drawn(self) -> "Release":
         """Return the answer with its values as they were drawn, for sums and means over many of them."""
         return replace(self, drawn=True)
+
+    def shown(self, *, postprocess: bool) -> "Release":
+        """Return the answer as it is to be shown: made possible, or as it was drawn."""
+        return self if postprocess else self.as_drawn()
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -48,7 +54,7 @@ class Release:
     @property
     def rows(self) -> tuple[ReleasedRow, ...]:
         """Return the released rows, each cell with its interval at the confidence of the quote."""
-        return rows(self.quote, self.noisy, as_drawn=self.drawn)
+        return rows(self.quote, self.noisy, as_drawn=self.drawn, made=self.made)
 
     def __iter__(self) -> Iterator[tuple[Public, ...]]:
         return (row.cells for row in self.rows)
@@ -69,7 +75,7 @@ class Release:
     def intervals(self, confidence: Real = "0.95") -> list[dict[str, Any]]:
         """Return one record per row: each measured column with the ends of its interval."""
         level = probability(confidence, "confidence")
-        found = rows(self.quote, self.noisy, level, as_drawn=self.drawn)
+        found = rows(self.quote, self.noisy, level, as_drawn=self.drawn, made=self.made)
         return [self._record(row, ends=True) for row in found]
 
     def records(self) -> list[dict[str, Any]]:

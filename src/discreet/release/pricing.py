@@ -15,7 +15,8 @@ from discreet.exact.number import rational
 from discreet.privacy.adjacency import Unit
 from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
 from discreet.query.catalog.manifest import Catalog
-from discreet.query.check.batch import Batch, combine
+from discreet.query.check.batch import Batch, combine, disjoint
+from discreet.query.check.formula import Public
 from discreet.query.check.measurement import Checked, Private
 from discreet.query.check.question import Limits, check
 from discreet.query.language.parameter import parameters as values_of
@@ -27,6 +28,7 @@ from discreet.query.price.expected import Quote
 from discreet.query.price.proving import proof_of
 from discreet.query.price.quote import quote
 from discreet.release.answer import Release
+from discreet.release.consistent import cut, settled
 from discreet.release.noisy import Noisy
 
 KEY_QUESTIONS = 20
@@ -116,18 +118,20 @@ def price_question(
 
 def split(texts: Sequence[str], batch: Batch, whole: Release) -> tuple[Release, ...]:
     """Return the answer of each question of a batch out of the answer of all."""
-    return tuple(
-        replace(
-            whole,
-            question=text,
-            quote=own,
-            noisy=Noisy(
-                own.checked.keys.product(),  # type: ignore[union-attr]
-                tuple(whole.noisy.values[0][start:stop] for start, stop in spans),
-            ),
-        )
-        for text, (own, spans) in zip(texts, parts(batch, whole.quote), strict=True)
-    )
+    made = settled(whole.quote, whole.noisy)
+    found = []
+    for text, (own, spans) in zip(texts, parts(batch, whole.quote), strict=True):
+        keys = disjoint(own.checked).product()
+        noisy = cut(whole.noisy, keys, spans)
+        part = None if made is None else cut(made, keys, spans)
+        found.append(replace(whole, question=text, quote=own, noisy=noisy, made=part))
+    return tuple(found)
+
+
+def joined(batch: Batch, whole: Release, parted: Sequence[Noisy]) -> Release:
+    """Return the answer of a whole batch out of what was drawn for each of its questions."""
+    drawn: list[Public] = [value for one in parted for column in one.values for value in column]
+    return replace(whole, noisy=Noisy(batch.whole.keys.product(), (tuple(drawn),)))  # type: ignore[union-attr]
 
 
 def protected(catalog: Catalog, checked: Checked) -> Unit:

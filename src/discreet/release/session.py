@@ -149,15 +149,17 @@ class Session(OpenData):
         limits: Limits | None = None,
         parameters: Mapping[str, Any] | Sequence[Any] | None = None,
         request_id: str | None = None,
+        postprocess: bool = True,
     ) -> Release:
         """Answer a question privately, at the price of its quote; asked before, it is free.
 
-        `parameters` are the values of `?` in the order of the text, or of `:name` by name.
+        `parameters` are the values of `?` in the order of the text, or of `:name` by name.  Without
+        `postprocess` values are shown as they were drawn, without bias; it is the same answer, paid once.
         """
         price = epsilon, within, confidence, delta
         priced = self._planned(question, price, limits, parameters)
         text = told(question, parameters) if isinstance(question, str) else identity(priced.checked)
-        return self._answer(text, priced, request_id)
+        return self._answer(text, priced, request_id).shown(postprocess=postprocess)
 
     def recall(
         self, question: str, *, epsilon: Number | None = None, confidence: Number = "0.95"
@@ -191,6 +193,7 @@ class Session(OpenData):
         confidence: Number = "0.95",
         limits: Limits | None = None,
         request_id: str | None = None,
+        postprocess: bool = True,
     ) -> tuple[Release, ...]:
         """Answer several counting questions about one table together, at one price.
 
@@ -204,7 +207,7 @@ class Session(OpenData):
             for question, checked in zip(questions, batch.questions, strict=True)
         ]
         whole = self._answer("; ".join(texts), priced, request_id)
-        return split(texts, batch, whole)
+        return tuple(one.shown(postprocess=postprocess) for one in split(texts, batch, whole))
 
     def table(self, name: str) -> Frame:
         """Return a declared table to ask about in Python: data.table("visits").group("ward").count()."""

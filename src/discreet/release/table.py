@@ -15,9 +15,9 @@ from typing import Any
 from discreet.query.check.formula import Formula, Public, Span, evaluate, exactly, measured, span
 from discreet.query.check.measurement import Checked, Ordering, Output, RunningGroups
 from discreet.query.price.expected import Quote, interval, told_apart
+from discreet.release.consistent import settled as settled_values
 from discreet.release.noisy import Key, Noisy
 from discreet.release.quantile import quantiles
-from discreet.release.steady import running
 from discreet.release.window import compute, settled, windows
 
 
@@ -31,18 +31,25 @@ class ReleasedRow:
 
 
 def rows(
-    priced: Quote, noisy: Noisy, confidence: Fraction | None = None, *, as_drawn: bool = False
+    priced: Quote,
+    noisy: Noisy,
+    confidence: Fraction | None = None,
+    *,
+    as_drawn: bool = False,
+    made: Noisy | None = None,
 ) -> tuple[ReleasedRow, ...]:
     """Return the released table of a question.
 
     A cell is the point of its interval that is nearest to what was drawn: a count drawn as -3 is shown as 0.
-    Running counts are shown as the nearest ones that never fall.  With `as_drawn` a cell is the noisy value
-    itself, which is without bias.
+    Groups that overlap are shown as `made` of what was drawn (see `consistent`), or made here.  With
+    `as_drawn` a cell is the noisy value itself, which is without bias.
     """
     checked = _told_apart(priced)
     sure = priced.confidence if confidence is None else confidence
-    rising = isinstance(checked.keys, RunningGroups) and not checked.keys.levels and not as_drawn
-    places = _rising(priced, noisy, sure) if rising else _places(priced, noisy, sure)
+    made = None if as_drawn else made or settled_values(priced, noisy)
+    places = _places(priced, noisy, sure)
+    if made is not None:
+        places = [replace(place, values=made.at(number)) for number, place in enumerate(places)]
     if checked.having is not None:
         places = [place for place in places if evaluate(checked.having, place.key, place.values) is True]
     checked, places = _windowed(checked, places)
@@ -66,7 +73,7 @@ def rows(
             place.span(output.formula) if output.end is None else exactly(cell)
             for output, cell in zip(checked.columns, cells, strict=True)
         )
-        spans = tuple(map(_around, cells, spans)) if rising else spans
+        spans = spans if made is None else tuple(map(_around, cells, spans))
         shown = cells if as_drawn else tuple(map(_within, cells, spans))
         found.append(ReleasedRow(place.key, shown, spans))
         if checked.limit is not None and len(found) == checked.limit:
@@ -158,17 +165,6 @@ def _places(priced: Quote, noisy: Noisy, confidence: Fraction) -> list[_Place]:
     return [
         _Place(key, values, partial(interval, priced, key=key, noisy=values, confidence=confidence))
         for key, values in ((key, noisy.at(place)) for place, key in enumerate(noisy.keys))
-    ]
-
-
-def _rising(priced: Quote, noisy: Noisy, confidence: Fraction) -> list[_Place]:
-    """Return the groups of running counts: values that never fall, with intervals around what was drawn."""
-    if not isinstance(priced.checked.keys, RunningGroups):
-        raise TypeError("only running counts rise")
-    risen = running(priced.checked.keys, noisy)
-    return [
-        replace(place, values=risen.at(number))
-        for number, place in enumerate(_places(priced, noisy, confidence))
     ]
 
 

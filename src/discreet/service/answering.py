@@ -118,6 +118,7 @@ def _answered(session: Session, asked: Asked) -> Reply:
                 **_price(asked.body),
                 parameters=_parameters(session, asked),
                 request_id=asked.request_id,
+                postprocess=asked.body.get("postprocess", True),
             )
             if asked.kind == WIRE:
                 return _json(shape.released(release, session.catalog, intervals=asked.body["intervals"]))
@@ -125,7 +126,10 @@ def _answered(session: Session, asked: Asked) -> Reply:
         case Verb.BATCH:
             price = _price(asked.body)
             price.pop("delta")
-            releases = session.batch(asked.body["sql"], **price, request_id=asked.request_id)
+            shown_as = asked.body.get("postprocess", True)
+            releases = session.batch(
+                asked.body["sql"], **price, request_id=asked.request_id, postprocess=shown_as
+            )
             return _json({"answers": [released(release) for release in releases]})
         case Verb.BUDGET:
             view = session.budget if sees_all(asked.role) else views.own(session.budget, asked.name)

@@ -19,7 +19,6 @@ from discreet.ledger import BudgetView, Receipt
 from discreet.ledger.codec import write_cost
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.question import Limits
-from discreet.query.price.batch import parts
 from discreet.query.price.expected import Quote
 from discreet.release.answer import Release
 from discreet.release.noisy import decode
@@ -27,8 +26,10 @@ from discreet.release.pricing import (
     Parameters,
     check_batch,
     check_question,
+    joined,
     price_question,
     protected,
+    split,
     told,
 )
 from discreet.release.sight import OpenData
@@ -125,6 +126,7 @@ class Remote(OpenData):
         limits: Limits | None = None,
         parameters: Parameters = None,
         request_id: str | None = None,
+        postprocess: bool = True,
     ) -> Release:
         """Answer a question privately, at the price of its quote; asked before, it is free."""
         (text,) = _texts([question])
@@ -132,7 +134,7 @@ class Remote(OpenData):
         priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
         sent = {"sql": text, "parameters": parameters, **_price(priced, limits)}
         body = self._post("query", sent, request_id or secrets.token_hex(16))
-        return self._release(body, priced, told(text, parameters))
+        return self._release(body, priced, told(text, parameters)).shown(postprocess=postprocess)
 
     def batch(
         self,
@@ -143,6 +145,7 @@ class Remote(OpenData):
         confidence: Number = "0.95",
         limits: Limits | None = None,
         request_id: str | None = None,
+        postprocess: bool = True,
     ) -> tuple[Release, ...]:
         """Answer several counting questions about one table together, at one price."""
         batch = check_batch(self.catalog, _texts(questions), limits)
@@ -150,10 +153,8 @@ class Remote(OpenData):
         sent = {"sql": list(questions), **_price(priced, limits)}
         answers = self._post("batch", sent, request_id or secrets.token_hex(16))["answers"]
         releases = [self._release(said, priced, text) for text, said in zip(questions, answers, strict=True)]
-        return tuple(
-            replace(release, quote=own)
-            for release, (own, _) in zip(releases, parts(batch, releases[0].quote), strict=True)
-        )
+        whole = joined(batch, releases[0], [release.noisy for release in releases])
+        return tuple(one.shown(postprocess=postprocess) for one in split(list(questions), batch, whole))
 
     def stream(
         self,

@@ -6,7 +6,7 @@ later version could take for something else.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
 from discreet.service.settings import MOST_STEPS
 
@@ -71,7 +71,15 @@ class _Priced(_Sent):
     limits: LimitsSent | None = None
 
 
-class Question(_Priced):
+class _Answered(_Priced):
+    postprocess: StrictBool = Field(
+        default=True,
+        description="Whether values are shown as they can be: not negative, agreeing where groups overlap. "
+        "Otherwise they are shown as drawn, without bias. It is the same answer, paid once.",
+    )
+
+
+class Question(_Answered):
     """One question in SQL and its price."""
 
     model_config = ConfigDict(
@@ -84,7 +92,7 @@ class Question(_Priced):
     )
 
 
-class Questions(_Priced):
+class Questions(_Answered):
     """Several counting questions about one table, answered together at one price."""
 
     model_config = ConfigDict(

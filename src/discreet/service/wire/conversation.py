@@ -313,7 +313,8 @@ class Conversation:
         body: dict[str, Any] = {"sql": meant.sql, "parameters": list(values)}
         if isinstance(meant, About):
             return body | {"settings": dict(settings.all())}
-        return body | settings.price | {"intervals": settings.intervals}
+        shown = {"intervals": settings.intervals, "postprocess": settings.postprocess}
+        return body | settings.price | shown
 
     async def _perform(
         self, statement: WireStatement, values: Sequence[types.Given], meant: Meaning

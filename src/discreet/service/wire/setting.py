@@ -37,6 +37,7 @@ OURS: Mapping[str, str] = {
     "discreet.confidence": "0.95",
     "discreet.delta": "",
     "discreet.intervals": "off",
+    "discreet.postprocess": "on",
     "discreet.request_id": "",
     "discreet.rows_per_unit": "",
     "discreet.groups_per_unit": "",
@@ -143,6 +144,11 @@ class SessionSettings:
         return self.show("discreet.intervals") == "on"
 
     @property
+    def postprocess(self) -> bool:
+        """Return whether values are shown as they can be, or as they were drawn."""
+        return self.show("discreet.postprocess") == "on"
+
+    @property
     def key(self) -> str | None:
         """Return the key under which a question is paid once, if one is set."""
         return self.show("discreet.request_id") or None
@@ -187,7 +193,7 @@ def checked(name: str, value: str) -> dict[str, str]:
         return {name: only}
     if name == "datestyle" and "iso" not in value.lower():
         raise _no(name, "ISO")
-    if name == "discreet.intervals":
+    if name in ("discreet.intervals", "discreet.postprocess"):
         return {name: _switch(name, value)}
     if name in ("discreet.epsilon", "discreet.within") and value:
         # A question has one of the two; the one that was said last is meant.

@@ -1,0 +1,162 @@
+"""Released values made possible: running counts that never fall, tables that no negative cell contradicts.
+
+Groups that overlap are sums W x of disjoint cells x, and no count of a cell is negative.  Answers y of least
+squares agree with each other, but with small counts some cells of theirs are below zero; raising those alone
+to zero would make them disagree with their totals.
+
+Theorem.  Let z = W x be nearest to y over all x >= 0, in the sum of squares divided by the variances v.  For
+every true t = W x' with x' >= 0, the sum of (z - t)**2 / v is at most that of (y - t)**2 / v, because the
+nearest point of a convex set is no further from any point of it.  It is computed from released values alone,
+so it costs nothing, and whoever wants the values without bias can have what was drawn.
+
+Method.  Projected descent with momentum.  Let A = W' diag(1 / v) W, which has no negative entry, and r its
+row sums: diag(r) - A is positive semidefinite, as a symmetric matrix with a dominant diagonal is, so that
+steps of 1 / r in each cell never overshoot.  Cells are rounded at the end and then added up exactly.
+
+An interval stays around what was drawn and is widened where it would miss the point shown.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from math import prod, sqrt
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from discreet.query.check.formula import Public
+from discreet.query.check.measurement import Classes, Measurement, RunningGroups, Sets
+from discreet.query.check.tables import tables
+from discreet.query.price.expected import Quote
+from discreet.query.price.together import GRID, Together
+from discreet.release.noisy import Key, Noisy
+from discreet.release.steady import running
+
+CELLS = 2**14
+"""Tables of more cells are left as they were drawn, which takes no time."""
+
+STEPS, NEAR = 2_000, 1e-9
+
+Array: TypeAlias = NDArray[Any]
+
+
+def settled(priced: Quote, noisy: Noisy) -> Noisy | None:
+    """Return released values made possible, or None where they are or nothing is known of them."""
+    match priced.checked.keys:
+        case RunningGroups(levels=()) as keys:
+            return running(keys, noisy)
+        case Sets() | Classes() as overlapping if _possible(priced, overlapping):
+            found = tuple(
+                _nearest(overlapping, column, tuple(share.mechanism.variances))  # type: ignore[union-attr]
+                for column, share in zip(noisy.values, priced.shares, strict=True)
+            )
+            return Noisy(noisy.keys, found)
+        case _:
+            return None
+
+
+def _possible(priced: Quote, keys: Sets | Classes) -> bool:
+    """Whether everything measured is a sum of what is not negative, over cells that are few enough."""
+    adds = all(
+        isinstance(share.mechanism, Together)
+        and isinstance(share.measured, Measurement)
+        and not share.measured.fixed.degree
+        and share.measured.low >= 0
+        for share in priced.shares
+    )
+    return adds and prod(len(column.values or ()) for column in keys.columns) <= CELLS
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """How groups follow from cells, and back."""
+
+    cells: int
+    apply: Callable[[Array], Array]
+    adjoint: Callable[[Array], Array]
+
+
+def _sums(keys: Sets | Classes) -> _Sums:
+    if isinstance(keys, Classes):
+        every = keys.columns[0].values or ()
+        matrix = np.array([[int(cell in group) for cell in every] for group in keys.groups], dtype=np.int64)
+        return _Sums(len(every), lambda x: matrix @ x, lambda y: matrix.T @ y)
+    shape = tuple(len(column.values or ()) for column in keys.columns)
+    others = [tuple(a for a in range(len(shape)) if a not in chosen) for chosen in keys.sets]
+    kept = [tuple(1 if a in rest else size for a, size in enumerate(shape)) for rest in others]
+    stops = np.cumsum([prod(size) for size in kept])[:-1]
+
+    def apply(x: Array) -> Array:
+        table = x.reshape(shape)
+        return np.concatenate([table.sum(axis=rest).reshape(-1) for rest in others])
+
+    def adjoint(y: Array) -> Array:
+        total = np.zeros(shape)
+        for part, size in zip(np.split(y, stops), kept, strict=True):
+            total = total + part.reshape(size)
+        return total.reshape(-1)
+
+    return _Sums(prod(shape), apply, adjoint)
+
+
+@lru_cache(maxsize=64)
+def _nearest(
+    keys: Sets | Classes, drawn: tuple[Public, ...], variances: tuple[float, ...]
+) -> tuple[Public, ...]:
+    """Return the nearest answers of cells that are not negative."""
+    numbers = np.array([float(value) for value in drawn])  # type: ignore[arg-type]
+    if isinstance(keys, Sets) and _stands(keys, numbers):
+        return drawn
+    sums = _sums(keys)
+    weights = 1 / np.maximum(np.array(variances), max(variances) * 1e-12)
+    cells = _descend(sums, numbers, weights / weights.max())
+    rounded = [round(value * GRID) for value in cells]
+    exact = np.array(rounded, dtype=object if sum(rounded) >= 2**62 else np.int64)
+    return tuple(_natural(int(value)) for value in sums.apply(exact))
+
+
+def _stands(keys: Sets, numbers: Array) -> bool:
+    """Whether the largest table, of which all others are sums, has no negative cell anyway."""
+    (largest, *more) = tables(keys)
+    if more:
+        return False
+    first = 0
+    for chosen in keys.sets:
+        size = prod(len(keys.columns[place].values or ()) for place in chosen)
+        if chosen == largest:
+            return bool((numbers[first : first + size] >= 0).all())
+        first += size
+    return False
+
+
+def _descend(sums: _Sums, drawn: Array, weights: Array) -> Array:
+    def pull(x: Array) -> Array:
+        return sums.adjoint(weights * (sums.apply(x) - drawn))
+
+    rates = sums.adjoint(weights * sums.apply(np.ones(sums.cells)))
+    rates = np.maximum(rates, float(rates.max()) * 1e-12)
+    point = ahead = np.maximum(sums.adjoint(weights * drawn) / rates, 0)
+    momentum = 1.0
+    for _ in range(STEPS):
+        after = np.maximum(ahead - pull(ahead) / rates, 0)
+        step = after - point
+        if float(np.abs(step).max()) <= NEAR * max(1.0, float(after.max())):
+            return after
+        if float(((ahead - after) * rates) @ step) > 0:
+            momentum = 1.0  # the momentum points uphill: start it afresh
+        following = (1 + sqrt(1 + 4 * momentum**2)) / 2
+        ahead = after + (momentum - 1) / following * step
+        point, momentum = after, following
+    return point
+
+
+def _natural(value: int) -> int | Fraction:
+    natural = Fraction(value, GRID)
+    return natural.numerator if natural.denominator == 1 else natural
+
+
+def cut(noisy: Noisy, keys: Sequence[Key], spans: Sequence[tuple[int, int]]) -> Noisy:
+    """Return the part of released values that belongs to one question of a batch."""
+    return Noisy(tuple(keys), tuple(noisy.values[0][start:stop] for start, stop in spans))
