@@ -3,8 +3,9 @@
 from pathlib import Path
 
 import pytest
-from tests.mutants.__main__ import Fate, fate, rooms, run
+from tests.mutants.__main__ import SECONDS, Fate, fate, rooms
 from tests.mutants.fault import ROOT, Fault
+from tests.mutants.trial import run
 
 GUARD = "tests/mechanisms/test_price.py"
 HARMLESS = Fault("errors.py", '"""', '"""', (GUARD,), "changes nothing")
@@ -51,10 +52,10 @@ def test_tests_that_are_not_run_notice_nothing():
     """A guard that was moved to the long searches guards nothing here."""
     place = "tests/house/test_odd_arguments.py"
     long = f"{place}::test_a_hundred_thousand_odd_arguments_are_answered_or_refused_soon"
-    assert run(ROOT / "src", (long,)) == (True, "exit status 5")
+    assert run(ROOT / "src", (long,), SECONDS) == (True, "exit status 5")
 
 
 def test_sound_sources_pass_and_are_left_alone(tmp_path: Path):
     before = (ROOT / "src/discreet/errors.py").read_bytes()
-    assert run(ROOT / "src", (GUARD,))[0]
+    assert run(ROOT / "src", (GUARD,), SECONDS)[0]
     assert (ROOT / "src/discreet/errors.py").read_bytes() == before

@@ -7,7 +7,6 @@ that something stands in the way of names the tests that must pass all the same;
 
 import argparse
 import os
-import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -17,9 +16,9 @@ from importlib import import_module
 from pathlib import Path
 from pkgutil import iter_modules
 
-import pytest
 from tests.mutants.fault import ROOT, Fault
 from tests.mutants.planting import planted
+from tests.mutants.trial import run
 
 SECONDS = 300
 """A fault that makes its tests hang is noticed too: they would not end in a build either."""
@@ -38,29 +37,6 @@ def rooms() -> dict[str, tuple[Fault, ...]]:
     return found
 
 
-def run(source: Path, tests: Sequence[str], seconds: int = SECONDS) -> tuple[bool, str]:
-    """Run tests against the package in `source`; return whether all passed, and the first failure's name.
-
-    Tests of which none is run, because they belong to the long searches, notice nothing.
-    """
-    command = [
-        *(sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "--tb=no", "-p", "no:cacheprovider"),
-        *("-o", f"pythonpath={source} . docs/_ext", *tests),
-    ]
-    environment = {**os.environ, "PYTHONPATH": str(source), "PYTHONDONTWRITEBYTECODE": "1"}
-    # Properties try the same examples each time, so that a fault is noticed always or never.
-    environment["CI"] = "true"
-    try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=seconds, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return False, "did not end"
-    named = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    unnoticed = done.returncode in (0, pytest.ExitCode.NO_TESTS_COLLECTED)
-    return unnoticed, named[0].split(" - ")[0] if named else f"exit status {done.returncode}"
-
-
 class Fate(StrEnum):
     """What became of a fault."""
 
@@ -72,8 +48,8 @@ class Fate(StrEnum):
 def fate(fault: Fault) -> tuple[Fate, str]:
     """Return whether the tests notice a fault, and the first that fails."""
     with planted(fault) as source:
-        passed, first = run(source, fault.tests)
-        kept, broken = (True, "") if passed or not fault.passing else run(source, fault.passing)
+        passed, first = run(source, fault.tests, SECONDS)
+        kept, broken = (True, "") if passed or not fault.passing else run(source, fault.passing, SECONDS)
     if not kept:
         return Fate.ESCAPED, broken
     return (Fate.SURVIVED, "") if passed else (Fate.KILLED, first)

@@ -46,4 +46,7 @@ class Fault:
     def plant(self, source: Path) -> None:
         """Change the copy of the package's sources in `source`, the folder that contains `discreet`."""
         path = source / "discreet" / self.file
-        path.write_text(path.read_text(encoding="utf-8").replace(self.old, self.new), encoding="utf-8")
+        text = path.read_text(encoding="utf-8")
+        # The file may be a link to the sound one.
+        path.unlink()
+        path.write_text(text.replace(self.old, self.new), encoding="utf-8")
