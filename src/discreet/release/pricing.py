@@ -14,6 +14,7 @@ from discreet.exact.number import Real as Number
 from discreet.exact.number import rational
 from discreet.privacy.adjacency import Unit
 from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
+from discreet.privacy.grid import below_grid
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.batch import Batch, combine, disjoint
 from discreet.query.check.formula import Public
@@ -24,7 +25,9 @@ from discreet.query.language.refusal import located
 from discreet.query.language.sql import read
 from discreet.query.plan import Block
 from discreet.query.price.batch import parts
+from discreet.query.price.either import Terms, better
 from discreet.query.price.expected import Quote
+from discreet.query.price.mechanism import Price, PurePrice
 from discreet.query.price.proving import proof_of
 from discreet.query.price.quote import quote
 from discreet.release.answer import Release
@@ -95,8 +98,12 @@ def price_question(
     within: Number | None = None,
     confidence: Number = "0.95",
     delta: Number | None = None,
+    terms: Terms | None = None,
 ) -> Quote:
-    """Return the quote of a checked question, with the derivation of what its statements claim."""
+    """Return the quote of a checked question, with the derivation of what its statements claim.
+
+    `terms` say what an epsilon buys, where a question is one of several that share it.
+    """
     budget = declared_budget(catalog)
     epsilon, delta = _agreed(checked, "epsilon", epsilon, within), _agreed(checked, "delta", delta)
     own = Fraction(0)
@@ -110,10 +117,38 @@ def price_question(
         delta=own,
         budget=budget if isinstance(budget, ApproximateBudget) else None,
         questions=None if catalog.budget is None else catalog.budget.questions,
+        terms=terms,
     )
     # A pure budget adds up epsilons and nothing else.
     cost = priced.cost.plain if isinstance(budget, PureBudget) else priced.cost
     return replace(priced, cost=cost, share=budget.share(cost), proof=proof_of(priced, catalog))
+
+
+def shared_terms(catalog: Catalog, leading: Checked, epsilon: Fraction) -> Terms:
+    """Return the terms of several questions that share one epsilon: those that serve the leading one best.
+
+    Pure costs add up, and so do those of Gaussian noise; costs of both kinds together would be more than
+    epsilon.
+    """
+    budget = declared_budget(catalog)
+    if isinstance(budget, PureBudget):
+        return PurePrice
+    questions = None if catalog.budget is None else catalog.budget.questions
+    return better(leading, epsilon, Fraction(0), budget, questions)
+
+
+def portion(terms: Terms, share: Fraction) -> Terms:
+    """Return the terms of a question that takes only a part of what an epsilon buys."""
+
+    def price(epsilon: Fraction) -> Price:
+        match terms(epsilon).part(1 / share):
+            case PurePrice(part):
+                # Rounded down, so that all parts together never cost more than the whole.
+                return PurePrice(below_grid(part))
+            case rho:
+                return rho
+
+    return price
 
 
 def split(texts: Sequence[str], batch: Batch, whole: Release) -> tuple[Release, ...]:

@@ -23,22 +23,25 @@ from discreet.engines.shelter import quietly
 from discreet.errors import CatalogError, EngineError, ProofError
 from discreet.exact.coins import source
 from discreet.exact.number import Real as Number
-from discreet.ledger import BudgetView, Granted, Ledger, LimitView, Request, Stored
+from discreet.exact.number import positive
+from discreet.ledger import BudgetView, Granted, Ledger, Request, Stored
 from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.mechanisms.codec import encode as encode_mechanism
-from discreet.privacy.filter import Budget, Cost, Filter
-from discreet.query.catalog.kind import Real, Whole
+from discreet.privacy.filter import Budget
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check import bounds
+from discreet.query.check.above import people_above
 from discreet.query.check.identity import identity
 from discreet.query.check.measurement import Checked
 from discreet.query.check.question import Limits
 from discreet.query.language.frame import Frame, table
-from discreet.query.plan import Aggregate, Block, Call, Column, Item, Literal, Nested, Scan
+from discreet.query.plan import Block
+from discreet.query.price.either import Terms
 from discreet.query.price.expected import Quote
 from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.together import Together
 from discreet.query.proof import ProvedStatement
+from discreet.release.afford import compared, require_room
 from discreet.release.answer import Release
 from discreet.release.noisy import decode, draw, encode
 from discreet.release.plans import Plans
@@ -52,9 +55,11 @@ from discreet.release.pricing import (
     split,
     told,
 )
+from discreet.release.records_plan import PARTS, RecordsPlan, cells_for, plan_records, table_of
 from discreet.release.sight import OpenData
 
 if TYPE_CHECKING:
+    from discreet.release.made_up import MadeUp
     from discreet.release.stream import NamedStream
 
 BOUNDS_SHARE = Fraction(1, 20)
@@ -101,11 +106,12 @@ class Session(OpenData):
         it on the analyst's own `loss`, beside the best one possible.
         """
         price = epsilon, within, confidence, delta
-        priced = self._compared(
+        priced = (
             self._planned(question, price, limits, parameters)
             if isinstance(question, str | Block)
             else self._quote(check_batch(self.catalog, question, limits).whole, *price)
         )
+        priced = compared(priced, self.budget, self.project, self.analyst)
         if prior is None:
             return priced
         from discreet.release.belief import advice
@@ -133,8 +139,9 @@ class Session(OpenData):
         within: Number | None = None,
         confidence: Number = "0.95",
         delta: Number | None = None,
+        terms: Terms | None = None,
     ) -> Quote:
-        priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
+        priced = price_question(self.catalog, checked, epsilon, within, confidence, delta, terms)
         # Written before anything is paid: what an engine cannot write is refused while that is free.
         return replace(priced, sql=tuple(self.engine.written(one.statement) for one in proved(priced)))
 
@@ -229,29 +236,57 @@ class Session(OpenData):
         (row,) = self._answer(f"bounds of {table}.{column}", priced, None).rows
         low, high = (Fraction(cell) for cell in row.cells)  # type: ignore[arg-type]
         self.catalog = bounds.found(self.catalog, table, column, low, high)
-        return declared_bounds(self.catalog, table, column)
+        return bounds.declared(self.catalog, table, column)
 
     def over_limit(self, table: str, *, epsilon: Number) -> Release:
         """Count, privately, the people with more rows in a table than its limit lets count.
 
         Error bars cover noise, not limits: this is the way to learn whether a limit hides much.
         """
-        found = self.catalog.table(table)
-        if found is not None and found.link is not None:
-            raise CatalogError(
-                f"table {table!r} finds its people through {found.link.table}; join that one, and count the "
-                "rows of each person in a subquery"
-            )
-        if found is None or found.unit is None or found.rows_per_unit is None:
-            raise CatalogError(f"table {table!r} has no limit of rows per person, so nobody is above one")
-        rows = Block(
-            Scan(found.name, found.name),
-            (Item("person", Column(None, found.unit)), Item("n", Aggregate("count"))),
-            group=(Column(None, found.unit),),
-        )
-        above = Call("gt", (Column(None, "n"), Literal(found.rows_per_unit)))
-        question = Block(Nested(rows, "people"), (Item("people", Aggregate("count")),), where=above)
-        return self.query(question, epsilon=epsilon)
+        return self.query(people_above(self.catalog, table), epsilon=epsilon)
+
+    def plan_records(
+        self,
+        table: str | None = None,
+        *,
+        epsilon: Number,
+        columns: Sequence[str] | None = None,
+        bins: int = PARTS,
+        limits: Limits | None = None,
+    ) -> RecordsPlan:
+        """Return, free of charge, what made-up records of a table would be drawn from, and their price."""
+        found = table_of(self.catalog, table)
+        cells, left_out = cells_for(found, columns, bins)
+        asked = positive(epsilon, "epsilon")
+        return plan_records(self.catalog, found, cells, left_out, asked, limits, self._in_terms)
+
+    def synthesise(
+        self,
+        table: str | None = None,
+        *,
+        epsilon: Number,
+        columns: Sequence[str] | None = None,
+        rows: int | None = None,
+        bins: int = PARTS,
+        limits: Limits | None = None,
+    ) -> "MadeUp":
+        """Make up records that agree with private tables of pairs of columns, at the price of one question.
+
+        Without `columns` all that have declared values or bounds are made up; wide ranges are cut into `bins`
+        parts, within which values are even.  There are as many records as the noisy total says unless `rows`
+        says otherwise.
+        """
+        from discreet.release.made_up import make_up, require_rows
+
+        require_rows(rows)
+        plan = self.plan_records(table, epsilon=epsilon, columns=columns, bins=bins, limits=limits)
+        if self.ledger.find(self._request("", plan.first, None)) is None:
+            # Half of it is worth little, so all of it must fit before anything is paid.
+            require_room(plan.cost, self.budget, self.project, self.analyst)
+        return make_up(plan, rows, self._in_terms, lambda text, priced: self._answer(text, priced, None))
+
+    def _in_terms(self, checked: Checked, epsilon: Fraction, terms: Terms) -> Quote:
+        return self._quote(checked, epsilon, terms=terms)
 
     def stream(
         self,
@@ -372,22 +407,6 @@ class Session(OpenData):
     def _budget(self) -> Budget:
         return declared_budget(self.catalog)
 
-    def _compared(self, priced: Quote) -> Quote:
-        """Return a quote with what it would mean for the budget as it stands."""
-        budget, cost = self.budget, priced.cost
-        spent = budget.limits[0].spent
-        closes = cost.epsilon is None and spent.epsilon is not None and not spent.nothing
-        copies, today = self._fitting(budget.limits, cost), self._fitting(budget.paces, cost)
-        return replace(priced, copies=copies, today=today, closes=closes)
-
-    def _fitting(self, limits: Sequence[LimitView], cost: Cost) -> int | None:
-        """Return how many such questions the tightest of the limits that apply here would admit."""
-        applying = [limit for limit in limits if limit.scope.covers(self.project, self.analyst)]
-        found = [(limit.per, Filter(limit.budget, limit.spent).copies(cost)) for limit in applying]
-        # A limit per question admits as many as are asked, or none.
-        counts = [number for per, number in found if number is not None and (per != "question" or not number)]
-        return min(counts, default=None)
-
     @property
     def budget(self) -> BudgetView:
         """Return what is spent and what is left, for every limit."""
@@ -405,16 +424,6 @@ class Session(OpenData):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def declared_bounds(catalog: Catalog, table: str, column: str) -> tuple[Fraction, Fraction]:
-    """Return the bounds of a numeric column."""
-    found = catalog.table(table)
-    target = None if found is None else found.column(column)
-    match None if target is None else target.kind:
-        case Whole(int() as low, int() as high) | Real(Fraction() as low, Fraction() as high):
-            return Fraction(low), Fraction(high)
-    raise CatalogError(f"tables.{table}.columns.{column} has no bounds")
 
 
 def _stored(share: MeasurementShare) -> str:

@@ -80,12 +80,12 @@ class MarginalPlan:
 
     def variance(self, attributes: Attributes) -> float:
         """Return the variance of every cell of one marginal, which must lie within the workload."""
-        return _cell_variance(self.workload.sizes, attributes, self.pieces())
+        return cell_variance(self.workload.sizes, attributes, self.pieces())
 
     def variances(self) -> dict[Attributes, float]:
         """Return the variance of every cell of each marginal of the workload."""
         known = self.pieces()
-        return {chosen: _cell_variance(self.workload.sizes, chosen, known) for chosen in self.workload.sets}
+        return {chosen: cell_variance(self.workload.sizes, chosen, known) for chosen in self.workload.sets}
 
     def pieces(self) -> dict[Attributes, float]:
         """Return s_A for every centred piece."""
@@ -118,7 +118,7 @@ def plan_marginals(
 
 def closure(workload: Marginals) -> list[Attributes]:
     """Return every subset of every set of the workload, smallest first."""
-    found = {subset for chosen in workload.sets for subset in _subsets(chosen)}
+    found = {subset for chosen in workload.sets for subset in subsets(chosen)}
     return sorted(found, key=lambda subset: (len(subset), subset))
 
 
@@ -127,7 +127,7 @@ def weights(workload: Marginals) -> dict[Attributes, float]:
     total: dict[Attributes, float] = {}
     for chosen in workload.sets:
         cells = workload.table_cells(chosen)
-        for subset in _subsets(chosen):
+        for subset in subsets(chosen):
             total[subset] = total.get(subset, 0.0) + cells * _share(workload.sizes, chosen, subset)
     return total
 
@@ -142,7 +142,7 @@ def pieces(
         if table.centred:
             precision[table.attributes] += workload.table_cells(table.attributes) ** 2 / variance
             continue
-        for subset in _subsets(table.attributes):
+        for subset in subsets(table.attributes):
             summed = workload.table_cells(table.attributes) / workload.table_cells(subset)
             precision[subset] += 1 / (variance * summed)
     public = {()} if adjacency is Adjacency.REPLACE else set()
@@ -211,7 +211,7 @@ def _price(sizes: tuple[int, ...], attributes: Attributes, adjacency: Adjacency)
                     ),
                     start=Fraction(1),
                 )
-                for changed in _subsets(attributes)
+                for changed in subsets(attributes)
                 if changed
             ]
             return 2 * (own - min(opposed))
@@ -268,7 +268,7 @@ def _optimal_shares(workload: Marginals, cost: Fraction, adjacency: Adjacency) -
     place = {a: k for k, a in enumerate(sets)}
     tells = np.zeros((len(sets), len(sets)))
     for a in sets:
-        for subset in _subsets(a):
+        for subset in subsets(a):
             if subset in place:
                 tells[place[subset], place[a]] = workload.table_cells(subset) / workload.table_cells(a)
 
@@ -295,8 +295,9 @@ def _error(workload: Marginals, tables: tuple[MarginalTable, ...], adjacency: Ad
     return Error(sum(value[a] * s for a, s in known.items()), workload.queries)
 
 
-def _cell_variance(sizes: tuple[int, ...], chosen: Attributes, known: Mapping[Attributes, float]) -> float:
-    return sum(known[subset] * _share(sizes, chosen, subset) for subset in _subsets(chosen))
+def cell_variance(sizes: tuple[int, ...], chosen: Attributes, known: Mapping[Attributes, float]) -> float:
+    """Return the variance of every cell of one marginal, given s_A of the pieces within it."""
+    return sum(known[subset] * _share(sizes, chosen, subset) for subset in subsets(chosen))
 
 
 def _share(sizes: tuple[int, ...], chosen: Attributes, subset: Attributes) -> float:
@@ -304,7 +305,8 @@ def _share(sizes: tuple[int, ...], chosen: Attributes, subset: Attributes) -> fl
     return inside / prod(sizes[i] ** 2 for i in chosen if i not in subset)
 
 
-def _subsets(chosen: Attributes) -> list[Attributes]:
+def subsets(chosen: Attributes) -> list[Attributes]:
+    """Return every subset, the smallest first."""
     return list(chain.from_iterable(combinations(chosen, r) for r in range(len(chosen) + 1)))
 
 

@@ -102,7 +102,7 @@ def answer_marginals(measured: MeasuredMarginals, *, total: int | None = None) -
     if plan.adjacency is Adjacency.REPLACE and total is None:
         raise ParameterError("under replace the number of people is public: give it as total")
     sizes, known = plan.workload.sizes, plan.pieces()
-    centred = {a: np.zeros([sizes[i] for i in a]) for a in known}
+    found = {a: np.zeros([sizes[i] for i in a]) for a in known}
     for table, noisy in zip(plan.tables, measured.noisy, strict=True):
         cells = plan.workload.table_cells(table.attributes)
         counts = np.asarray(noisy, dtype=np.float64)
@@ -117,17 +117,18 @@ def answer_marginals(measured: MeasuredMarginals, *, total: int | None = None) -
                     spread(table.noise) * cells / own,
                 )
             )
-            centred[subset] += _centred(summed / scale) * (known[subset] / variance)
+            found[subset] += centred(summed / scale) * (known[subset] / variance)
     if total is not None:
-        centred[()] = np.array(float(total))
-    return MarginalAnswers(plan, centred)
+        found[()] = np.array(float(total))
+    return MarginalAnswers(plan, found)
 
 
 def _within(attributes: Attributes, known: Mapping[Attributes, float]) -> list[Attributes]:
     return [subset for subset in known if set(subset) <= set(attributes)]
 
 
-def _centred(counts: Floats) -> Floats:
+def centred(counts: Floats) -> Floats:
+    """Return a table without what smaller tables tell: along each attribute its mean is taken away."""
     for axis in range(counts.ndim):
         counts = counts - counts.mean(axis=axis, keepdims=True)
     return counts

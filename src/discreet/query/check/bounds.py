@@ -9,10 +9,10 @@ store them with `Catalog.with_bounds` and every later question uses them for fre
 
 from fractions import Fraction
 
-from discreet.errors import QueryError
+from discreet.errors import CatalogError, QueryError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
-from discreet.query.catalog.kind import Whole
+from discreet.query.catalog.kind import Real, Whole
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.formula import NoisyTerm
 from discreet.query.check.limits import Bounding
@@ -174,3 +174,13 @@ def _blocks(relation: Relation) -> list[Block]:
             return _blocks(left) + _blocks(right)
         case Nested(block):
             return [block]
+
+
+def declared(catalog: Catalog, table: str, column: str) -> tuple[Fraction, Fraction]:
+    """Return the bounds of a numeric column."""
+    found = catalog.table(table)
+    target = None if found is None else found.column(column)
+    match None if target is None else target.kind:
+        case Whole(int() as low, int() as high) | Real(Fraction() as low, Fraction() as high):
+            return Fraction(low), Fraction(high)
+    raise CatalogError(f"tables.{table}.columns.{column} has no bounds")

@@ -13,7 +13,8 @@ def tables(keys: Joint) -> tuple[tuple[int, ...], ...]:
     """Return the sets of columns by which the engine counts: the largest ones, which contain the others."""
     match keys:
         case Sets(_, sets):
-            return tuple(chosen for chosen in sets if not any(set(chosen) < set(other) for other in sets))
+            larger = {size: [set(other) for other in sets if len(other) > size] for size in map(len, sets)}
+            return tuple(chosen for chosen in sets if not any(map(set(chosen).issubset, larger[len(chosen)])))
         case RunningGroups(columns) | Classes(columns):
             return (tuple(range(len(columns))),)
         case _:

@@ -54,7 +54,7 @@ class PurePrice:
 
     epsilon: Fraction
 
-    def part(self, parts: int) -> "PurePrice":
+    def part(self, parts: int | Fraction) -> "PurePrice":
         """Return an equal part of the price."""
         return PurePrice(self.epsilon / parts)
 
@@ -65,7 +65,7 @@ class RhoPrice:
 
     rho: Fraction
 
-    def part(self, parts: int) -> "RhoPrice":
+    def part(self, parts: int | Fraction) -> "RhoPrice":
         """Return an equal part of the price, rounded down."""
         return RhoPrice(below_grid(self.rho / parts))
 

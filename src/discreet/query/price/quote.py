@@ -45,12 +45,14 @@ def quote(
     delta: Real = 0,
     budget: ApproximateBudget | None = None,
     questions: int | None = None,
+    terms: Terms | None = None,
 ) -> Quote:
     """Return the price and accuracy of a question at this epsilon, or at the smallest that suffices.
 
     `delta` is what the question itself may use to find its group keys.  Noise is at pure epsilon unless
     `conversion` says at which delta Gaussian noise is converted; with the `budget` that is to pay, and
-    perhaps the number of `questions` that it was declared for, it is of the kind that serves better.
+    perhaps the number of `questions` that it was declared for, it is of the kind that serves better.  `terms`
+    say what an epsilon buys where that is settled already.
     """
     sure = probability(confidence, "confidence")
     slack = rational(delta, "delta")
@@ -58,14 +60,15 @@ def quote(
         raise ParameterError(
             "give either epsilon=..., or within=... for the smallest epsilon that gets there"
         )
-    terms: Terms = PurePrice if conversion is None else converted(conversion)
+    usual: Terms = PurePrice if conversion is None else converted(conversion)
+    settled = terms or (usual if budget is None else None)
     if epsilon is not None:
         asked = positive(epsilon, "epsilon")
-        kind = terms if budget is None else better(checked, asked, slack, budget, questions)
+        kind = settled or better(checked, asked, slack, given(budget), questions)
         return _priced(checked, asked, sure, slack, kind)
     wish = positive(given(within), "within")
-    if budget is None:
-        return _smallest(checked, wish, sure, slack, terms)
+    if budget is None or settled is not None:
+        return _smallest(checked, wish, sure, slack, settled or usual)
     found = [_smallest(checked, wish, sure, slack, kind) for kind in kinds(checked, budget)]
     return min(found, key=lambda priced: budget.share(priced.cost))
 

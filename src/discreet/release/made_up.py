@@ -1,0 +1,282 @@
+"""Made-up records: ordinary questions, and everything else computed from their answers.
+
+    1. all pairs of columns are counted, for three tenths of the price
+    2. the pairs that hang together most, a forest, are counted again for the rest
+    3. records are drawn from what both answers tell
+
+Theorem.  The records are as private as one question at this epsilon.
+Proof.  Both questions are counts by grouping sets, checked, proved and paid for like any other; the second
+depends on the data only through the first answer, which was released.  Their prices are parts of one: pure
+costs that sum to epsilon at most, or costs in zCDP that sum to what epsilon buys.  The forest and the records
+are functions of the two answers.
+
+What is random in drawing the records is seeded by the answers, so the same answers always give the same
+records; asked again, they are free.  A crash between the questions loses nothing: whoever asks again goes on
+with the first answer.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from hashlib import sha256
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+from discreet.errors import ParameterError
+from discreet.privacy.filter import Cost
+from discreet.query.catalog.kind import Day, Real, Truth, Whole
+from discreet.query.check.coding import ColumnCells
+from discreet.query.check.measurement import Measurement, Sets
+from discreet.query.price.together import Together
+from discreet.query.price.words import price as price_in_words
+from discreet.release.answer import Release, plain
+from discreet.release.noisy import encode
+from discreet.release.records_plan import Attributes, Pricing, RecordsPlan
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.query.price.expected import Quote
+    from discreet.workload.shrink import KnownTables, ShrunkTables
+
+MOST_ROWS = 10_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PairOff:
+    """How far the records are off on one pair of columns, as far as the released tables tell.
+
+    `off` estimates the sum over all cells of |share of the records - share of the truth|, from 0 to 2.
+    `drawn` says whether the records were drawn from this pair's own table; `deviation` is that of the noise
+    in each released cell.
+    """
+
+    columns: tuple[str, str]
+    cells: int
+    drawn: bool
+    deviation: float
+    off: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MadeUp:
+    """Made-up records of a table: no row is anybody's, and all of them together cost what was paid once."""
+
+    plan: RecordsPlan
+    releases: "tuple[Release, ...]"
+    edges: tuple[Attributes, ...]
+    codes: "NDArray[np.int64]" = field(repr=False)
+    tables: "ShrunkTables" = field(repr=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return self.plan.columns
+
+    @property
+    def cost(self) -> Cost:
+        """What was paid for, now or before."""
+        return self.plan.cost
+
+    @property
+    def free(self) -> bool:
+        """Whether all of it had been paid for before."""
+        return all(release.free for release in self.releases)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the records."""
+        return zip(*self._values(), strict=True)
+
+    def _values(self) -> list[list[Any]]:
+        """Return the values of each column; a range's cell is filled evenly."""
+        rng = seeded(self.releases, b"values", len(self))
+        return [_filled(one, self.codes[:, k], rng) for k, one in enumerate(self.plan.cells)]
+
+    def to_arrow(self) -> Any:
+        """Return a pyarrow Table."""
+        import pyarrow
+
+        kinds = [(one.name, _arrow_type(one)) for one in self.plan.cells]
+        return pyarrow.table(self._values(), schema=pyarrow.schema(kinds))
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame."""
+        return self.to_arrow().to_pandas()
+
+    def to_polars(self) -> Any:
+        """Return a Polars DataFrame."""
+        import polars
+
+        return polars.from_arrow(self.to_arrow())
+
+    def report(self) -> tuple[PairOff, ...]:
+        """Return how far the records are off on each pair of columns, the worst first."""
+        found = [self._off(pair) for pair in self.plan.pairs]
+        return tuple(sorted(found, key=lambda one: -one.off))
+
+    def _off(self, pair: Attributes) -> PairOff:
+        from discreet.workload import tabulate
+
+        sizes = self.tables.known.sizes
+        made = tabulate(self.codes, sizes, [pair])[pair]
+        return PairOff(
+            (self.columns[pair[0]], self.columns[pair[1]]),
+            made.size,
+            pair in self.edges,
+            self.tables.known.variance(pair) ** 0.5,
+            self.tables.off(pair, made),
+        )
+
+    def plot(self, path: str | None = None) -> Any:
+        """Return a heat map of how far each pair of columns is off, saved to `path` when given."""
+        from discreet.show import chart
+
+        rows = [
+            {"one": one, "other": other, "off": pair.off}
+            for pair in sorted(self.report(), key=lambda pair: pair.columns)
+            for one, other in (pair.columns, pair.columns[::-1])
+        ]
+        if not rows:
+            raise ParameterError("a picture of pairs needs two columns")
+        picture = chart.heatmap(
+            rows,
+            x="one",
+            y="other",
+            value="off",
+            title="How far made-up records are off",
+            subtitle="estimated sum of differences of all shares in each table of two columns",
+            x_title="",
+            y_title="",
+            value_title="off",
+        )
+        if path is not None:
+            from discreet.show.save import save
+
+            save(picture, path)
+        return picture
+
+    def __repr__(self) -> str:
+        found = self.report()
+        drawn = ", ".join(" - ".join(self.columns[i] for i in pair) for pair in self.edges)
+        said = [
+            f"{len(self):,} made-up records of {self.plan.table}, {len(self.columns)} columns",
+            f"drawn along {drawn}" if drawn else "columns drawn independently",
+        ]
+        if found:
+            mean, worst = sum(one.off for one in found) / len(found), found[0]
+            said.append(
+                f"tables of two columns are off by about {mean:.2f} (of 2), "
+                f"at worst {' by '.join(worst.columns)} by {worst.off:.2f}"
+            )
+        said += [f"left out: {', '.join(self.plan.left_out)}"] if self.plan.left_out else []
+        said.append("paid for before" if self.free else f"cost {price_in_words(self.cost)}")
+        return "\n".join(said)
+
+
+def make_up(
+    plan: RecordsPlan,
+    rows: int | None,
+    price: Pricing,
+    answer: "Callable[[str, Quote], Release]",
+) -> MadeUp:
+    """Ask both questions, the second about what the first told, and draw the records."""
+    from discreet.workload.forest import draw_records, spanning_forest
+    from discreet.workload.shrink import ShrunkTables, pooled
+
+    require_rows(rows)
+    named = ", ".join(plan.columns)
+    first = answer(f"made-up records of {plan.table}: all pairs of {named}", plan.first)
+    known, releases = known_tables(first), (first,)
+    edges = spanning_forest(ShrunkTables(known), plan.pairs)
+    if plan.rest is not None:
+        again = plan.second(edges, price)
+        if again.cost != plan.rest.cost:
+            raise AssertionError("the second question costs what was said beforehand")
+        told = ", ".join(" - ".join(plan.columns[i] for i in pair) for pair in edges)
+        second = answer(f"made-up records of {plan.table}: {named}; {told or 'no pairs'}", again)
+        known, releases = pooled(known, known_tables(second)), (first, second)
+    tables = ShrunkTables(known)
+    count = min(round(known.total), MOST_ROWS) if rows is None else rows
+    codes = draw_records(tables, edges, count, seeded(releases, b"records", count))
+    return MadeUp(plan, releases, edges, codes, tables)
+
+
+def require_rows(rows: int | None) -> None:
+    """Refuse a number of rows that cannot be made up."""
+    if rows is None:
+        return
+    if isinstance(rows, bool) or not isinstance(rows, int) or not 1 <= rows <= MOST_ROWS:
+        raise ParameterError(f"rows must be a whole number from 1 to {MOST_ROWS}, got {rows!r}")
+
+
+def seeded(releases: "tuple[Release, ...]", purpose: bytes, rows: int) -> "np.random.Generator":
+    """Return a generator that follows from released values: what it draws hides nothing and repeats."""
+    import numpy as np
+
+    digest = sha256(purpose + b":%d:" % rows)
+    for release in releases:
+        digest.update(sha256(encode(release.noisy)).digest())
+    return np.random.default_rng(int.from_bytes(digest.digest()))
+
+
+def known_tables(release: Release) -> "KnownTables":
+    """Return what an answer by grouping sets tells: its tables as centred pieces, in natural units."""
+    import numpy as np
+
+    from discreet.workload.marginal import MarginalPlan, subsets
+    from discreet.workload.shrink import KnownTables
+    from discreet.workload.table import centred
+
+    (share,) = release.quote.shares
+    keys, joint, measured = release.quote.checked.keys, share.mechanism, share.measured
+    if not (isinstance(keys, Sets) and isinstance(joint, Together) and isinstance(measured, Measurement)):
+        raise TypeError("only counts by grouping sets are tables of one release")
+    if not isinstance(joint.plan, MarginalPlan):
+        raise TypeError("grouping sets are planned as marginals")
+    sizes = joint.plan.workload.sizes
+    values = np.array([float(value) for value in release.noisy.values[0]])  # type: ignore[arg-type]
+    pieces: dict[Attributes, Any] = {}
+    start = 0
+    for chosen in keys.sets:
+        stop = start + prod(sizes[i] for i in chosen)
+        table = values[start:stop].reshape([sizes[i] for i in chosen])
+        start = stop
+        for subset in subsets(chosen):
+            if subset not in pieces:
+                away = tuple(axis for axis, i in enumerate(chosen) if i not in subset)
+                pieces[subset] = centred(table.sum(axis=away))
+    variances = {a: variance / measured.scale**2 for a, variance in joint.plan.pieces().items()}
+    return KnownTables(sizes, pieces, variances)
+
+
+def _arrow_type(cells: ColumnCells) -> Any:
+    import pyarrow
+
+    match cells.column.kind:
+        case Whole():
+            return pyarrow.int64()
+        case Real():
+            return pyarrow.float64()
+        case Truth():
+            return pyarrow.bool_()
+        case Day():
+            return pyarrow.date32()
+        case _:
+            return pyarrow.string()
+
+
+def _filled(cells: ColumnCells, codes: "NDArray[np.int64]", rng: "np.random.Generator") -> list[Any]:
+    """Return a value for each code: its own, or any of its cell's, all equally often."""
+    import numpy as np
+
+    if cells.values:
+        return [(*cells.values, None)[code] for code in codes.tolist()]
+    there = codes < cells.parts
+    starts = np.array(cells.starts)
+    held = np.where(there, codes, 0)
+    points = rng.integers(starts[held], starts[held + 1]).tolist()
+    value = {point: plain(cells.point(point)) for point in set(points)}
+    return [value[point] if here else None for point, here in zip(points, there.tolist(), strict=True)]
