@@ -17,6 +17,7 @@ from discreet.cli.optimal import optimal
 from discreet.cli.query import query
 from discreet.cli.serve import serve
 from discreet.cli.stream import stream
+from discreet.cli.synthesise import synthesise
 from discreet.cli.verify import verify
 from discreet.cli.workload import workload
 
@@ -32,6 +33,7 @@ COMMANDS: dict[str, Callable[..., Any]] = {
     "query": query,
     "serve": serve,
     "stream": stream,
+    "synthesise": synthesise,
     "verify": verify,
     "workload": workload,
 }

@@ -189,7 +189,8 @@ def make_up(
     require_rows(rows)
     named = ", ".join(plan.columns)
     first = answer(f"made-up records of {plan.table}: all pairs of {named}", plan.first)
-    known, releases = known_tables(first), (first,)
+    known = known_tables(first)
+    releases: tuple[Release, ...] = (first,)
     edges = spanning_forest(ShrunkTables(known), plan.pairs)
     if plan.rest is not None:
         again = plan.second(edges, price)

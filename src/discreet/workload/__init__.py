@@ -4,11 +4,13 @@ plan(workload, guarantee)            what to measure, with which exact noise, an
 plan.measure(histogram)              exact integers in, private integers out: the only step that sees data
 reconcile([measurement])             one consistent estimate; any workload over it has answers and variances
 plan_marginals(marginals, guarantee) the same for tables of a domain too large to write out
+ShrunkTables, spanning_forest, draw_records   released tables made better, and records made up from them
 Stream.create(length, guarantee)     a running count under one guarantee, durable across crashes
 """
 
 from discreet.workload.column import workload_sensitivity
 from discreet.workload.forecast import Error, error
+from discreet.workload.forest import draw_records, spanning_forest
 from discreet.workload.linear import (
     AllRange,
     Identity,
@@ -27,6 +29,7 @@ from discreet.workload.quantile import QuantileCells, quantiles
 from discreet.workload.reconcile import Estimate, MeasuredStrategy, WorkloadAnswers, reconcile
 from discreet.workload.record import describe
 from discreet.workload.route import Routes, routes
+from discreet.workload.shrink import KnownTables, ShrunkTables, pooled
 from discreet.workload.size import records_by_union_bound, records_needed
 from discreet.workload.strategy import (
     Dense,
@@ -55,6 +58,7 @@ __all__ = [
     "Estimate",
     "Hierarchy",
     "Identity",
+    "KnownTables",
     "Kronecker",
     "MarginalAnswers",
     "MarginalPlan",
@@ -68,6 +72,7 @@ __all__ = [
     "QuantileCells",
     "Routes",
     "RunningCount",
+    "ShrunkTables",
     "Strategy",
     "StrategyCandidate",
     "Stream",
@@ -81,18 +86,21 @@ __all__ = [
     "certified_optimum",
     "counter_for",
     "describe",
+    "draw_records",
     "error",
     "identity",
     "itself",
     "measure_marginals",
     "plan",
     "plan_marginals",
+    "pooled",
     "quantiles",
     "reconcile",
     "records_by_union_bound",
     "records_needed",
     "rounded",
     "routes",
+    "spanning_forest",
     "synthesise",
     "tabulate",
     "workload_sensitivity",

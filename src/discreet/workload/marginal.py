@@ -27,6 +27,7 @@ convex loss functions", NeurIPS 2023 (the decomposition, its optimality and a di
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from itertools import chain, combinations
 from math import prod, sqrt
 from typing import assert_never
@@ -257,7 +258,13 @@ def _promise_of_shares(
 
 
 def _optimal_shares(workload: Marginals, cost: Fraction, adjacency: Adjacency) -> dict[Attributes, Fraction]:
-    """Return shares of epsilon that (nearly) minimise the total error, by descent over their logarithms."""
+    """Return shares of epsilon that (nearly) minimise the total error."""
+    return {a: cost * part for a, part in _optimal_parts(workload, adjacency)}
+
+
+@lru_cache(maxsize=64)  # a question is priced several times
+def _optimal_parts(workload: Marginals, adjacency: Adjacency) -> tuple[tuple[Attributes, Fraction], ...]:
+    """Return the parts that are best at any price, by descent over their logarithms."""
     sets = [
         a
         for a in closure(workload)
@@ -287,7 +294,7 @@ def _optimal_shares(workload: Marginals, cost: Fraction, adjacency: Adjacency) -
     share = np.where([a in needed for a in sets], np.maximum(share, _NEGLIGIBLE), share)
     share = np.where(share < _NEGLIGIBLE * share.max(), 0, share)
     parts = [round_down(Fraction(float(s / share.sum())), _SHARE_BITS) for s in share]
-    return {a: cost * part for a, part in zip(sets, parts, strict=True) if part > 0}
+    return tuple((a, part) for a, part in zip(sets, parts, strict=True) if part > 0)
 
 
 def _error(workload: Marginals, tables: tuple[MarginalTable, ...], adjacency: Adjacency) -> Error:

@@ -39,12 +39,16 @@ def bare(noise: NoiseLaw) -> NoiseLaw:
     return replace(noise, sensitivity=None)
 
 
+SMALLEST = 1e-60
+"""A variance below this is taken for this: weights are quotients of variances, which must not underflow."""
+
+
 @lru_cache(maxsize=4096)
 def spread(noise: Noise) -> float:
     """Return the variance of the noise; for the Gaussian its parameter, which the variance never exceeds."""
     match noise:
         case Geometric():
-            return float(noise.variance)
+            return max(float(noise.variance), SMALLEST)
         case Gaussian(sigma_squared):
             return float(sigma_squared)
         case _:

@@ -1,0 +1,135 @@
+"""Faults in made-up records and shrunk tables: prices that add up to more, tables that are not the data's."""
+
+from tests.mutants.fault import Fault
+
+MADE_UP, SHRINK, FOREST, CLI = (
+    "tests/release/test_made_up.py",
+    "tests/workload/test_shrink.py",
+    "tests/workload/test_forest.py",
+    "tests/cli/test_synthesise.py",
+)
+LOSS = (f"{MADE_UP}::test_both_questions_together_lose_what_one_may_whatever_the_first_one_told",)
+PARTS = (f"{MADE_UP}::test_the_parts_never_cost_more_than_one_question_and_fit_a_budget_of_that_size",)
+CELLS = (f"{MADE_UP}::test_every_row_is_in_the_cell_that_its_value_says",)
+
+FAULTS = (
+    Fault(
+        "release/records_plan.py",
+        "return price(checked, self.epsilon, portion(self.terms, 1 - FIRST))",
+        "return price(checked, self.epsilon, self.terms)",
+        LOSS,
+        "the second question takes the whole price again",
+    ),
+    Fault(
+        "release/pricing.py",
+        "match terms(epsilon).part(1 / share):",
+        "match terms(epsilon).part(share):",
+        PARTS,
+        "a part of the price is more than the whole",
+    ),
+    Fault(
+        "release/pricing.py",
+        "return PurePrice(below_grid(part))",
+        "return PurePrice(part)",
+        PARTS,
+        "parts are rounded up, so that together they no longer fit",
+    ),
+    Fault(
+        "release/pricing.py",
+        "    if isinstance(budget, PureBudget):\n        return PurePrice\n",
+        "",
+        (MADE_UP,),
+        "a pure budget is asked for Gaussian noise",
+    ),
+    Fault(
+        "release/session.py",
+        "            require_room(plan.cost, self.budget, self.project, self.analyst)",
+        "            pass",
+        (f"{MADE_UP}::test_what_does_not_fit_is_refused_before_anything_is_paid",),
+        "half of the records is paid for although the other half does not fit",
+    ),
+    Fault(
+        "release/made_up.py",
+        "variances = {a: variance / measured.scale**2 for",
+        "variances = {a: variance for",
+        (f"{MADE_UP}::test_records_have_declared_types_and_values_and_come_again_free",),
+        "noise is taken for far larger than it is",
+    ),
+    Fault(
+        "query/check/coding.py",
+        'last = Call("ge", (here, ends[-1])) if ends else Call("eq", (here, here))',
+        'last = Call("ge", (Literal(1), Literal(0)))',
+        CELLS,
+        "what is missing counts in the last part",
+    ),
+    Fault(
+        "query/check/coding.py",
+        "return tuple(-(-k * points // count) for k in range(count + 1))",
+        "return tuple(k * points // count for k in range(count + 1))",
+        CELLS,
+        "parts are said to begin elsewhere than the statement counts them",
+    ),
+    Fault(
+        "query/check/coding.py",
+        'return Call("coalesce", (position, Literal(self.parts))) if self.column.nullable else position',
+        "return position",
+        (MADE_UP,),
+        "a missing number is in no cell",
+    ),
+    Fault(
+        "workload/shrink.py",
+        "level = (np.cumsum(ordered) - total) / np.arange(1, ordered.size + 1)",
+        "level = (np.cumsum(ordered) - total) / ordered.size",
+        (f"{SHRINK}::test_the_nearest_counts_are_those_of_the_conditions_of_optimality",),
+        "counts do not add up to the total",
+    ),
+    Fault(
+        "workload/shrink.py",
+        "weights = [1 / part.variances[attributes] for part in told]",
+        "weights = [1.0 for part in told]",
+        (f"{SHRINK}::test_pooled_releases_weigh_by_precision_and_know_no_less_than_each",),
+        "a noisy release counts as much as a good one",
+    ),
+    Fault(
+        "workload/shrink.py",
+        "np.sqrt(doubt) / total",
+        "0 * np.sqrt(doubt) / total",
+        (f"{SHRINK}::test_the_estimate_of_how_far_records_are_off_is_about_right",),
+        "what noise hides is not told",
+    ),
+    Fault(
+        "workload/forest.py",
+        "if found[pair] > NOTICEABLE and tree[one] is not tree[other]:",
+        "if found[pair] > NOTICEABLE:",
+        (f"{FOREST}::test_the_forest_is_the_best_of_all_forests",),
+        "edges close a circle",
+    ),
+    Fault(
+        "workload/forest.py",
+        "shares = pair if parent < child else pair.T",
+        "shares = pair.T if parent < child else pair",
+        (f"{FOREST}::test_the_tables_of_the_edges_are_those_of_the_records",),
+        "a table is read across",
+    ),
+    Fault(
+        "workload/forest.py",
+        "ends / ends[-1] * rows + rng.random()",
+        "ends / ends[-1] * rows",
+        (f"{FOREST}::test_every_share_is_rounded_up_or_down_and_none_is_favoured",),
+        "shares are always rounded down until the last",
+    ),
+    Fault(
+        "workload/noise.py",
+        "return max(float(noise.variance), SMALLEST)",
+        "return float(noise.variance)",
+        CELLS,
+        "where noise is all but nothing, weights underflow and tables are lost",
+    ),
+    Fault(
+        "cli/synthesise.py",
+        "if not dry_run and (to is None or to.suffix.lower() not in ENDINGS):",
+        "if False:",
+        (f"{CLI}::test_what_has_no_place_to_go_is_refused_before_anything_is_paid",),
+        "records are paid for that nobody gets",
+    ),
+)

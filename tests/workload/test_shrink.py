@@ -1,0 +1,139 @@
+"""Shrunk tables: counts that can be, nearer to the truth than what was drawn, and honest about the rest."""
+
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from discreet.errors import ParameterError
+from discreet.privacy.guarantee import Concentrated
+from discreet.workload import (
+    KnownTables,
+    Marginals,
+    ShrunkTables,
+    answer_marginals,
+    measure_marginals,
+    plan_marginals,
+    pooled,
+    tabulate,
+)
+from discreet.workload.shrink import dependence, nearest_counts
+
+SIZES = (20, 12, 8, 2)
+PAIRS = tuple(combinations(range(4), 2))
+
+
+def people(rng, tied: float, rows: int = 4000):
+    """Return records whose second attribute follows the first as often as `tied` says."""
+    first = rng.binomial(19, 0.3, rows)
+    second = np.where(rng.random(rows) < tied, first * 12 // 20, rng.binomial(11, 0.4, rows))
+    return np.column_stack([first, second, rng.binomial(7, 0.5, rows), rng.integers(0, 2, rows)])
+
+
+def released(records, rho, sets=PAIRS):
+    plan = plan_marginals(Marginals(SIZES, sets), Concentrated(Fraction(rho)))
+    return KnownTables.of(answer_marginals(measure_marginals(plan, tabulate(records, SIZES, plan.needs))))
+
+
+def away(table, records, attributes):
+    return np.abs(table - tabulate(records, SIZES, [attributes])[attributes]).sum() / len(records)
+
+
+@pytest.mark.parametrize("total", [0.0, 0.5, 7.0, 1e6])
+def test_the_nearest_counts_are_those_of_the_conditions_of_optimality(total):
+    rng = np.random.default_rng(3)
+    for drawn in (rng.normal(0, 5, (6, 7)), np.full((2, 2), -3.0), np.zeros(5), np.array([4.0])):
+        found = nearest_counts(drawn, total)
+        assert found.min() >= 0
+        assert found.sum() == pytest.approx(total, abs=1e-6)
+        if total:
+            # The shift is one number where a count is left, and no count at zero would be above it.
+            shift = (drawn - found)[found > 0]
+            assert np.ptp(shift) <= 1e-6 * max(1, total)
+            assert np.all(drawn[found == 0] <= shift.max() + 1e-6)
+
+
+def test_shrunk_tables_are_nearer_to_the_truth_whether_columns_hang_together_or_not():
+    rng = np.random.default_rng(5)
+    for tied in (0.0, 0.5, 0.95):
+        records = people(rng, tied)
+        known = released(records, Fraction(1, 200))
+        shrunk = ShrunkTables(known)
+        drawn = np.mean([away(known.table(pair), records, pair) for pair in PAIRS])
+        best = np.mean(
+            [away(nearest_counts(known.table(pair), known.total), records, pair) for pair in PAIRS]
+        )
+        found = np.mean([away(shrunk.table(pair), records, pair) for pair in PAIRS])
+        assert found < best * 0.95
+        assert best < drawn
+        for pair in PAIRS:
+            assert shrunk.table(pair).min() >= 0
+            assert shrunk.table(pair).sum() == pytest.approx(known.total)
+
+
+def test_with_little_noise_a_table_speaks_for_itself_and_without_any_it_is_the_truth():
+    records = people(np.random.default_rng(7), 0.8)
+    shrunk = ShrunkTables(released(records, 5000))
+    assert max(away(shrunk.table(pair), records, pair) for pair in PAIRS) < 0.01
+    known = released(records, 5000)
+    exact = KnownTables(known.sizes, known.centred, dict.fromkeys(known.variances, 0.0))
+    assert np.allclose(
+        ShrunkTables(exact).table((0, 1)), nearest_counts(known.table((0, 1)), known.total), atol=1e-6
+    )
+
+
+def test_three_attributes_are_drawn_towards_independence_given_the_one_between():
+    records = people(np.random.default_rng(9), 0.9)
+    known = released(records, Fraction(1, 300), (*PAIRS, (0, 1, 2)))
+    drawn, found = known.table((0, 1, 2)), ShrunkTables(known).table((0, 1, 2))
+    assert away(found, records, (0, 1, 2)) < 0.5 * away(drawn, records, (0, 1, 2))
+    with pytest.raises(ParameterError, match="was not released"):
+        ShrunkTables(known).table((0, 1, 3))
+
+
+def test_pooled_releases_weigh_by_precision_and_know_no_less_than_each():
+    records = people(np.random.default_rng(11), 0.5)
+    one, other = released(records, Fraction(1, 20)), released(records, Fraction(3, 20), ((0, 1), (1, 2)))
+    both = pooled(one, other)
+    for attributes in both.centred:
+        told = [part for part in (one, other) if attributes in part.centred]
+        precision = sum(1 / part.variances[attributes] for part in told)
+        mean = sum(part.centred[attributes] / part.variances[attributes] for part in told) / precision
+        assert np.allclose(both.centred[attributes], mean)
+        assert both.variances[attributes] == pytest.approx(1 / precision)
+    assert both.variance((0, 1)) < min(one.variance((0, 1)), other.variance((0, 1)))
+    with pytest.raises(ParameterError, match="same attributes"):
+        pooled(one, KnownTables((2,), {(): np.array(1.0)}, {(): 1.0}))
+
+
+def test_the_estimate_of_how_far_records_are_off_is_about_right():
+    rng = np.random.default_rng(13)
+    told, true = [], []
+    for tied in (0.0, 0.3, 0.9):
+        records, made = people(rng, tied), people(rng, 0.4)
+        shrunk = ShrunkTables(released(records, Fraction(1, 100)))
+        for pair in PAIRS:
+            table = tabulate(made, SIZES, [pair])[pair]
+            told.append(shrunk.off(pair, table))
+            true.append(away(table, records, pair))
+    assert np.mean(true) * 0.8 < np.mean(told) < np.mean(true) * 1.5
+    assert np.corrcoef(told, true)[0, 1] > 0.8
+
+
+def test_tables_of_nothing_and_of_one_cell_are_themselves():
+    nothing = KnownTables(
+        (1, 1),
+        {a: np.zeros([1] * len(a)) for a in ((), (0,), (1,), (0, 1))},
+        {(): 4.0, (0,): 0.0, (1,): 0.0, (0, 1): 0.0},
+    )
+    assert ShrunkTables(nothing).table((0, 1)).tolist() == [[0.0]]
+    assert ShrunkTables(nothing).off((0, 1), np.array([[3]])) > 0
+    below = KnownTables((1,), {(): np.array(-8.0), (0,): np.zeros(1)}, {(): 4.0, (0,): 0.0})
+    assert ShrunkTables(below).table((0,)).tolist() == [0.0]
+
+
+def test_dependence_is_mutual_information():
+    assert dependence(np.outer([1.0, 2.0], [3.0, 4.0])) == pytest.approx(0, abs=1e-12)
+    assert dependence(np.diag([5.0, 5.0])) == pytest.approx(np.log(2))
+    assert dependence(np.zeros((2, 2))) == 0
