@@ -10,6 +10,7 @@ DOOR = "tests/service/test_wire_hostile.py"
 CLIENTS = "tests/service/test_wire_clients.py"
 TAMPERED = "tests/service/test_wire_fuzz.py"
 ATTACKED = "tests/service/test_wire_attacked.py"
+DIRECT = "tests/service/test_direct.py"
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -297,5 +298,69 @@ FAULTS: tuple[Fault, ...] = (
         "False",
         ("tests/service/test_same_code.py",),
         "a stream may cost what its noise does not",
+    ),
+    Fault(
+        "service/replies.py",
+        "found[0] is catalog and found[1] == release",
+        "found[1] == release",
+        (f"{DIRECT}::test_a_reply_is_kept_for_the_very_answer_and_declarations_it_was_written_for",),
+        "a reply outlives the declarations it was written for",
+    ),
+    Fault(
+        "service/replies.py",
+        "found[0] is catalog and found[1] == release",
+        "found[0] is catalog",
+        (f"{DIRECT}::test_a_reply_is_kept_for_the_very_answer_and_declarations_it_was_written_for",),
+        "a receipt is enough to be told another answer",
+    ),
+    Fault(
+        "service/replies.py",
+        "        if not release.free:\n            return write()\n",
+        "",
+        (f"{DIRECT}::test_a_reply_is_kept_for_the_very_answer_and_declarations_it_was_written_for",),
+        "what was just paid for is told as if it had been paid before",
+    ),
+    Fault(
+        "service/answering.py",
+        "replies.of(release, catalog, form,",
+        "replies.of(release, catalog, asked.name,",
+        (f"{DIRECT}::test_repeats_are_written_for_whoever_asks_and_under_their_own_limits",),
+        "an answer leaves in the form of somebody's earlier request",
+    ),
+    Fault(
+        "service/people.py",
+        "return self._recognised((name, number), ",
+        'return self._recognised((name, ""), ',
+        (f"{PEOPLE}::test_whoever_watches_the_register_notices_every_change_at_once",),
+        "a connection with a replaced token is taken for one with the new one",
+    ),
+    Fault(
+        "service/direct.py",
+        "            if name.decode() in found:\n                return None\n",
+        "",
+        (f"{DIRECT}::test_the_same_request_means_the_same_on_both_ways",),
+        "of two keys the straight way takes the last and the long one the first",
+    ),
+    Fault(
+        "service/patience.py",
+        "        if self._taken > (LONGEST_HEAD if self._in_head else self.longest):\n"
+        "            self.transport.close()\n",
+        "",
+        (f"{DIRECT}::test_what_has_no_end_is_not_kept",),
+        "a header without an end takes all memory",
+    ),
+    Fault(
+        "service/patience.py",
+        "        if self._in_head:\n            super().on_header(name, value)",
+        "        super().on_header(name, value)",
+        (f"{DIRECT}::test_what_stands_behind_a_body_is_no_header",),
+        "a header behind the body counts",
+    ),
+    Fault(
+        "release/plans.py",
+        "found is not None and found[0] is priced",
+        "found is not None",
+        ("tests/release/test_plans.py::test_what_a_question_means_is_kept_for_the_very_quote",),
+        "the number of a quote that is gone stands for another question",
     ),
 )

@@ -121,3 +121,14 @@ def test_only_the_newest_small_plans_are_kept(data, monkeypatch):
     for _ in range(2):
         data.quote(COUNT, epsilon=2, parameters=[1])
     assert len(planned) == 3
+
+
+def test_what_a_question_means_is_kept_for_the_very_quote(data):
+    kept, priced = plans.Plans(), data.quote(COUNT, epsilon=1, parameters=[3])
+    assert kept.meaning(priced, lambda: ("a", ())) == kept.meaning(priced, lambda: ("b", ())) == ("a", ())
+    # Where a quote is gone, another one may get its number.
+    kept._meanings[id(priced)] = replace(priced), ("b", ())
+    assert kept.meaning(priced, lambda: ("c", ())) == ("c", ())
+    for number in range(2 * plans.MOST):
+        kept.meaning(replace(priced, copies=number), lambda: ("d", ()))
+    assert len(kept._meanings) == plans.MOST

@@ -4,8 +4,6 @@ import asyncio
 import http.client
 import io
 import json
-import os
-import signal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.service.world import ROWS, declare
+from tests.service.world import ROWS, declare, halt
 
 from discreet.errors import (
     AccessError,
@@ -257,7 +255,7 @@ def test_a_worker_past_its_time_is_killed_and_replaced_and_nothing_stays_behind(
         async with Pool(settings) as pool:
             assert pool.datasets == {"clinic"}
             (stopped,) = pool.numbers
-            os.kill(stopped, signal.SIGSTOP)
+            halt(stopped)
             asking = asyncio.ensure_future(pool.ask(head))
             await asyncio.sleep(0)
             waiting = asyncio.ensure_future(pool.ask(head))

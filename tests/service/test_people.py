@@ -86,10 +86,27 @@ def test_whoever_watches_the_register_notices_every_change_at_once(people: Peopl
     assert watch.holder(new) is None
     at[0] = START
     assert watch.holder(new) is not None
+    number = people.door("ada").number
+    assert [watch.current("ada", given) is not None for given in (number, number, "0" * 16, "")] == [
+        True,
+        True,
+        False,
+        False,
+    ]
+    newest = people.rotate("ada")
+    assert (watch.current("ada", number), watch.holder(new)) == (None, None)
+    number = people.door("ada").number
+    assert watch.current("ada", number).name == watch.holder(newest).name == "ada"
+    assert watch.current("ben", number) is None
     other = People(tmp_path / "other", lambda: START)
     zoe = other.add("zoe", Role.AUDITOR, "clinic")
     other.path.replace(people.path)
-    assert (watch.holder(new), watch.holder(zoe).role) == (None, Role.AUDITOR)
+    assert (watch.holder(newest), watch.holder(zoe).role) == (None, Role.AUDITOR)
+    assert watch.current("ada", number) is None
+    number = people.door("zoe").number
+    assert watch.current("zoe", number) is not None
+    people.revoke("zoe")
+    assert watch.current("zoe", number) is None
     watch.close()
 
 

@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.service.world import BY_WARD, CANARY, COUNT, Answer, Service
+from tests.service.world import BY_WARD, CANARY, COUNT, Answer, Service, halt
 
 QUESTIONS = (
     COUNT,
@@ -156,7 +156,7 @@ def test_many_workers_killed_at_any_moment_are_paid_once(service: Service):
 def test_a_worker_that_hangs_is_one_problem_like_any_other(service: Service):
     """A stopped process neither answers nor dies; here it is killed by hand, as its limit would kill it."""
     (worker,) = living(service)
-    os.kill(worker, signal.SIGSTOP)
+    halt(worker)
     answers: list[Answer] = []
     asking = threading.Thread(target=lambda: answers.append(service.query(f"{COUNT} WHERE stay > 29")))
     asking.start()

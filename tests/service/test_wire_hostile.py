@@ -35,7 +35,7 @@ from tests.service.wire_client import (
     query,
     text,
 )
-from tests.service.world import CANARY, COUNT, ROLES, Service
+from tests.service.world import CANARY, COUNT, ROLES, Service, halt
 
 from discreet.service.role import Role
 from discreet.service.wire.statement import Asks, split
@@ -313,7 +313,7 @@ def test_a_cancelled_question_is_given_up_and_only_by_who_holds_the_key(service:
         frames = line.login("analyst", service.tokens["analyst"], options="-c discreet.epsilon=0.1")
         number, secret = next(struct.unpack("!II", body) for letter, body in frames if letter == "K")
         (worker,) = service.workers()
-        os.kill(worker, signal.SIGSTOP)
+        halt(worker)
         try:
             line.send(query(f"{COUNT} WHERE stay > 23 AND cost > 3"))
             for key in (secret ^ 1, secret):

@@ -43,6 +43,7 @@ class Name:
         return cls(*parts)
 
 
+@lru_cache(256)  # the signature of a receipt is always the same, and repeats ask for it again
 def signed(key: bytes, receipt: Receipt) -> Receipt:
     """Return a receipt with the ledger's signature."""
     signature = _private(key).sign(_text(receipt))

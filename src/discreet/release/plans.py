@@ -8,7 +8,7 @@ the time is planned anew: later it is another question.  Nothing here knows an a
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from threading import Lock
-from typing import Any
+from typing import Any, TypeAlias
 
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.language.sql import asks_the_clock
@@ -21,6 +21,9 @@ LONGEST = 4096
 WIDEST = 64
 """those that take more measurements."""
 
+Meaning: TypeAlias = tuple[str, tuple[str, ...]]
+"""The identity of a question, and its mechanisms as they are stored."""
+
 PLAIN = (bool, int, float, str, type(None))
 
 
@@ -30,6 +33,21 @@ class Plans:
     def __init__(self) -> None:
         self._kept: OrderedDict[Hashable, tuple[Catalog, Quote]] = OrderedDict()
         self._lock = Lock()
+        self._meanings: OrderedDict[int, tuple[Quote, Meaning]] = OrderedDict()
+
+    def meaning(self, priced: Quote, make: Callable[[], Meaning]) -> Meaning:
+        """Return what a ledger calls a priced question, worked out now or before for this very quote."""
+        with self._lock:
+            found = self._meanings.get(id(priced))
+        # A quote that is kept here is there still, so nothing else has its number.
+        if found is not None and found[0] is priced:
+            return found[1]
+        made = make()
+        with self._lock:
+            self._meanings[id(priced)] = priced, made
+            while len(self._meanings) > MOST:
+                self._meanings.popitem(last=False)
+        return made
 
     def quote(self, catalog: Catalog, asked: tuple[Any, ...], make: Callable[[], Quote]) -> Quote:
         """Return the quote of a question under these declarations, made now or before."""

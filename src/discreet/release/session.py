@@ -43,7 +43,7 @@ from discreet.query.price.together import Together
 from discreet.query.proof import ProvedStatement
 from discreet.release.afford import compared, require_room
 from discreet.release.answer import Release
-from discreet.release.noisy import decode, draw, encode
+from discreet.release.noisy import decoded, draw, encode
 from discreet.release.plans import Plans
 from discreet.release.pricing import (
     Parameters,
@@ -324,7 +324,9 @@ class Session(OpenData):
         return self._release(text, priced, stored, free=free)
 
     def _request(self, text: str, priced: Quote, request_id: str | None) -> Request:
-        meaning = identity(priced.checked)
+        meaning, mechanisms = self.plans.meaning(
+            priced, lambda: (identity(priced.checked), tuple(_stored(share) for share in priced.shares))
+        )
         return Request(
             request_id=request_id or secrets.token_hex(16),
             dataset=self.catalog.name,
@@ -333,7 +335,7 @@ class Session(OpenData):
             analyst=self.analyst,
             question=meaning,
             cost=priced.cost,
-            mechanisms=tuple(_stored(share) for share in priced.shares),
+            mechanisms=mechanisms,
             text="" if text == meaning else text,
         )
 
@@ -380,7 +382,7 @@ class Session(OpenData):
             text,
             self.catalog.name,
             priced,
-            decode(stored.payload),
+            decoded(stored.payload),
             protected(self.catalog, priced.checked),
             stored.receipt,
             free,

@@ -5,7 +5,7 @@ Every reply is whole here: the process at the network passes it on and reads not
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote as escaped
 
@@ -13,6 +13,7 @@ from discreet.errors import AccessError, DiscreetError, LedgerError
 from discreet.ledger import Entry, Receipt
 from discreet.ledger.codec import write_cost
 from discreet.ledger.entry import Answered, Failed, Reserved
+from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.formula import Public
 from discreet.query.check.question import Limits
 from discreet.query.price.expected import Quote
@@ -29,6 +30,8 @@ from discreet.service.counting import streamed
 from discreet.service.deciding import capped, decision, limited, verified
 from discreet.service.kind import ARROW, CARD, CSV, JSON, PAGE
 from discreet.service.paging import explained, picture, shown, together
+from discreet.service.replies import Replies
+from discreet.service.reply import Reply
 from discreet.service.role import Role, Verb, may, sees_all
 from discreet.service.wire import shape, system
 from discreet.service.wire.types import MEDIA_TYPE as WIRE
@@ -38,16 +41,6 @@ CHARTS = 6
 
 RECENT = 1000
 """Of a dataset's newest entries so many are searched for somebody's own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reply:
-    """What leaves: a status, a content type, the bytes, and headers besides."""
-
-    status: int
-    kind: str
-    body: bytes
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +61,14 @@ class Asked:
         return None if self.key is None else f"{self.name}/{self.key}"
 
 
-def answer(sessions: Mapping[str, Session], asked: Asked) -> Reply:
+def answer(sessions: Mapping[str, Session], asked: Asked, replies: Replies | None = None) -> Reply:
     """Return the reply to a request; whatever is not a deliberate refusal is one constant failure."""
     try:
         opened = sessions.get(asked.dataset)
         if opened is None or not may(asked.role, asked.verb):
             raise AccessError("nothing of that name")
         opened.renew()
-        return _answered(_for(opened, asked.name), asked)
+        return _answered(_for(opened, asked.name), asked, Replies() if replies is None else replies)
     except AccessError:
         return refused(problem.NOTHING)
     except DiscreetError as error:
@@ -95,7 +88,7 @@ def _for(opened: Session, name: str) -> Session:
     return replace(opened, analyst=name)
 
 
-def _answered(session: Session, asked: Asked) -> Reply:
+def _answered(session: Session, asked: Asked, replies: Replies) -> Reply:
     match asked.verb:
         case Verb.CATALOGUE:
             return _json(published(session.catalog))
@@ -120,9 +113,8 @@ def _answered(session: Session, asked: Asked) -> Reply:
                 request_id=asked.request_id,
                 postprocess=asked.body.get("postprocess", True),
             )
-            if asked.kind == WIRE:
-                return _json(shape.released(release, session.catalog, intervals=asked.body["intervals"]))
-            return _released(release, asked.kind)
+            catalog, form = session.catalog, (asked.kind, asked.kind == WIRE and asked.body["intervals"])
+            return replies.of(release, catalog, form, lambda: _written(release, catalog, *form))
         case Verb.BATCH:
             price = _price(asked.body)
             price.pop("delta")
@@ -273,6 +265,13 @@ def _readable(record: Mapping[str, Any]) -> dict[str, Any]:
 
 def _exact(cell: Public) -> str | bool | None:
     return cell if cell is None or isinstance(cell, bool | str) else str(cell)
+
+
+def _written(release: Release, catalog: Catalog, kind: str, intervals: bool) -> Reply:
+    """Return an answer in the form that was asked for."""
+    if kind == WIRE:
+        return _json(shape.released(release, catalog, intervals=intervals))
+    return _released(release, kind)
 
 
 def _released(release: Release, kind: str) -> Reply:

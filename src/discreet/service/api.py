@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from discreet.service import curating, metrics, problem, schema, streams
+from discreet.service.direct import Direct
 from discreet.service.gate import Gate
 from discreet.service.people import People
 from discreet.service.pool import Pool
@@ -44,11 +45,11 @@ def application(pool: Pool, people: People, settings: Settings) -> Gate:
         redoc_url=None,
         redirect_slashes=False,
     )
-    gate = Gate(api, people, settings)
+    ask = Asking(pool, settings)
+    gate = Gate(Direct(api, ask, settings.body), people, settings)
     api.add_exception_handler(RequestValidationError, _misunderstood)
     api.add_exception_handler(HTTPException, _not_found)
     _public(api, gate, pool)
-    ask = Asking(pool, settings)
     _routes(api, ask)
     streams.routes(api, ask)
     curating.routes(api, ask, people)

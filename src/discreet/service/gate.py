@@ -63,6 +63,7 @@ class Gate:
         self._clock = clock
         self.counts: Counter[tuple[str, int]] = Counter()
         self.door: Doorkeeper | None = None
+        self._guards = [*(GUARDS | (SECURE if settings.certificate is not None else {})).items()]
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         """Answer one request, or pass it on with its sender's identity."""
@@ -73,8 +74,7 @@ class Gate:
         async def guarded(message: dict[str, Any]) -> None:
             if message["type"] == "http.response.start":
                 begun.append(message["status"])
-                extra = GUARDS | (SECURE if self._settings.certificate is not None else {})
-                message = message | {"headers": [*message.get("headers", ()), *extra.items()]}
+                message = message | {"headers": [*message.get("headers", ()), *self._guards]}
             await send(message)
 
         try:

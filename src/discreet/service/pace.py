@@ -25,6 +25,8 @@ async def rest(seconds: float) -> None:
     They are told at the end.  Told at once, they would learn that there was nothing left but to wait, and so
     how long an answer took, as finely as they choose when to give up.
     """
+    if seconds <= 0:
+        return
     ending = asyncio.ensure_future(asyncio.sleep(seconds))
     given_up = False
     while not ending.done():

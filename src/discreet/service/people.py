@@ -257,19 +257,28 @@ class Watch:
         self._people = people
         self._book: sqlite3.Connection | None = None
         self._version: tuple[int, int, int] | None = None
-        self._known: dict[TokenMark, Person] = {}
+        self._known: dict[TokenMark | tuple[str, str], Person] = {}
 
     def holder(self, token: str) -> Person | None:
         """Return whose token this is, or None if it is nobody's, revoked or expired."""
         mark = marked(token)
+        return self._recognised(mark, lambda: self._people.bearer(mark))
+
+    def current(self, name: str, number: str) -> Person | None:
+        """Return who came in with the token of this number, unless it is worth nothing any more."""
+        return self._recognised((name, number), lambda: self._people.current(name, number))
+
+    def _recognised(
+        self, sign: TokenMark | tuple[str, str], look: Callable[[], Person | None]
+    ) -> Person | None:
         if self._changed():
             self._known.clear()
-        known = self._known.get(mark)
+        known = self._known.get(sign)
         if known is not None:
             return known if known.standing(self._people.clock()) == "active" else None
-        found = self._people.bearer(mark)
+        found = look()
         if found is not None and len(self._known) < REMEMBERED:
-            self._known[mark] = found
+            self._known[sign] = found
         return found
 
     def _changed(self) -> bool:

@@ -144,26 +144,34 @@ class Pool:
 
         Raises BusyError, before anything was asked, where too many wait already.
         """
+        worker = self._at_once() or await self._later()
+        # Whoever asked may go away; the worker must not be handed on before it has finished.
+        return await asyncio.shield(self._keep(self._run(worker, head)))
+
+    def _at_once(self) -> Worker | None:
+        """Return a worker that has nothing to do, unless somebody waits for one already."""
+        while not self.waiting and not self._idle.empty():
+            worker = self._idle.get_nowait()
+            if not worker.gone:
+                return worker
+            # One that died in the meantime cost nobody anything.
+            self._keep(self._replace(worker))
+        return None
+
+    async def _later(self) -> Worker:
+        """Wait for a worker that has nothing to do, where not too many wait."""
         if self.waiting >= self._settings.queue:
             raise BusyError("too many requests wait for an answer; nothing was charged")
         self.waiting += 1
         try:
             async with asyncio.timeout(self._settings.seconds):
-                worker = await self._free()
+                while (worker := await self._idle.get()).gone:
+                    self._keep(self._replace(worker))
+                return worker
         except TimeoutError:
             raise BusyError("no worker became free in time; nothing was charged") from None
         finally:
             self.waiting -= 1
-        # Whoever asked may go away; the worker must not be handed on before it has finished.
-        return await asyncio.shield(self._keep(self._run(worker, head)))
-
-    async def _free(self) -> Worker:
-        """Return a worker that has nothing to do; one that died in the meantime cost nobody anything."""
-        while True:
-            worker = await self._idle.get()
-            if not worker.gone:
-                return worker
-            self._keep(self._replace(worker))
 
     async def _run(self, worker: Worker, head: Mapping[str, Any]) -> tuple[dict[str, Any], bytes] | None:
         try:

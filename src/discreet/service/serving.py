@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import uvicorn
+import uvloop
 
 from discreet.errors import ParameterError
 from discreet.service.api import application
@@ -39,7 +40,8 @@ Beside: TypeAlias = Callable[[Gate, Pool, People, Settings], Callable[..., Any]]
 
 def serve(settings: Settings, announce: Callable[[str], object], beside: Beside | None = None) -> None:
     """Serve until SIGINT or SIGTERM; `announce` gets the address once it can be reached."""
-    asyncio.run(_serve(settings, announce, beside))
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        runner.run(_serve(settings, announce, beside))
 
 
 async def _serve(settings: Settings, announce: Callable[[str], object], beside: Beside | None) -> None:
@@ -57,7 +59,7 @@ async def _serve(settings: Settings, announce: Callable[[str], object], beside: 
         whole = gate if beside is None else beside(gate, pool, people, settings)
         server = _Server(_configured(whole, settings))
         if second is not None:
-            asker = Asker(pool, people, gate.rates, settings)
+            asker = Asker(pool, people, gate.rates, settings, watch=people.watched())
             gate.door = await stack.enter_async_context(PostgresDoor(asker, settings, second))
         if settings.metrics_port is not None:
             heard = partial(tell, gate, pool, settings.patience)
@@ -84,7 +86,8 @@ def _configured(whole: Callable[..., Any], settings: Settings) -> uvicorn.Config
         whole,
         ssl_certfile=settings.certificate,
         ssl_keyfile=settings.key,
-        http=patient(settings.patience),
+        http=patient(settings.patience, settings.body),
+        loop="none",
         lifespan="off",
         log_level="error",
         access_log=False,

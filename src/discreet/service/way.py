@@ -40,7 +40,7 @@ class Asking:
     ) -> Response:
         """Pass on what came over HTTP."""
         sent = {} if body is None else body.model_dump(mode="json")
-        kind = _wanted(request.headers.get("accept", ""))
+        kind = wanted(request.headers.get("accept", ""))
         return await self.reply(person_of(request), verb, dataset, sent, kind=kind, key=key)
 
     async def reply(
@@ -87,7 +87,7 @@ def person_of(request: Request) -> Person:
     return person
 
 
-def _wanted(accept: str) -> str:
+def wanted(accept: str) -> str:
     """Return the first form besides JSON that somebody accepts, or else JSON."""
     named = [part.partition(";")[0].strip().lower() for part in accept.split(",")]
     return next((kind for kind in named if kind in ACCEPTED), "application/json")

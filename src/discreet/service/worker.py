@@ -16,10 +16,13 @@ from contextlib import suppress
 from typing import Any, BinaryIO
 
 from discreet.errors import DiscreetError
+from discreet.ledger.shield import shielded
 from discreet.release.opening import open as open_session
 from discreet.release.session import Session
 from discreet.service import pipe
-from discreet.service.answering import Asked, Reply, answer
+from discreet.service.answering import Asked, answer
+from discreet.service.replies import Replies
+from discreet.service.reply import Reply
 from discreet.service.role import Role, Verb
 
 _NOT_DUMPABLE = (4, 0)
@@ -30,6 +33,12 @@ def main() -> None:
     """Open what the first message names, then answer until the pipe closes."""
     incoming, outgoing = _pipes()
     _close_up()
+    # Once for all requests, and not by a thread for each.
+    shielded(lambda: serve(incoming, outgoing))
+
+
+def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
+    """Answer what comes in until nothing does."""
     with suppress(EOFError, BrokenPipeError):
         told, _ = pipe.read(incoming)
         try:
@@ -39,9 +48,10 @@ def main() -> None:
             return
         _bound_memory(told["memory"])
         outgoing.write(pipe.write({"datasets": sorted(sessions)}))
+        replies = Replies()
         while True:
             head, _ = pipe.read(incoming)
-            outgoing.write(_reply(answer(sessions, asked(head))))
+            outgoing.write(_reply(answer(sessions, asked(head), replies)))
 
 
 def opened(manifests: list[str]) -> dict[str, Session]:
