@@ -31,6 +31,7 @@ from discreet.mechanisms.frequency import frequencies as frequencies
 from discreet.mechanisms.gaussian import Gaussian as Gaussian
 from discreet.mechanisms.geometric import Geometric as Geometric
 from discreet.mechanisms.hadamard_response import HadamardResponse as HadamardResponse
+from discreet.mechanisms.heavy_hitters import HeavyHitters as HeavyHitters
 from discreet.mechanisms.knorm import KNorm as KNorm
 from discreet.mechanisms.laplace import Laplace as Laplace
 from discreet.mechanisms.noisy_max import NoisyMax as NoisyMax

@@ -12,6 +12,7 @@ TWICE = ("tests/privacy/test_sampled.py::test_sampling_twice_multiplies_the_rate
 SLACK = ("tests/privacy/test_sampled.py::test_slacks_of_samples_shrink_with_the_rate",)
 NORMAL = ("tests/privacy/test_normal.py",)
 SHUFFLE = ("tests/privacy/test_shuffle.py",)
+HEAVY = ("tests/mechanisms/test_heavy_hitters.py",)
 FREQUENCY = ("tests/mechanisms/test_frequency.py",)
 LISTED = ("tests/privacy/test_listed.py",)
 MANY = ("tests/privacy/test_many.py",)
@@ -262,6 +263,27 @@ FAULTS: tuple[Fault, ...] = (
         "return Shuffled(self.odds, 2 * self.truth,",
         SHUFFLE,
         "truthful reports are taken for clones",
+    ),
+    Fault(
+        "mechanisms/heavy_hitters.py",
+        "self.oracle.sample(np.where(known, place, asked.size))",
+        "self.oracle.sample(np.minimum(place, asked.size))",
+        HEAVY,
+        "who has another beginning reports the one beside it",
+    ),
+    Fault(
+        "mechanisms/heavy_hitters.py",
+        "scale * (radius + sampling), sure",
+        "scale * radius, sure",
+        HEAVY,
+        "estimates forget that a round is a sample",
+    ),
+    Fault(
+        "mechanisms/heavy_hitters.py",
+        "if each > least)",
+        "if each >= 0)",
+        HEAVY,
+        "values are found that nobody has",
     ),
     Fault(
         "mechanisms/hadamard_response.py",

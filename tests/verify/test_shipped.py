@@ -107,6 +107,7 @@ HELPERS = {
     "optimum",
     "Frequencies",
     "frequencies",
+    "HeavyHitters",
     "frequency_oracle",
     "frequency_oracles",
 }
