@@ -9,7 +9,7 @@ import pytest
 import discreet as dp
 from discreet.errors import ParameterError
 from discreet.mechanisms.frequency import band
-from discreet.mechanisms.heavy_hitters import Found, SearchRound
+from discreet.mechanisms.heavy_hitters import FrequentValues, SearchRound
 
 SELDOM = Fraction(1, 10**7)
 
@@ -42,7 +42,7 @@ def test_the_radius_remembers_that_a_round_is_a_sample():
     last = SearchRound(search, 1, (0, 1, 2, 3))
     reports = np.zeros(5_000, dtype=np.int64)
     found = last.collect(reports, people=10_000, beta="0.05")
-    assert isinstance(found, Found)
+    assert isinstance(found, FrequentValues)
     alone = 2 * band(last.oracle, 5_000, Fraction(1, 80))
     # Hoeffding's inequality for 20,000 chances, two rounds, both sides and half of beta.
     assert float(found.radius) == pytest.approx(

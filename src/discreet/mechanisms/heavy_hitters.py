@@ -88,11 +88,11 @@ class HeavyHitters:
         """Return the first round."""
         return SearchRound(self, 0, (0,))
 
-    def run(self, values: Any, *, beta: Real = "0.05") -> "Found":
+    def run(self, values: Any, *, beta: Real = "0.05") -> "FrequentValues":
         """Return what the whole search finds: every device's draw and report, and the collector's work."""
         truths = _values(values, self.bits)
         drawn = np.asarray(uniform_below(self.rounds, truths.size), dtype=np.int64)
-        state: SearchRound | Found = self.begin()
+        state: SearchRound | FrequentValues = self.begin()
         while isinstance(state, SearchRound):
             reports = state.report(truths[drawn == state.number])
             state = state.collect(reports, people=truths.size, beta=beta)
@@ -100,7 +100,7 @@ class HeavyHitters:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class FrequentValues:
     """Values with estimates of how many people have each; see `HeavyHitters` for what is certain of them."""
 
     values: tuple[int, ...]
@@ -168,7 +168,7 @@ class SearchRound:
         known = asked[np.minimum(place, asked.size - 1)] == begun
         return self.oracle.sample(np.where(known, place, asked.size))
 
-    def collect(self, reports: Any, *, people: int, beta: Real = "0.05") -> "SearchRound | Found":
+    def collect(self, reports: Any, *, people: int, beta: Real = "0.05") -> "SearchRound | FrequentValues":
         """Return the next round, or what is found, from this round's reports; `people` are all of them."""
         chance, everybody = probability(beta, "beta"), whole(people, "people")
         mine = len(reports)
@@ -189,7 +189,7 @@ class SearchRound:
         if kept and self.number + 1 < rounds:
             return SearchRound(self.search, self.number + 1, tuple(sorted(kept)), sure)
         named = tuple(sorted(kept, key=lambda value: -kept[value]))
-        return Found(
+        return FrequentValues(
             named, tuple(scale * kept[value] for value in named), scale * (radius + sampling), sure, chance
         )
 

@@ -70,7 +70,7 @@ def _possible(priced: Quote, keys: Sets | Classes) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sums:
+class _ConsistentSums:
     """How groups follow from cells, and back."""
 
     cells: int
@@ -78,11 +78,11 @@ class _Sums:
     adjoint: Callable[[Array], Array]
 
 
-def _sums(keys: Sets | Classes) -> _Sums:
+def _sums(keys: Sets | Classes) -> _ConsistentSums:
     if isinstance(keys, Classes):
         every = keys.columns[0].values or ()
         matrix = np.array([[int(cell in group) for cell in every] for group in keys.groups], dtype=np.int64)
-        return _Sums(len(every), lambda x: matrix @ x, lambda y: matrix.T @ y)
+        return _ConsistentSums(len(every), lambda x: matrix @ x, lambda y: matrix.T @ y)
     shape = tuple(len(column.values or ()) for column in keys.columns)
     others = [tuple(a for a in range(len(shape)) if a not in chosen) for chosen in keys.sets]
     kept = [tuple(1 if a in rest else size for a, size in enumerate(shape)) for rest in others]
@@ -98,7 +98,7 @@ def _sums(keys: Sets | Classes) -> _Sums:
             total = total + part.reshape(size)
         return total.reshape(-1)
 
-    return _Sums(prod(shape), apply, adjoint)
+    return _ConsistentSums(prod(shape), apply, adjoint)
 
 
 @lru_cache(maxsize=64)
@@ -131,7 +131,7 @@ def _stands(keys: Sets, numbers: Array) -> bool:
     return False
 
 
-def _descend(sums: _Sums, drawn: Array, weights: Array) -> Array:
+def _descend(sums: _ConsistentSums, drawn: Array, weights: Array) -> Array:
     def pull(x: Array) -> Array:
         return sums.adjoint(weights * (sums.apply(x) - drawn))
 
