@@ -156,8 +156,6 @@ SELECT COUNT(*) FROM visits JOIN visits AS w ON visits.person <> w.person -> per
 SELECT COUNT(*) FROM visits JOIN visits AS w ON visits.person = w.person OR true -> person
 SELECT COUNT(*) FROM visits JOIN visits AS w ON visits.person = w.city -> 
 SELECT COUNT(*) FROM visits FULL JOIN people ON visits.person = people.person -> left
-SELECT COUNT(*) FROM visits SEMI JOIN people ON visits.person = people.person -> left
-SELECT COUNT(*) FROM visits ANTI JOIN people ON visits.person = people.person -> left
 SELECT COUNT(*) FROM visits ASOF JOIN people ON visits.day >= people.born -> left
 SELECT COUNT(*) FROM visits POSITIONAL JOIN people -> left
 SELECT COUNT(*) FROM wards LEFT JOIN visits ON wards.ward = visits.ward -> left
@@ -315,8 +313,6 @@ SELECT COUNT(*) FROM visits RIGHT JOIN wards USING (ward) -> left
 SELECT COUNT(*) FROM visits NATURAL FULL JOIN people -> 
 SELECT COUNT(*) FROM visits NATURAL JOIN (SELECT 1 AS one FROM people) AS p -> 
 SELECT COUNT(*) FROM visits a ASOF JOIN visits b ON a.person = b.person -> 
-SELECT COUNT(*) FROM visits a SEMI JOIN visits b ON a.person = b.person -> 
-SELECT COUNT(*) FROM visits a ANTI JOIN visits b ON a.person = b.person -> 
 SELECT COUNT(*) FROM visits a POSITIONAL JOIN visits b -> 
 
 -- subqueries in conditions that would mix people

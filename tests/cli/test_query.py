@@ -55,6 +55,20 @@ def test_a_table_with_error_bars_and_the_price(folder):
     assert "free" in again.stderr
 
 
+def test_a_question_may_be_written_in_another_dialect(folder):
+    words = ["--epsilon", "1", "--dialect"]
+    done = run(
+        folder / "clinic.toml",
+        "SELECT TOP 1 [ward], COUNT(*) AS n FROM visits GROUP BY [ward]",
+        *words,
+        "tsql",
+    )
+    assert done.exit_code == 0
+    assert "free" in run(folder / "clinic.toml", BY_WARD, "--epsilon", "1").stderr
+    refused = run(folder / "clinic.toml", BY_WARD, *words, "klingon")
+    assert "bigquery" in str(refused.exception)
+
+
 def test_json_carries_intervals_cost_and_receipt(folder):
     done = run(folder / "clinic.toml", BY_WARD, "--epsilon", "1", "--format", "json")
     body = json.loads(done.stdout)

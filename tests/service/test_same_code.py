@@ -76,6 +76,26 @@ def test_parameters_are_constants(data: Any, given: Any):
         data.query(asked, epsilon="0.6", parameters=[3])
 
 
+def test_every_face_asks_the_same_question(data: Any):
+    asked = f"{COUNT} WHERE stay > 3 AND ward = 'A'"
+    first = data.query(asked, epsilon="0.7")
+    frame = data.table("visits").where(dp.col("stay") > 3, ward="A").count()
+    table = data.ibis("visits")
+    expression = table.filter(table.stay > 3, table.ward == "A").count()
+    for question, dialect in (
+        (f'{COUNT} WHERE stay > 3 AND ward = "A" # as MySQL has it', "mysql"),
+        (frame, None),
+        (expression, None),
+    ):
+        again = data.query(question, epsilon="0.7", dialect=dialect)
+        assert again.noisy == first.noisy
+        assert data.quote(question, epsilon="0.7", dialect=dialect).cost == first.quote.cost
+    counts = data.batch([frame, "SELECT COUNT(*) AS n FROM `visits`"], epsilon=1, dialect=None)
+    assert len(counts) == 2
+    with pytest.raises(dp.ParameterError, match="dialect must be one of"):
+        data.query(asked, epsilon=1, dialect="klingon")
+
+
 def test_a_parameter_that_would_arrive_as_something_else_is_refused(there: dp.Remote):
     with pytest.raises(dp.ParameterError, match="DATE"):
         there.quote(f"{COUNT} WHERE cost > ?", epsilon=1, parameters=[Fraction(1, 3)])

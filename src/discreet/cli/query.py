@@ -36,6 +36,9 @@ def query(
     delta: Annotated[
         str | None, typer.Option(help="What the question may use to find its group keys.")
     ] = None,
+    dialect: Annotated[
+        str | None, typer.Option(help="Whose SQL it is, where spelling differs: bigquery, tsql, mysql, ...")
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Quote only: free, and no data is touched.")
     ] = False,
@@ -61,7 +64,12 @@ def query(
     request: Annotated[str | None, typer.Option(help="A request id, to retry safely.")] = None,
 ) -> None:
     """Ask a question and get a private answer; the same question again is free."""
-    asked: dict[str, Any] = {"epsilon": epsilon, "within": within, "confidence": confidence}
+    asked: dict[str, Any] = {
+        "epsilon": epsilon,
+        "within": within,
+        "confidence": confidence,
+        "dialect": dialect,
+    }
     sql = [question_text(word) for word in sql]
     if len(sql) > 1 and (plot is not None or delta is not None):
         raise ParameterError("--plot and --delta are for a single question, not for a batch")

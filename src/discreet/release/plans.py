@@ -11,7 +11,7 @@ from threading import Lock
 from typing import Any, TypeAlias
 
 from discreet.query.catalog.manifest import Catalog
-from discreet.query.language.sql import asks_the_clock
+from discreet.query.language.clock import asks_the_clock
 from discreet.query.price.expected import Quote
 
 MOST = 64

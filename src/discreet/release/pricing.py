@@ -20,10 +20,10 @@ from discreet.query.check.batch import Batch, combine, disjoint
 from discreet.query.check.formula import Public
 from discreet.query.check.measurement import Checked, Private
 from discreet.query.check.question import Limits, check
+from discreet.query.language.asked import stated, text_of
 from discreet.query.language.parameter import parameters as values_of
 from discreet.query.language.refusal import located
 from discreet.query.language.sql import read
-from discreet.query.plan import Block
 from discreet.query.price.batch import parts
 from discreet.query.price.either import Terms, better
 from discreet.query.price.expected import Quote
@@ -41,20 +41,27 @@ KEY_QUESTIONS = 20
 Parameters: TypeAlias = Mapping[str, Any] | Sequence[Any] | None
 """The values of `?` in the order of the text, or of `:name` by name."""
 
+Asked: TypeAlias = Any
+"""A question: SQL text, what a dataframe of `Session.table` asks, a plan, or an Ibis expression."""
+
 
 def check_question(
     catalog: Catalog,
-    question: str | Block,
+    question: Asked,
     limits: Limits | None,
     parameters: Parameters = None,
+    dialect: str | None = None,
     *,
     batched: bool = False,
 ) -> Checked:
-    """Return a question in SQL or as a plan, checked against the declarations."""
+    """Return a question in SQL, of a dataframe or of Ibis, checked against the declarations."""
+    question = stated(question, catalog.views)
     if isinstance(question, str):
-        block = read(question, values_of(parameters), catalog.views)
+        block = read(question, values_of(parameters), catalog.views, dialect)
     elif parameters is not None:
         raise ParameterError("parameters=... are for questions in SQL; a frame takes its values in Python")
+    elif dialect is not None:
+        raise ParameterError("dialect=... is for questions in SQL; a frame has none")
     else:
         block = question
     try:
@@ -63,19 +70,24 @@ def check_question(
         raise (located(refused, question) if isinstance(question, str) else refused) from None
 
 
-def told(question: str, parameters: Parameters) -> str:
-    """Return a question as history shows it, with the values of its parameters."""
-    if not parameters:
-        return question
-    named = parameters.items() if isinstance(parameters, Mapping) else enumerate(parameters, 1)
-    return f"{question} [{', '.join(f'{name}: {value!r}' for name, value in named)}]"
+def told(catalog: Catalog, question: Asked, parameters: Parameters = None, dialect: str | None = None) -> str:
+    """Return a question as history shows it, with its dialect and the values of its parameters."""
+    notes = [] if dialect is None else [f"dialect: {dialect}"]
+    named = parameters.items() if isinstance(parameters, Mapping) else enumerate(parameters or (), 1)
+    notes += [f"{name}: {value!r}" for name, value in named]
+    text = text_of(stated(question, catalog.views))
+    return f"{text} [{', '.join(notes)}]" if notes else text
 
 
-def check_batch(catalog: Catalog, questions: Sequence[str | Block], limits: Limits | None) -> Batch:
+def check_batch(
+    catalog: Catalog, questions: Sequence[Asked], limits: Limits | None, dialect: str | None = None
+) -> Batch:
     """Return several questions, checked and combined into one."""
     if isinstance(questions, str):
         raise ParameterError("a batch is a list of questions; ask a single one with query")
-    checked = [check_question(catalog, question, limits, batched=True) for question in questions]
+    checked = [
+        check_question(catalog, question, limits, dialect=dialect, batched=True) for question in questions
+    ]
     if any(one.asks for one in checked):
         raise QueryError("OPTIONS", "a batch has one price", "leave epsilon and delta out of its questions")
     return combine(checked, catalog)

@@ -10,7 +10,7 @@ from the ledger, free.
 """
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -20,7 +20,7 @@ from weakref import finalize
 
 from discreet.engines.protocol import FAILED, Engine
 from discreet.engines.shelter import quietly
-from discreet.errors import CatalogError, EngineError, ProofError
+from discreet.errors import EngineError, ProofError
 from discreet.exact.coins import source
 from discreet.exact.number import Real as Number
 from discreet.exact.number import positive
@@ -34,8 +34,6 @@ from discreet.query.check.above import people_above
 from discreet.query.check.identity import identity
 from discreet.query.check.measurement import Checked
 from discreet.query.check.question import Limits
-from discreet.query.language.frame import Frame, table
-from discreet.query.plan import Block
 from discreet.query.price.either import Terms
 from discreet.query.price.expected import Quote
 from discreet.query.price.mechanism import MeasurementShare
@@ -46,6 +44,7 @@ from discreet.release.answer import Release
 from discreet.release.noisy import decoded, draw, encode
 from discreet.release.plans import Plans
 from discreet.release.pricing import (
+    Asked,
     Parameters,
     check_batch,
     check_question,
@@ -89,14 +88,15 @@ class Session(OpenData):
 
     def quote(
         self,
-        question: str | Block | Sequence[str | Block],
+        question: Asked | Sequence[Asked],
         *,
         epsilon: Number | None = None,
         within: Number | None = None,
         confidence: Number = "0.95",
         delta: Number | None = None,
         limits: Limits | None = None,
-        parameters: Mapping[str, Any] | Sequence[Any] | None = None,
+        parameters: Parameters = None,
+        dialect: str | None = None,
         prior: Any = None,
         loss: Any = "absolute",
     ) -> Quote:
@@ -107,9 +107,9 @@ class Session(OpenData):
         """
         price = epsilon, within, confidence, delta
         priced = (
-            self._planned(question, price, limits, parameters)
-            if isinstance(question, str | Block)
-            else self._quote(check_batch(self.catalog, question, limits).whole, *price)
+            self._quote(check_batch(self.catalog, question, limits, dialect).whole, *price)
+            if isinstance(question, list | tuple)
+            else self._planned(question, price, limits, parameters, dialect)
         )
         priced = compared(priced, self.budget, self.project, self.analyst)
         if prior is None:
@@ -120,17 +120,18 @@ class Session(OpenData):
 
     def _planned(
         self,
-        question: str | Block,
+        question: Asked,
         price: tuple[Number | None, Number | None, Number, Number | None],
         limits: Limits | None,
         parameters: Parameters,
+        dialect: str | None = None,
     ) -> Quote:
         """Return the quote of a question, worked out now or before."""
 
         def make() -> Quote:
-            return self._quote(check_question(self.catalog, question, limits, parameters), *price)
+            return self._quote(check_question(self.catalog, question, limits, parameters, dialect), *price)
 
-        return self.plans.quote(self.catalog, (question, *price, limits, parameters), make)
+        return self.plans.quote(self.catalog, (question, *price, dialect, limits, parameters), make)
 
     def _quote(
         self,
@@ -147,25 +148,28 @@ class Session(OpenData):
 
     def query(
         self,
-        question: str | Block,
+        question: Asked,
         *,
         epsilon: Number | None = None,
         within: Number | None = None,
         confidence: Number = "0.95",
         delta: Number | None = None,
         limits: Limits | None = None,
-        parameters: Mapping[str, Any] | Sequence[Any] | None = None,
+        parameters: Parameters = None,
+        dialect: str | None = None,
         request_id: str | None = None,
         postprocess: bool = True,
     ) -> Release:
         """Answer a question privately, at the price of its quote; asked before, it is free.
 
-        `parameters` are the values of `?` in the order of the text, or of `:name` by name.  Without
-        `postprocess` values are shown as they were drawn, without bias; it is the same answer, paid once.
+        A question is SQL text, what a dataframe of `table` asks, or an expression of Ibis.  `parameters` are
+        the values of `?` in the order of the text, or of `:name` by name; `dialect` names whose SQL it is.
+        Without `postprocess` values are shown as they were drawn, without bias; it is the same answer, paid
+        once.
         """
         price = epsilon, within, confidence, delta
-        priced = self._planned(question, price, limits, parameters)
-        text = told(question, parameters) if isinstance(question, str) else identity(priced.checked)
+        priced = self._planned(question, price, limits, parameters, dialect)
+        text = told(self.catalog, question, parameters, dialect)
         return self._answer(text, priced, request_id).shown(postprocess=postprocess)
 
     def recall(
@@ -193,12 +197,13 @@ class Session(OpenData):
 
     def batch(
         self,
-        questions: Sequence[str | Block],
+        questions: Sequence[Asked],
         *,
         epsilon: Number | None = None,
         within: Number | None = None,
         confidence: Number = "0.95",
         limits: Limits | None = None,
+        dialect: str | None = None,
         request_id: str | None = None,
         postprocess: bool = True,
     ) -> tuple[Release, ...]:
@@ -207,21 +212,11 @@ class Session(OpenData):
         They are measured in the way that serves all of them best, and their answers agree with each other.
         Each release states the price of the whole batch, which was paid once.
         """
-        batch = check_batch(self.catalog, questions, limits)
+        batch = check_batch(self.catalog, questions, limits, dialect)
         priced = self._quote(batch.whole, epsilon, within, confidence)
-        texts = [
-            question if isinstance(question, str) else identity(checked)
-            for question, checked in zip(questions, batch.questions, strict=True)
-        ]
+        texts = [told(self.catalog, question, dialect=dialect) for question in questions]
         whole = self._answer("; ".join(texts), priced, request_id)
         return tuple(one.shown(postprocess=postprocess) for one in split(texts, batch, whole))
-
-    def table(self, name: str) -> Frame:
-        """Return a declared table to ask about in Python: data.table("visits").group("ward").count()."""
-        if self.catalog.table(name) is None:
-            known = ", ".join(table.name for table in self.catalog.tables)
-            raise CatalogError(f"there is no table {name!r}; declared: {known}")
-        return table(name)
 
     def find_bounds(
         self, table: str, column: str, *, epsilon: Number | None = None

@@ -1,13 +1,15 @@
 """What open data shows of itself: its tables, whose rows they hold, and what is declared of each column."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from discreet.errors import CatalogError
 from discreet.markup import aligned, figure, table
 from discreet.query.catalog.kind import Day, Kind, Real, Text, Whole, word
 
 if TYPE_CHECKING:
     from discreet.query.catalog.manifest import Catalog, DeclaredTable
+    from discreet.query.language.frame import Frame
 
 HEADS = ("table", "whose rows", "column", "declared")
 SHOWN = 12
@@ -25,6 +27,26 @@ class OpenData:
 
     def _repr_html_(self) -> str:
         return table(HEADS, _rows(self.catalog), caption=_title(self.catalog, self.analyst))
+
+    def table(self, name: str) -> "Frame":
+        """Return a declared table to ask about in Python: data.table("visits").group("ward").count()."""
+        from discreet.query.language.frame import table
+
+        return table(_found(self.catalog, name).name)
+
+    def ibis(self, name: str) -> Any:
+        """Return a declared table to ask about in Ibis: data.query(data.ibis("visits").count())."""
+        from discreet.query.language.ibis import table_of
+
+        return table_of(_found(self.catalog, name))
+
+
+def _found(catalog: "Catalog", name: str) -> "DeclaredTable":
+    found = catalog.table(name)
+    if found is None:
+        known = ", ".join(table.name for table in catalog.tables)
+        raise CatalogError(f"there is no table {name!r}; declared: {known}")
+    return found
 
 
 def _title(catalog: "Catalog", analyst: str) -> str:

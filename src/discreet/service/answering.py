@@ -208,6 +208,7 @@ def _price(body: Mapping[str, Any]) -> dict[str, Any]:
         "confidence": body.get("confidence", "0.95"),
         "delta": body.get("delta"),
         "limits": None if limits is None else Limits(**limits),
+        "dialect": body.get("dialect"),
     }
 
 

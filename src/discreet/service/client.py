@@ -12,17 +12,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import AccessError, CatalogError, ParameterError, ServiceError
+from discreet.errors import AccessError, ParameterError, ServiceError
 from discreet.exact.number import Real as Number
 from discreet.exact.number import rational
 from discreet.ledger import BudgetView, Receipt
 from discreet.ledger.codec import write_cost
 from discreet.query.catalog.manifest import Catalog
+from discreet.query.check.identity import identity
 from discreet.query.check.question import Limits
+from discreet.query.language.asked import stated, text_of
 from discreet.query.price.expected import Quote
 from discreet.release.answer import Release
 from discreet.release.noisy import decode
 from discreet.release.pricing import (
+    Asked,
     Parameters,
     check_batch,
     check_question,
@@ -86,7 +89,7 @@ class Remote(OpenData):
 
     def quote(
         self,
-        question: str | Sequence[str],
+        question: Asked | Sequence[Asked],
         *,
         epsilon: Number | None = None,
         within: Number | None = None,
@@ -94,18 +97,21 @@ class Remote(OpenData):
         delta: Number | None = None,
         limits: Limits | None = None,
         parameters: Parameters = None,
+        dialect: str | None = None,
         prior: Any = None,
         loss: Any = "absolute",
     ) -> Quote:
         """Return, free of charge, what a question or a batch would cost and how wrong its answer may be."""
+        several = isinstance(question, list | tuple)
+        sql = [self._text(one) for one in question] if several else self._text(question)
         checked = (
-            check_question(self.catalog, question, limits, _sendable(parameters))
-            if isinstance(question, str)
-            else check_batch(self.catalog, _texts(question), limits).whole
+            check_batch(self.catalog, sql, limits, dialect).whole
+            if isinstance(sql, list)
+            else check_question(self.catalog, sql, limits, _sendable(parameters), dialect)
         )
         priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
-        sql = question if isinstance(question, str) else list(question)
-        body = self._post("quote", {"sql": sql, "parameters": parameters, **_price(priced, limits)})
+        sent = {"sql": sql, "parameters": parameters, **_price(priced, limits, dialect)}
+        body = self._post("quote", sent)
         priced = replace(
             self._agreed(priced, body), copies=body["questions_left"], today=body["questions_today"]
         )
@@ -117,7 +123,7 @@ class Remote(OpenData):
 
     def query(
         self,
-        question: str,
+        question: Asked,
         *,
         epsilon: Number | None = None,
         within: Number | None = None,
@@ -125,36 +131,42 @@ class Remote(OpenData):
         delta: Number | None = None,
         limits: Limits | None = None,
         parameters: Parameters = None,
+        dialect: str | None = None,
         request_id: str | None = None,
         postprocess: bool = True,
     ) -> Release:
         """Answer a question privately, at the price of its quote; asked before, it is free."""
-        (text,) = _texts([question])
-        checked = check_question(self.catalog, text, limits, _sendable(parameters))
+        text = self._text(question)
+        checked = check_question(self.catalog, text, limits, _sendable(parameters), dialect)
         priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
-        sent = {"sql": text, "parameters": parameters, **_price(priced, limits)}
+        sent = {"sql": text, "parameters": parameters, **_price(priced, limits, dialect)}
         body = self._post("query", sent, request_id or secrets.token_hex(16))
-        return self._release(body, priced, told(text, parameters)).shown(postprocess=postprocess)
+        text = told(self.catalog, text, parameters, dialect)
+        return self._release(body, priced, text).shown(postprocess=postprocess)
 
     def batch(
         self,
-        questions: Sequence[str],
+        questions: Sequence[Asked],
         *,
         epsilon: Number | None = None,
         within: Number | None = None,
         confidence: Number = "0.95",
         limits: Limits | None = None,
+        dialect: str | None = None,
         request_id: str | None = None,
         postprocess: bool = True,
     ) -> tuple[Release, ...]:
         """Answer several counting questions about one table together, at one price."""
-        batch = check_batch(self.catalog, _texts(questions), limits)
+        if isinstance(questions, str):
+            raise ParameterError("a batch is a list of questions; ask a single one with query")
+        texts = [self._text(question) for question in questions]
+        batch = check_batch(self.catalog, texts, limits, dialect)
         priced = price_question(self.catalog, batch.whole, epsilon, within, confidence)
-        sent = {"sql": list(questions), **_price(priced, limits)}
+        sent = {"sql": texts, **_price(priced, limits, dialect)}
         answers = self._post("batch", sent, request_id or secrets.token_hex(16))["answers"]
-        releases = [self._release(said, priced, text) for text, said in zip(questions, answers, strict=True)]
+        releases = [self._release(said, priced, text) for text, said in zip(texts, answers, strict=True)]
         whole = joined(batch, releases[0], [release.noisy for release in releases])
-        return tuple(one.shown(postprocess=postprocess) for one in split(list(questions), batch, whole))
+        return tuple(one.shown(postprocess=postprocess) for one in split(texts, batch, whole))
 
     def stream(
         self,
@@ -202,6 +214,17 @@ class Remote(OpenData):
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def _text(self, question: Asked) -> str:
+        """Return a question as the text that is sent; a plan is read again, and must ask the same."""
+        asked = stated(question, self.catalog.views)
+        if isinstance(asked, str):
+            return asked
+        text = text_of(asked)
+        meant, read = (identity(check_question(self.catalog, one, None)) for one in (asked, text))
+        if meant != read:
+            raise ParameterError("this question cannot be sent as text; write it in SQL")
+        return text
+
     def _post(self, verb: str, body: Mapping[str, Any], key: str | None = None) -> Any:
         return self.line.post("v1", "datasets", self.catalog.name, verb, body=body, key=key)
 
@@ -226,12 +249,6 @@ class Remote(OpenData):
         )
 
 
-def _texts(questions: Sequence[str]) -> Sequence[str]:
-    if isinstance(questions, str) or not all(isinstance(question, str) for question in questions):
-        raise CatalogError("over a connection questions are asked in SQL text, and a batch is a list of them")
-    return questions
-
-
 def _sendable(parameters: Parameters) -> Parameters:
     """Return parameters, refusing what would arrive as something else."""
     values = parameters.values() if isinstance(parameters, Mapping) else parameters or ()
@@ -243,9 +260,11 @@ def _sendable(parameters: Parameters) -> Parameters:
     return parameters
 
 
-def _price(priced: Quote, limits: Limits | None) -> dict[str, Any]:
-    """Return a price as it is sent: worked out, and exact."""
+def _price(priced: Quote, limits: Limits | None, dialect: str | None) -> dict[str, Any]:
+    """Return a price as it is sent: worked out, and exact; beside it whose SQL it is for."""
     sent: dict[str, Any] = {"epsilon": str(priced.epsilon), "confidence": str(priced.confidence)}
+    if dialect is not None:
+        sent["dialect"] = dialect
     if priced.delta:
         sent["delta"] = str(priced.delta)
     if limits is not None:

@@ -69,6 +69,11 @@ class _Priced(_Sent):
     )
     confidence: Number = Field(default="0.95", description="How sure the intervals are.")
     limits: LimitsSent | None = None
+    dialect: Spelt | None = Field(
+        default=None,
+        max_length=20,
+        description="Whose SQL it is, where spelling differs: bigquery, ...",
+    )
 
 
 class _Answered(_Priced):

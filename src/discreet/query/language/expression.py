@@ -8,12 +8,14 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import QueryError
+from discreet.query.language.constant import settled
 from discreet.query.language.date import Argument, Span, iso_weekday
 from discreet.query.language.distribution import DISTRIBUTIONS, distribution
 from discreet.query.language.leaf import column_of, leaf_of, literal_of, read_constant, truth_of, unit_of
 from discreet.query.language.pair import KINDS as PAIRS
 from discreet.query.language.pair import pair
-from discreet.query.language.refusal import fields, place_of, refusal
+from discreet.query.language.place import place_of
+from discreet.query.language.refusal import fields, refusal
 from discreet.query.language.searching import INSIDE, Reader, any_of, found_inside
 from discreet.query.language.spelling import folded_number, quantile_level, spelled, understood
 from discreet.query.language.vocabulary import AGGREGATES, BINARY, PARTS, TYPES, UNARY
@@ -177,7 +179,9 @@ def _case(node: exp.Expr) -> Scalar:
         condition = expression(pieces["this"])
         if subject is not None:
             condition = Call("eq", (subject, condition))
-        branches.append((condition, expression(pieces["true"])))
+        value = expression(pieces["true"])
+        # A tool that guards a function so means what is missing there.
+        branches.append((condition, Literal(None) if condition == Call("is_null", (value,)) else value))
     default = Literal(None) if parts.get("default") is None else expression(parts["default"])
     return Case(tuple(branches), default)
 
@@ -328,7 +332,7 @@ def _round(node: exp.Expr) -> Scalar:
 
 def _substring(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "start", "length")
-    rest = tuple(expression(parts[key]) for key in ("start", "length") if parts.get(key) is not None)
+    rest = tuple(settled(expression(parts[key])) for key in ("start", "length") if parts.get(key) is not None)
     return Call("substring", (expression(parts["this"]), *rest))
 
 

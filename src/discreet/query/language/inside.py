@@ -12,7 +12,8 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.language.expression import expression
-from discreet.query.language.refusal import fields, place_of, refusal
+from discreet.query.language.place import place_of
+from discreet.query.language.refusal import fields, refusal
 from discreet.query.name import HIDDEN
 from discreet.query.plan import (
     EXISTS,

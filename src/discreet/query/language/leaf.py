@@ -55,10 +55,12 @@ def read_constant(parse: Callable[[str], Any], text: str, clause: str, example: 
 
 def unit_of(node: object) -> Literal:
     """Return the unit of a date that a node names."""
-    text = (
-        str(getattr(node, "this", "") if isinstance(node, exp.Var | exp.Literal) else "").upper().rstrip("S")
-    )
-    unit = UNITS.get(text)
+    return unit_named(str(getattr(node, "this", "") if isinstance(node, exp.Var | exp.Literal) else ""))
+
+
+def unit_named(word: str) -> Literal:
+    """Return the unit of a date that a word names."""
+    unit = UNITS.get(word.upper().rstrip("S")) if isinstance(word, str) else None
     if unit is None:
         raise QueryError(
             "a unit of time", "is not supported", f"use one of {', '.join(sorted(set(UNITS.values())))}"

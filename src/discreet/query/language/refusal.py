@@ -7,7 +7,8 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.query.language.text import WrittenDialect
+from discreet.query.language.place import place_of
+from discreet.query.language.text import NAME, WrittenDialect
 from discreet.query.language.vocabulary import SUPPORTED
 
 
@@ -26,6 +27,7 @@ PARTS = {
     "columns": "a list of column names, which is not supported",
     "distinct": "DISTINCT, which is not supported there",
     "ignore_nulls": "IGNORE NULLS, which is not supported",
+    "hints": "a hint; hints are not part of a question",
     "version": "a version of the table, which is not supported",
     "when": "a time of the table, which is not supported",
     "pivots": "PIVOT, which is not supported",
@@ -112,23 +114,13 @@ ADVICE: tuple[tuple[tuple[type, ...], str, str, str], ...] = (
 """Constructs that are not part of the language: what people call them, why, and what works instead."""
 
 
-def place_of(node: exp.Expr) -> tuple[int, int] | None:
-    """Return the line and column where a construct begins, as far as the parser remembers."""
-    found = [
-        (int(meta["start"]), int(meta["line"]), int(meta["col"]) - int(meta["end"]) + int(meta["start"]))
-        for meta in (part.meta for part in node.walk())
-        if {"start", "line", "col", "end"} <= meta.keys()
-    ]
-    return min(found)[1:] if found else None
-
-
 def words_of(node: object) -> str:
     """Return what people call a construct: the name of a function, and otherwise what they wrote."""
     match node:
         case exp.Anonymous():
             return str(node.this)[:40]
         case exp.Func() if not isinstance(node, exp.Connector | exp.Binary | exp.Array):
-            return node.sql_name()
+            return str(node.meta.get(NAME) or node.sql_name())[:40]
         case exp.Expr():
             for kinds, words, _, _ in ADVICE:
                 if isinstance(node, kinds):

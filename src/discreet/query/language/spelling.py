@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from discreet.errors import QueryError
+from discreet.query.language.constant import day_of
 from discreet.query.language.date import BUILDERS as DATES
 from discreet.query.language.date import Argument, scalars, truncated_to_format
 from discreet.query.language.format import formatted
@@ -125,6 +126,14 @@ def _matches(subject: Scalar, key: Scalar) -> Scalar:
     return Call("is_null", (subject,)) if key == Literal(None) else Call("eq", (subject, key))
 
 
+def _day(name: str, arguments: Sequence[Argument]) -> Scalar:
+    return day_of(_plain(name, arguments))
+
+
+def _quotient(name: str, arguments: Sequence[Argument]) -> Scalar:
+    return Call("quotient", _plain(name, arguments, 2))
+
+
 def _divided(name: str, arguments: Sequence[Argument]) -> Scalar:
     one, other = _plain(name, arguments, 2)
     quotient = Call("divide", (one, other))
@@ -226,6 +235,9 @@ def _matching(name: str, arguments: Sequence[Argument]) -> Scalar:
 
 
 _BUILDERS: dict[str, Builder] = {
+    "mean": _statistic("avg"),
+    **dict.fromkeys(("make_date", "date_from_parts", "datefromparts"), _day),
+    "quotient": _quotient,
     "var": _statistic("var_samp"),
     "varp": _statistic("var_pop"),
     "stdevp": _statistic("stddev_pop"),
@@ -240,7 +252,7 @@ _BUILDERS: dict[str, Builder] = {
     **dict.fromkeys(("safe_divide", "div0"), _divided),
     **dict.fromkeys(("trunc", "truncate"), _whole_part),
     **dict.fromkeys(("log", "log10", "log2"), _logarithm),
-    **dict.fromkeys(("contains", "ends_with", "endswith"), _pattern),
+    **dict.fromkeys(("contains", "ends_with", "endswith", "suffix"), _pattern),
     "width_bucket": _bucket,
     **dict.fromkeys(("dp_interval_low", "dp_interval_high"), _interval),
     **dict.fromkeys(("strftime", "to_char", "format_date", "date_format", "format_timestamp"), formatted),
@@ -271,6 +283,7 @@ _EXAMPLES = {
     "log10": "write LOG10(x)",
     "log2": "write LOG2(x)",
     "contains": "write CONTAINS(x, 'abc')",
+    "suffix": "write ENDS_WITH(x, 'abc')",
     "ends_with": "write ENDS_WITH(x, 'abc')",
     "endswith": "write ENDSWITH(x, 'abc')",
     **dict.fromkeys(("dp_interval_low", "dp_interval_high"), "write DP_INTERVAL_LOW(COUNT(*))"),
@@ -278,5 +291,6 @@ _EXAMPLES = {
     "concat_ws": "write CONCAT_WS('-', a, b)",
     "regexp_contains": "write REGEXP_CONTAINS(x, 'abc')",
     "regexp_full_match": "write REGEXP_FULL_MATCH(x, 'abc.*')",
-    **dict.fromkeys(("var", "varp", "stdevp", "std", "approx_median"), "give one column"),
+    "quotient": "write DIV(a, b)",
+    **dict.fromkeys(("mean", "var", "varp", "stdevp", "std", "approx_median"), "give one column"),
 }

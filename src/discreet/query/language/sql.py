@@ -6,21 +6,23 @@ because what a parser keeps and a planner ignores is where attacks live.  The an
 further than this module.
 """
 
-import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import lru_cache
 
 from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.language.clauses import group_by, is_distinct, limit_of, offset_of, order_by
+from discreet.query.language.clock import asks_the_clock, dated, this_minute
+from discreet.query.language.dialect import Manner, manner_of
 from discreet.query.language.expression import expression
 from discreet.query.language.inside import Inside
 from discreet.query.language.parameter import Parameters, bind
 from discreet.query.language.refusal import fields, refusal
+from discreet.query.language.semi import without_semi
 from discreet.query.language.text import Written, WrittenDialect, parsed
 from discreet.query.name import HIDDEN, folded, same
 from discreet.query.plan import (
@@ -57,58 +59,38 @@ SYSTEM = frozenset(
 Views = Mapping[str, Block]
 
 
-def read(text: str, parameters: Parameters = (), views: tuple[tuple[str, str], ...] = ()) -> Block:
+def read(
+    text: str,
+    parameters: Parameters = (),
+    views: tuple[tuple[str, str], ...] = (),
+    dialect: str | None = None,
+) -> Block:
     """Return the plan of one SELECT statement, or refuse with the clause, the reason and a way out.
 
     `parameters` are the values of `?` by position, or of `:name` and `$name` by name; `views` are the texts
     of subqueries that the curator has given names, each of which may use those before it.  CURRENT_DATE and
-    NOW() are read in UTC: tomorrow the same words are another question.
+    NOW() are read in UTC: tomorrow the same words are another question.  `dialect` is how the text is
+    written, unless in the standard way; views are.
     """
-    return _read(text, parameters, views, _now() if asks_the_clock(text) else None)
-
-
-def asks_the_clock(text: str) -> bool:
-    """Return whether a text may mean something else later: it names the date, or the time."""
-    return _CLOCK.search(text) is not None
-
-
-def _now() -> datetime:
-    """Return the minute in UTC, so that what is quoted and then asked is one question."""
-    return datetime.now(UTC).replace(second=0, microsecond=0, tzinfo=None)
-
-
-_CLOCK = re.compile(r"current_date|today|current_timestamp|localtimestamp|now|getdate|sysdate", re.IGNORECASE)
+    return _read(text, parameters, views, this_minute() if asks_the_clock(text) else None, manner_of(dialect))
 
 
 @lru_cache(maxsize=256)  # a question is quoted, asked and asked again
 def _read(
-    text: str, parameters: Parameters, views: tuple[tuple[str, str], ...], now: datetime | None
+    text: str,
+    parameters: Parameters,
+    views: tuple[tuple[str, str], ...],
+    now: datetime | None,
+    manner: Manner | None,
 ) -> Block:
-    written = _tree(text)
+    written = _tree(text, manner)
     tree = dated(bind(written.tree, parameters), now)
     block = _select(_only_select(tree), _declared(views, tree), 0)
     return replace(block, privacy=written.privacy or ())
 
 
-def dated(tree: exp.Expr, now: datetime | None) -> exp.Expr:
-    """Return a tree in which CURRENT_DATE is a date, and NOW() the minute."""
-    for node in list(tree.walk()) if now is not None else ():
-        named = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
-        if now is None or any(value for key, value in node.args.items() if not (named and key == "this")):
-            continue
-        if isinstance(node, exp.CurrentDate):
-            node.replace(exp.cast(exp.Literal.string(now.date().isoformat()), "DATE"))
-        elif isinstance(node, exp.CurrentTimestamp | exp.Localtimestamp) or named in (
-            "now",
-            "getdate",
-            "sysdate",
-        ):
-            node.replace(exp.cast(exp.Literal.string(now.isoformat(" ")), "TIMESTAMP"))
-    return tree
-
-
-def _tree(text: str) -> Written:
-    written = parsed(text)
+def _tree(text: str, manner: Manner | None = None) -> Written:
+    written = parsed(text, manner)
     _small(written.tree)
     _prefixed(written.tree)
     return written
@@ -196,6 +178,7 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
         raise refusal(tree)
     if tree.args.get("joins") and not tree.args.get("from_"):
         raise refusal(tree)
+    tree = without_semi(tree)
     for key, (reason, instead) in _CLAUSES.items():
         if tree.args.get(key):
             raise QueryError(_WORDS.get(key, key.upper().replace("_", " ")), reason, instead)

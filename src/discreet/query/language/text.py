@@ -17,10 +17,14 @@ from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import QueryError
+from discreet.query.language.dialect import Manner, meant, words_of
 
 SIZE_LIMIT = 8_192
 
 UNREADABLE = (SqlglotError, RecursionError, ValueError, TypeError, IndexError, AttributeError, KeyError)
+
+NAME = "written"
+"""Where a tree keeps the name of a function as it was written."""
 
 MARK = "_"
 """What names of parameters end with in a tree."""
@@ -34,6 +38,7 @@ AS_WRITTEN = frozenset(
         *("ADD_MONTHS", "MONTHS_BETWEEN", "LAST_DAY", "TRUNC", "TRUNCATE", "APPROX_QUANTILES", "QUANTILES"),
         *("WEEKDAY", "ISODOW", "DAYNAME", "MONTHNAME", "FORMAT_DATE", "STRFTIME", "DATE_FORMAT"),
         *("ANY_VALUE", "CONTAINS", "ENDS_WITH", "ENDSWITH", "SAFE_DIVIDE", "NVL2", "CONCAT_WS", "TO_DAYS"),
+        *("MAKE_DATE", "DATE_FROM_PARTS", "DATEFROMPARTS"),
         *("FORMAT_TIMESTAMP", "FORMAT_DATETIME", "REGEXP_CONTAINS", "REGEXP_FULL_MATCH"),
     )
 )
@@ -41,7 +46,9 @@ AS_WRITTEN = frozenset(
 
 
 class WrittenDialect(DuckDB):
-    """DuckDB's dialect, with the functions of `AS_WRITTEN` uninterpreted."""
+    """DuckDB's dialect, with the functions of `AS_WRITTEN` uninterpreted; names are kept for refusals."""
+
+    ORIGINAL_NAME_META_KEY = NAME
 
     class Parser(DuckDBParser):
         """The parser of this dialect."""
@@ -59,21 +66,28 @@ class Written:
     privacy: tuple[tuple[str, str], ...] | None = None
 
 
-def parsed(text: str) -> Written:
+def parsed(text: str, manner: Manner | None = None) -> Written:
     """Return the tree of one statement, refusing what cannot be read in one way only."""
-    plain = _plain(text)
+    _printable(text)
+    plain = _plain(text) if manner is None else text
     try:
-        tokens = WrittenDialect().tokenize(plain)
-    except UNREADABLE:
+        tokens = WrittenDialect().tokenize(plain) if manner is None else words_of(plain, manner)
+    except UNREADABLE as problem:
+        if isinstance(problem, QueryError):
+            raise
         raise _unreadable() from None
+    for token in tokens if manner is not None else ():
+        _printable(token.text)
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
         tokens.pop()
     if any(token.token_type is TokenType.SEMICOLON for token in tokens):
         raise QueryError(";", "one question is one statement", "ask the questions one at a time")
     tokens, privacy = _without_privacy(_translated(tokens))
     for token in tokens:
+        place = (token.line, max(token.col - len(token.text) + 1, 1))
+        if token.token_type is TokenType.COLON and manner is not None:
+            raise QueryError(":", "begins the name of a parameter only", "write :name", place)
         if _word(token).startswith("CONTRIBUTION_BOUNDS_PER_"):
-            place = (token.line, token.col - len(token.text) + 1)
             raise QueryError(
                 token.text, "is not supported as an argument", "write SUM(CLAMP(x, 0, 100))", place
             )
@@ -83,7 +97,7 @@ def parsed(text: str) -> Written:
         raise _unreadable(*_position(problem)) from None
     if len(trees) != 1 or trees[0] is None:
         raise _unreadable()
-    tree = trees[0]
+    tree = trees[0] if manner is None else meant(trees[0], manner)
     _round_trip(tree)
     return Written(tree, privacy)
 
@@ -106,8 +120,8 @@ def _position(problem: Exception) -> tuple[int, int] | tuple[()]:
     return ()
 
 
-def _plain(text: str) -> str:
-    """Return a text without comments and back quotes, every other character in its place."""
+def _printable(text: str) -> None:
+    """Refuse a text that is too long, or that holds what nobody sees."""
     if len(text.encode("utf-8", "replace")) > SIZE_LIMIT:
         raise QueryError("the question", f"is longer than {SIZE_LIMIT} bytes", "shorten it or split it")
     if any(
@@ -117,6 +131,10 @@ def _plain(text: str) -> str:
         raise QueryError(
             "the question", "contains invisible or control characters", "retype it as plain text"
         )
+
+
+def _plain(text: str) -> str:
+    """Return a text without comments and back quotes, every other character in its place."""
     return _PIECES.sub(_piece, text)
 
 
@@ -166,6 +184,8 @@ def _translated(tokens: list[Token]) -> list[Token]:
             token = _like(token, TokenType.PARAMETER, "$")
         elif _is_top(before, token, tokens[place + 1 : place + 3]):
             token = _like(token, TokenType.TOP, token.text)
+        elif _is_quotient(before, token, after):
+            token = _like(token, TokenType.VAR, "QUOTIENT")
         found.append(token)
     return found
 
@@ -185,7 +205,7 @@ def _names_parameter(before: Token | None, token: Token, after: Token | None) ->
         token.token_type is TokenType.COLON
         and after is not None
         and after.start == token.end + 1
-        and after.text.isidentifier()
+        and (after.text.isidentifier() or after.token_type is TokenType.NUMBER)
         and before is not None
         and before.token_type not in _ENDS
     )
@@ -199,6 +219,12 @@ def _is_top(before: Token | None, token: Token, after: list[Token]) -> bool:
         return False
     kinds = [one.token_type for one in after]
     return kinds[:1] == [TokenType.NUMBER] or kinds == [TokenType.L_PAREN, TokenType.NUMBER]
+
+
+def _is_quotient(before: Token | None, token: Token, after: Token | None) -> bool:
+    """Whether a word is the function DIV(a, b), and not the sign of a DIV b."""
+    calls = after is not None and after.token_type is TokenType.L_PAREN
+    return _word(token) == "DIV" and calls and before is not None and before.token_type not in _ENDS
 
 
 def _word(token: Token) -> str:
