@@ -83,7 +83,7 @@ def test_two_columns_of_a_subquery_cannot_have_one_name(
 
 def test_the_dataframe_face_has_the_same_rule() -> None:
     with pytest.raises(QueryError, match="two columns"):
-        check(table("visits").per("person", Person=count()).count(), clinic())
+        check(table("visits").per("person", Person=count()).count().block, clinic())
     block = Block(
         Scan("visits", "visits"), (Item("x", Column(None, "age")), Item("X", Column(None, "person")))
     )

@@ -281,7 +281,7 @@ VISITS = frame.table("visits")
     ],
 )
 def test_python_and_sql_are_two_spellings_of_one_question(question, text):
-    one, other = check(question, clinic()), check(read(text), clinic())
+    one, other = check(question.block, clinic()), check(read(text), clinic())
     assert type(one.keys) is type(other.keys)
     assert (
         [share.mechanism.variances.tolist() for share in quote(one, epsilon=1).shares]

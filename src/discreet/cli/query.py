@@ -64,12 +64,8 @@ def query(
     request: Annotated[str | None, typer.Option(help="A request id, to retry safely.")] = None,
 ) -> None:
     """Ask a question and get a private answer; the same question again is free."""
-    asked: dict[str, Any] = {
-        "epsilon": epsilon,
-        "within": within,
-        "confidence": confidence,
-        "dialect": dialect,
-    }
+    asked: dict[str, Any] = {"epsilon": epsilon, "within": within, "confidence": confidence}
+    asked |= {"dialect": dialect}
     sql = [question_text(word) for word in sql]
     if len(sql) > 1 and (plot is not None or delta is not None):
         raise ParameterError("--plot and --delta are for a single question, not for a batch")

@@ -4,6 +4,7 @@ from typing import Any
 
 from discreet.errors import ParameterError, QueryError
 from discreet.query.language import ibis
+from discreet.query.language.flat import flat
 from discreet.query.language.frame import Frame, Posed
 from discreet.query.language.sql import read
 from discreet.query.language.written import written
@@ -31,7 +32,7 @@ def stated(question: Any, views: tuple[tuple[str, str], ...] = ()) -> str | Bloc
 
 def _compiled(text: str, views: tuple[tuple[str, str], ...]) -> Block:
     try:
-        return read(text, (), views)
+        return flat(read(text, (), views))
     except QueryError as refused:
         # Nobody wrote the text, so a place in it tells nothing.
         raise QueryError(refused.clause, refused.reason, refused.instead) from None

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from datetime import date
+from fractions import Fraction
 from operator import add, eq, ge, gt, le, lt, mul, ne, sub
 from typing import Any
 
@@ -33,6 +34,24 @@ def settled(scalar: Scalar) -> Scalar:
                 case Literal(False):
                     return settled(Case(tuple(rest), otherwise) if rest else otherwise)
     return scalar
+
+
+def clamped(case: Case) -> Scalar:
+    """Return a value that is moved into an interval end by end, and missing where it was, as a CLAMP."""
+    match _guarded(case, "greatest"):
+        case (Literal(int() | Fraction() as low), Case() as inner):
+            match _guarded(inner, "least"):
+                case (Literal(int() | Fraction() as high), subject) if low <= high:
+                    return Call("clamp", (subject, Literal(low), Literal(high)))
+    return case
+
+
+def _guarded(case: Case, function: str) -> tuple[Scalar, Scalar] | None:
+    """Return the constant and the value of CASE WHEN x IS NULL THEN NULL ELSE GREATEST(0, x) END."""
+    match case:
+        case Case(((Call("is_null", (subject,)), Literal(None)),), Call(name, (bound, value))):
+            return (settled(bound), value) if name == function and value == subject else None
+    return None
 
 
 def day_of(parts: Sequence[Scalar]) -> Scalar:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.query.language.constant import settled
+from discreet.query.language.constant import clamped, settled
 from discreet.query.language.date import Argument, Span, iso_weekday
 from discreet.query.language.distribution import DISTRIBUTIONS, distribution
 from discreet.query.language.leaf import column_of, leaf_of, literal_of, read_constant, truth_of, unit_of
@@ -183,7 +183,7 @@ def _case(node: exp.Expr) -> Scalar:
         # A tool that guards a function so means what is missing there.
         branches.append((condition, Literal(None) if condition == Call("is_null", (value,)) else value))
     default = Literal(None) if parts.get("default") is None else expression(parts["default"])
-    return Case(tuple(branches), default)
+    return clamped(Case(tuple(branches), default))
 
 
 def _if(node: exp.Expr) -> Scalar:
