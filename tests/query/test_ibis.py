@@ -24,7 +24,7 @@ CATALOG = clinic()
 def declared(name: str) -> Any:
     table = CATALOG.table(name)
     assert table is not None
-    return table_of(table)
+    return table_of(table.name, table.offered)
 
 
 v, p, w = declared("visits"), declared("people"), declared("wards")

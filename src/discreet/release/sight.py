@@ -38,7 +38,8 @@ class OpenData:
         """Return a declared table to ask about in Ibis: data.query(data.ibis("visits").count())."""
         from discreet.query.language.ibis import table_of
 
-        return table_of(_found(self.catalog, name))
+        found = _found(self.catalog, name)
+        return table_of(found.name, found.offered)
 
 
 def _found(catalog: "Catalog", name: str) -> "DeclaredTable":

@@ -4,11 +4,11 @@ Nothing here is needed by whoever has no Ibis: an expression can only come from 
 """
 
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from discreet.errors import QueryError
 from discreet.extra import library
-from discreet.query.catalog.manifest import DeclaredTable
 
 KINDS = {
     "integer": "int64",
@@ -41,7 +41,7 @@ def sql_of(expression: Any) -> str:
         ) from None
 
 
-def table_of(table: DeclaredTable) -> Any:
+def table_of(name: str, columns: Iterable[tuple[str, str]]) -> Any:
     """Return a declared table as one of Ibis, to build expressions on; it holds no data."""
     ibis = library("ibis", "ibis", "a table in Ibis")
-    return ibis.table({name: KINDS.get(kind, "string") for name, kind in table.offered}, name=table.name)
+    return ibis.table({column: KINDS.get(kind, "string") for column, kind in columns}, name=name)
