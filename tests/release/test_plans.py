@@ -98,9 +98,9 @@ def test_tomorrow_the_same_words_are_another_question(data, monkeypatch):
         def now(cls, zone=None):
             return cls.at
 
-    from discreet.query.language import sql
+    from discreet.query.language import clock
 
-    monkeypatch.setattr(sql, "datetime", Later)
+    monkeypatch.setattr(clock, "datetime", Later)
     first = data.query(DAYS, epsilon=1)
     assert data.query(DAYS, epsilon=1).free
     Later.at = datetime(2026, 1, 2, tzinfo=UTC)
