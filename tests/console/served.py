@@ -102,6 +102,8 @@ def serve(folder: Path) -> Served:
             "0",
             "--rate",
             "1000",
+            "--source",
+            str(folder),
             *tls,
         ],
         stdout=subprocess.PIPE,

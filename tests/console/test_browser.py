@@ -108,6 +108,49 @@ def test_several_questions_are_asked_at_once_and_one_is_simulated(served: Served
         accessible(page)
 
 
+def jumps(page: Any) -> float:
+    """Return how much of a page moved by itself."""
+    return float(
+        page.evaluate(
+            """() => new Promise((done) => new PerformanceObserver((list) => done(
+            list.getEntries().reduce((sum, one) => sum + (one.hadRecentInput ? 0 : one.value), 0)))
+            .observe({ type: "layout-shift", buffered: true }) || setTimeout(() => done(0), 200))"""
+        )
+    )
+
+
+def test_a_curator_drafts_a_manifest_and_a_stream_grows(served: Served, chromium: Browser):
+    with served.visit(chromium, "curator") as page:
+        page.get_by_role("link", name="New dataset").click()
+        accessible(page)
+        page.get_by_label("File, or table").fill("clinic.parquet")
+        page.get_by_label("File, or table").press("Enter")
+        expect(page.locator("#result pre")).to_contain_text("[tables.clinic]")
+        expect(page.get_by_label("A person is known by")).to_have_value("column:person")
+        page.get_by_label("Dataset").fill("drafted")
+        stay = page.locator('.column[data-name="stay"]')
+        stay.get_by_label("Least").fill("0")
+        stay.get_by_label("Most").fill("30")
+        expect(page.locator("#result")).to_contain_text("SUM(stay)")
+        expect(page.locator('.column[data-name="person"]')).to_be_hidden()
+        expect(page.locator("#result pre")).to_contain_text('"<b>odd</b>"')
+        assert page.locator("main b, main img, main script").count() == 0
+        assert jumps(page) < 0.1
+        accessible(page)
+        page.get_by_role("button", name="Save as a new file").press("Enter")
+        expect(page.get_by_role("status")).to_contain_text("drafted.toml is saved")
+        page.goto(f"{served.data}/streams")
+        page.get_by_label("Name").fill(SCRIPT.replace("/", "|"))
+        page.get_by_label("Epsilon").press("Enter")
+        accessible(page)
+        page.get_by_role("button", name="once and begin").click()
+        page.get_by_label("Counted").fill("3 4 5")
+        page.get_by_role("button", name="Count, and release step 1").click()
+        expect(page.locator(".chart svg")).to_be_visible()
+        assert page.locator("main img, main script").count() == 0
+        accessible(page)
+
+
 def test_every_other_page_is_for_everybody(served: Served, chromium: Browser):
     with served.visit(chromium, "curator", viewport={"width": 390, "height": 800}) as page:
         for place in ("mechanism", "composition", "optimal", "attack"):

@@ -46,6 +46,8 @@ def test_a_stream_is_quoted_free_begun_once_and_grows_step_by_step(site: Console
     assert "had been released before" in again
     assert f'<td class="number">{shown}</td>' in again
     assert taken(browser, place, "1 2\n3").status == 303
+    assert "Steps 2 to 4 are released." in browser.get(place).text
+    assert f'href="{place}">Show the line, free' in browser.get("/console/data/clinic/answers").text
     assert "4 of 20 steps" in browser.get(place).text
     assert site.spent - before == paid
     rows = list(csv.reader(io.StringIO(browser.get(f"{place}?as=csv").text)))

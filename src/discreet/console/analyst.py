@@ -36,6 +36,9 @@ LISTED = 100
 SHOWN = ("question", "unproved", "parameter", "budget")
 """Refusals that are shown beside the question they are about; none of them cost anything."""
 
+STREAM = "stream "
+"""How the keys of streams begin."""
+
 FORMS = {"csv": CSV, "json": JSON, "arrow": ARROW, "md": CARD}
 DRAWN = {"svg": "image/svg+xml", "png": "image/png"}
 _KEY = re.compile(r"console-[0-9a-f]{32}-([0-9/]{1,90})")
@@ -342,17 +345,17 @@ def _rows(entries: list[dict[str, Any]], whose: str) -> list[dict[str, Any]]:
             continue
         ended = outcome.get(one["number"])
         state = "unanswered" if ended is None else ended["event"] if one["text"] else "elsewhere"
-        batch = one["key"].startswith("batch-")
+        batch, stream = one["key"].startswith("batch-"), one["key"].startswith(STREAM)
         rows.append(
             {
                 "number": one["number"],
                 "time": one["time"],
                 "text": view.short(one["text"] or one["question"]),
                 "again": bool(one["text"]) and not batch,
-                "place": "batch" if batch else "answers",
+                "place": "batch" if batch else "streams" if stream else "answers",
                 "price": view.cost(one["cost"]),
-                "state": state,
-                "answer": None if ended is None else ended["number"],
+                "state": "stream" if stream else state,
+                "answer": one["key"].removeprefix(STREAM) if stream else ended and ended["number"],
             }
         )
         if len(rows) == LISTED:

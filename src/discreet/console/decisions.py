@@ -106,7 +106,8 @@ def promised(catalog: Catalog) -> dict[str, Any]:
 def weighed(made: Mapping[str, Any]) -> dict[str, Any]:
     """Return the errors of sample questions, and what doubling each decision does to one of them."""
     samples = [{"question": told, **_error(made, sql)} for told, sql, _ in _samples(made)]
-    return {"samples": samples, "effects": list(_effects(made))}
+    effects = [one for one in _effects(made) if one["before"] != one["after"]]
+    return {"samples": samples, "effects": effects}
 
 
 def _samples(made: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -84,10 +84,17 @@ def routes(app: FastAPI, room: Room) -> None:
             if refused.kind not in (*SHOWN, "conflict", "busy"):
                 raise
             return await _stream(room, request, visit, dataset, name, refused.said)
-        taken = sent["first"]
-        before = taken <= known["steps"]
-        visit.told[dataset] = {"did": say("streams.before" if before else "streams.released", step=taken)}
+        visit.told[dataset] = {"did": _told(sent["first"], len(sent["increments"]), known["steps"])}
         return go(address(dataset, "streams", name))
+
+
+def _told(first: int, count: int, before: int) -> str:
+    """Return in words what became of steps, of which some may have been released before."""
+    if first <= before:
+        return say("streams.before", step=f"{first:,}")
+    if count == 1:
+        return say("streams.released", step=f"{first:,}")
+    return say("streams.several", step=f"{first:,}", last=f"{first + count - 1:,}")
 
 
 def _wish(given: Mapping[str, str]) -> dict[str, Any]:

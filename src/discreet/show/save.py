@@ -71,8 +71,8 @@ def svg(chart: Any) -> str:
 def inline_svg(chart: Any) -> str:
     """Return a chart as SVG for a page of its own colours: words, rules and paper follow the page.
 
-    The page may set `--chart-ink`, `--chart-quiet`, `--chart-rule` and `--chart-faint`, for instance one way
-    in light and another in dark; where it sets none, the chart looks as it does in a file.
+    The page may set `--chart-ink`, `--chart-quiet`, `--chart-rule`, `--chart-faint` and `--chart-blue`, one
+    way in light and another in dark; where it sets none, the chart looks as it does in a file.
     """
     return in_colours_of_the_page(svg(chart))
 

@@ -18,7 +18,9 @@ QUIET, RULE, LINE = "#52606d", "#9aa5b1", "#7b8794"
 """The colours of subtitles, of axes, and of rules drawn by hand."""
 
 ROLES = {INK: "ink", QUIET: "quiet", RULE: "rule", LINE: "rule", FAINT: "faint", "#444444": "quiet"}
-"""What each colour that is not data stands for; a page in the dark gives them colours of its own."""
+ROLES |= {"#0072B2": "blue"}
+"""What colours stand for to which a page in the dark gives colours of its own: all but data, and the first
+of data, which is too dark there."""
 
 ON_LIGHT, ON_DARK = "#14181c", "#ffffff"
 """The colours of words on coloured cells, which are the same whatever the page."""

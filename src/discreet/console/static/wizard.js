@@ -20,7 +20,9 @@ async function look() {
 }
 
 function fit() {
+  const person = document.getElementById("unit").value;
   for (const column of form.querySelectorAll(".column")) {
+    column.hidden = person === `column:${column.dataset.name}`;
     const wanted = (ASKED[column.querySelector("select").value] ?? "").split(" ");
     for (const field of column.querySelectorAll(".asked")) field.hidden = !wanted.includes(field.dataset.asked);
   }
