@@ -49,10 +49,10 @@ FAULTS = (
         "half of the records is paid for although the other half does not fit",
     ),
     Fault(
-        "release/made_up.py",
-        "variances = {a: variance / measured.scale**2 for",
+        "release/shrunk.py",
+        "variances = {a: variance / scale**2 for",
         "variances = {a: variance for",
-        (f"{MADE_UP}::test_records_have_declared_types_and_values_and_come_again_free",),
+        (f"{MADE_UP}::test_tables_of_grouping_sets_are_known_as_well_as_they_were_quoted",),
         "noise is taken for far larger than it is",
     ),
     Fault(
@@ -122,7 +122,7 @@ FAULTS = (
         "workload/noise.py",
         "return max(float(noise.variance), SMALLEST)",
         "return float(noise.variance)",
-        CELLS,
+        (f"{SHRINK}::test_where_noise_is_all_but_nothing_tables_are_the_exact_ones",),
         "where noise is all but nothing, weights underflow and tables are lost",
     ),
     Fault(

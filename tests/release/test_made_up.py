@@ -14,16 +14,14 @@ from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.catalog.column import read_column
 from discreet.query.catalog.manifest import DeclaredTable
-from discreet.query.check.measurement import Sets
 from discreet.query.price.either import under
 from discreet.release import made_up, records_plan
-from discreet.release.made_up import known_tables
+from discreet.release.made_up import known_from
 from discreet.release.noisy import _tables
 from discreet.release.opening import open as open_session
 from discreet.release.pricing import declared_budget, portion
 from discreet.release.records_plan import MOST_CELLS, cells_for
 from discreet.release.session import proved
-from discreet.workload.shrink import ShrunkTables
 from discreet.workload.table import _centred_integers, _marginal
 
 ODD = pd.DataFrame(
@@ -173,7 +171,7 @@ def test_every_row_is_in_the_cell_that_its_value_says():
     """At an enormous price the released tables are the exact ones, oddities included."""
     with clinic(rows_per_unit=4, epsilon=10**9) as session:
         made = session.synthesise(epsilon=10**9, columns=["ward", "age", "cost", "flag", "day"], bins=4)
-    known = known_tables(made.releases[0])
+    known = known_from(made.releases[0])
     labels = [[cells.label(k) for k in range(cells.size)] for cells in made.plan.cells]
     assert labels[0] == ["A", "B", "missing"]
     assert labels[2][0] == "0 to 50"
@@ -198,7 +196,7 @@ def test_what_does_not_fit_is_refused_before_anything_is_paid():
 def test_whoever_is_interrupted_between_the_questions_goes_on_with_the_first_answer(monkeypatch):
     with clinic(epsilon=1) as session:
         with monkeypatch.context() as patch:
-            patch.setattr(made_up, "known_tables", lambda release: 1 / 0)
+            patch.setattr(made_up, "known_from", lambda release: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 session.synthesise(epsilon=1, columns=SOME)
         assert session.budget.limits[0].spent.epsilon == Fraction(3, 10)
@@ -278,11 +276,38 @@ def test_too_large_domains_are_cut_more_coarsely_and_refused_where_that_is_not_e
     assert cells_for(table_of(x=many, y="boolean"), None, 32)[1] == ("x",)
 
 
-def test_tables_that_are_not_grouping_sets_tell_nothing_here():
+def test_tables_of_grouping_sets_are_known_as_well_as_they_were_quoted():
     with clinic(epsilon=5) as session:
         answer = session.query("SELECT ward, COUNT(*) AS n FROM t GROUP BY ward", epsilon=1)
         with pytest.raises(TypeError):
-            known_tables(answer)
+            known_from(answer)
         cube = session.query("SELECT COUNT(*) AS n FROM t GROUP BY CUBE (ward, flag)", epsilon=1)
-        assert isinstance(cube.quote.checked.keys, Sets)
-        assert ShrunkTables(known_tables(cube)).table((0, 1)).min() >= 0
+    (share,) = cube.quote.shares
+    known = known_from(cube)
+    assert share.measured.scale > 1
+    for chosen, variance in zip(cube.quote.checked.keys.sets, (0, 4, 6, 8), strict=True):
+        assert known.variance(chosen) == pytest.approx(
+            share.mechanism.variances[variance] / share.measured.scale**2
+        )
+        drawn = [float(value) for value in cube.noisy.values[0]]
+        assert np.allclose(known.table(chosen).reshape(-1)[0], drawn[variance])
+
+
+def test_tables_over_a_large_domain_are_shown_shrunk_and_as_they_were_drawn_to_whoever_asks():
+    wide = {f"x{k}": {"type": "integer", "low": 0, "high": 19} for k in range(4)}
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({name: rng.binomial(19, 0.4, 2000) for name in wide})
+    sql = "SELECT COUNT(*) AS n FROM t GROUP BY GROUPING SETS ((x0, x1), (x1, x2), (x2, x3), ())"
+    with open_session(t=frame, unit="row", epsilon=1, columns=wide) as session:
+        answer = session.query(sql, epsilon=1)
+    drawn, shown = [row.cells[0] for row in answer.as_drawn().rows], [row.cells[0] for row in answer.rows]
+    assert min(drawn) < 0 <= min(shown)
+    truth = frame.groupby(["x0", "x1"]).size().unstack(fill_value=0)
+    truth = truth.reindex(index=range(20), columns=range(20), fill_value=0).to_numpy().reshape(-1)
+    errors = [np.abs(np.array(values[:400], dtype=float) - truth).sum() for values in (drawn, shown)]
+    assert errors[1] < errors[0] / 2
+    for start in (0, 400, 800):
+        assert sum(shown[start : start + 400]) == pytest.approx(float(shown[-1]), abs=1e-3)
+    for row in answer.rows:
+        (low, high), (cell,) = row.spans[0], row.cells
+        assert low <= cell <= high

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.privacy.guarantee import Concentrated
+from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.workload import (
     KnownTables,
     Marginals,
@@ -119,6 +119,21 @@ def test_the_estimate_of_how_far_records_are_off_is_about_right():
             true.append(away(table, records, pair))
     assert np.mean(true) * 0.8 < np.mean(told) < np.mean(true) * 1.5
     assert np.corrcoef(told, true)[0, 1] > 0.8
+    # Of records that follow the released tables themselves it tells what the noise hides.
+    own = [np.round(shrunk.table(pair)).astype(np.int64) for pair in PAIRS]
+    told = [shrunk.off(pair, table) for pair, table in zip(PAIRS, own, strict=True)]
+    true = [away(table, records, pair) for pair, table in zip(PAIRS, own, strict=True)]
+    assert np.mean(told) > np.mean(true) / 5
+
+
+@pytest.mark.parametrize("price", [1500, 4000, 8000])
+def test_where_noise_is_all_but_nothing_tables_are_the_exact_ones(price):
+    """Variances beyond the smallest floats are still compared with each other."""
+    records = people(np.random.default_rng(15), 0.5)
+    plan = plan_marginals(Marginals(SIZES, (*PAIRS, (0,))), Pure(Fraction(price)))
+    answers = answer_marginals(measure_marginals(plan, tabulate(records, SIZES, plan.needs)))
+    for pair in PAIRS:
+        assert np.allclose(answers.table(pair), tabulate(records, SIZES, [pair])[pair])
 
 
 def test_tables_of_nothing_and_of_one_cell_are_themselves():

@@ -32,10 +32,11 @@ from discreet.query.check.tables import tables
 from discreet.query.price.expected import Quote
 from discreet.query.price.together import GRID, Together
 from discreet.release.noisy import Key, Noisy
+from discreet.release.shrunk import shrunk
 from discreet.release.steady import running
 
 CELLS = 2**14
-"""Tables of more cells are left as they were drawn, which takes no time."""
+"""Beyond so many cells each table is made possible by itself (see `shrunk`)."""
 
 STEPS, NEAR = 2_000, 1e-9
 
@@ -53,6 +54,8 @@ def settled(priced: Quote, noisy: Noisy) -> Noisy | None:
                 for column, share in zip(noisy.values, priced.shares, strict=True)
             )
             return Noisy(noisy.keys, found)
+        case Sets():
+            return shrunk(priced, noisy)
         case _:
             return None
 

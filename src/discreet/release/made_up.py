@@ -18,7 +18,6 @@ with the first answer.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import ParameterError
@@ -31,6 +30,7 @@ from discreet.query.price.words import price as price_in_words
 from discreet.release.answer import Release, plain
 from discreet.release.noisy import encode
 from discreet.release.records_plan import Attributes, Pricing, RecordsPlan
+from discreet.release.shrunk import known_tables
 
 if TYPE_CHECKING:
     import numpy as np
@@ -189,7 +189,7 @@ def make_up(
     require_rows(rows)
     named = ", ".join(plan.columns)
     first = answer(f"made-up records of {plan.table}: all pairs of {named}", plan.first)
-    known = known_tables(first)
+    known = known_from(first)
     releases: tuple[Release, ...] = (first,)
     edges = spanning_forest(ShrunkTables(known), plan.pairs)
     if plan.rest is not None:
@@ -198,7 +198,7 @@ def make_up(
             raise AssertionError("the second question costs what was said beforehand")
         told = ", ".join(" - ".join(plan.columns[i] for i in pair) for pair in edges)
         second = answer(f"made-up records of {plan.table}: {named}; {told or 'no pairs'}", again)
-        known, releases = pooled(known, known_tables(second)), (first, second)
+        known, releases = pooled(known, known_from(second)), (first, second)
     tables = ShrunkTables(known)
     count = min(round(known.total), MOST_ROWS) if rows is None else rows
     codes = draw_records(tables, edges, count, seeded(releases, b"records", count))
@@ -223,34 +223,13 @@ def seeded(releases: "tuple[Release, ...]", purpose: bytes, rows: int) -> "np.ra
     return np.random.default_rng(int.from_bytes(digest.digest()))
 
 
-def known_tables(release: Release) -> "KnownTables":
-    """Return what an answer by grouping sets tells: its tables as centred pieces, in natural units."""
-    import numpy as np
-
-    from discreet.workload.marginal import MarginalPlan, subsets
-    from discreet.workload.shrink import KnownTables
-    from discreet.workload.table import centred
-
+def known_from(release: Release) -> "KnownTables":
+    """Return what the answer to one count by grouping sets tells."""
     (share,) = release.quote.shares
     keys, joint, measured = release.quote.checked.keys, share.mechanism, share.measured
     if not (isinstance(keys, Sets) and isinstance(joint, Together) and isinstance(measured, Measurement)):
         raise TypeError("only counts by grouping sets are tables of one release")
-    if not isinstance(joint.plan, MarginalPlan):
-        raise TypeError("grouping sets are planned as marginals")
-    sizes = joint.plan.workload.sizes
-    values = np.array([float(value) for value in release.noisy.values[0]])  # type: ignore[arg-type]
-    pieces: dict[Attributes, Any] = {}
-    start = 0
-    for chosen in keys.sets:
-        stop = start + prod(sizes[i] for i in chosen)
-        table = values[start:stop].reshape([sizes[i] for i in chosen])
-        start = stop
-        for subset in subsets(chosen):
-            if subset not in pieces:
-                away = tuple(axis for axis, i in enumerate(chosen) if i not in subset)
-                pieces[subset] = centred(table.sum(axis=away))
-    variances = {a: variance / measured.scale**2 for a, variance in joint.plan.pieces().items()}
-    return KnownTables(sizes, pieces, variances)
+    return known_tables(keys, joint, measured.scale, release.noisy.values[0])
 
 
 def _arrow_type(cells: ColumnCells) -> Any:

@@ -92,7 +92,7 @@ class Together:
             (histogram,) = counts.values()
             estimate = self.plan.estimate(self.plan.measure(histogram.reshape(-1)))
             found = list(estimate.answer(self.plan.workload).values)
-        return tuple(_rounded(Fraction(float(value)) / scale) for value in found)
+        return tuple(rounded(Fraction(float(value)) / scale) for value in found)
 
     def stored(self) -> str:
         """Return the promise and the workload as text: the same question always has the same."""
@@ -103,9 +103,10 @@ class Together:
         return json.dumps(["together/1", asked, "gaussian" if self.bell else "geometric", str(self.reach)])
 
 
-def _rounded(value: Fraction) -> int | Fraction:
-    rounded = Fraction(round(value * GRID), GRID)
-    return rounded.numerator if rounded.denominator == 1 else rounded
+def rounded(value: Fraction) -> int | Fraction:
+    """Return the nearest number that is stored; a whole one is an int."""
+    nearest = Fraction(round(value * GRID), GRID)
+    return nearest.numerator if nearest.denominator == 1 else nearest
 
 
 def together(keys: Joint, measurement: Measurement, promise: Promise) -> Together:
