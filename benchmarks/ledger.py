@@ -2,22 +2,26 @@
 
 Both stores sync to the disk under the temporary directory.  A release is `reserve` and `answer`, each
 committed and anchored; the payment's mark is synced with the answer's, so there are three syncs in all.  A
-repeat asks what was answered before.  The bare commit is what the disk itself allows: one row, one sync, no
-checks.  CPU is what the clients take; a server takes its own beside.  Growth with analysts is measured on the
-disk, with entries in memory, under a pure budget and one that adds up Renyi costs.  A step of a stream is one
-transaction with its state and its answer; a batch makes a thousand steps durable at once.
+repeat asks what was answered before.  Clients are one thread, sixteen of one process, as a service has them,
+who share their turns, or sixteen processes.  The bare commit is what the disk itself allows: one row, one
+sync, no checks.  CPU is what the clients take; a server takes its own beside.  Growth with analysts is
+measured on the disk, with entries in memory, under a pure budget and one that adds up Renyi costs; the long
+histories are sealed as turns would seal them, but inserted in bulk.  A step of a stream is one transaction
+with its state and its answer; a batch makes a thousand steps durable at once.
 `DISCREET_BENCH_ENTRIES` and `DISCREET_BENCH_ANALYSTS` make the longest history and the largest crowd smaller.
 """
 
 import hashlib
 import multiprocessing
 import os
+import re
 import sqlite3
 import statistics
 import tempfile
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import count
 from pathlib import Path
 
@@ -38,8 +42,9 @@ from discreet.release.stream import open_stream
 EMPTY = digest(b"")
 ENTRIES = int(os.environ.get("DISCREET_BENCH_ENTRIES", 1_000_000))
 ANALYSTS = int(os.environ.get("DISCREET_BENCH_ANALYSTS", 100_000))
-SECONDS, SHORTLY = 4.0, 1.0
+SECONDS, SHORTLY = 3.0, 1.0
 PRICE = Cost.pure("0.001")
+TURNS, CROWD = 10, 16
 LENGTH = 2**20
 BATCHED = 20_000
 
@@ -72,8 +77,8 @@ def speed(disk: Path) -> Table:
                 with place.open() as ledger:
                     ledger.create_dataset("clinic", PureBudget(10**9), reason="benchmark")
                 for what in (release, repeat):
-                    for clients in (1, 16):
-                        grid.add_row(name, what.__name__, str(clients), *crowd(place, what, clients))
+                    for clients, measured in crowds(place, what):
+                        grid.add_row(name, what.__name__, clients, *measured)
     finally:
         server.close()
     return grid
@@ -161,6 +166,35 @@ def repeat(ledger: Ledger, name: str) -> None:
         ledger.answer(outcome, bytes(200))
 
 
+def crowds(place: Place, what: Callable[[Ledger, str], None]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Return the figures of one client, of many in one process, and of as many processes."""
+    for clients in (1, CROWD):
+        yield "1" if clients == 1 else f"{clients} threads", threads(place, what, clients)
+    yield f"{CROWD} processes", crowd(place, what, CROWD)
+
+
+def threads(place: Place, what: Callable[[Ledger, str], None], clients: int) -> tuple[str, ...]:
+    """Return how many calls a second this many threads make that share one ledger."""
+    found: list[tuple[list[float], float]] = []
+    start = threading.Barrier(clients)
+
+    def client(ledger: Ledger, number: int) -> None:
+        names = (f"{what.__name__}.t{clients}.{number}.{turn}" for turn in count())
+        start.wait()
+        found.append(_timed(lambda: what(ledger, next(names))))
+
+    with place.open() as ledger:
+        busy = time.process_time()
+        working = [threading.Thread(target=client, args=(ledger, number)) for number in range(clients)]
+        for thread in working:
+            thread.start()
+        for thread in working:
+            thread.join()
+        busy = time.process_time() - busy
+    waits = [wait for waits, _ in found for wait in waits]
+    return *_figures(waits, max(elapsed for _, elapsed in found)), f"{1000 * busy / len(waits):.2f}"
+
+
 def crowd(place: Place, what: Callable[[Ledger, str], None], clients: int) -> tuple[str, ...]:
     """Return how many calls a second this many processes make at once, how long each waits, and its CPU."""
     context = multiprocessing.get_context("fork")
@@ -225,8 +259,8 @@ def analysts(disk: Path) -> Table:
                 }
                 for name, place in places.items():
                     _populate(place, size)
-                    for clients in (1, 16):
-                        grid.add_row(name, f"{size:,}", str(clients), *crowd(place, release, clients))
+                    for clients, measured in crowds(place, release):
+                        grid.add_row(name, f"{size:,}", clients, *measured)
     finally:
         server.close()
     return grid
@@ -258,9 +292,6 @@ def waiting() -> Table:
     finally:
         server.close()
     return grid
-
-
-TURNS, CROWD = 10, 16
 
 
 def _questions(who: str) -> int:
@@ -338,9 +369,7 @@ def growth() -> Table:
                 ledger.create_dataset("clinic", budget, reason="benchmark")
             for size in sorted({1_000, min(100_000, ENTRIES), ENTRIES}):
                 with place.open() as ledger:
-                    ledger._write(
-                        "clinic", lambda turn, size=size: _fill(turn, size, lambda number: f"a{number % 40}")
-                    )
+                    ledger._write("clinic", lambda turn, size=size: _fill(turn, size, _one_of_forty))
                 grid.add_row(name, f"{size:,}", *latency(place), *_verified(place, size))
     return grid
 
@@ -375,56 +404,79 @@ def _verified(place: Place, size: int) -> tuple[str, str, str]:
 def _fill(turn: Turn, size: int, who: Callable[[int], str]) -> None:
     """Continue the history, validly sealed, to this many entries: paid and answered, at one price.
 
-    Everything is sealed as a turn would seal it, but written at once, since a turn takes its time.
+    Everything is sealed as a turn would seal it, but written at once, since a turn takes its time; whether
+    it is as turns would have left it, opening and verifying tell.
     """
     seals, dataset, begun = turn.seals, turn.dataset, turn.standing
     own, sealed = keyed(seals.own(dataset, seals.key)), sealing(seals.key, seals.ledger, dataset)
-    price, asked = turn.account.recorded(ask("@0", question="@1", analyst="@2", cost=PRICE)), "@3"
+    price = turn.account.recorded(ask("@0", question="@0", analyst="@2", cost=PRICE))
     reached = turn.marks.heads[dataset].number if dataset in turn.marks.heads else 0
     frame = {"rows": "@4", "anchor": [turn.marks.name, reached], "time": "2026-01-01T00:00:00+00:00"}
-    paying = canonical({**frame, "event": write_event(Reserved(price))})
-    answering = canonical({**frame, "event": write_event(Answered(777, asked, EMPTY, 0))})
-    meaning = canonical([price.snapshot, "@1", write_cost(price.cost)[:3], list(price.mechanisms)])
-    spent = dict(turn.account.spent)
-    terms: dict[tuple[str, str], int] = {}
+    paying = _template(canonical({**frame, "event": write_event(Reserved(price))}))
+    answering = _template(canonical({**frame, "event": write_event(Answered(777, "@3", EMPTY, 0))}))
+    meaning = canonical([price.snapshot, "@0", write_cost(price.cost)[:3], list(price.mechanisms)])
+    purses = _Purses(turn, price.cost, own)
     rows: list[tuple[object, ...]] = []
     number, mac, total = begun.number, begun.mac, begun.total or 0
-
-    def added(name: str, value: str) -> int:
-        return int.from_bytes(own(term_text(name, value)), "big")
-
-    def seal(body: str) -> tuple[bytes, bytes]:
-        before, after = mac, sealed(number, mac, body.encode())
-        return before, after
-
     while number < size:
         number += 1
-        name, member = f"fill.{number}", ("wards", who(number))
-        question = hashlib.sha256(meaning.replace("@1", name).encode()).hexdigest()
-        before = terms.get(member)
-        if before is None and member in spent:
-            before = added(canonical(["spent", *member]), canonical(write_cost(spent[member])))
-        cost = spent[member] = spent.get(member, Cost.zero) + price.cost
-        terms[member] = added(canonical(["spent", *member]), canonical(write_cost(cost)))
-        running = added(f'["running",{number}]', f'[1,"{question}"]')
-        total = (total + terms[member] - (before or 0) + running) % MODULUS
-        body = paying.replace("@0", name).replace("@1", name).replace("@2", member[1])
-        body = body.replace("@4", own(tally_text(total)).hex())
-        previous, mac = seal(body)
+        name, analyst = f"fill.{number}", who(number)
+        question = hashlib.sha256(meaning.replace("@0", name).encode()).hexdigest()
+        running = _term(own, f'["running",{number}]', f'[1,"{question}"]')
+        total = (total + purses.pay(analyst) + running) % MODULUS
+        body = paying({"@0": name, "@2": analyst, "@4": own(tally_text(total)).hex()})
+        previous, mac = mac, sealed(number, mac, body.encode())
         rows.append((dataset, number, "reserved", name, question, None, body, previous, mac, None))
         number += 1
         total = (total - running) % MODULUS
-        body = answering.replace("777", str(number - 1)).replace("@3", question)
-        body = body.replace("@4", own(tally_text(total)).hex())
-        previous, mac = seal(body)
+        body = answering({"777": str(number - 1), "@3": question, "@4": own(tally_text(total)).hex()})
+        previous, mac = mac, sealed(number, mac, body.encode())
         rows.append((dataset, number, "answered", None, question, number - 1, body, previous, mac, b""))
         if len(rows) >= 10_000 or number >= size:
             _insert(turn, "entry", rows)
             rows.clear()
-    whole = [(dataset, canonical(["spent", *m]), canonical(write_cost(cost))) for m, cost in spent.items()]
-    _insert(turn, "total", whole)
+    _insert(turn, "total", [(dataset, *row) for row in purses.rows()])
     _put_head(turn, number)
     turn.standing = stand(turn.store, seals, dataset, turn.marks)
+
+
+def _template(text: str) -> Callable[[dict[str, str]], str]:
+    """Return what puts values into the places of a text, which is cut into pieces only once."""
+    pieces = re.split("(@[0-9]|777)", text)
+    return lambda values: "".join([values.get(piece, piece) for piece in pieces])
+
+
+def _term(own: Callable[[bytes], bytes], name: str, value: str) -> int:
+    return int.from_bytes(own(term_text(name, value)), "big")
+
+
+class _Purses:
+    """What each analyst has spent: some had spent something before, and all pay one price again and again."""
+
+    def __init__(self, turn: Turn, price: Cost, own: Callable[[bytes], bytes]) -> None:
+        self._own, self._price = own, price
+        self._before = {a: canonical(write_cost(cost)) for (_, a), cost in turn.account.spent.items()}
+        self._costs = {canonical(write_cost(cost)): cost for cost in turn.account.spent.values()}
+        self._paid: dict[str, tuple[int, int]] = {}
+        self._written = lru_cache(100_000)(self._write)
+
+    def _write(self, before: str, times: int) -> str:
+        return canonical(write_cost(self._costs.get(before, Cost.zero) + self._price.times(times)))
+
+    def pay(self, analyst: str) -> int:
+        """Pay once more, and return by how much the tally of all rows changes."""
+        before, name = self._before.get(analyst, ""), f'["spent","wards","{analyst}"]'
+        times, last = self._paid.get(analyst) or (0, _term(self._own, name, before) if before else 0)
+        term = _term(self._own, name, self._written(before, times + 1))
+        self._paid[analyst] = times + 1, term
+        return term - last
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Return the rows of all who have paid."""
+        return [
+            (f'["spent","wards","{analyst}"]', self._written(self._before.get(analyst, ""), times))
+            for analyst, (times, _) in self._paid.items()
+        ]
 
 
 def _insert(turn: Turn, table: str, rows: list[tuple[object, ...]]) -> None:
@@ -433,8 +485,9 @@ def _insert(turn: Turn, table: str, rows: list[tuple[object, ...]]) -> None:
         turn.store._database.executemany(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", rows)
         return
     if table == "total":
+        names = [row[1] for row in rows]
         turn.store._all(
-            "DELETE FROM discreet_total WHERE dataset = %s AND name LIKE '[\"spent\"%%'", (turn.dataset,)
+            "DELETE FROM discreet_total WHERE dataset = %s AND name = ANY(%s)", (turn.dataset, names)
         )
     with turn.store._mine.connection.cursor().copy(f"COPY discreet_{table} FROM STDIN") as copy:
         for row in rows:

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 from tests.ledger.world import server_place
 
+import discreet.ledger.anchor as module
 from discreet.errors import LedgerError
 from discreet.ledger.anchor import LINES, Anchor, FileAnchor, Mark, Marks
+from discreet.ledger.codec import canonical
 from discreet.ledger.journal import DirectoryLog, LogAnchor
 from discreet.ledger.remote import PostgresAnchor
 
@@ -106,8 +108,6 @@ def test_a_torn_line_is_dropped_and_written_over(tmp_path: Path):
 
 
 def test_a_line_that_only_lacks_its_end_counts_and_is_synced_by_whoever_meets_it(tmp_path: Path, monkeypatch):
-    import discreet.ledger.anchor as module
-
     anchor = FileAnchor(tmp_path / "anchor")
     anchor.start("me")
     put(anchor, "clinic", Mark(5, "aa"))
@@ -130,8 +130,6 @@ def test_a_line_that_only_lacks_its_end_counts_and_is_synced_by_whoever_meets_it
 def test_a_mark_that_is_only_noted_is_seen_by_all_and_synced_by_whoever_relies_on_it(
     tmp_path: Path, monkeypatch
 ):
-    import discreet.ledger.anchor as module
-
     anchor, other = FileAnchor(tmp_path / "anchor"), FileAnchor(tmp_path / "anchor")
     anchor.start("me")
     put(anchor, "clinic", Mark(5, "aa"))
@@ -160,6 +158,18 @@ def test_a_mark_that_is_only_noted_is_seen_by_all_and_synced_by_whoever_relies_o
     assert [line.split(b",")[1] for line in anchor.path.read_bytes().splitlines()[1:]] == [
         b"%d" % number for number in range(5, 11)
     ]
+
+
+def test_of_many_marks_only_the_newest_of_each_dataset_is_read(tmp_path: Path, monkeypatch):
+    spent = canonical(["1/50", "1/5000", "0"])
+    names = "clinic", 'a",b', 'a",c', "clinic,", "clin"
+    lines = [canonical([name, n, f"{n:064x}", spent, "s"]).encode() for n in range(1, 40) for name in names]
+    read = []
+    true = Mark.read
+    monkeypatch.setattr(Mark, "read", lambda stored: read.append(stored) or true(stored))
+    marks = module.added(Marks("ledger", {}, "name"), lines, "here")
+    assert {name: mark.number for name, mark in marks.heads.items()} == dict.fromkeys(names, 39)
+    assert sum(stored[0] < 39 for stored in read) == 2 * 38, "only names that are escaped are read each time"
 
 
 def test_after_a_power_cut_what_nobody_relied_on_may_be_torn_anywhere(tmp_path: Path):

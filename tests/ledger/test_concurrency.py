@@ -176,13 +176,13 @@ def test_whoever_opens_or_verifies_while_others_go_on_is_not_refused(place: Plac
         kind, names = type(ledger._store), count()
         true, inside = kind.writing, False
 
-        def writing(self, dataset: str):
+        def writing(self, dataset: str, asked=()):
             nonlocal inside
             if self is not busy._store and not inside and dataset == "clinic":
                 inside = True
                 busy.answer(busy.reserve(ask(f"r{next(names)}")), b"1")
                 inside = False
-            return true(self, dataset)
+            return true(self, dataset, asked)
 
         monkeypatch.setattr(kind, "writing", writing)
         if act == "open":

@@ -62,6 +62,7 @@ def watch(steps: Steps) -> None:
         ("keep_secret", "keep a state"),
     ):
         setattr(Shelf, look, announced(getattr(Shelf, look), lambda *_, name=name: name))
+    SqliteStore.sync = announced(SqliteStore.sync, lambda *_: "sync")
     PostgresStore._queue = announced(PostgresStore._queue, lambda *_: "BEGIN")
     PostgresStore._commit = announced(PostgresStore._commit, lambda *_: "COMMIT")
 

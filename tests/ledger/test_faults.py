@@ -17,6 +17,7 @@ import pytest
 from tests.ledger.world import NOBODY, Place, ask, server_place
 
 import discreet.ledger.anchor as anchor_module
+import discreet.ledger.sqlite as sqlite_module
 from discreet.errors import LedgerError
 from discreet.ledger import Granted, Ledger, Stored
 from discreet.ledger.sqlite import SqliteStore
@@ -41,8 +42,8 @@ class FailingConnection:
         return getattr(self._connection, name)
 
     def execute(self, statement, *values):
-        if statement[:6] in ("COMMIT", b"COMMIT"):
-            self._connection.execute("COMMIT" if self._kept else "ROLLBACK")
+        if statement[-6:] in ("COMMIT", b"COMMIT"):
+            self._connection.execute(statement if self._kept else "ROLLBACK")
             raise self._error
         return self._connection.execute(statement, *values)
 
@@ -87,6 +88,75 @@ def test_a_reservation_that_fails_to_sync_grants_nothing(place: Place, kept: boo
         outcome = ledger.reserve(ask("a"))
         assert outcome.attempt == (2 if kept else 1)
         assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(1, 10)
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ENOSPC])
+def test_a_log_that_fails_to_sync_lets_nothing_leave_and_ends_the_connection(
+    file: Place, code: int, monkeypatch
+):
+    def refuse(_: int) -> None:
+        raise OSError(code, os.strerror(code))
+
+    with opened(file) as ledger:
+        granted = ledger.reserve(ask("a"))
+        with monkeypatch.context() as patch:
+            patch.setattr(sqlite_module, "os", Otherwise(fdatasync=refuse))
+            with pytest.raises(LedgerError, match="synced"):
+                ledger.answer(granted, b"not yet")
+        with pytest.raises(LedgerError):  # what the disk holds is not known to this connection
+            ledger.reserve(ask("a"))
+    with file.open() as ledger:
+        assert ledger.reserve(ask("a")).payload == b"not yet"
+        assert ledger.verify().trusted
+
+
+class Otherwise:
+    """The operating system, with some calls exchanged."""
+
+    def __init__(self, **calls: Callable) -> None:
+        self.__dict__.update(calls)
+
+    def __getattr__(self, name: str):
+        return getattr(os, name)
+
+
+def after_a_power_cut(file: Place, synced: bytes, home: Path) -> Place:
+    """Return a ledger of which the disk holds no more than what was synced; the anchor kept everything."""
+    home.mkdir()
+    (home / "a.ledger").write_bytes(Path(file.location).read_bytes())
+    (home / "a.ledger-wal").write_bytes(synced)
+    shutil.copy(file.anchor, home / "a.anchor")
+    return Place(str(home / "a.ledger"), home / "a.anchor")
+
+
+def test_whatever_anybody_was_told_survives_a_power_cut(file: Place, tmp_path: Path, monkeypatch):
+    """Two share a file: one relies on what the other has committed but not yet synced."""
+    log, synced = Path(f"{file.location}-wal"), [b""]
+
+    def sync(descriptor: int) -> None:
+        os.fdatasync(descriptor)
+        synced[0] = log.read_bytes()
+
+    with opened(file) as one, file.open() as other:
+        monkeypatch.setattr(sqlite_module, "os", Otherwise(fdatasync=sync))
+        granted = one.reserve(ask("a"))
+        with after_a_power_cut(file, synced[0], tmp_path / "paid").open() as ledger:
+            assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(1, 10)
+        one.answer(granted, b"1")
+        with after_a_power_cut(file, synced[0], tmp_path / "answered").open() as ledger:
+            assert ledger.reserve(ask("a")).payload == b"1"
+        granted = one.reserve(ask("b"))
+        with monkeypatch.context() as patch:
+            patch.setattr(SqliteStore, "sync", stopped)
+            with pytest.raises(InterruptedError):
+                one.answer(granted, b"2")
+        assert other.reserve(ask("b")).payload == b"2"
+        with after_a_power_cut(file, synced[0], tmp_path / "heard").open() as ledger:
+            assert ledger.reserve(ask("b")).payload == b"2"
+
+
+def stopped(_: SqliteStore) -> None:
+    raise InterruptedError
 
 
 @pytest.mark.parametrize("call", ["fdatasync", "pwrite", "open"])

@@ -185,7 +185,7 @@ def test_the_ledger_really_runs_durably(place: Place):
     with place.open() as ledger:
         if place.is_file:
             assert ledger._store._all("PRAGMA journal_mode") == [("wal",)]
-            assert ledger._store._all("PRAGMA synchronous") == [(2,)]
+            assert ledger._store._all("PRAGMA synchronous") == [(1,)]
         else:
             assert ledger._store._all("SHOW synchronous_commit") == [("on",)]
             with ledger._store.writing("clinic"):

@@ -230,9 +230,9 @@ def cut(point: str, ledger: Ledger, patch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("steps", [2, pytest.param(3, marks=pytest.mark.fuzz)])
 def test_every_pattern_of_crashes_leaves_the_prefix_of_one_run(file: Place, steps: int, monkeypatch):
-    import discreet.ledger.book as book
+    import discreet.ledger.verifying as verifying
 
-    monkeypatch.setattr(book, "RECENT", 10)  # opening checks no more than what this pattern wrote
+    monkeypatch.setattr(verifying, "RECENT", 10)  # opening checks no more than what this pattern wrote
     with file.open() as ledger:
         ledger.create_dataset("clinic", BUDGET, reason="opened")
     points = "none", "drawing", "recording", "anchoring", "leaving"
@@ -430,9 +430,9 @@ def test_yesterdays_copy_of_the_store_is_refused(opened: Place):
 
 
 def test_a_removed_step_is_missed(opened: Place, monkeypatch):
-    import discreet.ledger.book as book
+    import discreet.ledger.verifying as verifying
 
-    monkeypatch.setattr(book, "RECENT", 1)
+    monkeypatch.setattr(verifying, "RECENT", 1)
     begun(opened)
     ((number,),) = opened.query("SELECT number FROM {entry} WHERE asked = '000000000002'")
     opened.tamper(f"DELETE FROM {{entry}} WHERE number = {number}")

@@ -130,9 +130,9 @@ def test_an_edit_is_noticed_by_a_ledger_that_is_already_open(place: Place):
 
 
 def test_an_old_edit_that_nobody_looks_at_is_found_by_verify(place: Place, monkeypatch):
-    import discreet.ledger.book as book
+    import discreet.ledger.verifying as verifying
 
-    monkeypatch.setattr(book, "RECENT", 2)
+    monkeypatch.setattr(verifying, "RECENT", 2)
     fill(place)
     place.tamper("UPDATE {entry} SET payload = previous WHERE number = 3")
     with place.open() as ledger:

@@ -52,6 +52,11 @@ TOGETHER = (
 STREAMING = ("tests/ledger/test_streaming.py", *MACHINE)
 PACE = ("tests/ledger/test_pace.py",)
 LOCK = ("tests/ledger/test_lock.py",)
+SHARING = ("tests/ledger/test_sharing.py",)
+DISK = (
+    "tests/ledger/test_faults.py::test_whatever_anybody_was_told_survives_a_power_cut",
+    "tests/ledger/test_faults.py::test_a_log_that_fails_to_sync_lets_nothing_leave_and_ends_the_connection",
+)
 
 FAULTS = (
     Fault(
@@ -401,6 +406,69 @@ FAULTS = (
         "a run that broke off is paid for again",
     ),
     Fault("ledger/asking.py", "fingerprint(earlier) == asked:", "True:", BOOK, "one id for two questions"),
+    Fault(
+        "ledger/sharing.py",
+        "if turn.standing is not before:",
+        "if False:",
+        SHARING,
+        "what an errand wrote before it was refused stays in the turn of the others",
+    ),
+    Fault(
+        "ledger/sharing.py",
+        "return all(isinstance(outcome.result, Granted)",
+        "return any(isinstance(outcome.result, Granted)",
+        SHARING,
+        "an answer that shares its turn with a payment leaves before the anchor is on the disk",
+    ),
+    Fault(
+        "ledger/sharing.py",
+        "            except Apart:\n                pass\n        return",
+        "            except Exception:\n                pass\n        return",
+        SHARING,
+        "what may have been committed is tried again",
+    ),
+    Fault(
+        "ledger/sharing.py",
+        "self._waiting.remove(errand)\n",
+        "pass\n",
+        SHARING,
+        "who has gone away pays all the same",
+    ),
+    Fault(
+        "ledger/turn.py",
+        "if before != mark:\n        store.sync()",
+        "if False:\n        store.sync()",
+        DISK,
+        "a mark is set, and an answer leaves, before the log is on the disk",
+    ),
+    Fault(
+        "ledger/sqlite.py",
+        'self._database.close()\n            raise LedgerError(f"the ledger {self.name} cannot be synced',
+        'raise LedgerError(f"the ledger {self.name} cannot be synced',
+        DISK,
+        "a connection goes on after a failed sync",
+    ),
+    Fault(
+        "ledger/postgres.py",
+        "if found is None or not self._mine.added.isdisjoint((request, asked)):",
+        "if found is None:",
+        SHARING,
+        "an errand does not see what those before it in the same turn have left",
+    ),
+    Fault(
+        "ledger/phrase.py",
+        "return bytes(escaping.escape_literal(value.encode()))",
+        "return b\"'%b'\" % value.encode()",
+        SHARING,
+        "what an analyst asks becomes a statement",
+    ),
+    Fault(
+        "ledger/anchor.py",
+        'return line if b"\\\\" in name else name',
+        "return name",
+        ANCHOR,
+        "two datasets are taken for one because their names begin alike",
+    ),
     Fault(
         "ledger/book.py",
         "found = self._wait_for(lease, request)",

@@ -414,6 +414,12 @@ def _readable(data: bytes, start: int, end: int) -> int:
     return end
 
 
+def _plain_name(line: bytes) -> bytes:
+    """Return how a line begins, up to the end of a name; the whole line where something in it is escaped."""
+    name = line[: line.find(b'",')]
+    return line if b"\\" in name else name
+
+
 def added(marks: Marks | None, lines: list[bytes], path: object) -> Marks:
     """Return the marks after some more lines."""
     try:
@@ -423,7 +429,7 @@ def added(marks: Marks | None, lines: list[bytes], path: object) -> Marks:
         if not lines:
             return marks
         # Of the lines that begin with the same plain name only the last one counts.
-        latest = {line if b"\\" in line else line[: line.find(b'",')]: line for line in lines}
+        latest = {_plain_name(line): line for line in lines}
         fresh = {str(dataset): Mark.read(rest) for dataset, *rest in map(json.loads, latest.values())}
         return Marks(marks.ledger, {**marks.heads, **fresh}, marks.name)
     except (ValueError, TypeError, KeyError, IndexError):

@@ -31,7 +31,7 @@ def reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
     """
     turn.account.admit(request.analyst)
     asked = fingerprint(request)
-    row, repeated = turn.store.shelf.asked(turn.dataset, request.request_id, asked)
+    row, repeated = turn.store.asked(turn.dataset, request.request_id, asked)
     if row is not None:
         return _resume(turn, request, row)
     if repeated is not None:
@@ -63,7 +63,7 @@ def answer(turn: Turn, granted: Granted, payload: bytes) -> Stored:
             f"entry {granted.number} of dataset {turn.dataset} is not the request that was granted"
         )
     written = turn.append(Answered(granted.number, asked, digest(payload), len(payload)), payload)
-    return Stored(payload, receipt_of(turn, written))
+    return Stored(payload, _unsigned(turn, written))
 
 
 def fail(turn: Turn, granted: Granted, reason_code: str) -> None:
@@ -142,12 +142,17 @@ def _stored(turn: Turn, row: Row, asked: str) -> Stored:
     entry = turn.seals.open(row)
     if not isinstance(entry.event, Answered) or entry.event.question != asked or row.payload is None:
         raise LedgerError(f"entry {row.number} of dataset {turn.dataset} does not answer this question")
-    return Stored(row.payload, receipt_of(turn, row))
+    return Stored(row.payload, _unsigned(turn, row))
+
+
+def _unsigned(turn: Turn, row: Row) -> Receipt:
+    """Return the receipt of an entry, to be signed when the turn is over: nobody need wait for that."""
+    return Receipt(turn.seals.ledger, turn.dataset, row.number, row.mac.hex())
 
 
 def receipt_of(turn: Turn, row: Row) -> Receipt:
     """Return the signed receipt of an entry."""
-    return signed(turn.seals.key, Receipt(turn.seals.ledger, turn.dataset, row.number, row.mac.hex()))
+    return signed(turn.seals.key, _unsigned(turn, row))
 
 
 def newest(turn: Turn) -> Receipt:

@@ -29,12 +29,12 @@ import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from discreet.errors import BudgetError, BusyError, ConflictError, LedgerError, ParameterError
 from discreet.ledger import asking, check, streaming
 from discreet.ledger.anchor import Anchor, Marks
-from discreet.ledger.codec import lease_key
+from discreet.ledger.codec import fingerprint, lease_key
 from discreet.ledger.entry import (
     EVERYBODY,
     STREAM_ID,
@@ -58,15 +58,15 @@ from discreet.ledger.entry import (
 from discreet.ledger.gauge import Counters, Gauges, log, measured, reason
 from discreet.ledger.name import normal, normal_scope, one_name
 from discreet.ledger.pace import Pace, utc
+from discreet.ledger.sharing import Apart, Errands
 from discreet.ledger.shield import refuse_deserted, shielded
-from discreet.ledger.signing import Name, check_signature, public_name
-from discreet.ledger.store import Store
-from discreet.ledger.turn import Position, Turn, exclusively, glimpse, read_marks, stand, take_turn
-from discreet.ledger.verifying import verify_dataset
+from discreet.ledger.signing import Name, check_signature, public_name, signed
+from discreet.ledger.store import Asked, Store
+from discreet.ledger.turn import Position, Turn, read_marks, take_turn
+from discreet.ledger.verifying import verify_dataset, verify_recent
 from discreet.ledger.view import BudgetView, view
 from discreet.privacy.filter import Budget
 
-RECENT = 1000
 PATIENCE = 60.0
 """For so many seconds a caller waits for the answer that somebody else is just finding."""
 
@@ -87,6 +87,7 @@ class Ledger:
         self._role = role
         self._process = os.getpid()
         self._known: dict[str, Position] = {}
+        self._errands: dict[str, Errands] = {}
         self.counters = Counters()
         self.clock = utc
 
@@ -133,7 +134,8 @@ class Ledger:
             if isinstance(outcome, Granted):
                 self.abandon(outcome)
 
-        return shielded(lambda: self._counted(asked), dropped=unwanted)
+        outcome = shielded(lambda: self._counted(asked), dropped=unwanted)
+        return outcome if isinstance(outcome, Granted) else self._signed(outcome)
 
     def _counted(self, request: Request) -> Granted | Stored:
         """Reserve, and count what came of it."""
@@ -156,12 +158,13 @@ class Ledger:
             return found
         try:
             refuse_deserted()
-            outcome = self._write(request.dataset, lambda turn: asking.reserve(turn, request))
+            asked = request.request_id, fingerprint(request)
+            outcome = self._share(request.dataset, lambda turn: asking.reserve(turn, request), asked)
         except BaseException:
             self._store.release(lease)
             raise
         if not isinstance(outcome, Granted):
-            self._store.release(lease)
+            self._store.release(lease, settled=isinstance(outcome, Stored))
         if isinstance(outcome, ConflictError):
             raise outcome
         return outcome
@@ -170,14 +173,15 @@ class Ledger:
         """Return the answer to a question, if it was paid for and given before; nothing is charged."""
         self._require("curator", "analyst")
         asked = normal(request)
-        return self._write(asked.dataset, lambda turn: asking.find(turn, asked))
+        found = self._share(asked.dataset, lambda turn: asking.find(turn, asked))
+        return None if found is None else self._signed(found)
 
     def answer(self, granted: Granted, payload: bytes) -> Stored:
         """Record an answer and return the one that may leave: the first that was recorded."""
         stored = self._settle(granted, lambda turn: asking.answer(turn, granted, payload))
         self.counters.count("answered")
         log("answered", granted.dataset, entry=stored.receipt.number, size=len(stored.payload))
-        return stored
+        return self._signed(stored)
 
     def fail(self, granted: Granted, reason_code: str) -> None:
         """Record that a paid request will not be answered; it stays spent."""
@@ -192,10 +196,14 @@ class Ledger:
 
     def _settle(self, granted: Granted, act: Callable[[Turn], Result]) -> Result:
         def settle() -> Result:
+            lease = lease_key(self.identity, granted.request)
             try:
-                return self._write(granted.dataset, act)
-            finally:
-                self._store.release(lease_key(self.identity, granted.request))
+                result = self._share(granted.dataset, act)
+            except BaseException:
+                self._store.release(lease)
+                raise
+            self._store.release(lease, settled=isinstance(result, Stored))
+            return result
 
         return shielded(settle)
 
@@ -329,12 +337,7 @@ class Ledger:
             keys = self._seals.keys_since(receipt.dataset, receipt.number)
             check_signature([public_name(key) for key in keys], receipt)
         row = self._alone(lambda: self._store.shelf.row(receipt.dataset, receipt.number))
-        if receipt.ledger != self.identity or row is None or row.mac.hex() != receipt.mac:
-            raise LedgerError(
-                f"this ledger does not hold entry {receipt.number} of dataset {receipt.dataset} as the "
-                "receipt has it: either the receipt is not from here, or the ledger was rolled back"
-            )
-        return self._seals.open(row)
+        return check.proven(self._seals, row, receipt)
 
     def verify(
         self, progress: check.Progress = lambda done, total: None, *, incremental: bool = False
@@ -359,20 +362,7 @@ class Ledger:
 
     def check_recent(self) -> None:
         """Raise LedgerError unless the newest entries, the heads, the totals and the anchor hold."""
-        self._alone(self._check_recent)
-
-    def _check_recent(self) -> None:
-        marks = self._marks()
-        for dataset in sorted({*self._store.datasets(), *marks.heads}):
-            # The anchor is looked at inside the turn: others may have gone on since, and have anchored it.
-            known = glimpse(self._store, self._seals, dataset)
-            position = exclusively(self._store, dataset, partial(self._stand, dataset, known))
-            anchored = marks.heads[dataset].number if dataset in marks.heads else 1
-            first = max(1, min(anchored, position.number - RECENT + 1))
-            rows = self._store.shelf.rows(dataset, first, position.number)
-            for _ in check.linked(self._seals, rows, dataset, first, position.number):
-                pass
-            self._known[dataset] = position
+        self._known.update(self._alone(lambda: verify_recent(self._store, self._seals, self._marks)))
 
     def gauges(self, dataset: str) -> Gauges:
         """Return how a dataset stands at this moment, for a monitor; the anchor as it was found."""
@@ -382,6 +372,9 @@ class Ledger:
             return measured(turn.account, turn.standing.number, mark.number if mark else 0)
 
         return self._write(dataset, measure)
+
+    def _signed(self, stored: Stored) -> Stored:
+        return Stored(stored.payload, signed(self._seals.key, stored.receipt))
 
     def _administer(self, dataset: str, event: Event) -> None:
         self._require("curator")
@@ -395,20 +388,28 @@ class Ledger:
             )
 
     def _write(self, dataset: str, act: Callable[[Turn], Result]) -> Result:
-        def write() -> Result:
-            known = self._known.pop(dataset, None)
-            store, seals, anchor = self._store, self._seals, self._anchor
-            try:
-                result, self._known[dataset] = take_turn(
-                    store, seals, anchor, dataset, act, known, self.clock
-                )
-            except (BudgetError, ConflictError):
-                if known is not None:
-                    self._known[dataset] = known  # a rule refused, and nothing was written
-                raise
-            return result
+        return self._alone(lambda: self._turn(dataset, act), dataset)
 
-        return self._alone(write, dataset)
+    def _share(self, dataset: str, act: Callable[[Turn], Result], asked: Asked | None = None) -> Result:
+        """Write at most one entry, after every check, in one turn with whoever else waits for one."""
+        self._refuse_fork()
+        waiting = self._errands.get(dataset)
+        if waiting is None:
+            fresh = Errands(partial(self._store.gate, dataset), partial(self._turn, dataset))
+            waiting = self._errands.setdefault(dataset, fresh)
+        return shielded(partial(waiting.done, act, asked))
+
+    def _turn(self, dataset: str, act: Callable[[Turn], Result], **hints: Any) -> Result:
+        known = self._known.pop(dataset, None)
+        place = self._store, self._seals, self._anchor, dataset
+        result: Result
+        try:
+            result, self._known[dataset] = take_turn(*place, act, known, self.clock, **hints)
+        except (BudgetError, ConflictError, Apart):
+            if known is not None:
+                self._known[dataset] = known  # a rule refused, and nothing was written
+            raise
+        return result
 
     def _alone(self, act: Callable[[], Result], dataset: str = "") -> Result:
         """Use the store without other threads, and where no interrupt leaves it half used."""
@@ -419,9 +420,6 @@ class Ledger:
                 return act()
 
         return shielded(alone)
-
-    def _stand(self, dataset: str, known: Position | None) -> Position:
-        return stand(self._store, self._seals, dataset, self._marks(), known)
 
     def _marks(self) -> Marks:
         return read_marks(self._anchor, self.identity)
@@ -439,7 +437,7 @@ class Ledger:
         deadline, pause = time.monotonic() + PATIENCE, SHORTEST_PAUSE
         while True:
             refuse_deserted()
-            found = self._write(request.dataset, lambda turn: asking.find(turn, request))
+            found = self._share(request.dataset, lambda turn: asking.find(turn, request))
             if found is not None or self._store.lease(lease, pause):
                 return found
             if time.monotonic() > deadline:

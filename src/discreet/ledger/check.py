@@ -24,6 +24,7 @@ from discreet.ledger.entry import (
     Entry,
     Failed,
     Migrated,
+    Receipt,
     Reserved,
     Restored,
     Retried,
@@ -93,6 +94,16 @@ class Seals:
 
 
 _own_key = lru_cache(1024)(own_key)
+
+
+def proven(seals: Seals, row: Row | None, receipt: Receipt) -> Entry:
+    """Return the entry that a receipt proves, found in this row, or raise LedgerError if it is another."""
+    if receipt.ledger != seals.ledger or row is None or row.mac.hex() != receipt.mac:
+        raise LedgerError(
+            f"this ledger does not hold entry {receipt.number} of dataset {receipt.dataset} as the receipt "
+            "has it: either the receipt is not from here, or the ledger was rolled back"
+        )
+    return seals.open(row)
 
 
 def _columns_agree(row: Row, kind: str, entry: Entry) -> bool:

@@ -1,7 +1,8 @@
 """Leases in PostgreSQL: a row names a run and who runs it, and an advisory lock shows that they live.
 
-The server frees the lock when the connection ends.  A stranger who takes a lock of the same number is another
-process, and changes nothing.
+Whoever leases anything has one connection for it, which holds one lock of a random number; the server frees
+it when the connection ends.  A stranger who takes a lock of the same number is another process, and changes
+nothing.  What is answered for good is nobody's to run any more, so its row may stay until the next journey.
 """
 
 import secrets
@@ -14,7 +15,18 @@ from typing import Any
 from discreet.errors import LedgerError
 from discreet.ledger.codec import digest
 from discreet.ledger.pool import first_line
-from discreet.ledger.tables import ALIVE
+
+ALIVE = """SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.granted AND k.pid = held.pid
+    AND (k.classid::bigint << 32 | k.objid::bigint) = held.number"""
+"""Whoever wrote the name in a lease still holds the lock whose number stands beside it."""
+
+TAKE = f"""INSERT INTO discreet_lease AS held VALUES ($1, $2, pg_backend_pid())
+    ON CONFLICT (name) DO UPDATE SET number = excluded.number, pid = excluded.pid
+    WHERE NOT EXISTS ({ALIVE}) RETURNING 1"""
+FREE = "DELETE FROM discreet_lease WHERE name = $1 AND number = $2"
+
+MOST = 64
+"""So many names may stand beside what is settled."""
 
 TRIES, PAUSE = 3, 0.2
 """How often, and after how many seconds, a connection lost before anything was written is renewed."""
@@ -30,68 +42,68 @@ class Leases:
         self._failure = failure
         self._name = name
         self._held: dict[str, int] = {}
+        self._settled: list[tuple[str, int]] = []
         self._connection: Any = None
+        self._number = 0
         self._guard = threading.Lock()
         self._closed = False
 
     def take(self, key: str, patience: float) -> bool:
         """Write one's name beside the run's, unless whoever stands there is alive."""
-        name, deadline, pause = digest(key.encode()), time.monotonic() + patience, SHORTEST_PAUSE
-        while not self._try(key, name):
+        deadline, pause = time.monotonic() + patience, SHORTEST_PAUSE
+        while not self._try(key):
             if time.monotonic() >= deadline:
                 return False
             time.sleep(pause)
             pause = min(2 * pause, LONGEST_PAUSE)
         return True
 
-    def _try(self, key: str, name: str) -> bool:
-        number = secrets.randbits(63)
+    def _try(self, key: str) -> bool:
         with self._guard:
             if key in self._held:
                 return False
-            taken = self._ask(
-                f"SELECT pg_advisory_lock({number}); "
-                f"INSERT INTO discreet_lease AS held VALUES ('{name}', {number}, pg_backend_pid()) "
-                "ON CONFLICT (name) DO UPDATE SET number = excluded.number, pid = excluded.pid "
-                f"WHERE NOT EXISTS ({ALIVE}) RETURNING 1"
-            )
+            settled, self._settled = self._settled, []
+            removed = "".join(f"EXECUTE discreet_free ('{name}', {number}); " for name, number in settled)
+            name = digest(key.encode())
+            taken = self._ask(lambda number: f"{removed}EXECUTE discreet_take ('{name}', {number})")
             if taken:
-                self._held[key] = number
-            else:
-                self._ask(f"SELECT pg_advisory_unlock({number})")
+                self._held[key] = self._number
             return taken
 
-    def free(self, key: str) -> None:
-        """Remove one's name."""
+    def free(self, key: str, *, settled: bool = False) -> None:
+        """Remove one's name, at once or, where nothing is left to be run, with what is leased next."""
         with self._guard:
             number = self._held.pop(key, None)
-            if number is not None:
-                with suppress(LedgerError):
-                    self._ask(
-                        f"DELETE FROM discreet_lease WHERE name = '{digest(key.encode())}' "
-                        f"AND number = {number}; SELECT pg_advisory_unlock({number})"
-                    )
+            if number is None:
+                return
+            name = digest(key.encode())
+            if settled and len(self._settled) < MOST:
+                self._settled.append((name, number))
+                return
+            with suppress(LedgerError):
+                self._ask(lambda _: f"EXECUTE discreet_free ('{name}', {number})")
 
     def close(self) -> None:
-        """Close the connection, which frees every lock that it holds."""
+        """Close the connection, which frees its lock."""
         self._closed = True
         with self._guard:
             self._held.clear()
             if self._connection is not None:
                 self._connection.close()
 
-    def _ask(self, statements: str) -> bool:
+    def _ask(self, statements: Callable[[int], str]) -> bool:
+        """Run some statements, given the number of one's lock; return whether the last one found a row."""
         if self._closed:
             raise LedgerError(f"the ledger {self._name} was closed; open it again")
         problem: Exception | None = None
         for left in reversed(range(TRIES)):
             try:
                 if self._connection is None or self._connection.closed:
-                    self._connection = self._connect()
-                cursor = self._connection.execute(statements.encode())
+                    self._renew()
+                cursor = self._connection.execute(statements(self._number).encode())
                 while cursor.nextset():
                     pass
-                return cursor.fetchone() is not None
+                return cursor.pgresult.nfields > 0 and cursor.fetchone() is not None
             except self._failure as error:
                 # A lock that a lost connection held is free, and a name that it wrote is nobody's.
                 problem = error
@@ -103,4 +115,11 @@ class Leases:
                 time.sleep(PAUSE)
         raise LedgerError(
             f"the ledger {self._name} cannot be reached: {first_line(problem or LedgerError())}"
+        )
+
+    def _renew(self) -> None:
+        self._connection, self._number = self._connect(), secrets.randbits(63)
+        self._connection.execute(
+            f"SELECT pg_advisory_lock({self._number}); PREPARE discreet_take (text, bigint) AS {TAKE}; "
+            f"PREPARE discreet_free (text, bigint) AS {FREE}".encode()
         )

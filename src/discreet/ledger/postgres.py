@@ -15,24 +15,25 @@ commit whose outcome is unknown nothing is assumed.  Nothing waits for ever, eve
 
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, cast
 from urllib.parse import urlsplit
 
 from discreet.errors import BusyError, LedgerError
-from discreet.ledger.codec import canonical
 from discreet.ledger.leasing import PAUSE, TRIES, Leases
+from discreet.ledger.phrase import PREPARED, adding, executing
 from discreet.ledger.pool import ConnectionPool, Gates, first_line
 from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
-    COLUMNS,
     SCHEMA,
     Again,
+    Asked,
     Head,
     LedgerIdentity,
     Row,
     checked_head,
+    checked_row,
     distinct_datasets,
     refuse_schema,
     typed,
@@ -86,7 +87,7 @@ class PostgresStore:
                 return super().wait(gen, interval, self.limit if timeout is None else timeout)
 
         self._root = psycopg.Error
-        self._literal = psycopg.sql.Literal
+        self._escaping = psycopg.pq.Escaping
         errors = psycopg.errors
         self._races = (
             errors.SerializationFailure,
@@ -167,9 +168,9 @@ class PostgresStore:
         return self._gates.passing(dataset) if dataset else nullcontext()
 
     @contextmanager
-    def writing(self, dataset: str) -> Iterator[None]:
+    def writing(self, dataset: str, asked: Sequence[Asked] = ()) -> Iterator[None]:
         """Hold the dataset's head row, or all of them, in one transaction."""
-        connection = self._begin(dataset)
+        connection = self._begin(dataset, asked)
         # From here on a connection that is lost is not renewed before the turn has ended.
         self._mine.connection = connection
         try:
@@ -180,8 +181,11 @@ class PostgresStore:
         else:
             self._commit()
         finally:
-            self._mine.connection = self._mine.head = self._mine.later = None
+            self._mine.forget()
             self._pool.give(connection)
+
+    def sync(self) -> None:
+        """Do nothing: the server has synced what it called committed."""
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -195,22 +199,22 @@ class PostgresStore:
             self._roll_back(connection)
             self._pool.give(connection)
 
-    def _begin(self, dataset: str | None) -> Any:
+    def _begin(self, dataset: str | None, asked: Sequence[Asked] = ()) -> Any:
         """Begin and queue for the lock, renewing a connection that was lost: nothing is paid yet."""
         left = TRIES
         while True:
             left -= 1
             try:
-                return self._queued(dataset)
+                return self._queued(dataset, asked)
             except _Unreachable:
                 if not left or self._pool.closed:
                     raise
             time.sleep(PAUSE)
 
-    def _queued(self, dataset: str | None) -> Any:
+    def _queued(self, dataset: str | None, asked: Sequence[Asked]) -> Any:
         connection = self._pool.take()
         try:
-            self._queue(connection, dataset)
+            self._queue(connection, dataset, asked)
         except BaseException as error:
             refusal = self._refusal(error)
             if isinstance(refusal, _Unreachable):
@@ -222,10 +226,10 @@ class PostgresStore:
             raise refusal from None
         return connection
 
-    def _queue(self, connection: Any, dataset: str | None) -> None:
-        """Lock a head, or, by a name that no dataset has, all of them; find the head in the same breath.
+    def _queue(self, connection: Any, dataset: str | None, asked: Sequence[Asked]) -> None:
+        """Lock a head, or, by a name that no dataset has, all of them; find in the same journey what it says.
 
-        Without a name nothing is locked, and nothing can be written.
+        What will be asked for is looked up too.  Without a name nothing is locked, and nothing is written.
         """
         begin = "BEGIN ISOLATION LEVEL READ COMMITTED"
         if dataset is None:
@@ -238,15 +242,22 @@ class PostgresStore:
                 "LOCK TABLE discreet_head IN EXCLUSIVE MODE; END IF; END $$".encode()
             )
             return
-        name = self._literal(dataset).as_string(connection)
+        self._prepare(connection)
+        escaping = self._escaping(connection.pgconn)
+        name = bytes(escaping.escape_literal(dataset.encode()))
+        statements = [
+            b"%b; SELECT FROM discreet_head WHERE dataset = %b FOR UPDATE" % (begin.encode(), name),
+            b"EXECUTE discreet_find_head (%b)" % name,
+            *(executing(escaping, "discreet_asked", dataset, *what) for what in asked),
+        ]
+        found = _results(connection.execute(b"; ".join(statements)))
+        self._mine.head = dataset, found[2]
+        self._mine.asked = dict(zip(asked, found[3:], strict=True))
+
+    def _prepare(self, connection: Any) -> None:
         if not connection.ready:
-            connection.execute(f"DEALLOCATE ALL; PREPARE discreet_find_head (text) AS {HEAD}".encode())
+            self._run(connection, PREPARED, ())
             connection.ready = True
-        lock = f"SELECT FROM discreet_head WHERE dataset = {name} FOR UPDATE"
-        cursor = connection.execute(f"{begin}; {lock}; EXECUTE discreet_find_head ({name})".encode())
-        while cursor.nextset():
-            pass
-        self._mine.head = dataset, cursor.fetchall()
 
     def _roll_back(self, connection: Any) -> None:
         connection.ready = False  # psycopg forgets everything that was prepared when a turn is undone
@@ -263,6 +274,17 @@ class PostgresStore:
             return checked_head([], self._all(LAST.replace("$1", "%s"), (dataset,))[0][0], self.name)
         return checked_head([found[0][1:]], found[0][0], self.name)
 
+    def asked(self, dataset: str, request: str, asked: str) -> tuple[Row | None, Row | None]:
+        """Return the entry that reserved a request, and the earliest answer to a question."""
+        found = self._mine.asked.get((request, asked))
+        if found is None or not self._mine.added.isdisjoint((request, asked)):
+            self._write_later()
+            escaping = self._escaping(self._mine.connection.pgconn)
+            looking = executing(escaping, "discreet_asked", dataset, request, asked)
+            found = self._run(self._mine.connection, looking, ())
+        rows = {which: checked_row(tuple(columns), self.name) for which, *columns in found}
+        return rows.get(0), rows.get(1)
+
     def former_state(self, dataset: str) -> str:
         """Return the account as a text, as versions before 4 kept it."""
         found = self._all("SELECT state FROM discreet_head WHERE dataset = %s", (dataset,))
@@ -278,33 +300,20 @@ class PostgresStore:
         return sorted(typed(name, str, self.name) for (name,) in found)
 
     def append(self, row: Row, changed: list[tuple[str, str | None]]) -> None:
-        """Add an entry, move the head to it and change rows of the account, in one statement."""
-        values = ", ".join(["%s"] * 10)
-        entry = f"WITH added AS (INSERT INTO discreet_entry ({COLUMNS}) VALUES ({values})), "
-        if row.number == 1:
-            move = "moved AS (INSERT INTO discreet_head (number, state, dataset) VALUES (%s, '', %s)), "
-        else:
-            move = "moved AS (UPDATE discreet_head SET number = %s, state = '' WHERE dataset = %s), "
-        names = "SELECT json_array_elements_text(%s::json)"
-        gone = f"gone AS (DELETE FROM discreet_total WHERE dataset = %s AND name IN ({names})) "
-        kept = (
-            "INSERT INTO discreet_total SELECT %s, t.key, t.value FROM json_each_text(%s::json) AS t "
-            "ON CONFLICT (dataset, name) DO UPDATE SET value = excluded.value"
-        )
-        removed = canonical([name for name, value in changed if value is None])
-        table = canonical({name: value for name, value in changed if value is not None})
-        places = row.number, row.dataset, row.dataset, removed, row.dataset, table
+        """Add an entry, move the head to it and change rows of the account, at the latest with the commit."""
+        self._prepare(self._mine.connection)
+        escaping = self._escaping(self._mine.connection.pgconn)
         self._mine.head = None
-        self._write_later()
-        self._mine.later = entry + move + gone + kept, (*row, *places)
+        self._mine.added.update((row.request, row.asked))
+        self._mine.later.append(adding(escaping, row, changed))
 
     def lease(self, key: str, patience: float) -> bool:
         """Write one's name beside the run's, unless whoever stands there is alive."""
         return self._leases.take(key, patience)
 
-    def release(self, key: str) -> None:
+    def release(self, key: str, *, settled: bool = False) -> None:
         """Remove one's name."""
-        self._leases.free(key)
+        self._leases.free(key, settled=settled)
 
     def damage(self) -> str | None:
         """Return nothing: PostgreSQL reports damaged pages when they are read, and verifying reads them."""
@@ -317,20 +326,17 @@ class PostgresStore:
 
     def _write_later(self) -> None:
         """Write now what was to be written together with the commit: something is read or written besides."""
-        later, self._mine.later = self._mine.later, None
-        if later is not None:
-            self._run(self._mine.connection, *later)
+        later, self._mine.later = self._mine.later, []
+        if later:
+            self._run(self._mine.connection, b"; ".join(later), ())
 
     def _commit(self) -> None:
-        """Write the last entry and commit, in one journey."""
-        connection, later = self._mine.connection, self._mine.later
+        """Write the last entries and commit, in one journey."""
+        connection = self._mine.connection
         try:
-            if later is None:
-                ended = connection.execute("COMMIT")
-            else:
-                with connection.pipeline():
-                    connection.cursor().execute(later[0].encode(), later[1])
-                    ended = connection.execute("COMMIT")
+            ended = connection.execute(b"; ".join([*self._mine.later, b"COMMIT"]))
+            while ended.nextset():
+                pass
         except self._races:
             self._roll_back(connection)
             raise Again from None
@@ -360,11 +366,11 @@ class PostgresStore:
         """Run a statement, within this thread's turn if it has one; otherwise it may be run again."""
         if self._mine.connection is not None:
             self._write_later()
-            return self._run(self._mine.connection, statement, values)
+            return self._run(self._mine.connection, statement.encode(), values)
         for left in reversed(range(TRIES)):
             connection = self._pool.take()
             try:
-                return self._run(connection, statement, values)
+                return self._run(connection, statement.encode(), values)
             except LedgerError:
                 if not connection.closed or not left or self._pool.closed:
                     raise
@@ -374,9 +380,9 @@ class PostgresStore:
             time.sleep(PAUSE)
         raise LedgerError(f"the ledger {self.name} cannot be reached")
 
-    def _run(self, connection: Any, statement: str, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
+    def _run(self, connection: Any, statement: bytes, values: tuple[object, ...]) -> list[tuple[Any, ...]]:
         try:
-            cursor = connection.execute(statement.encode(), values or None)
+            cursor = connection.execute(statement, values or None)
             # Asking for its description would make an object of every column.
             return cursor.fetchall() if cursor.pgresult is not None and cursor.pgresult.nfields else []
         except self._root as error:
@@ -402,9 +408,28 @@ class _Unreachable(LedgerError):  # noqa: N818
 
 
 class _Mine(threading.local):
-    """What one thread holds while it has its turn: a connection, and the head that it found."""
+    """What one thread holds while it has its turn: a connection, what it found, and what it will write."""
 
     connection: Any = None
-    head: tuple[str, list[tuple[Any, ...]]] | None = None
-    later: tuple[str, tuple[object, ...]] | None = None
-    """An entry that is written with the commit."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Hold nothing any more."""
+        self.connection = None
+        self.head: tuple[str, list[tuple[Any, ...]]] | None = None
+        self.later: list[bytes] = []
+        """Entries that are written with the commit."""
+        self.asked: dict[Asked, list[tuple[Any, ...]]] = {}
+        self.added: set[str | None] = set()
+        """The requests and questions of the entries that this turn has added."""
+
+
+def _results(cursor: Any) -> list[list[tuple[Any, ...]]]:
+    """Return the rows that each of several statements has found."""
+    found = []
+    while True:
+        found.append(cursor.fetchall() if cursor.pgresult.nfields else [])
+        if not cursor.nextset():
+            return found

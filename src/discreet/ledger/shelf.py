@@ -44,22 +44,6 @@ class Shelf:
         where = "asked = ? AND kind = 'answered' ORDER BY number LIMIT 1"
         return _first(self._find(where, dataset, asked, index="asked"))
 
-    def asked(self, dataset: str, request: str, asked: str) -> tuple[Row | None, Row | None]:
-        """Return the entry that reserved this request, and the earliest answer to this question."""
-        if self.told:
-            row = self.reservation(dataset, request)
-            return row, None if row is not None else self.answer(dataset, asked)
-        # Where each look is a journey, one brings back both.
-        entries = f"SELECT {COLUMNS} FROM {self.prefix}entry WHERE dataset = ?"
-        statement = self._marked(
-            f"(SELECT 0, r.* FROM ({entries} AND request = ? AND kind = 'reserved') r) UNION ALL "
-            f"(SELECT 1, a.* FROM ({entries} AND asked = ? AND kind = 'answered' ORDER BY number LIMIT 1) a)"
-        )
-        found: dict[int, Row] = {}
-        for which, *columns in self.run(statement, (dataset, request, dataset, asked)):
-            found[which] = checked_row(tuple(columns), self.name)
-        return found.get(0), found.get(1)
-
     def outcome(self, dataset: str, reservation: int) -> Row | None:
         """Return the entry that answered or failed this reservation."""
         where = "refers = ? AND kind IN ('answered', 'failed')"

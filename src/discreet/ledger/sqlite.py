@@ -1,14 +1,18 @@
 """The ledger in one SQLite file: write-ahead log, synced on every commit, one writer at a time.
 
 `BEGIN IMMEDIATE` takes the writer's place before anything is read, so check and spend see the same account.
-`synchronous=FULL` syncs the log before a commit returns; with NORMAL, a power cut could undo commits whose
-answers have left.  The file must be on a local disk: network file systems break SQLite's locks.
+A commit is written to the log; `sync` waits for the disk, after the writer's place was given to the next one.
+So a crowd of processes waits for the disk together: whoever syncs the log syncs all that stands before it.
+Until then a power cut can undo the commit, so nothing may be said that relies on it; the log is valid up to
+where it was torn, and what was synced stands before that.  `synchronous=NORMAL` lets SQLite sync the log
+before it copies it into the file, and the file before it begins the log anew.  The file must be on a local
+disk: network file systems break SQLite's locks.
 """
 
 import os
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -20,6 +24,7 @@ from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
     COLUMNS,
     SCHEMA,
+    Asked,
     Head,
     LedgerIdentity,
     Row,
@@ -100,6 +105,8 @@ class SqliteStore:
         self._locks = Path(f"{self.path}.locks")
         self.shelf = Shelf(self._all, self.name, "", "?", told=True)
         self._leases: dict[str, Locks] = {}
+        self._log: int | None = None
+        self._queue: Locks | None = None
         self._gates = Gates(self.name)
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite would let everybody read it
@@ -148,10 +155,11 @@ class SqliteStore:
         return self._gates.passing("")
 
     @contextmanager
-    def writing(self, dataset: str) -> Iterator[None]:
+    def writing(self, dataset: str, asked: Sequence[Asked] = ()) -> Iterator[None]:
         """Hold the only writer's place of the file."""
         self._refuse_exchange()
-        locks = locks_at(self._locks)
+        # If the file of locks was exchanged, one only queues less fairly: SQLite's own lock decides.
+        locks = self._queue = self._queue or locks_at(self._locks)
         if not locks.take(WRITER, PATIENCE):
             raise BusyError(f"the ledger {self.path} is busy: another process keeps writing")
         try:
@@ -164,6 +172,19 @@ class SqliteStore:
             self._commit()
         finally:
             locks.free(WRITER)
+
+    def sync(self) -> None:
+        """Wait until everything that was committed by now is on the disk."""
+        try:
+            if self._log is None:
+                # The descriptor is kept: one that is opened after a write failed may not be told of it.
+                ((_, _, file),) = self._all("PRAGMA database_list")
+                self._log = os.open(f"{file}-wal", os.O_RDONLY | os.O_CLOEXEC)
+            os.fdatasync(self._log)
+        except OSError as error:
+            # Nobody knows what is on the disk: this connection must not be used again.
+            self._database.close()
+            raise LedgerError(f"the ledger {self.name} cannot be synced: {error.strerror}") from None
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -181,6 +202,11 @@ class SqliteStore:
         if not found:
             return checked_head([], self._all(LAST, (dataset,))[0][0], self.name)
         return checked_head([found[0][1:]], found[0][0], self.name)
+
+    def asked(self, dataset: str, request: str, asked: str) -> tuple[Row | None, Row | None]:
+        """Return the entry that reserved a request, or else the earliest answer to a question."""
+        row = self.shelf.reservation(dataset, request)
+        return row, None if row is not None else self.shelf.answer(dataset, asked)
 
     def former_state(self, dataset: str) -> str:
         """Return the account as a text, as versions before 4 kept it."""
@@ -220,7 +246,7 @@ class SqliteStore:
         self._leases[key] = locks
         return True
 
-    def release(self, key: str) -> None:
+    def release(self, key: str, *, settled: bool = False) -> None:
         """Unlock."""
         locks = self._leases.pop(key, None)
         if locks is not None:
@@ -243,13 +269,16 @@ class SqliteStore:
         for key in tuple(self._leases):
             self.release(key)
         self._database.close()
+        log, self._log = self._log, None
+        if log is not None:
+            os.close(log)
 
     def _settle(self) -> None:
         # Several processes may meet a new file at once, and SQLite does not wait while one changes its mode.
         mode = self._patiently("PRAGMA journal_mode = WAL")
         if mode != [("wal",)]:
             raise LedgerError(f"the ledger {self.name} needs a local disk, where SQLite can keep its log")
-        for setting in ("synchronous = FULL", "trusted_schema = OFF", "cell_size_check = ON"):
+        for setting in ("synchronous = NORMAL", "trusted_schema = OFF", "cell_size_check = ON"):
             self._patiently(f"PRAGMA {setting}")
 
     def _meta(self) -> tuple[int, str, str]:

@@ -4,7 +4,7 @@ The store is trusted for two things only: that a committed transaction stays, an
 dataset come one after another.  Everything read from it is checked against the seals before it is used.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import product
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from discreet.ledger.shelf import Shelf
 
 Value = TypeVar("Value")
+Asked = tuple[str, str]
+"""The id of a request and the fingerprint of its question."""
 
 SCHEMA = 4
 """The version of the tables that this code reads and writes."""
@@ -117,14 +119,24 @@ class Store(Protocol):
         A store that can be used by several threads at once keeps none away where it need not.
         """
 
-    def writing(self, dataset: str) -> AbstractContextManager[None]:
-        """Hold the dataset's account alone; commit durably at the end, or roll back when an error leaves."""
+    def writing(self, dataset: str, asked: Sequence[Asked] = ()) -> AbstractContextManager[None]:
+        """Hold the dataset's account alone; commit at the end, or roll back when an error leaves.
+
+        `asked` is what `asked` will be asked for, so that it may be looked up along with the rest.
+        What was committed is seen by others at once, but nothing may rely on it before `sync` has returned.
+        """
+
+    def sync(self) -> None:
+        """Make everything durable that was committed by now, by whomever."""
 
     def reading(self) -> AbstractContextManager[None]:
         """See everything as it stands at one moment, while others may write."""
 
     def head(self, dataset: str) -> Head:
         """Return where a dataset's history ends, in one look; inside `writing` it stays there."""
+
+    def asked(self, dataset: str, request: str, asked: str) -> tuple[Row | None, Row | None]:
+        """Return the entry that reserved a request, or else the earliest answer to a question."""
 
     def datasets(self) -> list[str]:
         """Return the names of all datasets."""
@@ -147,8 +159,8 @@ class Store(Protocol):
         Waits so many seconds for others and returns whether it worked; threads may call it at once.
         """
 
-    def release(self, key: str) -> None:
-        """Let others run this request."""
+    def release(self, key: str, *, settled: bool = False) -> None:
+        """Let others run this request, or, where it is settled, find that nothing is left to run."""
 
     def damage(self) -> str | None:
         """Return what the database finds wrong with its own files, or None."""

@@ -14,10 +14,6 @@ HEAD = (
 )
 """Where a history ends; prepared once, and run together with the statement that locks it."""
 
-ALIVE = """SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.granted AND k.pid = held.pid
-    AND (k.classid::bigint << 32 | k.objid::bigint) = held.number"""
-"""Whoever wrote the name in a lease still holds the lock whose number stands beside it."""
-
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE discreet_ledger (

@@ -11,7 +11,7 @@ leaves yet, a mark in a file need not be on the disk: a power cut can then only 
 store, as a crash before anchoring does, and the answer waits for the disk.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
@@ -21,7 +21,7 @@ from discreet.ledger.account import Account
 from discreet.ledger.anchor import ANY, Anchor, FileAnchor, Mark, Marks, sealed_mark
 from discreet.ledger.chain import FIRST, seal
 from discreet.ledger.check import Seals, applied, linked
-from discreet.ledger.codec import canonical, fingerprint, step_key, write_cost, write_event
+from discreet.ledger.codec import canonical, fingerprint, step_key, write_event
 from discreet.ledger.entry import (
     EVERYBODY,
     Adopted,
@@ -31,7 +31,6 @@ from discreet.ledger.entry import (
     Entry,
     Event,
     Failed,
-    Granted,
     Request,
     Reserved,
     Restored,
@@ -40,8 +39,8 @@ from discreet.ledger.entry import (
 )
 from discreet.ledger.following import MANY, caught_up
 from discreet.ledger.pace import day_of, utc
-from discreet.ledger.store import Again, Head, Row, Store
-from discreet.ledger.written import all_rows, changes, read_rows, retallied, tally, tally_seal
+from discreet.ledger.store import Again, Asked, Head, Row, Store
+from discreet.ledger.written import all_rows, changes, price_text, read_rows, retallied, tally, tally_seal
 
 RACES = 50
 """How often a transaction that lost a race is run again before the store is called unusable."""
@@ -176,8 +175,14 @@ def take_turn(
     act: Callable[[Turn], Result],
     known: Position | None = None,
     clock: Callable[[], datetime] = utc,
+    *,
+    stays: Callable[[Result], bool] = lambda result: False,
+    asked: Sequence[Asked] = (),
 ) -> tuple[Result, Position]:
-    """Run `act` as the dataset's only writer; commit, anchor, and return its result and where it led."""
+    """Run `act` as the dataset's only writer; commit, anchor, and return its result and where it led.
+
+    `stays` says of a result that nothing leaves with it yet; `asked` is what will be asked for.
+    """
     if known is None:
         known = glimpse(store, seals, dataset)
 
@@ -188,9 +193,11 @@ def take_turn(
         result = act(turn)
         return result, turn.standing, marks
 
-    result, standing, marks = exclusively(store, dataset, run)
+    result, standing, marks = exclusively(store, dataset, run, asked, durably=False)
     if standing.number:
-        fasten(store, seals, anchor, dataset, standing, marks, durably=not isinstance(result, Granted))
+        fasten(store, seals, anchor, dataset, standing, marks, durably=not stays(result))
+    else:
+        store.sync()
     return result, standing
 
 
@@ -206,12 +213,15 @@ def fasten(
 ) -> None:
     """Anchor where a history stands, unless somebody else has anchored a later entry of this very history.
 
-    A file that is the anchor need not be on the disk yet where nothing leaves: whoever answers syncs it.
+    What is anchored is on the disk; the rest may be somebody's commit that is not, so it is synced first.  A
+    file that is the anchor need not be on the disk yet where nothing leaves: whoever answers syncs it.
     """
     mark = mark_of(seals, marks, dataset, standing)
     before = marks.heads.get(dataset)
     if before == mark and not (marks.pending and durably):
         return
+    if before != mark:
+        store.sync()
 
     def follows(found: Mark) -> bool:
         """Return whether this turn went further than what others have anchored of this very history."""
@@ -238,18 +248,27 @@ def fasten(
 def mark_of(seals: Seals, marks: Marks, dataset: str, standing: Position) -> Mark:
     """Return the sealed mark of a position."""
     account = standing.account
-    spent = "" if account is None else canonical(write_cost(account.filter(EVERYBODY).spent)[:3])
+    spent = "" if account is None else price_text(account.spending(EVERYBODY))
     return sealed_mark(seals.key, marks, dataset, Mark(standing.number, standing.mac.hex(), spent))
 
 
-def exclusively(store: Store, dataset: str, act: Callable[[], Result]) -> Result:
+def exclusively(
+    store: Store,
+    dataset: str,
+    act: Callable[[], Result],
+    asked: Sequence[Asked] = (),
+    *,
+    durably: bool = True,
+) -> Result:
     """Run `act` as the dataset's only writer and commit, from the beginning again if a race was lost."""
     for _ in range(RACES):
         try:
-            with store.writing(dataset):
+            with store.writing(dataset, asked):
                 result = act()
         except Again:
             continue
+        if durably:
+            store.sync()
         return result
     raise LedgerError(
         f"the ledger {store.name} is too busy, or damaged: {RACES} attempts to write lost a race"

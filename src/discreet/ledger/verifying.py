@@ -12,18 +12,22 @@ checkpoint that is missing, old or edited only means more to do.
 import hmac
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from functools import partial
 
 from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger.abacus import KNOWN, Abacus
 from discreet.ledger.anchor import Marks
 from discreet.ledger.chain import FIRST, framed
-from discreet.ledger.check import Finding, Progress, Replayed, Seals, kept_secret
+from discreet.ledger.check import Finding, Progress, Replayed, Seals, kept_secret, linked
 from discreet.ledger.crew import sifted
 from discreet.ledger.entry import Entry
 from discreet.ledger.sieve import Item
 from discreet.ledger.store import Checkpoint, Head, Store
-from discreet.ledger.turn import exclusively, glimpse, newest, stand
+from discreet.ledger.turn import Position, exclusively, glimpse, newest, stand
 from discreet.ledger.written import all_rows, read_account, tally, write_account
+
+RECENT = 1000
+"""So many of the newest entries are looked at when a ledger is opened."""
 
 
 def verify_dataset(
@@ -49,12 +53,36 @@ def verify_dataset(
         if head.row is not None and mac != head.row.mac:
             raise LedgerError(f"entry {number} of dataset {dataset} was exchanged while it was verified")
         known = glimpse(store, seals, dataset)
-        exclusively(store, dataset, lambda: stand(store, seals, dataset, anchored_now(), known))
+        exclusively(store, dataset, partial(_standing_now, store, seals, dataset, anchored_now, known))
         _check_rows(store, seals, dataset, state, number)
         _keep(store, seals, dataset, head, state)
     except DiscreetError as error:
         return Finding(dataset, number, anchored, str(error), begun)
     return Finding(dataset, number, anchored, None, begun)
+
+
+def verify_recent(store: Store, seals: Seals, anchored_now: Callable[[], Marks]) -> dict[str, Position]:
+    """Return where every dataset stands, if its newest entries, head, totals and anchor hold."""
+    marks, found = anchored_now(), {}
+    for dataset in sorted({*store.datasets(), *marks.heads}):
+        # The anchor is looked at inside the turn: others may have gone on since, and have anchored it.
+        known = glimpse(store, seals, dataset)
+        position = exclusively(
+            store, dataset, partial(_standing_now, store, seals, dataset, anchored_now, known)
+        )
+        anchored = marks.heads[dataset].number if dataset in marks.heads else 1
+        first = max(1, min(anchored, position.number - RECENT + 1))
+        rows = store.shelf.rows(dataset, first, position.number)
+        for _ in linked(seals, rows, dataset, first, position.number):
+            pass
+        found[dataset] = position
+    return found
+
+
+def _standing_now(
+    store: Store, seals: Seals, dataset: str, anchored_now: Callable[[], Marks], known: Position | None
+) -> Position:
+    return stand(store, seals, dataset, anchored_now(), known)
 
 
 def replayed(

@@ -198,19 +198,28 @@ def _value(account: Account, name: list[Any]) -> str | None:
 
 
 KEPT = 256
-_texts: dict[int, tuple[Cost, str]] = {}
+_texts: dict[int, tuple[Cost, str, str]] = {}
 """The newest texts of costs: what a row says after one payment it says before the next."""
 
 
 def _cost_text(cost: Cost) -> str:
+    return _cost_texts(cost)[1]
+
+
+def price_text(cost: Cost) -> str:
+    """Return the stored form of a cost without its Renyi costs."""
+    return _cost_texts(cost)[2]
+
+
+def _cost_texts(cost: Cost) -> tuple[Cost, str, str]:
     known = _texts.get(id(cost))
-    if known is not None and known[0] is cost:
-        return known[1]
-    text = canonical(write_cost(cost))
-    if len(_texts) >= KEPT:
-        _texts.clear()
-    _texts[id(cost)] = cost, text
-    return text
+    if known is None or known[0] is not cost:
+        written = write_cost(cost)
+        known = cost, canonical(written), canonical(written[:3])
+        if len(_texts) >= KEPT:
+            _texts.clear()
+        _texts[id(cost)] = known
+    return known
 
 
 def read_rows(dataset: str, rows: Iterable[tuple[str, str]]) -> Account:
