@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from discreet.markup import aligned, table
 from discreet.query.check.formula import measured
-from discreet.query.check.measurement import Measurement, Sort
+from discreet.query.check.measurement import Measurement, ModeChoice, QuantileChoice, Sort
 from discreet.show.number import format_number
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def lines(priced: "Quote") -> list[tuple[str, str, str]]:
 
 
 def caps(checked: "Checked") -> list[str]:
-    """Return in words which limits make people count for less than they are; error bars do not cover that."""
+    """Return in words what error bars do not say: limits that make people count for less, and choices."""
     rows = checked.rows
     counted = any(not isinstance(m, Measurement) or m.sort is not Sort.PEOPLE for m in checked.measurements)
     said = []
@@ -55,6 +55,24 @@ def caps(checked: "Checked") -> list[str]:
         said.append(f"at most {_many(rows.per_group, 'row')} of a person count in a group")
     if rows.people is not None:
         said.append(f"people in more than {_many(rows.people, 'group')} count as {rows.people}")
+    return [*said, *_chosen(checked)]
+
+
+def _chosen(checked: "Checked") -> list[str]:
+    """Return in words why values that were chosen have no interval, and what has one.
+
+    The choice is known to be within so many rows of the right one, whatever the data; how far apart the
+    values of those rows are depends on the data, and nothing about that is released.
+    """
+    kinds = [type(measured) for measured in checked.measurements]
+    said = []
+    if QuantileChoice in kinds:
+        said.append(
+            "a quantile, minimum or maximum has no interval of values, because which values lie within those "
+            "rows is not released: QUANTILES(x, [0.5]) has one"
+        )
+    if ModeChoice in kinds:
+        said.append("a mode has no interval: counts by its values, with GROUP BY, have one")
     return said
 
 
