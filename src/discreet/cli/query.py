@@ -39,6 +39,10 @@ def query(
     dialect: Annotated[
         str | None, typer.Option(help="Whose SQL it is, where spelling differs: bigquery, tsql, mysql, ...")
     ] = None,
+    weight: Annotated[
+        list[str] | None,
+        typer.Option(help="Which of several errors matter more, as in --weight n=3; once for each column."),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Quote only: free, and no data is touched.")
     ] = False,
@@ -67,8 +71,9 @@ def query(
     asked: dict[str, Any] = {"epsilon": epsilon, "within": within, "confidence": confidence}
     asked |= {"dialect": dialect}
     sql = [question_text(word) for word in sql]
-    if len(sql) > 1 and (plot is not None or delta is not None):
-        raise ParameterError("--plot and --delta are for a single question, not for a batch")
+    if len(sql) > 1 and (plot is not None or delta is not None or weight):
+        raise ParameterError("--plot, --delta and --weight are for a single question, not for a batch")
+    alone: dict[str, Any] = {"delta": delta, "weights": _weights(weight or [])}
     if plot is not None:
         check_target(plot)
     with waiting("opening ..."):
@@ -76,7 +81,7 @@ def query(
     with opened as session:
         if dry_run or explain:
             with waiting("planning ..."):
-                priced = session.quote(sql if len(sql) > 1 else sql[0], delta=delta, **asked)
+                priced = session.quote(sql if len(sql) > 1 else sql[0], **alone, **asked)
             if dry_run:
                 _print_quote(priced, output)
             if explain:
@@ -85,9 +90,7 @@ def query(
         with waiting("asking ..."):
             asked |= {"request_id": request, "postprocess": postprocess}
             answers = (
-                session.batch(sql, **asked)
-                if len(sql) > 1
-                else (session.query(sql[0], delta=delta, **asked),)
+                session.batch(sql, **asked) if len(sql) > 1 else (session.query(sql[0], **alone, **asked),)
             )
         _print(answers, output)
         if output is Format.TABLE:
@@ -97,6 +100,14 @@ def query(
         if plot is not None:
             answers[0].plot(str(plot))
             typer.echo(f"chart: {plot}", err=True)
+
+
+def _weights(words: "Sequence[str]") -> dict[str, str]:
+    """Return the weights of columns, each said as NAME=WEIGHT."""
+    parted = [word.rpartition("=") for word in words]
+    if any(not name for name, _, _ in parted):
+        raise ParameterError("--weight is said as NAME=WEIGHT, as in --weight n=3")
+    return {name: weight for name, _, weight in parted}
 
 
 def question_text(word: str) -> str:

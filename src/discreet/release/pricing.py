@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 
 from discreet.errors import CatalogError, ParameterError, QueryError
 from discreet.exact.number import Real as Number
-from discreet.exact.number import rational
+from discreet.exact.number import positive, rational
 from discreet.privacy.adjacency import Unit
 from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
 from discreet.privacy.grid import below_grid
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.batch import Batch, combine, disjoint
-from discreet.query.check.formula import Public
+from discreet.query.check.formula import Public, measured
 from discreet.query.check.measurement import Checked, Private
 from discreet.query.check.question import Limits, check
 from discreet.query.language.asked import stated, text_of
@@ -34,6 +34,9 @@ from discreet.release.answer import Release
 from discreet.release.consistent import cut, settled
 from discreet.release.noisy import Noisy
 
+HEAVIEST = 10**6
+"""No column counts for more than so many others."""
+
 KEY_QUESTIONS = 20
 """A question that finds its own group keys may use this part of the budget's slack unless told otherwise."""
 
@@ -44,6 +47,27 @@ Parameters: TypeAlias = Mapping[str, Any] | Sequence[Any] | None
 Asked: TypeAlias = Any
 """A question: SQL text, what a dataframe of `Session.table` asks, a plan, or an Ibis expression."""
 
+Weights: TypeAlias = Mapping[str, Number] | None
+"""How much the analyst minds the relative error of columns, by their names; 1 for those that are left out."""
+
+
+def weighed(checked: Checked, weights: Weights) -> Checked:
+    """Return a question with the weights of its columns, which are positive and not beyond a million."""
+    if not weights:
+        return checked
+    if not isinstance(weights, Mapping):
+        raise ParameterError('weights are by the names of columns, as in weights={"n": 3}')
+    known = [output.name for output in checked.columns if measured(output.formula)]
+    for name in weights:
+        if name not in known:
+            listed = ", ".join(known)
+            raise ParameterError(f"weights: there is no measured column {name!r}; there are {listed}")
+    given = {name: positive(weight, f"the weight of {name}") for name, weight in weights.items()}
+    if any(not Fraction(1, HEAVIEST) <= weight <= HEAVIEST for weight in given.values()):
+        raise ParameterError(f"weights: each lies between 1/{HEAVIEST} and {HEAVIEST}")
+    one = Fraction(1)
+    return replace(checked, weights=tuple(given.get(output.name, one) for output in checked.columns))
+
 
 def check_question(
     catalog: Catalog,
@@ -52,6 +76,7 @@ def check_question(
     parameters: Parameters = None,
     dialect: str | None = None,
     *,
+    weights: Weights = None,
     batched: bool = False,
 ) -> Checked:
     """Return a question in SQL, of a dataframe or of Ibis, checked against the declarations."""
@@ -65,7 +90,7 @@ def check_question(
     else:
         block = question
     try:
-        return check(block, catalog, limits, batched=batched)
+        return weighed(check(block, catalog, limits, batched=batched), weights)
     except QueryError as refused:
         raise (located(refused, question) if isinstance(question, str) else refused) from None
 
@@ -80,9 +105,18 @@ def told(catalog: Catalog, question: Asked, parameters: Parameters = None, diale
 
 
 def check_batch(
-    catalog: Catalog, questions: Sequence[Asked], limits: Limits | None, dialect: str | None = None
+    catalog: Catalog,
+    questions: Sequence[Asked],
+    limits: Limits | None,
+    dialect: str | None = None,
+    *,
+    weights: Weights = None,
 ) -> Batch:
     """Return several questions, checked and combined into one."""
+    if weights:
+        raise ParameterError(
+            "weights=... are for the columns of one question; a batch is measured as a whole"
+        )
     if isinstance(questions, str):
         raise ParameterError("a batch is a list of questions; ask a single one with query")
     checked = [

@@ -46,6 +46,7 @@ from discreet.release.plans import Plans
 from discreet.release.pricing import (
     Asked,
     Parameters,
+    Weights,
     check_batch,
     check_question,
     declared_budget,
@@ -97,6 +98,7 @@ class Session(OpenData):
         limits: Limits | None = None,
         parameters: Parameters = None,
         dialect: str | None = None,
+        weights: Weights = None,
         prior: Any = None,
         loss: Any = "absolute",
     ) -> Quote:
@@ -107,9 +109,9 @@ class Session(OpenData):
         """
         price = epsilon, within, confidence, delta
         priced = (
-            self._quote(check_batch(self.catalog, question, limits, dialect).whole, *price)
+            self._quote(check_batch(self.catalog, question, limits, dialect, weights=weights).whole, *price)
             if isinstance(question, list | tuple)
-            else self._planned(question, price, limits, parameters, dialect)
+            else self._planned(question, price, limits, parameters, dialect, weights)
         )
         priced = compared(priced, self.budget, self.project, self.analyst)
         if prior is None:
@@ -125,12 +127,16 @@ class Session(OpenData):
         limits: Limits | None,
         parameters: Parameters,
         dialect: str | None = None,
+        weights: Weights = None,
     ) -> Quote:
         """Return the quote of a question, worked out now or before."""
 
         def make() -> Quote:
-            return self._quote(check_question(self.catalog, question, limits, parameters, dialect), *price)
+            given = limits, parameters, dialect
+            return self._quote(check_question(self.catalog, question, *given, weights=weights), *price)
 
+        if weights:
+            return make()
         return self.plans.quote(self.catalog, (question, *price, dialect, limits, parameters), make)
 
     def _quote(
@@ -157,18 +163,19 @@ class Session(OpenData):
         limits: Limits | None = None,
         parameters: Parameters = None,
         dialect: str | None = None,
+        weights: Weights = None,
         request_id: str | None = None,
         postprocess: bool = True,
     ) -> Release:
         """Answer a question privately, at the price of its quote; asked before, it is free.
 
         A question is SQL text, what a dataframe of `table` asks, or an expression of Ibis.  `parameters` are
-        the values of `?` in the order of the text, or of `:name` by name; `dialect` names whose SQL it is.
-        Without `postprocess` values are shown as they were drawn, without bias; it is the same answer, paid
-        once.
+        the values of `?` in the order of the text, or of `:name` by name; `dialect` names whose SQL it is;
+        `weights` say by the names of columns which of several errors matter more.  Without `postprocess`
+        values are shown as they were drawn, without bias; it is the same answer, paid once.
         """
         price = epsilon, within, confidence, delta
-        priced = self._planned(question, price, limits, parameters, dialect)
+        priced = self._planned(question, price, limits, parameters, dialect, weights)
         text = told(self.catalog, question, parameters, dialect)
         return self._answer(text, priced, request_id).shown(postprocess=postprocess)
 

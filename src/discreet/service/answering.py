@@ -98,7 +98,9 @@ def _answered(session: Session, asked: Asked, replies: Replies) -> Reply:
             return _json(_described(session, asked.body))
         case Verb.QUOTE:
             question, given = asked.body["sql"], _parameters(session, asked)
-            priced = session.quote(question, **_price(asked.body), parameters=given)
+            priced = session.quote(
+                question, **_price(asked.body), parameters=given, weights=asked.body.get("weights")
+            )
             if asked.kind == WIRE:
                 return _json(shape.explained(priced))
             if asked.kind != PAGE:
@@ -110,6 +112,7 @@ def _answered(session: Session, asked: Asked, replies: Replies) -> Reply:
                 asked.body["sql"],
                 **_price(asked.body),
                 parameters=_parameters(session, asked),
+                weights=asked.body.get("weights"),
                 request_id=asked.request_id,
                 postprocess=asked.body.get("postprocess", True),
             )

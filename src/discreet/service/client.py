@@ -27,6 +27,7 @@ from discreet.release.noisy import decode
 from discreet.release.pricing import (
     Asked,
     Parameters,
+    Weights,
     check_batch,
     check_question,
     joined,
@@ -98,6 +99,7 @@ class Remote(OpenData):
         limits: Limits | None = None,
         parameters: Parameters = None,
         dialect: str | None = None,
+        weights: Weights = None,
         prior: Any = None,
         loss: Any = "absolute",
     ) -> Quote:
@@ -105,12 +107,12 @@ class Remote(OpenData):
         several = isinstance(question, list | tuple)
         sql = [self._text(one) for one in question] if several else self._text(question)
         checked = (
-            check_batch(self.catalog, sql, limits, dialect).whole
+            check_batch(self.catalog, sql, limits, dialect, weights=weights).whole
             if isinstance(sql, list)
-            else check_question(self.catalog, sql, limits, _sendable(parameters), dialect)
+            else check_question(self.catalog, sql, limits, _sendable(parameters), dialect, weights=weights)
         )
         priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
-        sent = {"sql": sql, "parameters": parameters, **_price(priced, limits, dialect)}
+        sent = {"sql": sql, "parameters": parameters, **_price(priced, limits, dialect), **_weights(weights)}
         body = self._post("quote", sent)
         priced = replace(
             self._agreed(priced, body), copies=body["questions_left"], today=body["questions_today"]
@@ -132,14 +134,15 @@ class Remote(OpenData):
         limits: Limits | None = None,
         parameters: Parameters = None,
         dialect: str | None = None,
+        weights: Weights = None,
         request_id: str | None = None,
         postprocess: bool = True,
     ) -> Release:
         """Answer a question privately, at the price of its quote; asked before, it is free."""
         text = self._text(question)
-        checked = check_question(self.catalog, text, limits, _sendable(parameters), dialect)
+        checked = check_question(self.catalog, text, limits, _sendable(parameters), dialect, weights=weights)
         priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
-        sent = {"sql": text, "parameters": parameters, **_price(priced, limits, dialect)}
+        sent = {"sql": text, "parameters": parameters, **_price(priced, limits, dialect), **_weights(weights)}
         body = self._post("query", sent, request_id or secrets.token_hex(16))
         text = told(self.catalog, text, parameters, dialect)
         return self._release(body, priced, text).shown(postprocess=postprocess)
@@ -258,6 +261,13 @@ def _sendable(parameters: Parameters) -> Parameters:
             "other constants into the text, as in DATE '2025-01-31'"
         )
     return parameters
+
+
+def _weights(weights: Weights) -> dict[str, Any]:
+    """Return weights as they are sent: exact, and only where there are any."""
+    if not weights:
+        return {}
+    return {"weights": {name: str(rational(weight, name)) for name, weight in weights.items()}}
 
 
 def _price(priced: Quote, limits: Limits | None, dialect: str | None) -> dict[str, Any]:

@@ -84,6 +84,9 @@ class _Answered(_Priced):
     )
 
 
+Columns = Annotated[dict[str, Number], Field(max_length=256)]
+
+
 class Question(_Answered):
     """One question in SQL and its price."""
 
@@ -94,6 +97,9 @@ class Question(_Answered):
     parameters: Values = None
     delta: Number | None = Field(
         default=None, description="What the question may use to find its group keys."
+    )
+    weights: Columns | None = Field(
+        default=None, description="Which of several errors matter more, by the names of columns."
     )
 
 
@@ -118,6 +124,7 @@ class ToQuote(_Priced):
     sql: Sql | Annotated[list[Sql], Field(min_length=1, max_length=LARGEST_BATCH)]
     parameters: Values = None
     delta: Number | None = None
+    weights: Columns | None = None
 
 
 class ReceiptText(_Sent):

@@ -368,3 +368,5 @@ class Checked:
     qualify: Formula | None = None
     asks: tuple[tuple[str, Fraction], ...] = ()
     """The price that the text itself names, if any: epsilon and delta."""
+    weights: tuple[Fraction, ...] = ()
+    """How much the analyst minds the relative error of each column; none: all alike."""

@@ -40,6 +40,7 @@ from discreet.query.price.mechanism import (
     pure_epsilon,
     share_of,
 )
+from discreet.query.price.split import parts
 from discreet.query.price.together import Together
 
 PURE_CELLS = 256
@@ -86,10 +87,11 @@ def better(
 
 
 def error(checked: Checked, price: Price, delta: Fraction) -> float:
-    """Return the mean over what a question measures of the logarithm of its error at this price."""
-    parts = families(checked.measurements)
-    part = price.part(len(parts))
-    return sum(_error_at(checked, places[0], part, delta) for places in parts) / len(parts)
+    """Return the weighted mean over what a question measures of the logarithm of its error at this price."""
+    split = list(zip(families(checked.measurements), parts(checked), strict=True))
+    return sum(
+        float(part) * _error_at(checked, places[0], price.share(part), delta) for places, part in split
+    )
 
 
 def _error_at(checked: Checked, position: int, price: Price, delta: Fraction) -> float:

@@ -56,7 +56,11 @@ class PurePrice:
 
     def part(self, parts: int | Fraction) -> "PurePrice":
         """Return an equal part of the price."""
-        return PurePrice(self.epsilon / parts)
+        return self.share(Fraction(1, parts))
+
+    def share(self, part: Fraction) -> "PurePrice":
+        """Return a part of the price."""
+        return PurePrice(self.epsilon * part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +71,11 @@ class RhoPrice:
 
     def part(self, parts: int | Fraction) -> "RhoPrice":
         """Return an equal part of the price, rounded down."""
-        return RhoPrice(below_grid(self.rho / parts))
+        return self.share(Fraction(1, parts))
+
+    def share(self, part: Fraction) -> "RhoPrice":
+        """Return a part of the price, rounded down."""
+        return RhoPrice(below_grid(self.rho * part))
 
 
 Price: TypeAlias = PurePrice | RhoPrice

@@ -1,15 +1,14 @@
 """What an answer will cost and how wrong it may be, before any data is touched.
 
-Rule.  The price asked for is split equally over what a question measures: corners of a simplex are one
-thing, because they move no further together than each alone.  Equal parts have the least product of errors:
-errors are inversely proportional to parts, and parts of a fixed sum have the largest product when they are
-equal.  At pure epsilon that is epsilon / k each.  Under a budget with delta epsilon means what the question
-would promise if it were the only one, and noise is of the kind that errs less for it (see `either`): at pure
-epsilon, or Gaussian, whose rho is the largest that converts to epsilon at the budget's delta, and of which k
-parts get rho / k each.  So one question at the whole budget's epsilon uses up the whole budget; smaller ones
-add up as their epsilons do, or, with Gaussian noise, as the squares of them.  Group keys found in the data
-use one share and the question's own delta.  After the split the cost is recomputed from the mechanisms and
-must not exceed what was asked.
+Rule.  The price asked for is split over what a question measures, equally or by the analyst's weights (see
+`split`): corners of a simplex are one thing, because they move no further together than each alone.  At pure
+epsilon that is epsilon / k each.  Under a budget with delta epsilon means what the question would promise if
+it were the only one, and noise is of the kind that errs less for it (see `either`): at pure epsilon, or
+Gaussian, whose rho is the largest that converts to epsilon at the budget's delta, and of which k parts get
+rho / k each.  So one question at the whole budget's epsilon uses up the whole budget; smaller ones add up as
+their epsilons do, or, with Gaussian noise, as the squares of them.  Group keys found in the data use one
+share and the question's own delta.  After the split the cost is recomputed from the mechanisms and must not
+exceed what was asked.
 
 Where an error is asked for instead of an epsilon, each kind of noise has a smallest epsilon that gets there,
 and the one that takes the smaller part of the budget is quoted.
@@ -31,6 +30,7 @@ from discreet.query.plan import given
 from discreet.query.price.either import Terms, better, converted, kinds
 from discreet.query.price.expected import Quote, expect
 from discreet.query.price.mechanism import PurePrice, charge, share_of
+from discreet.query.price.split import parts
 
 SEARCH = 40
 
@@ -84,8 +84,11 @@ def _priced(
             f"declare values for {column} in the manifest, or give the budget a delta",
         )
     price = terms(epsilon)
-    part = price.part(len(families(checked.measurements)))
-    shares = tuple(share_of(checked, position, part, delta) for position in range(len(checked.measurements)))
+    shares = tuple(
+        share_of(checked, position, price.share(part), delta)
+        for places, part in zip(families(checked.measurements), parts(checked), strict=True)
+        for position in places
+    )
     cost = charge(shares, price, delta if isinstance(checked.keys, Private) else Fraction(0))
     priced = Quote(checked, epsilon, cost.delta, confidence, shares, cost, ())
     return replace(
