@@ -71,7 +71,8 @@ def test_a_cube_adds_up_exactly_and_points_are_inside_their_intervals() -> None:
     columns = {"ward": {"values": [*WARDS]}, "flag": "boolean"}
     with open_session(people=frame, unit="person", rows_per_unit=1, epsilon=9, columns=columns) as data:
         asked = "SELECT ward, flag, COUNT(*) AS n FROM people GROUP BY CUBE (ward, flag)"
-        answer = data.query(asked, epsilon="0.5")
+        # Many points are outside of intervals that are rarely right, which are widened and not the points moved.
+        answer = data.query(asked, epsilon="0.5", confidence="0.1")
         table = {row.key: row.cells[-1] for row in answer.rows}
         drawn = {row.key: row.cells[-1] for row in data.query(asked, epsilon="0.5", postprocess=False).rows}
         spent = data.budget.limits[0].spent.epsilon
@@ -84,7 +85,7 @@ def test_a_cube_adds_up_exactly_and_points_are_inside_their_intervals() -> None:
     assert min(drawn.values()) < 0  # type: ignore[type-var, operator]
     raised = {key: max(value, 0) for key, value in drawn.items()}  # type: ignore[type-var]
     assert sum(raised[ward, None] for ward in WARDS) != raised[None, None]
-    for row in answer.intervals():
+    for row in answer.intervals("0.1"):
         assert row["n_low"] <= row["n"] <= row["n_high"]
 
 
