@@ -71,7 +71,7 @@ def test_a_cube_adds_up_exactly_and_points_are_inside_their_intervals() -> None:
     columns = {"ward": {"values": [*WARDS]}, "flag": "boolean"}
     with open_session(people=frame, unit="person", rows_per_unit=1, epsilon=9, columns=columns) as data:
         asked = "SELECT ward, flag, COUNT(*) AS n FROM people GROUP BY CUBE (ward, flag)"
-        # Many points are outside of intervals that are rarely right, which are widened and not the points moved.
+        # Points are outside of intervals that are rarely right: those are widened, and no point is moved.
         answer = data.query(asked, epsilon="0.5", confidence="0.1")
         table = {row.key: row.cells[-1] for row in answer.rows}
         drawn = {row.key: row.cells[-1] for row in data.query(asked, epsilon="0.5", postprocess=False).rows}
