@@ -318,6 +318,19 @@ def test_a_file_of_tables_is_asked_for_one_of_them(site: Console):
     assert describe(curator, "several.duckdb#nothing").status == 422
 
 
+def test_a_view_in_a_file_of_tables_leads_to_no_other_file(site: Console, tmp_path: Path):
+    curator = site.browser("curator")
+    (tmp_path / "secret.csv").write_text(f"{CANARY},b\n1,2\n")
+    with duckdb.connect(str(site.folder / "views.duckdb")) as connection:
+        connection.execute(f"CREATE VIEW v AS SELECT * FROM read_csv('{tmp_path / 'secret.csv'}')")
+        connection.execute("CREATE TABLE t (id INTEGER, a INTEGER)")
+        connection.execute("CREATE VIEW own AS SELECT id, a + 1 AS a FROM t")
+    page = describe(curator, "views.duckdb#v")
+    assert page.status == 422
+    assert CANARY not in page.text
+    assert describe(curator, "views.duckdb#own").status == 200
+
+
 @pytest.mark.parametrize(
     "source",
     [

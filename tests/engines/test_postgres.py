@@ -18,6 +18,7 @@ from tests.ledger.world import Server
 from tests.query.questions import WARDS, Questions
 
 import discreet as dp
+from discreet.console import surveyor
 from discreet.engines import duckdb, postgres
 from discreet.engines.opening import describe, open_engine
 from discreet.engines.postgres import engine as module
@@ -72,6 +73,21 @@ floor = {{ type = "integer", low = 0, high = 4 }}
 def tables() -> tuple[dict[str, pyarrow.Table], dict[str, Any], dict[str, str]]:
     frames, columns = clinic(Random(3))
     return frames, columns, loaded(frames, columns)[1]
+
+
+def test_a_draft_knows_the_names_and_types_of_a_table_and_tells_no_address(tables: Any, tmp_path: Path):
+    place, _, name = tables[2]["visits"].partition("#")
+    asked = {"places": [place, "postgresql://nobody@127.0.0.1:1/hidden"], "drafts": str(tmp_path)}
+    found = surveyor.columns({**asked, "given": {"place": "0", "file": name}})
+    kinds = {column["name"]: column["type"] for column in found["columns"]}
+    assert kinds["ward"] == "text"
+    assert len(kinds) == len(found["units"]) - found["left_out"]
+    assert all(column["fixed"] for column in found["columns"])
+    for given in ({"place": "0", "file": "public.nothing"}, {"place": "1", "file": name}):
+        refused = surveyor.work({**asked, "what": "columns", "given": given})
+        assert b"refused" in refused
+        assert b"hidden" not in refused
+        assert b"127.0.0.1" not in refused
 
 
 def opened(folder: Path, visits: str, wards: str, **keywords: Any) -> dp.Session:

@@ -5,6 +5,8 @@ from tests.mutants.fault import Fault
 VISITS = "tests/console/test_visits.py"
 ASKING = "tests/console/test_asking.py"
 CURATING = "tests/console/test_curating.py"
+WIZARD = "tests/console/test_wizard.py"
+STREAMS = "tests/console/test_streams.py"
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -118,5 +120,75 @@ FAULTS: tuple[Fault, ...] = (
         "stored, _ = self._find(priced, self._request(question, priced, None))",
         (f"{ASKING}::test_showing_again_what_was_never_asked_pays_nothing",),
         "looking for an answer pays for one",
+    ),
+    Fault(
+        "console/surveyor.py",
+        "if not file.is_relative_to(folder) or not file.is_file()",
+        "if not file.is_file()",
+        (f"{WIZARD}::test_nothing_outside_of_the_allowed_places_is_opened",),
+        "the wizard opens any file",
+    ),
+    Fault(
+        "console/surveyor.py",
+        'and "header" not in settings and not all(map(_HEADING.fullmatch, names)):',
+        'and "header" not in settings and not names:',
+        (f"{WIZARD}::test_a_file_without_a_header_shows_nobody",),
+        "somebody's row stands there as names of columns",
+    ),
+    Fault(
+        "console/surveyor.py",
+        'target.open("x", encoding="utf-8")',
+        'target.open("w", encoding="utf-8")',
+        (f"{WIZARD}::test_decisions_become_a_new_manifest_that_opens_and_errs_as_it_was_shown",),
+        "a draft overwrites a manifest",
+    ),
+    Fault(
+        "console/surveyor.py",
+        "    if not _NAME.fullmatch(name):\n",
+        "    if not name:\n",
+        (f"{WIZARD}::test_a_draft_is_called_after_its_dataset_and_saved_nowhere_else",),
+        "a draft is saved wherever its name leads",
+    ),
+    Fault(
+        "console/wizard.py",
+        "    if not may(visit.person.role, Verb.DRAFT):\n        raise refusal(problem.FORBIDDEN)\n",
+        "",
+        (f"{WIZARD}::test_the_wizard_is_for_curators_and_its_forms_cannot_be_forged",),
+        "everybody drafts manifests",
+    ),
+    Fault(
+        "console/decisions.py",
+        "SHARE * catalog.budget.epsilon)",
+        "catalog.budget.epsilon)",
+        (f"{WIZARD}::test_decisions_become_a_new_manifest_that_opens_and_errs_as_it_was_shown",),
+        "errors are shown that nobody would be quoted",
+    ),
+    Fault(
+        "engines/duckdb/schema.py",
+        '            engine.connection.execute("SET enable_external_access = false")\n',
+        "            pass\n",
+        (f"{WIZARD}::test_a_view_in_a_file_of_tables_leads_to_no_other_file",),
+        "a view shows the first line of another file",
+    ),
+    Fault(
+        "query/catalog/written.py",
+        """.replace('"', '\\\\"')""",
+        "",
+        (f"{WIZARD}::test_a_manifest_reads_back_as_what_was_written",),
+        "a name writes sections of its own into a manifest",
+    ),
+    Fault(
+        "ledger/streaming.py",
+        "case Reserved(request) if request.analyst == analyst:",
+        "case Reserved(request):",
+        (f"{STREAMS}::test_a_stream_belongs_to_who_began_it",),
+        "everybody's streams are listed",
+    ),
+    Fault(
+        "console/streams.py",
+        '"first": int(first), "increments"',
+        '"first": 1, "increments"',
+        (f"{STREAMS}::test_a_stream_is_quoted_free_begun_once_and_grows_step_by_step",),
+        "every step is the first",
     ),
 )

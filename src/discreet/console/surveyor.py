@@ -25,7 +25,7 @@ from discreet.query.catalog.written import written
 from discreet.release.draft import candidates, declarable
 from discreet.release.sources import kind_of
 
-ROOM = 6 * 2**30
+ROOM = 3 * 2**30
 """The most address space."""
 
 LISTED = 200

@@ -5,7 +5,7 @@ from typing import Any
 
 from discreet.engines import frame, records
 from discreet.engines.duckdb.engine import connected
-from discreet.engines.duckdb.source import attach, described, is_text, place_of
+from discreet.engines.duckdb.source import attach, described, is_tables, is_text, place_of
 from discreet.engines.records import RFC_4180, Dialect
 from discreet.engines.shelter import Sheltered, exposed, quietly, shelter
 from discreet.errors import CatalogError
@@ -49,8 +49,8 @@ def _file_columns(rows: str | Path, place: Path, dialect: Dialect) -> tuple[tupl
             return tuple((name, None) for name in records.read(stream, dialect).names)
     with connected() as engine:
         name = Path(str(rows).partition("#")[0]).stem
-        return tuple(
-            described(
-                engine.connection, name, attach(engine.connection, "__source", name, rows, place)
-            ).items()
-        )
+        found = attach(engine.connection, "__source", name, rows, place)
+        if is_tables(place):
+            # A view in the file might name another one, whose first line would be its columns.
+            engine.connection.execute("SET enable_external_access = false")
+        return tuple(described(engine.connection, name, found).items())
