@@ -17,9 +17,10 @@ def dropped(old: str, why: str, new: str = "") -> Fault:
 
 FAULTS = (
     # Ends and results.
-    weaker("walk", "z3.And(chance > 0, chance < 1)", "TRUE", "a loop ends by a coin that never falls"),
+    weaker("walk", "z3.And(before, odds > 0, odds < 1)", "before", "a loop ends by a coin that never falls"),
+    weaker("walk", "z3.And(before, odds > 0, odds < 1)", "odds > 0", "a loop ends by a coin it does not ask"),
     weaker(
-        "coin",
+        "state",
         'case [*_, tree.Sample(_, "Bernoulli", (chance,))]:',
         'case [*_, tree.Sample(_, "Bernoulli", (chance,))] | [*_, tree.Sample(_, _, (chance,)), _]:',
         "a coin may be overruled after it was tossed",
@@ -31,10 +32,15 @@ FAULTS = (
         "a result is taken for final before it is",
     ),
     # What is asked at all.
-    weaker("__init__", "deadline) != z3.unsat:", "deadline) == None:", "nothing has to be proved"),
     weaker(
         "__init__",
-        "if not any(_question(walk.pair, end, deadline) == z3.sat for end in walk.ends):",
+        "z3.Not(item.goal)) != z3.unsat:",
+        "z3.Not(item.goal)) is None:",
+        "nothing has to be proved",
+    ),
+    weaker(
+        "__init__",
+        "if not any(question(deadline, *walk.pair.facts, *end) == z3.sat for end in walk.ends):",
         "if False:",
         "a proof about no input is accepted",
     ),
@@ -54,8 +60,8 @@ FAULTS = (
     ),
     weaker(
         "walk",
-        "price = first if flip is not None else 1 / first",
-        "price = first if flip is not None else 1 / (2 * first)",
+        "price = 1 / first if law in NOISE",
+        "price = 1 / (2 * first) if law in NOISE",
         "noise is half price",
     ),
     weaker("walk", '(8 if law == "ExpMech" else 2)', '(8 if law == "ExpMech" else 4)', "rho is half price"),
@@ -63,7 +69,7 @@ FAULTS = (
     weaker("walk", "if self.concentrated else price\n", "\n", "epsilon is squared like rho"),
     weaker("walk", "log = log_up(1 / chance)", "log = log_up(1 / chance) / 2", "delta counts for its root"),
     weaker("walk", "if not 0 < chance < 1 or most < 0:", "if False:", "Gaussian noise without a delta"),
-    weaker("walk", "epsilon, state, side >= 0)", "epsilon, state, TRUE)", "delta may be negative"),
+    weaker("walk", "z3.And(slack[0] >= 0, slack[1] >= 0)", "TRUE", "delta may be negative"),
     weaker("walk", "z3.If(move >= 0, move, -move)", "move", "a move backwards earns"),
     weaker(
         "walk",
@@ -72,25 +78,24 @@ FAULTS = (
         "a flip is free",
     ),
     weaker("walk", 'z3.RealVal(1 if law == "ExpMech" else 0)', "z3.RealVal(0)", "a choice is free"),
-    weaker(
-        "walk", 'Fraction(2 if relation.kind == "all" else 1)', "Fraction(1)", "all scores change for one"
-    ),
+    weaker("walk", "change[0] - change[1] <= ", "change[0] <= ", "only one of two scores changes"),
+    weaker("walk", "draw, state, sizes[0] == sizes[1])", "draw, state, TRUE)", "one run chooses among more"),
     weaker(
         "walk",
-        'moved[inner.site] = z3.Real(f"moved({inner.site})@{self.fresh}")',
-        "pass",
+        "touched = {*sites, *tree.assigned(statement.body)}",
+        "touched = tree.assigned(statement.body)",
         "what a loop moves is not counted",
     ),
     # Laws.
     weaker(
         "walk",
-        'self.prove("the laws may differ", draw, state, first == second)',
+        'self.prove("the laws may differ", draw, START, first == second)',
         "pass",
         "a scale may be private",
     ),
     weaker(
         "walk",
-        'self.prove("a scale may not be positive", draw, state, first > 0)',
+        'self.prove("a scale may not be positive", draw, START, first > 0)',
         "pass",
         "a scale may be negative",
     ),
@@ -101,8 +106,8 @@ FAULTS = (
         "a parameter may be private",
     ),
     weaker("walk", "z3.And(low >= 0, low <= 1)", "low == low", "a chance may be anything"),
-    weaker("walk", "possible = low < high if", "possible = low == low if", "an interval may be empty"),
-    weaker("walk", "draw, state, size >= 1)", "draw, state, size == size)", "a choice among none"),
+    weaker("walk", '"Uniform": low < high', '"Uniform": low == low', "an interval may be empty"),
+    weaker("walk", "draw, state, sizes[0] >= 1)", "draw, state, TRUE)", "a choice among none"),
     weaker("walk", "draw, state, noise + move >= 0)", "draw, state, noise >= 0)", "noise leaves its support"),
     weaker(
         "walk",
@@ -133,25 +138,30 @@ FAULTS = (
     weaker("walk", "statement, inside, z3.Or(guard, wait))", "statement, inside, TRUE)", "turns differ"),
     weaker("walk", "statement, state, self.formula(fact, state))", "statement, state, TRUE)", "no entry"),
     weaker("walk", "statement, end, self.formula(fact, end))", "statement, end, TRUE)", "no preservation"),
-    weaker("walk", "z3.And(before >= 0, now <= before - 1)", "before >= 0", "no variant falls"),
-    weaker("walk", "z3.And(before >= 0, now <= before - 1)", "now <= before - 1", "a variant falls for ever"),
-    weaker(
-        "walk", "            if name in touched:\n", "            if name in ():\n", "a loop changes nothing"
-    ),
     weaker(
         "walk",
-        "values = {key: choose(wait, term, after.values[key]) for key, term in state.values.items()}",
-        "values = {key: after.values[key] for key in state.values}",
-        "nobody waits",
+        "z3.And(before >= 0, self.formula(variant, end) <= before - 1)",
+        "before >= 0",
+        "no variant falls",
     ),
+    weaker(
+        "walk", "z3.And(before >= 0, self.formula", "z3.And(TRUE, self.formula", "a variant falls for ever"
+    ),
+    weaker("walk", "if key[0] in touched]", "if key[0] in ()]", "a loop changes nothing"),
+    weaker("walk", "choose(waits[k[1] - 1], old, after.values[k])", "after.values[k]", "nobody waits"),
+    weaker("walk", "if not quiet(statement.body):", "if False:", "a run that waits may draw"),
+    weaker("walk", "if not quiet((statement,)):", "if False:", "branches that draw may differ"),
+    weaker("walk", "second if key[1] == 2 else first", "first", "the second run takes the first's branch"),
     # Meaning.
-    weaker("walk", "state, z3.Implies(live, need))", "state, TRUE)", "everything has a value"),
+    weaker("walk", "state, need, side)", "state, TRUE, side)", "everything has a value"),
     weaker("meaning", "self.need(right != 0)", "self.need(right == right)", "one may divide by zero"),
     weaker("walk", "self.pair.size(array, own or side)))\n", "index + 1))\n", "lists have no end"),
     weaker("state", "if len(set(numbers)) != len(numbers):", "if False:", "two draws have one number"),
     weaker("state", "if len(set(names)) != len(names) or", "if", "two parameters have one name"),
     # Neighbours.
-    weaker("pair", 'if self.kind(name) == "any":', "if False:", "any two lists have one length"),
+    weaker(
+        "pair", 'if self.kind(name) == "any" else ""', 'if False else ""', "any two lists have one length"
+    ),
     weaker("pair", 'f"{name}{{{side}}}" if parameter.private else name', "name", "scalars are public"),
     weaker("pair", "index == self.position(name)", "index != index", "nothing changes"),
     weaker("pair", 'zero if way == "up" else -bound', "zero", "changes only grow"),
@@ -168,12 +178,11 @@ FAULTS = (
         "all strings have one length",
     ),
     # Tables.
-    weaker(
-        "table",
-        "sum(gap != 0 for gap in gaps) > 1",
-        "sum(gap != 0 for gap in gaps) > 0",
-        "nobody has neighbours",
-    ),
+    weaker("table", "if table.holds(*run, *other)]", "]", "every neighbour will do"),
+    weaker("table", "*(e > 0 for e in table.open)", "", "a constant that is left open may be negative"),
+    weaker("table", "found += [pair.size(name, side) == len(given)]", "pass", "an input is its beginning"),
+    weaker("table", "if self.is_nonnegative(b - a):", "if True:", "a chance may be above one"),
+    weaker("table", "if value < 0:", "if False:", "a chance may be below zero"),
     weaker(
         "table",
         "if not self.is_nonnegative(gap):",
@@ -187,10 +196,10 @@ FAULTS = (
         "some sign will do",
     ),
     weaker(
-        "table", "excess * b * d - gap * whole, whole * b * d", "-gap, b * d", "only the last excess counts"
+        "table", "excess * b * d - gap * total, total * b * d", "-gap, b * d", "only the last excess counts"
     ),
-    weaker("table", "if not inputs or", "if", "no input is needed"),
-    weaker("table", "!= laws.keys()", "== None", "inputs may be missing", FORGED),
+    weaker("table", "z3.Or(*first)) != z3.sat:", "z3.Or(*first)) is None:", "no input is needed"),
+    weaker("table", "z3.Not(possible)) != z3.unsat:", "z3.Not(possible)) is None:", "inputs may be missing"),
     weaker(
         "table",
         "stated.keys() != law.keys() or any(a * law[o][1] != law[o][0] * b for o, (a, b) in stated.items())",
@@ -198,5 +207,10 @@ FAULTS = (
         "weights are not added up",
         FORGED,
     ),
-    weaker("table", "if not isinstance(truth, bool):", "if False:", "an open comparison is true"),
+    weaker(
+        "table",
+        "number = z3.simplify(real(whole(term)))",
+        "number = z3.simplify(z3.substitute(real(whole(term)), (z3.Real('eps'), z3.RealVal(1))))",
+        "an open constant is a number",
+    ),
 )

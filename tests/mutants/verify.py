@@ -358,8 +358,8 @@ FAULTS = (
     ),
     Fault(
         "verify/law.py",
-        '    factor = 2 if relation.kind == "all" else 1\n',
-        "    factor = 1\n",
+        'return Binary("*", Number(Fraction(2)), found.bound) if found.kind == "all" else found.bound',
+        "return found.bound",
         _trap("a choice costs twice its rate"),
         "a choice among scores that all move costs its rate once",
     ),

@@ -6,6 +6,8 @@ import pytest
 
 from discreet.errors import CertificateError
 from discreet.verify import kernel, parse
+from discreet.verify.acceptance import refusing
+from discreet.verify.certificate import listed
 from discreet.verify.grammar import read
 from discreet.verify.kernel import Part
 from discreet.verify.syntax import Sample, statements
@@ -40,22 +42,22 @@ CLOSED = "(x : private {0..5}) (p : public bool); neighbours x replace"
 WRONG = {
     "a coin that always falls one way": (
         program(Q, *COINS, "  t := $ Bernoulli(1)", "return k"),
-        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}},
+        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}, "variants": {1: "t"}},
         "may not end",
     ),
     "a coin whose fall is changed": (
         program(Q, *COINS, "  t := $ Bernoulli(1/2)", "  t := k > 0", "return k"),
-        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}},
+        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}, "variants": {1: "t"}},
         "may not end",
     ),
     "a coin that is not asked": (
-        program(Q, *COINS[:2], "while t or k < 1", "  t := $ Bernoulli(1/2)", "return k"),
-        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}},
+        program(Q, *COINS[:2], "while t or k < 1", "  t := $ Bernoulli(1/2)", "  k := k + 0", "return k"),
+        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}, "variants": {1: "t"}},
         "may not end",
     ),
     "a coin that only some turns toss": (
         program(Q, *COINS, "  if k > 3 then", "    t := $ Bernoulli(1/2)", "return k"),
-        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}},
+        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}, "variants": {1: "t"}},
         "may not end",
     ),
     "a result that is not final": (
@@ -82,7 +84,7 @@ WRONG = {
     "Gaussian noise under epsilon": (
         program(Q, "z := $ Gaussian(1, q[0])", "return z", claim="epsilon 1/2"),
         {"moves": {1: "1"}},
-        "fits its draws",
+        "between 0 and 1",
     ),
     "Laplace noise under rho": (
         program(Q, "z := $ Laplace(2, q[0])", "return z", claim="rho 1/9"),
@@ -91,7 +93,7 @@ WRONG = {
     ),
     "a choice under rho": (
         program(Q, "j := $ ExpMech(2, q)", "return j", claim="rho 49/100"),
-        {},
+        {"moves": {1: "1"}},
         "cost too much",
     ),
     "Gaussian and Laplace noise together": (
@@ -219,8 +221,36 @@ WRONG = {
             "k := $ ExpMech(eps, q)",
             "return k",
         ),
-        {},
+        {"moves": {1: "2"}},
         "cost too much",
+    ),
+    "scores that change by more": (
+        program(
+            "(q : private {0,1} list); neighbours q all by 1; requires size(q) >= 1",
+            "k := $ ExpMech(eps, q)",
+            "return k",
+        ),
+        {"moves": {1: "1"}},
+        "change by more",
+    ),
+    "scores of which one run has more": (
+        program(
+            "(q : private real list); neighbours q any; requires size(q) >= 1",
+            "k := $ ExpMech(eps, q)",
+            "return k",
+        ),
+        {},
+        "laws may differ",
+    ),
+    "a spread that depends on what happened": (
+        program(
+            Q,
+            "z := $ Laplace(1/eps)",
+            "k := $ ExpMech(eps, q)",
+            "return k",
+        ),
+        {"moves": {1: "1", 2: "moved(1)"}},
+        "means nothing here",
     ),
     "a flip": (
         program(
@@ -310,6 +340,30 @@ WRONG = {
         },
         "not end",
     ),
+    "a private branch": (
+        program(
+            "(x : private {0,1}); neighbours x replace", "y := 0", "if x = 1 then", "  y := 1", "return y"
+        ),
+        {},
+        "outputs may differ",
+    ),
+    "a wait in which a run draws": (
+        program(
+            "(x : private {0,1}); neighbours x replace",
+            "i := 0; s := 0.0",
+            "while i < x",
+            "  z := $ Laplace(1/eps)",
+            "  s := s + z",
+            "  i := i + 1",
+            "return 0",
+        ),
+        {
+            "invariants": {1: ["i{1} >= 0", "i{2} >= 0", "i{1} <= x{1}", "i{2} <= x{2}"]},
+            "variants": {1: "x{1} - i{1} + x{2} - i{2}"},
+            "waits": {1: ["i{1} >= x{1}", "i{2} >= x{2}"]},
+        },
+        "wait only where",
+    ),
     "division by zero": (program(Q, "y := 1 / q[0]", "return 0"), {}, "no value"),
     "outside the list": (program(Q, "y := q[1]", "return 0"), {}, "no value"),
     "division in a branch": (
@@ -373,7 +427,7 @@ def test_without_this_rule_a_wrong_proof_would_pass(name):
 RIGHT = {
     "a coin ends a loop almost surely": (
         program(Q, *COINS, "  t := $ Bernoulli(1/2)", "return k"),
-        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}},
+        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}, "variants": {1: "t"}},
     ),
     "noise": (program(Q, "z := $ Laplace(1/eps, q[0])", "return z"), {"moves": {1: "q{1}[0] - q{2}[0]"}}),
     "a sum": (
@@ -381,7 +435,11 @@ RIGHT = {
         {
             "moves": {1: "s{1} - s{2}"},
             "invariants": {
-                1: [TOGETHER, "i{1} >= 0", "s{2} - s{1} = (if position(q) < i{1} then change(q) else 0)"]
+                1: [
+                    TOGETHER,
+                    "i{1} >= 0",
+                    "s{2} - s{1} = (if position(q) < i{1} then q{2}[position(q)] - q{1}[position(q)] else 0)",
+                ]
             },
             **COUNTED,
         },
@@ -394,7 +452,10 @@ RIGHT = {
         program(Q, "z := $ Laplace(2, q[0])", "return z", claim="rho 1/8"),
         {"moves": {1: "1"}},
     ),
-    "a choice under rho": (program(Q, "j := $ ExpMech(2, q)", "return j", claim="rho 1/2"), {}),
+    "a choice under rho": (
+        program(Q, "j := $ ExpMech(2, q)", "return j", claim="rho 1/2"),
+        {"moves": {1: "1"}},
+    ),
     "Gaussian noise with a delta": (
         program(Q, "z := $ Gaussian(5, q[0])", "return z", claim="epsilon 1 delta 1/100000"),
         {"moves": {1: "1"}},
@@ -424,7 +485,7 @@ RIGHT = {
             "k := $ ExpMech(eps/2, q)",
             "return k",
         ),
-        {},
+        {"moves": {1: "2"}},
     ),
     "a private branch that only computes": (
         program(
@@ -500,7 +561,7 @@ def test_strings_of_different_lengths_do_not_combine():
     kernel.accept(tree, [pad])
     draw = next(s for s in statements(tree.body) if isinstance(s, Sample))
     short = replace(tree, body=tuple(replace(s, length=1) if s is draw else s for s in tree.body))
-    with pytest.raises(CertificateError, match=r"cannot be read|different kinds"):
+    with pytest.raises(CertificateError, match=r"cannot be read|different kinds"), refusing():
         kernel.accept(short, [pad])
 
 
@@ -541,24 +602,45 @@ def laws(changes=()):
     return {k: {o: read(w) for o, w in law.items()} for k, law in {**LAWS, **dict(changes)}.items()}
 
 
+def accepted(tree, stated):
+    return kernel.accept_laws(tree, listed(tree, stated), 20)
+
+
 def test_a_table_is_compared_for_all_neighbours_and_no_others():
-    tree = parse(FINITE).program
-    assert kernel.accept_laws(tree, laws(), 20) == 8  # of 12 ordered pairs, 4 differ in two places
-    everyone = parse(FINITE.replace("d replace", "d all by 1")).program
-    assert kernel.accept_laws(everyone, laws(), 20) == 12
+    """Both bits are answered: inputs that differ in one of them lie eps apart, those in both 2 eps."""
+    text = FINITE.replace(
+        "return y", "c := $ Response(eps)\n  z := d[1]\n  if c then\n    z := 1 - d[1]\n  return (y, z)"
+    )
+    kept, turned = "1 / (1 + exp(eps))", "exp(eps) / (1 + exp(eps))"
+    stated = {
+        f"[{a}, {b}], eps": {
+            f"{y}, {z}": read(f"({kept if y == a else turned}) * ({kept if z == b else turned})")
+            for y in (0, 1)
+            for z in (0, 1)
+        }
+        for a in (0, 1)
+        for b in (0, 1)
+    }
+    assert accepted(parse(text).program, stated) == 4
+    assert accepted(parse(FINITE).program, laws()) == 4
+    assert accepted(parse(FINITE.replace("d replace", "d all by 1")).program, laws()) == 4
+    with pytest.raises(CertificateError, match="not as private"):
+        accepted(parse(text.replace("d replace", "d all by 1")).program, stated)
+    with pytest.raises(CertificateError, match="every input"):
+        accepted(parse(text).program, {k: law for k, law in stated.items() if "1, 1" not in k})
 
 
 @pytest.mark.parametrize("claim", ["epsilon eps/2", "epsilon 9*eps/10", "secret"])
 def test_a_table_proves_no_stronger_claim(claim):
     tree = parse(FINITE.replace("epsilon eps", claim)).program
     with pytest.raises(CertificateError, match="not as private"):
-        kernel.accept_laws(tree, laws(), 20)
+        accepted(tree, laws())
 
 
 def test_a_table_must_state_the_laws_of_the_program():
     for changes in ({"[0, 0], eps": BAD}, {"[2, 0], eps": GOOD}, {"[0, 1], eps": {"0": "1"}}):
         with pytest.raises(CertificateError, match="the certificate"):
-            kernel.accept_laws(parse(FINITE).program, laws(changes), 20)
+            accepted(parse(FINITE).program, laws(changes))
 
 
 @pytest.mark.parametrize(("delta", "holds"), [("1/10", True), ("1/11", False)])
@@ -576,10 +658,10 @@ P (x : private {{0,1}})
 """
     stated = {"0, 1": {"0": read("1")}, "1, 1": {"0": read("9/10"), "1": read("1/10")}}
     if holds:
-        assert kernel.accept_laws(parse(text).program, stated, 20) == 2
+        assert accepted(parse(text).program, stated) == 2
         return
     with pytest.raises(CertificateError, match="not as private"):
-        kernel.accept_laws(parse(text).program, stated, 20)
+        accepted(parse(text).program, stated)
 
 
 def test_what_is_in_excess_is_added_up_over_all_outputs():
@@ -596,9 +678,9 @@ P (x : private {0,1})
 """
     half = read("1/2")
     stated = {"0, 1": {"0": half, "1": half}, "1, 1": {"2": half, "3": half}}
-    assert kernel.accept_laws(parse(text.replace("3/4", "1")).program, stated, 20) == 2
+    assert accepted(parse(text.replace("3/4", "1")).program, stated) == 2
     with pytest.raises(CertificateError, match="not as private"):
-        kernel.accept_laws(parse(text).program, stated, 20)
+        accepted(parse(text).program, stated)
 
 
 def test_a_ratio_must_hold_for_every_epsilon_that_is_left_open():
@@ -616,7 +698,7 @@ P (x : private {0,1})
 """
     stated = {"0, eps": {"0": read("2/3"), "1": read("1/3")}, "1, eps": {"1": read("2/3"), "0": read("1/3")}}
     with pytest.raises(CertificateError, match="not as private"):
-        kernel.accept_laws(parse(text).program, stated, 20)
+        accepted(parse(text).program, stated)
 
 
 def test_a_table_does_not_take_an_open_constant_for_a_number():
@@ -632,13 +714,39 @@ P (x : private {0,1})
 """
     stated = {"0, eps": {"0": read("1")}, "1, eps": {"0": read("1")}}
     with pytest.raises(CertificateError, match="left open"):
-        kernel.accept_laws(parse(text).program, stated, 20)
+        accepted(parse(text).program, stated)
+
+
+def test_a_chance_in_a_table_lies_between_zero_and_one():
+    for chance, doubt in (("x + 1", "impossible"), ("x - 1", "above zero")):
+        text = program("(x : private {0,1}); neighbours x replace", f"b := $ Bernoulli({chance})", "return b")
+        stated = {f"{x}, eps": {"True": read("1")} for x in (0, 1)}
+        with pytest.raises(CertificateError, match=doubt):
+            accepted(parse(text).program, stated)
+
+
+def test_a_constant_that_is_left_open_must_be_positive():
+    text = FINITE.replace("list)", "list) (t : public real)").replace("epsilon eps", "epsilon t")
+    text = text.replace("Response(eps)", "Response(t)")
+    stated = {
+        k.replace("eps", "t, eps"): {o: w.replace("eps", "t") for o, w in v.items()} for k, v in LAWS.items()
+    }
+    terms = {k: {o: read(w) for o, w in law.items()} for k, law in stated.items()}
+    assert accepted(parse(text.replace("size(d) = 2", "size(d) = 2\n  requires t > 1/2")).program, terms) == 4
+    with pytest.raises(CertificateError, match="every input"):
+        accepted(parse(text).program, terms)
+
+
+def test_a_list_is_more_than_its_beginning():
+    text = FINITE.replace("size(d) = 2", "size(d) >= 1")
+    with pytest.raises(CertificateError, match="every input"):
+        accepted(parse(text).program, laws())
 
 
 def test_a_table_about_no_input_proves_nothing():
     text = FINITE.replace("size(d) = 2", "size(d) = 2\n  requires 1 > 2")
     with pytest.raises(CertificateError):
-        kernel.accept_laws(parse(text).program, {}, 20)
+        accepted(parse(text).program, {})
 
 
 def test_an_irrational_weight_is_decided_on_the_right_side():
@@ -661,7 +769,7 @@ P (x : private {0,1})
     for claim, holds in (("1", True), ("11/10", True), ("9/10", False)):
         tree = parse(text.replace("CLAIM", claim)).program
         if holds:
-            assert kernel.accept_laws(tree, stated, 20) == 2
+            assert accepted(tree, stated) == 2
         else:
             with pytest.raises(CertificateError, match="not as private"):
-                kernel.accept_laws(tree, stated, 20)
+                accepted(tree, stated)

@@ -4,15 +4,18 @@ The certificate must be made out to this very text, claim and neighbours.  Whate
 wrong while it is checked, the answer is what the kernel has proved, or CertificateError.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import z3
 
 from discreet.errors import CertificateError
 from discreet.verify import kernel
-from discreet.verify.certificate import Certificate, claim_text, neighbours_text, terms
+from discreet.verify.certificate import Certificate, claim_text, listed, neighbours_text, terms
 from discreet.verify.check import CheckedProgram, parse
 from discreet.verify.grammar import read
+from discreet.verify.syntax import Scalar
 
 PATIENCE = 60.0
 """Seconds for one certificate."""
@@ -30,25 +33,48 @@ class Accepted:
 def check_certificate(program: str, certificate: Certificate | str, *, seconds: float = PATIENCE) -> Accepted:
     """Return what a certificate proves about a program text; raises CertificateError if it proves nothing."""
     checked, given = _made_out(program, certificate)
-    if given.method == "enumeration":
-        laws = {name: {o: read(w) for o, w in law.items()} for name, law in given.laws.items()}
-        count = kernel.accept_laws(checked.program, laws, seconds)
-    else:
-        count = kernel.accept(checked.program, [terms(part) for part in given.parts], seconds)
+    with refusing():
+        if given.method == "enumeration":
+            laws = {name: {o: read(w) for o, w in law.items()} for name, law in given.laws.items()}
+            count = kernel.accept_laws(checked.program, listed(checked.program, laws), seconds)
+        else:
+            parts = [terms(part) for part in given.parts]
+            count = kernel.accept(checked.program, parts, seconds, _reals(checked))
     return Accepted(given.claim, given.neighbours, count)
+
+
+@contextmanager
+def refusing() -> Iterator[None]:
+    """Turn whatever goes wrong with a senseless certificate into a refusal: no error ever accepts one."""
+    try:
+        yield
+    except CertificateError:
+        raise
+    except (z3.Z3Exception, ArithmeticError, LookupError, ValueError, TypeError, AttributeError) as e:
+        raise CertificateError(
+            f"the certificate cannot be read against the program ({type(e).__name__})"
+        ) from e
+    except RecursionError as e:
+        raise CertificateError("the certificate or the program is too large") from e
 
 
 def scripts(program: str, certificate: Certificate | str) -> list[str]:
     """Return every obligation of an alignment as an SMT-LIB script whose expected answer is unsat."""
     checked, given = _made_out(program, certificate)
     found: list[str] = []
-    for walk in kernel.walks(checked.program, [terms(part) for part in given.parts]):
+    with refusing():
+        walks = kernel.walks(checked.program, [terms(part) for part in given.parts], _reals(checked))
+    for walk in walks:
         for item in walk.obligations:
             solver, denied = z3.Solver(), (*item.hypotheses, z3.Not(item.goal))
             solver.add(*walk.pair.facts, *denied)
             place = f"; line {item.node.at.line}, column {item.node.at.column}: {item.doubt}, unless unsat\n"
             found.append(f"{place}(set-logic ALL)\n{solver.to_smt2()}")
     return found
+
+
+def _reals(checked: CheckedProgram) -> frozenset[str]:
+    return frozenset(name for name, kind in checked.types.items() if kind == Scalar("real"))
 
 
 def _made_out(program: str, certificate: Certificate | str) -> tuple[CheckedProgram, Certificate]:

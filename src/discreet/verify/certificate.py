@@ -7,6 +7,7 @@ Reading a certificate believes nothing of it: that is for the kernel.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -14,7 +15,7 @@ from typing import Any, Literal
 from discreet.errors import CertificateError
 from discreet.verify.grammar import read
 from discreet.verify.kernel import Part as Proof
-from discreet.verify.syntax import EpsilonClaim, Expr, Neighbours, Program, Rho, Secret, show
+from discreet.verify.syntax import EpsilonClaim, Expr, Neighbours, Program, Rho, Secret, TruthValue, show
 
 FORMAT = "discreet certificate 2"
 ARITHMETIC = "the proof is about ideal laws and exact real arithmetic, not about floating point"
@@ -143,6 +144,23 @@ def terms(part: CertificatePart) -> Proof:
         },
         {loop: tuple(read(text) for text in both) for loop, both in part.waits.items()},
     )
+
+
+def listed(program: Program, laws: Mapping[str, Mapping[str, Expr]]) -> list[tuple[dict[str, Any], Any]]:
+    """Return the laws of a certificate with each input as terms, by parameter."""
+    found = []
+    for text, law in laws.items():
+        parts = [part.strip(", ") for part in re.split(r"(\[[^\]]*\])|, ", text) if part and part.strip(", ")]
+        if len(parts) != len(program.parameters):
+            raise CertificateError("the certificate does not state the law of every input")
+        found.append(({p.name: _value(part) for p, part in zip(program.parameters, parts, strict=True)}, law))
+    return found
+
+
+def _value(text: str) -> Any:
+    if text.startswith("["):
+        return tuple(_value(part) for part in text[1:-1].split(", ") if part)
+    return TruthValue(text == "True") if text in ("True", "False") else read(text)
 
 
 def issue(

@@ -8,7 +8,7 @@ from discreet.verify.check import CheckedProgram
 from discreet.verify.grammar import read
 from discreet.verify.law import logistic
 from discreet.verify.shared import is_concentrated
-from discreet.verify.syntax import Conditional, Expr, Number, Sample, Unary, show, statements
+from discreet.verify.syntax import Conditional, Expr, Number, Sample, Unary, Variable, show, statements
 from discreet.verify.witness import Witness
 
 EITHER = "Let the two inputs be neighbours in either order."
@@ -46,7 +46,10 @@ def proof_in_words(checked: CheckedProgram, certificate: Certificate) -> str:
                 if text != "false":
                     lines.append(f"  Run {run} sits out a turn of the loop {loop} when {text}.")
         for loop, variant in part.variants.items():
-            lines.append(f"  The loop {loop} ends because {variant} decreases at every turn.")
+            why = f"{variant} decreases at every turn"
+            if isinstance(read(variant), Variable | Unary):
+                why = f"it goes on only where {variant}, a coin that every turn tosses anew"
+            lines.append(f"  The loop {loop} ends because {why}.")
     lines.append("")
     lines.append(f"Adding up what the moves cost gives at most the claim: {certificate.claim}.")
     return "\n".join(lines)

@@ -4,8 +4,8 @@ Laplace(b)      the noise may move by any t, at cost |t| / b
 Geometric(b)    likewise by integers t; the law is proportional to exp(-|k| / b)
 Exponential(b)  likewise by t >= 0, since the law lives on the non-negative numbers
 Response(e)     the answer may be flipped, at cost e: the law is true with odds exp(e) : 1
-ExpMech(e, u)   the same index is drawn in both runs, at cost e B if one score changes by B or all change
-                in the same direction, and 2 e B if all may change either way
+ExpMech(e, u)   the same index is drawn in both runs, at cost e B if the difference of two scores changes
+                by at most B
 UniformBits     the string may be combined by xor with any other, at no cost
 Uniform, UniformInt, Bernoulli(p)    the same value is drawn in both runs, if the parameters agree
 Gaussian(s)     the same value is drawn in both runs, at rho cost c**2 / (2 s**2) for centres c apart
@@ -19,10 +19,11 @@ from fractions import Fraction
 from typing import Literal
 
 from discreet.verify.check import CheckedProgram
+from discreet.verify.domain import relation
 from discreet.verify.neighbours import Inputs
 from discreet.verify.ratio import ONE, NotRationalError, SymbolicRatio, constant, ratio, reduce, times
 from discreet.verify.shared import is_concentrated
-from discreet.verify.syntax import Apply, Array, Binary, Expr, Neighbours, Number, Sample, Variable, names
+from discreet.verify.syntax import Apply, Array, Binary, Expr, Number, Program, Sample, Variable, names
 from discreet.verify.term import UnsupportedError
 
 Move = Literal["shift", "flip", "xor", "same"]
@@ -67,7 +68,7 @@ def site(checked: CheckedProgram, statement: Sample, inputs: Inputs) -> Site:
             return Site(statement, "xor", free, ())
         case "ExpMech":
             rate = _rigid(checked, statement, arguments[0], "parameter")
-            change = _score_change(statement, arguments[1], inputs)
+            change = _score_change(statement, inputs.checked.program)
             price = reduce(
                 SymbolicRatio(
                     times(rate.numerator, change.numerator), times(rate.denominator, change.denominator)
@@ -122,33 +123,31 @@ def _agree(checked: CheckedProgram, statement: Sample, arguments: tuple[Expr, ..
         )
 
 
-def _score_change(statement: Sample, scores: Expr, inputs: Inputs) -> SymbolicRatio:
+def _score_change(statement: Sample, program: Program) -> SymbolicRatio:
     """Return how much log-odds the exponential mechanism can change per unit of its rate."""
-    relation = inputs.relation(scores.name) if isinstance(scores, Variable) else None
-    if relation is None:
-        raise UnsupportedError(f"{_where(statement)}: the scores have no neighbours clause")
-    bound = _change(relation, inputs)
+    bound = score_change(statement, program)
     if bound is None:
         raise UnsupportedError(f"{_where(statement)}: the scores may change by an unknown amount")
     try:
-        value = ratio(bound)
+        return ratio(bound)
     except NotRationalError:
         raise UnsupportedError(
             f"{_where(statement)}: the bound on the scores is not a rational expression"
         ) from None
-    factor = 2 if relation.kind == "all" else 1
-    return SymbolicRatio(times(constant(factor), value.numerator), value.denominator)
 
 
-def _change(relation: Neighbours, inputs: Inputs) -> Expr | None:
-    if relation.kind in ("one", "all", "monotone"):
-        return relation.bound
-    if relation.kind != "replace":
+def score_change(draw: Sample, program: Program) -> Expr | None:
+    """Return by how much the difference of two scores of an exponential mechanism may change."""
+    scores = draw.arguments[1]
+    parameter = program.parameter(scores.name) if isinstance(scores, Variable) else None
+    found = relation(program, parameter.name) if parameter is not None else None
+    if found is None or parameter is None or not isinstance(parameter.type, Array):
         return None
-    if relation.low is not None and relation.high is not None:
-        return Binary("-", relation.high, relation.low)
-    parameter = inputs.checked.program.parameter(relation.name)
-    if parameter is not None and isinstance(parameter.type, Array) and parameter.type.element.low is not None:
-        element = parameter.type.element
-        return Number(Fraction((element.high or 0) - (element.low or 0)))
+    if found.kind in ("one", "all", "monotone") and found.bound is not None:
+        return Binary("*", Number(Fraction(2)), found.bound) if found.kind == "all" else found.bound
+    if found.kind == "replace" and found.low is not None and found.high is not None:
+        return Binary("-", found.high, found.low)
+    element = parameter.type.element
+    if found.kind == "replace" and element.low is not None and element.high is not None:
+        return Number(Fraction(element.high - element.low))
     return None

@@ -18,6 +18,7 @@ import z3
 from discreet.verify.check import CheckedProgram
 from discreet.verify.discharge import failures, possible, reachable, solver
 from discreet.verify.draw import NOISE
+from discreet.verify.ending import ranking, tossed
 from discreet.verify.invariant import houdini, spacer
 from discreet.verify.kernel import Part
 from discreet.verify.neighbours import Direction, Inputs, Instance, directions
@@ -27,7 +28,6 @@ from discreet.verify.shared import is_concentrated
 from discreet.verify.shrunk import shrunk
 from discreet.verify.syntax import (
     Array,
-    Assign,
     Binary,
     EpsilonClaim,
     Expr,
@@ -38,7 +38,6 @@ from discreet.verify.syntax import (
     Unary,
     Variable,
     While,
-    assigned,
     names,
     statements,
 )
@@ -93,7 +92,7 @@ def _direction(search: Search) -> Part | NoProof:
         return NoProof("nothing would be proved: no input satisfies the assumptions of the program")
     variants = ranking(search.checked)
     loops = [s for s in statements(search.checked.program.body) if isinstance(s, While)]
-    missing = [s for s in loops if s.loop not in variants and not _tosses(s)]
+    missing = [s for s in loops if s.loop not in variants and not tossed(s)]
     if missing:
         at = missing[0].at
         return NoProof(
@@ -127,55 +126,6 @@ def induct(system: System, search: Search) -> Mapping[str, Term] | None:
             return invariants
         search.unproved = {f"{f.clause.kind} at line {f.clause.at.line}" for f in failed}
     return None
-
-
-def ranking(checked: CheckedProgram) -> dict[int, Expr]:
-    """Return for each loop an expression that each turn should decrease, read off the loop's condition."""
-    found: dict[int, Expr] = {}
-    for statement in statements(checked.program.body):
-        if not isinstance(statement, While):
-            continue
-        changing = assigned(statement.body)
-        for part in _conjuncts(statement.condition):
-            match part:
-                case Binary("<" | "<=", low, high) | Binary(">" | ">=", high, low):
-                    moved = {n for n in names(low) | names(high) if n in changing}
-                    steady = all(_counts(n, statement, up=n in names(low)) for n in moved)
-                    if moved and steady and statement.loop not in found:
-                        found[statement.loop] = Binary("-", high, low)
-                case _:
-                    pass
-    return found
-
-
-def _tosses(loop: While) -> bool:
-    """Return whether a loop goes on as a coin decides that each turn tosses: it ends almost surely."""
-    coins = {s.target for s in loop.body if isinstance(s, Sample) and s.law == "Bernoulli"}
-    return any(names(part) <= coins for part in _conjuncts(loop.condition) if names(part))
-
-
-def _counts(name: str, loop: While, *, up: bool) -> bool:
-    """Return whether a loop changes a variable only by adding (or subtracting) numbers, at its top level."""
-    top = [s for s in loop.body if isinstance(s, Assign) and s.target == name]
-    deep = [s for s in statements(loop.body) if getattr(s, "target", None) == name]
-    if len(top) != len(deep) or not top:
-        return False
-    return all(
-        isinstance(s.value, Binary)
-        and s.value.operator == ("+" if up else "-")
-        and isinstance(s.value.left, Variable)
-        and s.value.left.name == name
-        and isinstance(s.value.right, Number)
-        and s.value.right.value >= 1
-        for s in top
-    )
-
-
-def _conjuncts(expression: Expr) -> list[Expr]:
-    match expression:
-        case Binary("and", left, right):
-            return _conjuncts(left) + _conjuncts(right)
-    return [expression]
 
 
 # Synthesis of the moves

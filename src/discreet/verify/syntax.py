@@ -6,7 +6,7 @@ public inputs, and what the author claims.  Positions never take part in compari
 when they mean the same program.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
@@ -258,11 +258,11 @@ class Neighbours:
     one: a single element differs, by at most `bound`.  all: every element may differ, by at most `bound`.
     monotone: as all, and all in the same direction.  replace: a single element is replaced by any other
     of the element type, or of the interval [low, high].  add-remove: a single element of [low, high] is
-    added or removed.  any: no relation at all (for secrecy).
+    added or removed.  any: no relation at all (for secrecy).  public: none; no text says so of an input.
     """
 
     name: str
-    kind: Literal["one", "all", "monotone", "replace", "add-remove", "any"]
+    kind: Literal["one", "all", "monotone", "replace", "add-remove", "any", "public"]
     bound: Expr | None = None
     low: Expr | None = None
     high: Expr | None = None
@@ -312,6 +312,19 @@ class Program:
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of that name, if there is one."""
         return next((p for p in self.parameters if p.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The proof for one order of the neighbours: terms by the numbers of draws and loops."""
+
+    direction: Mapping[str, str]
+    moves: Mapping[int, Expr]
+    variants: Mapping[int, Expr]
+    invariants: Mapping[int, tuple[tuple[Expr, ...], ...]]
+    """For each visit of a loop in the order of the text, what holds whenever the loop comes round."""
+    waits: Mapping[int, tuple[Expr, ...]] = field(default_factory=dict)
+    """When the first run, and when the second run, sits out a turn of a loop."""
 
 
 def children(expression: Expr) -> tuple[Expr, ...]:

@@ -12,6 +12,7 @@ from fractions import Fraction
 from itertools import product
 
 from discreet.verify.check import CheckedProgram
+from discreet.verify.ending import conjuncts
 from discreet.verify.law import logistic
 from discreet.verify.substitute import mapped, substitute
 from discreet.verify.syntax import (
@@ -280,7 +281,7 @@ def conditions(place: DrawSite, checked: CheckedProgram, *, guards: bool) -> tup
     outcome = list(_outcomes(place, checked))
     if not guards:
         return tuple(outcome)
-    going_on = [c for loop in place.loops for c in _conjuncts(loop.condition) if checked.is_shared(c)]
+    going_on = [c for loop in place.loops for c in conjuncts(loop.condition) if checked.is_shared(c)]
     if not going_on:
         return tuple(outcome)
     stopping = Unary("not", going_on[0])
@@ -336,13 +337,6 @@ def tidy(expression: Expr) -> Expr:
         case Binary(operator, left, right):
             return Binary(operator, tidy(left), tidy(right))
     return expression
-
-
-def _conjuncts(expression: Expr) -> list[Expr]:
-    match expression:
-        case Binary("and", left, right):
-            return _conjuncts(left) + _conjuncts(right)
-    return [expression]
 
 
 def build(checked: CheckedProgram, *, rich: bool, guards: bool) -> Template:

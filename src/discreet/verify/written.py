@@ -11,7 +11,9 @@ import z3
 
 from discreet.verify.check import CheckedProgram
 from discreet.verify.domain import senses
+from discreet.verify.ending import tossed
 from discreet.verify.kernel import Part
+from discreet.verify.law import score_change
 from discreet.verify.neighbours import Direction, Inputs
 from discreet.verify.obligation import LoopRelation, System
 from discreet.verify.shared import is_one_sided
@@ -25,6 +27,7 @@ from discreet.verify.syntax import (
     Element,
     Expr,
     Number,
+    Sample,
     Scalar,
     Size,
     TruthValue,
@@ -73,13 +76,20 @@ def put_down(
         visits.setdefault(relation.loop, []).append(tuple(known))
     loops = [s for s in statements(checked.program.body) if isinstance(s, While)]
     late = {s.loop for s in loops if is_one_sided(s, checked.program) and ways[walked(s)[0]] == "add"}
+    draws = [s for s in statements(checked.program.body) if isinstance(s, Sample) and s.law == "ExpMech"]
+    spreads = {s.site: score_change(s, checked.program) for s in draws}
     return Part(
         ways,
-        {site: move for site, move in moves.items() if move != FALSE},
-        {loop: _second(v) if loop in late else v for loop, v in variants.items()},
+        {site: move for site, move in {**moves, **spreads}.items() if move not in (FALSE, None)},
+        _coins(loops) | {loop: _second(v) if loop in late else v for loop, v in variants.items()},
         {loop: tuple(each) for loop, each in visits.items()},
         {s.loop: _waits(s, ways) for s in loops if is_one_sided(s, checked.program)},
     )
+
+
+def _coins(loops: list[While]) -> dict[int, Expr]:
+    """Return the face of a coin without which a loop does not go on."""
+    return {loop.loop: face for loop in loops for face in tossed(loop)}
 
 
 def has_words(system: System, invariants: Mapping[str, Term]) -> bool:
@@ -148,10 +158,8 @@ def words(relation: LoopRelation, inputs: Inputs) -> dict[int, Expr]:
             name(term, Ask(query, data, side) if data else Variable(key, side))
     for array, position in inputs.positions.items():
         name(position, Apply("position", (Variable(array),)))
-        relation_kind = inputs.relation(array)
-        ghost = "extra" if relation_kind is not None and relation_kind.kind == "add-remove" else "change"
         if array in inputs.deltas:
-            name(inputs.deltas[array], Apply(ghost, (Variable(array),)))
+            name(inputs.deltas[array], _changed(array, inputs))
     for variable, term in state.left.items():
         name(term, Variable(variable, 1))
     for variable, term in state.right.items():
@@ -165,6 +173,16 @@ def words(relation: LoopRelation, inputs: Inputs) -> dict[int, Expr]:
             name(term, Apply("result", (Number(Fraction(str(term)[7:-1])),)))
     _elements(inputs, found)
     return found
+
+
+def _changed(array: str, inputs: Inputs) -> Expr:
+    """Return by how much an element changes, or the element that only one run has."""
+    place = Apply("position", (Variable(array),))
+    before, after = Element(array, place, 1), Element(array, place, 2)
+    way = senses(inputs.checked.program, inputs.direction).get(array)
+    if way in ("remove", "add"):
+        return before if way == "remove" else after
+    return Binary("-", after, before)
 
 
 def _elements(inputs: Inputs, found: dict[int, Expr]) -> None:

@@ -16,58 +16,39 @@ from collections.abc import Sequence
 import z3
 
 from discreet.verify import syntax as tree
-from discreet.verify.kernel.meaning import Term, refuse, refusing
+from discreet.verify.kernel.meaning import question, refuse
 from discreet.verify.kernel.pair import Pair, directions
-from discreet.verify.kernel.state import Part, WiderError
 from discreet.verify.kernel.table import accept_laws
 from discreet.verify.kernel.walk import Walk
 
+Part = tree.Part
 __all__ = ["Part", "accept", "accept_laws", "walks"]
 
-PATIENCE = 20_000
-"""Milliseconds for one obligation."""
 
-
-def accept(program: tree.Program, parts: Sequence[Part], seconds: float = 60.0) -> int:
+def accept(
+    program: tree.Program,
+    parts: Sequence[Part],
+    seconds: float = 60.0,
+    reals: frozenset[str] = frozenset(),
+) -> int:
     """Return how many obligations a proof by alignment took; raises CertificateError if it proves nothing."""
     deadline, count = time.monotonic() + seconds, 0
-    for walk in walks(program, parts):
-        if not any(_question(walk.pair, end, deadline) == z3.sat for end in walk.ends):
+    for walk in walks(program, parts, reals):
+        if not any(question(deadline, *walk.pair.facts, *end) == z3.sat for end in walk.ends):
             raise refuse("no input satisfies the assumptions of the program, or no run comes to its end")
         for item in walk.obligations:
-            if _question(walk.pair, (*item.hypotheses, z3.Not(item.goal)), deadline) != z3.unsat:
+            if question(deadline, *walk.pair.facts, *item.hypotheses, z3.Not(item.goal)) != z3.unsat:
                 raise refuse(f"the certificate does not prove the program private: {item.doubt}", item.node)
         count += len(walk.obligations)
     return count
 
 
-def walks(program: tree.Program, parts: Sequence[Part]) -> list[Walk]:
+def walks(program: tree.Program, parts: Sequence[Part], reals: frozenset[str] = frozenset()) -> list[Walk]:
     """Return what must be proved for each order of the neighbours."""
     wanted, given = directions(program), [part.direction for part in parts]
     if sorted(sorted(way.items()) for way in wanted) != sorted(sorted(way.items()) for way in given):
         raise refuse("the certificate does not treat every order of the neighbours once")
-    with refusing():
-        return [_walk(program, part) for part in parts]
-
-
-def _walk(program: tree.Program, part: Part) -> Walk:
-    reals: set[str] = set()
-    while True:
-        pair = Pair(program, part.direction)
-        walk = Walk(pair, part, reals)
-        try:
-            walk.start()
-            return walk
-        except WiderError as wider:
-            reals.add(str(wider))
-
-
-def _question(pair: Pair, terms: tuple[Term, ...], deadline: float) -> z3.CheckSatResult:
-    left = int(1000 * (deadline - time.monotonic()))
-    if left <= 0:
-        raise refuse("the time limit was reached before the certificate was checked")
-    solver = z3.Solver()
-    solver.set("timeout", min(PATIENCE, left))
-    solver.set("random_seed", 7)
-    solver.add(*pair.facts, *terms)
-    return solver.check()
+    found = [Walk(Pair(program, part.direction), part, reals) for part in parts]
+    for walk in found:
+        walk.start()
+    return found

@@ -5,9 +5,10 @@ chosen among, returned, and combined by xor, which acts on every bit alike.  A r
 not a positive numeral is an unknown function of both operands: what holds for every function holds for this.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from fractions import Fraction
 from operator import add, ge, gt, le, lt, mul, sub
 from typing import Any
 
@@ -18,7 +19,9 @@ from discreet.verify import syntax as tree
 
 Term = Any
 """A Z3 expression."""
-TRUE = z3.BoolVal(True)
+PATIENCE = 20_000
+"""Milliseconds for one question."""
+TRUE, ZERO = z3.BoolVal(True), tree.Number(Fraction(0))
 NUMBERS: dict[str, Callable[[Term, Term], Term]] = {"+": add, "-": sub, "*": mul}
 NUMBERS |= {"<": lt, "<=": le, ">": gt, ">=": ge}
 
@@ -29,17 +32,15 @@ def refuse(message: str, node: Any = None) -> CertificateError:
     return CertificateError(f"{place}{message}")
 
 
-@contextmanager
-def refusing() -> Iterator[None]:
-    """Turn whatever goes wrong with a senseless certificate into a refusal."""
-    try:
-        yield
-    except CertificateError:
-        raise
-    except (z3.Z3Exception, ArithmeticError, LookupError, ValueError, TypeError, AttributeError) as e:
-        raise refuse(f"the certificate cannot be read against the program ({type(e).__name__})") from e
-    except RecursionError as e:
-        raise refuse("the certificate or the program is too large") from e
+def question(deadline: float, *terms: Term) -> z3.CheckSatResult:
+    """Return whether terms are possible together."""
+    left = int(1000 * (deadline - time.monotonic()))
+    if left <= 0:
+        raise refuse("the time limit was reached before the certificate was checked")
+    solver = z3.Solver()
+    solver.set(timeout=min(PATIENCE, left), random_seed=7)
+    solver.add(*terms)
+    return solver.check()
 
 
 def real(term: Term) -> Term:
@@ -68,13 +69,8 @@ def choose(condition: Term, positive: Term, negative: Term) -> Term:
     return positive if positive.eq(negative) else z3.If(condition, positive, negative)
 
 
-def discrete(term: Term) -> bool:
-    """Return whether a value is an integer or a truth value."""
-    return bool(z3.is_int(term) or z3.is_bool(term))
-
-
 def whole(term: Term) -> Term:
-    """Return a discrete value as an integer."""
+    """Return a truth value as 0 or 1, and a number as it is."""
     return z3.If(term, z3.IntVal(1), z3.IntVal(0)) if z3.is_bool(term) else term
 
 
@@ -109,8 +105,7 @@ class Sight:
             case tree.Element(_, index):
                 return self.look(expression, self(index))
             case tree.Apply("abs", (operand,)):
-                value = self(operand)
-                return z3.If(value >= 0, value, -value)
+                return self(tree.Apply("max", (operand, tree.Unary("-", operand))))
             case tree.Apply("min" | "max" as function, (left, right)):
                 first, second = alike(self(left), self(right))
                 return z3.If((first <= second) == (function == "min"), first, second)

@@ -26,20 +26,22 @@ from discreet.verify.kernel.meaning import TRUE, Sight, Term, real, refuse
 WAYS = {"monotone": ("up", "down"), "add-remove": ("remove", "add")}
 Two = tuple[Term, Term]
 """A value in the first and in the second run."""
-BOUNDED = {"one": True, "all": True, "monotone": True, "any": False, "add-remove": False}
+
+
+def element_of(parameter: tree.Parameter) -> Any:
+    """Return the type of a parameter, or of the elements of a list."""
+    return getattr(parameter.type, "element", parameter.type)
 
 
 def relation_of(program: tree.Program, parameter: tree.Parameter) -> tree.Neighbours:
-    """Return how a private parameter may differ."""
-    kind = parameter.type.element if isinstance(parameter.type, tree.Array) else parameter.type
+    """Return how a parameter may differ."""
+    kind = element_of(parameter)
     for relation in program.neighbours:
         if relation.name == parameter.name:
-            if BOUNDED.get(relation.kind, relation.bound is not None) != (relation.bound is not None):
-                raise refuse(f"{relation.kind} neighbours need a bound, or cannot have one", relation)
-            if relation.kind in WAYS and not isinstance(parameter.type, tree.Array):
-                raise refuse(f"{relation.kind} is a relation of lists", relation)
             return relation
-    if isinstance(kind, tree.Scalar) and (kind.low is not None or kind.kind in ("bool", "bits")):
+    if not parameter.private:
+        return tree.Neighbours(parameter.name, "public")
+    if kind.low is not None or kind.kind in ("bool", "bits"):
         return tree.Neighbours(parameter.name, "any" if kind.kind == "bits" else "replace")
     raise refuse(f"nothing says how {parameter.name} may differ", parameter)
 
@@ -68,16 +70,15 @@ class Pair:
         for parameter in self.program.parameters:
             name, kind = parameter.name, parameter.type
             if isinstance(kind, tree.Scalar):
-                sides = (self.scalar(name, 1), self.scalar(name, 2))
-                self.facts += self.related(parameter, kind, sides, (TRUE, TRUE))
+                self.facts += self.related(
+                    parameter, (self.scalar(name, 1), self.scalar(name, 2)), [TRUE, TRUE]
+                )
             elif isinstance(kind, tree.Array):
                 self.facts += [self.size(name, side) >= 0 for side in (1, 2)]
                 if self.kind(name) in ("one", "replace", "add-remove"):
-                    # Without a change, any position will do.
-                    first, second = self.element(name, self.position(name))
-                    inside = z3.And(self.position(name) >= 0, self.position(name) < z3.Int(f"size({name})"))
-                    alike = z3.And(self.kind(name) != "add-remove", first == second)
-                    self.facts += [z3.Or(inside, alike)]
+                    (first, second), place = self.element(name, self.position(name)), self.position(name)
+                    same = z3.And(self.kind(name) != "add-remove", first == second)  # any place will do
+                    self.facts += [z3.Or(same, z3.And(place >= 0, place < self.longest(name, 1)))]
         self.facts += [self.header(clause, side) for clause in self.program.requires for side in (1, 2)]
 
     def symbol(self, name: str, kind: tree.Scalar) -> Term:
@@ -99,8 +100,7 @@ class Pair:
 
     def kind(self, name: str) -> str:
         """Return how a list may differ, `public` if it may not."""
-        parameter, _ = self.parameter(name, tree.Array)
-        return relation_of(self.program, parameter).kind if parameter.private else "public"
+        return relation_of(self.program, self.parameter(name, tree.Array)[0]).kind
 
     def scalar(self, name: str, side: int) -> Term:
         """Return a scalar input of one run."""
@@ -109,9 +109,11 @@ class Pair:
 
     def size(self, name: str, side: int) -> Term:
         """Return the length of an input list in one run."""
-        if self.kind(name) == "any":
-            return z3.Int(f"size({name}){{{side}}}")
-        return z3.Int(f"size({name})") - (1 if self.shorter(name, side) else 0)
+        return self.longest(name, side) - (1 if self.shorter(name, side) else 0)
+
+    def longest(self, name: str, side: int) -> Term:
+        """Return the length of an input list in one run; of lists that lose one, of the longer list."""
+        return z3.Int(f"size({name})" + (f"{{{side}}}" if self.kind(name) == "any" else ""))
 
     def shorter(self, name: str, side: int) -> bool:
         """Return whether a run lacks an element of a list."""
@@ -139,39 +141,35 @@ class Pair:
         self.facts += sight.needs
         return term
 
-    def related(self, parameter: tree.Parameter, kind: tree.Scalar, sides: Two, inside: Two) -> list[Term]:
+    def related(self, parameter: tree.Parameter, sides: Two, inside: list[Term]) -> list[Term]:
         """Return what is known of one value in the two runs, for each run where it is inside its list."""
-        found: list[Term] = []
-        relation = relation_of(self.program, parameter) if parameter.private else None
-        for term, here in zip(sides, inside, strict=True):
-            found += [z3.Implies(here, term >= kind.low)] if kind.low is not None else []
-            found += [z3.Implies(here, term <= kind.high)] if kind.high is not None else []
-            if relation is not None and relation.low is not None and relation.high is not None:
-                low, high = (real(self.header(limit, 1)) for limit in (relation.low, relation.high))
-                found += [z3.Implies(here, z3.And(real(term) >= low, real(term) <= high))]
-        if relation is not None and relation.bound is not None:
+        relation, kind = relation_of(self.program, parameter), element_of(parameter)
+        ranges = [] if kind.low is None else [(kind.low, kind.high)]
+        if relation.low is not None and relation.high is not None:
+            ranges.append((self.header(relation.low, 1), self.header(relation.high, 1)))
+        each = list(zip(sides, inside, strict=True))
+        found = [z3.Implies(here, z3.And(v >= low, v <= high)) for low, high in ranges for v, here in each]
+        if relation.bound is not None:
             bound, gap = real(self.header(relation.bound, 1)), real(sides[1]) - real(sides[0])
             way, zero = self.direction.get(parameter.name), z3.RealVal(0)
             most, least = zero if way == "down" else bound, zero if way == "up" else -bound
-            found += [z3.Implies(z3.And(*inside), z3.And(gap <= most, gap >= least, bound >= 0))]
+            found.append(z3.Implies(z3.And(*inside), z3.And(gap <= most, gap >= least, bound >= 0)))
         return found
 
     def element(self, name: str, index: Term) -> Two:
         """Return the element at an index in both runs; of lists that lose one, in the longer list."""
-        (parameter, array), how, index = self.parameter(name, tree.Array), self.kind(name), z3.simplify(index)
+        (parameter, _), how, index = self.parameter(name, tree.Array), self.kind(name), z3.simplify(index)
         for known, one, two in self.seen.setdefault(name, []):
             if known.eq(index):
                 return one, two
-        kind, number = array.element, len(self.seen[name]) + 1
+        kind, number = element_of(parameter), len(self.seen[name]) + 1
         first = second = self.symbol(f"{name}[{number}]", kind)
         if how in ("one", "replace"):
-            change, here = self.symbol(f"change({name})", kind), index == self.position(name)
-            second = first + z3.If(here, change, 0) if z3.is_arith(first) else z3.If(here, change, first)
+            second = z3.If(index == self.position(name), self.symbol(f"other({name})", kind), first)
         elif how in ("all", "monotone", "any"):
             second = self.symbol(f"{name}'[{number}]", kind)
-        sizes = [self.size(name, side) if how == "any" else z3.Int(f"size({name})") for side in (1, 2)]
-        inside = z3.And(index >= 0, index < sizes[0]), z3.And(index >= 0, index < sizes[1])
-        self.facts += self.related(parameter, kind, (first, second), inside)
+        inside = [z3.And(index >= 0, index < self.longest(name, side)) for side in (1, 2)]
+        self.facts += self.related(parameter, (first, second), inside)
         for known, one, two in self.seen[name]:
             self.facts += [z3.Implies(known == index, z3.And(one == first, two == second))]
         self.seen[name].append((index, first, second))

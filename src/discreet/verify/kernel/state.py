@@ -1,27 +1,14 @@
 """The state of two runs walked together, what is to be proved of them, and the shapes of statements."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TypeVar
+from dataclasses import dataclass
+from fractions import Fraction
 
 from discreet.verify import syntax as tree
-from discreet.verify.kernel.meaning import Term, choose, refuse
+from discreet.verify.kernel.meaning import TRUE, Term, refuse
 
+ONE = tree.Number(Fraction(1))
 Node = tree.Statement | tree.Expr
-Key = TypeVar("Key")
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """The proof for one order of the neighbours: terms by the numbers of draws and loops."""
-
-    direction: Mapping[str, str]
-    moves: Mapping[int, tree.Expr]
-    variants: Mapping[int, tree.Expr]
-    invariants: Mapping[int, tuple[tuple[tree.Expr, ...], ...]]
-    """For each visit of a loop in the order of the text, what holds whenever the loop comes round."""
-    waits: Mapping[int, tuple[tree.Expr, ...]] = field(default_factory=dict)
-    """When the first run, and when the second run, sits out a turn of a loop."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +25,20 @@ class Obligation:
 class State:
     """Both runs at one moment; `path` is what the first run has done, `due` what is still to be proved."""
 
-    values: Mapping[tuple[str, int], Term]
-    moved: Mapping[int, Term]
-    length: Mapping[str, Term]
+    values: Mapping[tuple[str | int, int], Term]
+    """Variables by name and run; with 0 for the run, lengths of lists, and by number how far draws moved."""
     path: tuple[Term, ...] = ()
     due: tuple[Obligation, ...] = ()
+    live: tuple[Term, Term] = (TRUE, TRUE)
+    """When each run comes here at all, within branches in which both only compute."""
 
 
-class WiderError(Exception):
-    """A variable that began as an integer becomes a real number."""
+START = State({})
 
 
 def quiet(block: tuple[tree.Statement, ...]) -> bool:
     """Return whether statements only compute, so that each run may take its own branches."""
     return all(isinstance(s, tree.Assign | tree.If) for s in tree.statements(block))
-
-
-def merged(test: Term, yes: Mapping[Key, Term], no: Mapping[Key, Term]) -> dict[Key, Term]:
-    """Return what two branches leave behind, of what both of them have."""
-    return {key: choose(test, term, no[key]) for key, term in yes.items() if key in no}
 
 
 def shapely(program: tree.Program) -> None:
@@ -73,3 +55,32 @@ def shapely(program: tree.Program) -> None:
         raise refuse("a parameter has its name and its value for itself")
     if [s for s in everything if isinstance(s, tree.Return)] != [*program.body[-1:]]:
         raise refuse("a program returns once, at its end")
+
+
+def chance_of(draw: tree.Sample) -> tree.Expr | None:
+    """Return the chance that a draw is true: p of Bernoulli(p), exp(e) / (1 + exp(e)) of Response(e)."""
+    match draw.law, draw.arguments:
+        case "Bernoulli", (chance,):
+            return chance
+        case "Response", (logit,):
+            odds = tree.Apply("exp", (logit,))
+            return tree.Binary("/", odds, tree.Binary("+", ONE, odds))
+    return None
+
+
+def flipped(draw: tree.Sample) -> tree.Expr | None:
+    """Return the log-odds of a draw that may be flipped: its chance is exp(e) / (1 + exp(e))."""
+    match chance_of(draw):
+        case tree.Binary("/", tree.Apply("exp", (logit,)) as odds, tree.Binary("+", one, two)):
+            return logit if {one, two} == {ONE, odds} else None
+    return None
+
+
+def tossed(loop: tree.While, coin: tree.Expr | None) -> tree.Expr | None:
+    """Return the chance of a coin that every turn of a loop tosses anew."""
+    match coin:
+        case tree.Variable(name) | tree.Unary("not", tree.Variable(name)):
+            match [s for s in loop.body if name in tree.assigned((s,))]:
+                case [*_, tree.Sample(_, "Bernoulli", (chance,))]:
+                    return chance
+    return None

@@ -1,0 +1,67 @@
+"""Why loops end: a number that every turn decreases, or a coin that every turn tosses anew."""
+
+from discreet.verify.check import CheckedProgram
+from discreet.verify.syntax import (
+    Assign,
+    Binary,
+    Expr,
+    Number,
+    Sample,
+    Unary,
+    Variable,
+    While,
+    assigned,
+    names,
+    statements,
+)
+
+
+def ranking(checked: CheckedProgram) -> dict[int, Expr]:
+    """Return for each loop an expression that each turn should decrease, read off the loop's condition."""
+    found: dict[int, Expr] = {}
+    for statement in statements(checked.program.body):
+        if not isinstance(statement, While):
+            continue
+        changing = assigned(statement.body)
+        for part in conjuncts(statement.condition):
+            match part:
+                case Binary("<" | "<=", low, high) | Binary(">" | ">=", high, low):
+                    moved = {n for n in names(low) | names(high) if n in changing}
+                    steady = all(_counts(n, statement, up=n in names(low)) for n in moved)
+                    if moved and steady and statement.loop not in found:
+                        found[statement.loop] = Binary("-", high, low)
+                case _:
+                    pass
+    return found
+
+
+def _counts(name: str, loop: While, *, up: bool) -> bool:
+    """Return whether a loop changes a variable only by adding (or subtracting) numbers, at its top level."""
+    top = [s for s in loop.body if isinstance(s, Assign) and s.target == name]
+    deep = [s for s in statements(loop.body) if getattr(s, "target", None) == name]
+    if len(top) != len(deep) or not top:
+        return False
+    return all(
+        isinstance(s.value, Binary)
+        and s.value.operator == ("+" if up else "-")
+        and isinstance(s.value.left, Variable)
+        and s.value.left.name == name
+        and isinstance(s.value.right, Number)
+        and s.value.right.value >= 1
+        for s in top
+    )
+
+
+def tossed(loop: While) -> list[Expr]:
+    """Return the faces of coins, tossed anew by every turn, without which a loop does not go on."""
+    coins = {s.target for s in loop.body if isinstance(s, Sample) and s.law == "Bernoulli"}
+    faces = [part for part in conjuncts(loop.condition) if isinstance(part, Variable | Unary)]
+    return [face for face in faces if names(face) and names(face) <= coins]
+
+
+def conjuncts(expression: Expr) -> list[Expr]:
+    """Return the members of a conjunction."""
+    match expression:
+        case Binary("and", left, right):
+            return conjuncts(left) + conjuncts(right)
+    return [expression]
