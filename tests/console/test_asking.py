@@ -146,6 +146,19 @@ def test_a_refusal_is_shown_at_its_clause_with_advice_and_costs_nothing(site: Co
     assert site.entries == entries
 
 
+def test_a_refusal_has_a_rewriting_one_click_away(site: Console):
+    browser, entries = site.browser("analyst"), site.entries
+    page = browser.quote(
+        f"SELECT wrd, COUNT(*) AS n FROM visits WHERE ward <> '{SCRIPT}' GROUP BY wrd", epsilon="0.07"
+    )
+    better = next(form for form in page.forms() if form.get("sql", "").startswith("SELECT ward"))
+    assert SCRIPT not in page.text
+    quoted = browser.submit(better)
+    assert quoted.status == 200
+    assert "Pay epsilon 0.07 and ask" in quoted.text
+    assert site.entries == entries
+
+
 def test_the_marked_part_is_the_clause_where_it_stands_and_never_beyond_the_text():
     said = {"line": 2, "column": 3, "clause": "STAY"}
     (first, second) = lines("SELECT 1\n  stay, x", said)

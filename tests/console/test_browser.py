@@ -180,6 +180,10 @@ def test_writing_is_completed_by_keys_and_a_refusal_leads_to_its_place(served: S
         accessible(page)
         page.get_by_role("button", name="Go there").click()
         assert page.evaluate("() => getSelection().toString()") == "nothing"
+        editor.fill("SELECT wrd, COUNT(*) AS n FROM visits GROUP BY wrd")
+        page.get_by_role("button", name="Use this question").click()
+        expect(editor).to_have_value("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")
+        expect(page.locator("#pay button")).to_be_visible()
         page.goto(f"{served.url}/console/laboratory/program")
         accessible(page)
 

@@ -1,5 +1,6 @@
 """The curator's story: budgets, people and tokens, limits with reasons, and a ledger that can be checked."""
 
+import html
 import re
 from fractions import Fraction
 from pathlib import Path
@@ -167,7 +168,7 @@ def test_the_ledger_is_a_timeline_that_can_be_searched_and_checked(own: Console)
     assert found.count("<td>paid</td>") == 1
     assert "<td>answered</td>" not in found
     assert "Nothing was found." in auditor.get(f"{LEDGER}?q=nowhere").text
-    checked = auditor.submit(auditor.get(LEDGER).forms()[-1])
+    checked = auditor.submit(auditor.get(LEDGER).form(do="verify"))
     assert "Every one of 5 entries is sealed" in checked.text
 
 
@@ -178,7 +179,7 @@ def test_a_ledger_that_was_edited_is_called_broken(own: Console, monkeypatch):
     broken = Report("x", (Finding("clinic", 1, 1, "entry 1 was edited"),), None)
     monkeypatch.setattr(type(session.ledger), "verify", lambda _: broken)
     curator = own.browser("curator")
-    page = curator.submit(curator.get(LEDGER).forms()[-1])
+    page = curator.submit(curator.get(LEDGER).form(do="verify"))
     assert "The ledger does not hold" in page.text
     assert "sealed, linked" not in page.text
 
@@ -241,3 +242,23 @@ def test_a_cap_that_the_manifest_cannot_hold_is_not_raised(own: Console):
     assert page.status == 422
     assert "section [budget] of its" in page.text
     assert own.entries == entries
+
+
+def test_a_receipt_is_checked_and_that_of_the_newest_entry_is_kept(site: Console):
+    analyst, auditor = site.browser("analyst"), site.browser("auditor")
+    answer = analyst.get(analyst.ask(COUNT, epsilon="0.19").where)
+    receipt = html.unescape(re.search(r'<code class="long">([^<]+)</code>', answer.text)[1])
+    form = auditor.get(LEDGER).form(do="receipt")
+    good = auditor.submit(form, receipt=receipt)
+    assert re.search(r"The receipt is good: it proves entry \d+, answered", good.text)
+    for odd in (receipt[:-3], receipt.replace("clinic", "other"), "<b>x</b>", "", "x" * 2000):
+        page = auditor.submit(form, receipt=odd)
+        assert page.status == 200
+        assert "does not hold what the receipt says" in page.text
+        assert "<b>x</b>" not in page.text
+    head = auditor.submit(auditor.get(LEDGER).form(do="head"))
+    newest = html.unescape(re.search(r'<code class="long">([^<]+)</code>', head.text)[1])
+    assert "The receipt is good" in auditor.submit(form, receipt=newest).text
+    seal = analyst.get("/console/").forms()[0]["seal"]
+    for do in ("receipt", "head", "verify"):
+        assert analyst.post(LEDGER, {"seal": seal, "do": do, "receipt": receipt}).status == 403

@@ -230,6 +230,7 @@ _NOTHING: dict[str, Any] = {
     "pay": None,
     "trouble": None,
     "changed": False,
+    "entered": {},
 }
 
 
@@ -259,7 +260,7 @@ async def _quoted(room: Room, visit: Visit, dataset: str, given: Mapping[str, st
         if refused.kind not in SHOWN:
             raise
         marked = view.lines(given.get("sql", ""), refused.said)
-        return _NOTHING | {"refused": refused.said, "lines": marked}
+        return _NOTHING | {"refused": refused.said, "lines": marked, "entered": dict(given)}
     pay = {
         "sql": sent["sql"],
         "epsilon": body["epsilon"],

@@ -11,12 +11,12 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 
 from discreet.console import view
-from discreet.console.desk import refusal
+from discreet.console.desk import Refused, checked, refusal
 from discreet.console.page import say
 from discreet.console.room import Room, address, go
 from discreet.console.visit import Visit
 from discreet.errors import AccessError, DiscreetError
-from discreet.service import problem
+from discreet.service import problem, schema
 from discreet.service.curating import ENTERED, barred, somebody
 from discreet.service.people import DAYS, Person, person_name
 from discreet.service.problem import ServiceProblem
@@ -87,9 +87,17 @@ def routes(app: FastAPI, room: Room) -> None:
     @app.post(f"{ONE}/ledger")
     async def verify(request: Request, dataset: str) -> Response:
         visit = _reader(room, request, dataset)
-        await room.form(request)
-        found = await room.desk.ask(visit.person, Verb.VERIFY, dataset)
-        return await _ledger(room, request, visit, dataset, found)
+        given = await room.form(request)
+        match given.get("do"):
+            case "receipt":
+                told = await _proved(room, visit, dataset, given.get("receipt", ""))
+                return await _ledger(room, request, visit, dataset, None, told)
+            case "head":
+                head = await room.desk.ask(visit.person, Verb.HEAD, dataset)
+                return await _ledger(room, request, visit, dataset, None, {"head": head["receipt"]})
+            case _:
+                found = await room.desk.ask(visit.person, Verb.VERIFY, dataset)
+                return await _ledger(room, request, visit, dataset, found)
 
 
 def _known(given: Mapping[str, str]) -> Any:
@@ -97,6 +105,19 @@ def _known(given: Mapping[str, str]) -> Any:
         return json.loads(given.get("known", ""))
     except ValueError:
         return None
+
+
+async def _proved(room: Room, visit: Visit, dataset: str, text: str) -> dict[str, Any]:
+    """Return in words what a receipt proves here."""
+    try:
+        sent = checked(schema.ReceiptText, receipt=text.strip())
+        found = await room.desk.ask(visit.person, Verb.RECEIPT, dataset, sent)
+    except Refused as refused:
+        if refused.kind not in ("nothing", "parameter", "ledger"):
+            raise
+        return {"good": False, "words": say("ledger.unproved")}
+    what = {"number": found["number"], "time": found["time"], "what": say(f"ledger.{found['event']}")}
+    return {"good": True, "words": say("ledger.proves", **what)}
 
 
 def _reader(room: Room, request: Request, dataset: str) -> Visit:
@@ -192,7 +213,12 @@ async def _limit(room: Room, visit: Visit, dataset: str, name: str, given: Mappi
 
 
 async def _ledger(
-    room: Room, request: Request, visit: Visit, dataset: str, verdict: Mapping[str, Any] | None
+    room: Room,
+    request: Request,
+    visit: Visit,
+    dataset: str,
+    verdict: Mapping[str, Any] | None,
+    told: Mapping[str, Any] | None = None,
 ) -> Response:
     body = await room.desk.ask(visit.person, Verb.HISTORY, dataset, {"last": LAST})
     sought = request.query_params.get("q", "")[:200]
@@ -217,6 +243,7 @@ async def _ledger(
         kind=kind,
         sought=sought,
         verdict=verdict,
+        told=told or {},
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote as escaped
 
-from discreet.errors import AccessError, DiscreetError, LedgerError
+from discreet.errors import AccessError, DiscreetError, LedgerError, QueryError
 from discreet.ledger import Entry, Receipt
 from discreet.ledger.codec import write_cost
 from discreet.ledger.entry import Answered, Failed, Reserved
@@ -21,6 +21,7 @@ from discreet.query.price.words import afford, caps, lines, paced
 from discreet.release.answer import Release
 from discreet.release.noisy import encode
 from discreet.release.pricing import check_question
+from discreet.release.remedy import remedy
 from discreet.release.session import Session
 from discreet.release.sheet import sheet
 from discreet.service import budget as views
@@ -63,19 +64,30 @@ class Asked:
 
 def answer(sessions: Mapping[str, Session], asked: Asked, replies: Replies | None = None) -> Reply:
     """Return the reply to a request; whatever is not a deliberate refusal is one constant failure."""
+    opened = sessions.get(asked.dataset)
     try:
-        opened = sessions.get(asked.dataset)
         if opened is None or not may(asked.role, asked.verb):
             raise AccessError("nothing of that name")
         opened.renew()
         return _answered(_for(opened, asked.name), asked, Replies() if replies is None else replies)
     except AccessError:
         return refused(problem.NOTHING)
+    except QueryError as error:
+        return refused(_helped(opened, asked, error))
     except DiscreetError as error:
         return refused(problem.of(error))
     except Exception:
         # Whatever it says may hold a cell, and nobody reads it.
         return refused(problem.FAILED)
+
+
+def _helped(opened: Session | None, asked: Asked, error: QueryError) -> problem.ServiceProblem:
+    """Return a refusal; on a page that quotes, with a rewriting that works, if one is near."""
+    stated, sql = problem.of(error), asked.body.get("sql")
+    if opened is None or asked.kind != PAGE or asked.verb is not Verb.QUOTE or not isinstance(sql, str):
+        return stated
+    better = remedy(opened.catalog, sql, error)
+    return stated if better is None else replace(stated, parts={**stated.parts, "rewrite": better})
 
 
 def refused(stated: problem.ServiceProblem) -> Reply:

@@ -65,6 +65,12 @@ function ready() {
       sql.setSelectionRange(start, start + word);
     });
   }
+  document.getElementById("rewrite")?.addEventListener("submit", (event) => {
+    event.preventDefault();
+    sql.value = event.target.elements.sql.value;
+    sql.dispatchEvent(new Event("input", { bubbles: true }));
+    sql.focus();
+  });
   const pay = document.getElementById("pay");
   // The key in the form already makes a second click free; this only keeps it from looking like one.
   pay?.addEventListener("submit", () => { setTimeout(() => { pay.querySelector("button").disabled = true; }, 0); });
