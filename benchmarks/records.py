@@ -59,7 +59,8 @@ def ours(records, sizes, pairs, singles, rho, rng):
 
 
 def main() -> None:
-    runs = int(sys.argv[1]) if len(sys.argv) > 1 else 3
+    given = sys.argv[-1]
+    runs = int(given) if given.isdigit() else 3
     if not (DATA / "adult.csv").exists():
         print("adult.csv: not installed (set DISCREET_BENCHMARK_DATA)")
         return

@@ -1,11 +1,12 @@
 """Workloads: every error forecast, measured and compared with the baselines, in one run.
 
-Run with `python -m benchmarks.workload [section ...]`: table, sql, ranges, marginals, streams, real, large.
+Run with `python -m benchmarks.workload [section ...]`: table, sql, ranges, marginals, streams, real, adaptive, large.
 Timings are processor seconds; with OPENBLAS_NUM_THREADS=1 they are what an idle core needs.
 """
 
 import os
 import sys
+from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
@@ -17,6 +18,7 @@ from rich.table import Table
 
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.guarantee import Concentrated, Pure
+from discreet.workload.adaptive import AdaptivePlan
 from discreet.workload.certified import lower_bound
 from discreet.workload.dummy import EachItem, EachPrefix
 from discreet.workload.forecast import error, unit_error
@@ -466,6 +468,45 @@ def real() -> None:
     )
 
 
+def adaptive(runs: int = 20) -> None:
+    """Random ranges over 4,096 cells: sums for all data against blocks found privately."""
+    rng, rows = np.random.default_rng(1), []
+    for name in ("HEPTH", "MEDCOST", "SEARCHLOGS"):
+        file = DATA / "dpbench" / f"{name}.npy"
+        if not file.exists():
+            console.print(f"{name}: not installed (set DISCREET_BENCHMARK_DATA)")
+            continue
+        counts = np.load(file).astype(np.int64)
+        ends = np.sort(rng.integers(0, counts.size + 1, (2000, 2)), axis=1)
+        truth = np.diff(np.concatenate([[0], np.cumsum(counts)])[ends], axis=1)
+        for epsilon in (Fraction(1, 100), Fraction(1, 10), Fraction(1)):
+            began = process_time()
+            made = AdaptivePlan.calibrate(epsilon=epsilon, cells=counts.size)
+            fixed = replace(made, total=10**12)
+            errors: dict[bool, list[float]] = {True: [], False: []}
+            for _ in range(runs):
+                for chosen in (made, fixed):
+                    cells = np.concatenate([[0], np.cumsum(chosen.estimate(chosen.measure(counts)))])
+                    off = np.diff(cells[ends], axis=1) - truth
+                    errors[chosen is made].append(float(np.square(off).mean()))
+            ours, theirs = (sqrt(np.mean(errors[which])) for which in (True, False))
+            way = "tree" if made.splits(int(counts.sum())) else "sums"
+            took = (process_time() - began) / runs
+            rows.append(
+                [
+                    name,
+                    str(float(epsilon)),
+                    way,
+                    f"{ours:.1f}",
+                    f"{theirs:.1f}",
+                    f"{ours / theirs:.2f}",
+                    f"{took:.2f}",
+                ]
+            )
+    heads = ["data", "epsilon", "way", "adaptive", "sums", "ratio", "CPU s"]
+    _show("random ranges over 4,096 cells, root mean squared error", heads, rows)
+
+
 SECTIONS = {
     "table": table,
     "sql": sql,
@@ -473,6 +514,7 @@ SECTIONS = {
     "marginals": marginals,
     "streams": streams,
     "real": real,
+    "adaptive": adaptive,
     "large": large,
 }
 

@@ -1,4 +1,4 @@
-"""Faults in made-up records and shrunk tables: prices that add up to more, tables that are not the data's."""
+"""Faults in made-up records, shrunk tables and histograms that look at the data: prices, tables, scores."""
 
 from tests.mutants.fault import Fault
 
@@ -8,6 +8,7 @@ MADE_UP, SHRINK, FOREST, CLI = (
     "tests/workload/test_forest.py",
     "tests/cli/test_synthesise.py",
 )
+TREE, ADAPTIVE = "tests/theorems/test_split_tree.py", "tests/workload/test_adaptive.py"
 LOSS = (f"{MADE_UP}::test_both_questions_together_lose_what_one_may_whatever_the_first_one_told",)
 PARTS = (f"{MADE_UP}::test_the_parts_never_cost_more_than_one_question_and_fit_a_budget_of_that_size",)
 CELLS = (f"{MADE_UP}::test_every_row_is_in_the_cell_that_its_value_says",)
@@ -131,5 +132,54 @@ FAULTS = (
         "if False:",
         (f"{CLI}::test_what_has_no_place_to_go_is_refused_before_anything_is_paid",),
         "records are paid for that nobody gets",
+    ),
+    Fault(
+        "workload/split.py",
+        "scores = np.maximum(unevenness(blocks) - self.kappa * depth, self.theta - self.kappa)",
+        "scores = unevenness(blocks) - self.kappa * depth",
+        (f"{TREE}::test_the_sampler_draws_from_the_enumerated_law",),
+        "scores fall without an end, so every level of a deep path loses",
+    ),
+    Fault(
+        "workload/split.py",
+        "a, odds, power = self.alpha, 1 / self.alpha, Fraction(1)",
+        "a, odds, power = self.alpha, Fraction(1), Fraction(1)",
+        (f"{TREE}::test_no_partition_of_any_neighbours_loses_more_than_is_stated",),
+        "the block in which the path ends is not paid for",
+    ),
+    Fault(
+        "workload/split.py",
+        "for _ in range(self.depth):\n            # h",
+        "for _ in range(self.depth - 2):\n            # h",
+        (TREE,),
+        "the upper levels are not paid for",
+    ),
+    Fault(
+        "workload/split.py",
+        "split = np.asarray(noise.sample(scores) > self.theta, dtype=bool)",
+        "split = np.asarray(noise.sample(scores) >= self.theta, dtype=bool)",
+        (f"{TREE}::test_the_sampler_draws_from_the_enumerated_law",),
+        "a score at the threshold splits",
+    ),
+    Fault(
+        "workload/adaptive.py",
+        "return self.epsilon if self.total is not None else self.epsilon * (1 - _SCALE)",
+        "return self.epsilon",
+        (f"{ADAPTIVE}::test_either_way_costs_what_was_asked_at_most",),
+        "the noisy total is not paid for",
+    ),
+    Fault(
+        "workload/adaptive.py",
+        "return Geometric.calibrate(epsilon=self.rest, sensitivity=self.height + 1)",
+        "return Geometric.calibrate(epsilon=self.rest, sensitivity=max(self.height, 1))",
+        (f"{ADAPTIVE}::test_either_way_costs_what_was_asked_at_most",),
+        "one level of sums is not paid for",
+    ),
+    Fault(
+        "workload/adaptive.py",
+        "best.append((own * (whole - part) + below * (part - 1)) / (whole - 1))",
+        "best.append((own * (part - 1) + below * (whole - part)) / (whole - 1))",
+        (f"{ADAPTIVE}::test_one_walk_up_and_one_down_is_least_squares",),
+        "the worse estimate weighs more",
     ),
 )

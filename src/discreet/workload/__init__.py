@@ -3,11 +3,13 @@
 plan(workload, guarantee)            what to measure, with which exact noise, and how wrong it will be
 plan.measure(histogram)              exact integers in, private integers out: the only step that sees data
 reconcile([measurement])             one consistent estimate; any workload over it has answers and variances
+AdaptivePlan.calibrate(...)          one histogram, fine where the data is, where that is expected to pay
 plan_marginals(marginals, guarantee) the same for tables of a domain too large to write out
 ShrunkTables, spanning_forest, draw_records   released tables made better, and records made up from them
 Stream.create(length, guarantee)     a running count under one guarantee, durable across crashes
 """
 
+from discreet.workload.adaptive import AdaptivePlan
 from discreet.workload.column import workload_sensitivity
 from discreet.workload.forecast import Error, error
 from discreet.workload.forest import draw_records, spanning_forest
@@ -31,6 +33,7 @@ from discreet.workload.record import describe
 from discreet.workload.route import Routes, routes
 from discreet.workload.shrink import KnownTables, ShrunkTables, pooled
 from discreet.workload.size import records_by_union_bound, records_needed
+from discreet.workload.split import SplitTree
 from discreet.workload.strategy import (
     Dense,
     Hierarchy,
@@ -52,6 +55,7 @@ from discreet.workload.table import (
 )
 
 __all__ = [
+    "AdaptivePlan",
     "AllRange",
     "Dense",
     "Error",
@@ -73,6 +77,7 @@ __all__ = [
     "Routes",
     "RunningCount",
     "ShrunkTables",
+    "SplitTree",
     "Strategy",
     "StrategyCandidate",
     "Stream",
