@@ -1,6 +1,7 @@
 """Workloads: every error forecast, measured and compared with the baselines, in one run.
 
-Run with `python -m benchmarks.workload [section ...]`: table, sql, ranges, marginals, streams, real, adaptive, large.
+Run with `python -m benchmarks.workload [section ...]`: table, sql, ranges, marginals, streams, real,
+adaptive, large.
 Timings are processor seconds; with OPENBLAS_NUM_THREADS=1 they are what an idle core needs.
 """
 

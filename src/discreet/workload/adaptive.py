@@ -17,7 +17,7 @@ Everything after that is post-processing: sums are reconciled by least squares, 
 one walk up and one down (Hay et al. 2010), and no count is left negative.
 
 Measured.  Root mean squared errors of random ranges over 4,096 cells of real histograms, in units of those
-of the sums: 0.5 to 0.9 where the tree is chosen, 1.02 elsewhere (the fiftieth spent on N).  Where all rows
+of the sums: 0.4 to 0.9 where the tree is chosen, 1.02 elsewhere (the fiftieth spent on N).  Where all rows
 sit in a few isolated cells of middling size the tree may err 1.4 times as much.
 """
 
