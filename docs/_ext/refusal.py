@@ -27,7 +27,7 @@ def refusals() -> Iterator[Refusal]:
     for path in sorted(ROOM.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
-                case ast.Call(func=ast.Name(id="QueryError"), args=[clause, reason, instead]):
+                case ast.Call(func=ast.Name(id="QueryError"), args=[clause, reason, instead, *_]):
                     words = [_text(part) for part in (clause, reason, instead)]
                     if words[1] != "…":
                         yield Refusal(path.stem, *words)

@@ -52,6 +52,15 @@ def test_accuracy_is_asked_for_in_the_same_words(data: Any):
     assert low <= answer.value <= high
 
 
+def test_the_accuracy_of_a_mean_is_asked_for_with_the_rows_it_is_of(data: Any):
+    asked = {"within": 3, "count": 30, "confidence": "0.9"}
+    priced = data.quote("SELECT AVG(stay) AS m FROM visits", **asked)
+    assert priced.expected[0].radius <= 3
+    assert data.query("SELECT AVG(stay) AS m FROM visits", **asked).quote.cost == priced.cost
+    with pytest.raises(dp.QueryError, match="count=1000"):
+        data.quote("SELECT AVG(stay) AS m FROM visits", within=3)
+
+
 def test_a_batch_agrees_with_itself(data: Any):
     whole, wards, again = data.batch([*BATCH, BATCH[0]], epsilon=1)
     assert whole.receipt == wards.receipt

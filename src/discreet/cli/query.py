@@ -32,13 +32,12 @@ def query(
     within: Annotated[
         str | None, typer.Option(help="Spend the least that gets every answer this close.")
     ] = None,
+    count: Annotated[str | None, typer.Option(help="The rows that averages are of, at least.")] = None,
     confidence: Annotated[str, typer.Option(help="How sure the intervals are.")] = "0.95",
     delta: Annotated[
         str | None, typer.Option(help="What the question may use to find its group keys.")
     ] = None,
-    dialect: Annotated[
-        str | None, typer.Option(help="Whose SQL it is, where spelling differs: bigquery, tsql, mysql, ...")
-    ] = None,
+    dialect: Annotated[str | None, typer.Option(help="Whose SQL it is: bigquery, tsql, mysql, ...")] = None,
     weight: Annotated[
         list[str] | None,
         typer.Option(help="Which of several errors matter more, as in --weight n=3; once for each column."),
@@ -71,9 +70,9 @@ def query(
     asked: dict[str, Any] = {"epsilon": epsilon, "within": within, "confidence": confidence}
     asked |= {"dialect": dialect}
     sql = [question_text(word) for word in sql]
-    if len(sql) > 1 and (plot is not None or delta is not None or weight):
-        raise ParameterError("--plot, --delta and --weight are for a single question, not for a batch")
-    alone: dict[str, Any] = {"delta": delta, "weights": _weights(weight or [])}
+    if len(sql) > 1 and (plot or delta or count or weight):
+        raise ParameterError("--plot, --delta, --count and --weight are for one question, not for a batch")
+    alone: dict[str, Any] = {"delta": delta, "count": count, "weights": _weights(weight or [])}
     if plot is not None:
         check_target(plot)
     with waiting("opening ..."):

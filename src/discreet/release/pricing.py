@@ -145,6 +145,7 @@ def price_question(
     confidence: Number = "0.95",
     delta: Number | None = None,
     terms: Terms | None = None,
+    count: Number | None = None,
 ) -> Quote:
     """Return the quote of a checked question, with the derivation of what its statements claim.
 
@@ -164,6 +165,7 @@ def price_question(
         budget=budget if isinstance(budget, ApproximateBudget) else None,
         questions=None if catalog.budget is None else catalog.budget.questions,
         terms=terms,
+        count=count,
     )
     # A pure budget adds up epsilons and nothing else.
     cost = priced.cost.plain if isinstance(budget, PureBudget) else priced.cost

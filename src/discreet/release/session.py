@@ -95,6 +95,7 @@ class Session(OpenData):
         within: Number | None = None,
         confidence: Number = "0.95",
         delta: Number | None = None,
+        count: Number | None = None,
         limits: Limits | None = None,
         parameters: Parameters = None,
         dialect: str | None = None,
@@ -104,10 +105,11 @@ class Session(OpenData):
     ) -> Quote:
         """Return, free of charge, what a question or a batch would cost and how wrong its answer may be.
 
-        With a `prior` over a count's values, the quote's `advice` compares the mechanisms that could answer
-        it on the analyst's own `loss`, beside the best one possible.
+        With `within`, the price is the least that gets every answer so close; for means and variances say of
+        how many rows they are at least, `count`.  With a `prior` over a count's values, the quote's `advice`
+        compares the mechanisms that could answer it on the analyst's own `loss`, beside the best possible.
         """
-        price = epsilon, within, confidence, delta
+        price = epsilon, within, confidence, delta, count
         priced = (
             self._quote(check_batch(self.catalog, question, limits, dialect, weights=weights).whole, *price)
             if isinstance(question, list | tuple)
@@ -123,7 +125,7 @@ class Session(OpenData):
     def _planned(
         self,
         question: Asked,
-        price: tuple[Number | None, Number | None, Number, Number | None],
+        price: tuple[Number | None, Number | None, Number, Number | None, Number | None],
         limits: Limits | None,
         parameters: Parameters,
         dialect: str | None = None,
@@ -146,9 +148,10 @@ class Session(OpenData):
         within: Number | None = None,
         confidence: Number = "0.95",
         delta: Number | None = None,
+        count: Number | None = None,
         terms: Terms | None = None,
     ) -> Quote:
-        priced = price_question(self.catalog, checked, epsilon, within, confidence, delta, terms)
+        priced = price_question(self.catalog, checked, epsilon, within, confidence, delta, terms, count)
         # Written before anything is paid: what an engine cannot write is refused while that is free.
         return replace(priced, sql=tuple(self.engine.written(one.statement) for one in proved(priced)))
 
@@ -160,6 +163,7 @@ class Session(OpenData):
         within: Number | None = None,
         confidence: Number = "0.95",
         delta: Number | None = None,
+        count: Number | None = None,
         limits: Limits | None = None,
         parameters: Parameters = None,
         dialect: str | None = None,
@@ -174,7 +178,7 @@ class Session(OpenData):
         `weights` say by the names of columns which of several errors matter more.  Without `postprocess`
         values are shown as they were drawn, without bias; it is the same answer, paid once.
         """
-        price = epsilon, within, confidence, delta
+        price = epsilon, within, confidence, delta, count
         priced = self._planned(question, price, limits, parameters, dialect, weights)
         text = told(self.catalog, question, parameters, dialect)
         return self._answer(text, priced, request_id).shown(postprocess=postprocess)
@@ -186,7 +190,7 @@ class Session(OpenData):
 
         Nothing is paid and no data is looked at, so another confidence is free as well.
         """
-        priced = self._planned(question, (epsilon, None, confidence, None), None, None)
+        priced = self._planned(question, (epsilon, None, confidence, None, None), None, None)
         stored = self.ledger.find(self._request(question, priced, None))
         return None if stored is None else self._release(question, priced, stored, free=True)
 

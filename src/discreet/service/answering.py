@@ -132,7 +132,7 @@ def _answered(session: Session, asked: Asked, replies: Replies) -> Reply:
             return replies.of(release, catalog, form, lambda: _written(release, catalog, *form))
         case Verb.BATCH:
             price = _price(asked.body)
-            price.pop("delta")
+            price.pop("delta"), price.pop("count")
             shown_as = asked.body.get("postprocess", True)
             releases = session.batch(
                 asked.body["sql"], **price, request_id=asked.request_id, postprocess=shown_as
@@ -222,6 +222,7 @@ def _price(body: Mapping[str, Any]) -> dict[str, Any]:
         "within": body.get("within"),
         "confidence": body.get("confidence", "0.95"),
         "delta": body.get("delta"),
+        "count": body.get("count"),
         "limits": None if limits is None else Limits(**limits),
         "dialect": body.get("dialect"),
     }

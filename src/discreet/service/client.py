@@ -96,6 +96,7 @@ class Remote(OpenData):
         within: Number | None = None,
         confidence: Number = "0.95",
         delta: Number | None = None,
+        count: Number | None = None,
         limits: Limits | None = None,
         parameters: Parameters = None,
         dialect: str | None = None,
@@ -111,7 +112,7 @@ class Remote(OpenData):
             if isinstance(sql, list)
             else check_question(self.catalog, sql, limits, _sendable(parameters), dialect, weights=weights)
         )
-        priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
+        priced = price_question(self.catalog, checked, epsilon, within, confidence, delta, count=count)
         sent = {"sql": sql, "parameters": parameters, **_price(priced, limits, dialect), **_weights(weights)}
         body = self._post("quote", sent)
         priced = replace(
@@ -131,6 +132,7 @@ class Remote(OpenData):
         within: Number | None = None,
         confidence: Number = "0.95",
         delta: Number | None = None,
+        count: Number | None = None,
         limits: Limits | None = None,
         parameters: Parameters = None,
         dialect: str | None = None,
@@ -141,7 +143,7 @@ class Remote(OpenData):
         """Answer a question privately, at the price of its quote; asked before, it is free."""
         text = self._text(question)
         checked = check_question(self.catalog, text, limits, _sendable(parameters), dialect, weights=weights)
-        priced = price_question(self.catalog, checked, epsilon, within, confidence, delta)
+        priced = price_question(self.catalog, checked, epsilon, within, confidence, delta, count=count)
         sent = {"sql": text, "parameters": parameters, **_price(priced, limits, dialect), **_weights(weights)}
         body = self._post("query", sent, request_id or secrets.token_hex(16))
         text = told(self.catalog, text, parameters, dialect)

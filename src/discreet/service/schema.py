@@ -95,6 +95,9 @@ class Question(_Answered):
     )
     sql: Sql
     parameters: Values = None
+    count: Number | None = Field(
+        default=None, description="The rows that means and variances are assumed to be of, at least."
+    )
     delta: Number | None = Field(
         default=None, description="What the question may use to find its group keys."
     )
@@ -123,6 +126,9 @@ class ToQuote(_Priced):
     )
     sql: Sql | Annotated[list[Sql], Field(min_length=1, max_length=LARGEST_BATCH)]
     parameters: Values = None
+    count: Number | None = Field(
+        default=None, description="The rows that means and variances are assumed to be of, at least."
+    )
     delta: Number | None = None
     weights: Columns | None = None
 

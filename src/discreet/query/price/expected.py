@@ -35,6 +35,7 @@ from discreet.query.check.measurement import (
     RunningGroups,
     Sort,
 )
+from discreet.query.price.assumed import radius_under
 from discreet.query.price.fieller import mean, variance
 from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.tail import NoiseLaw, Peaked, Round, parts_of, quantile, rate_of
@@ -56,6 +57,8 @@ class Expected:
     name: str
     radius: Fraction | None = None
     rank: Fraction | None = None
+    count: Fraction | None = None
+    """The number of rows that the radius is for, where it depends on one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +84,8 @@ class Quote:
     """The part of the whole declared budget that it would take of a fresh one, where that is known."""
     closes: bool = False
     """Whether everything so far was pure and this is not, so that epsilons no longer simply add up."""
+    count: Fraction | None = None
+    """The number of rows that means and variances are assumed to be of, at least, where one was told."""
     proof: Proof | None = field(default=None, repr=False, compare=False)
     """What the statements were proved to keep; without it nothing runs."""
 
@@ -169,7 +174,11 @@ def expect(priced: Quote, name: str, formula: Formula) -> Expected:
                 case _:
                     return Expected(name, priced.radius(position, beta))
         case _:
-            return Expected(name, _linear(priced, formula))
+            known = _linear(priced, formula)
+            under = None if priced.count is None else radius_under(priced, formula, priced.count)
+            if known is None and under is not None:
+                return Expected(name, under, count=priced.count)
+            return Expected(name, known)
 
 
 def _linear(priced: Quote, formula: Formula) -> Fraction | None:

@@ -46,13 +46,15 @@ def quote(
     budget: ApproximateBudget | None = None,
     questions: int | None = None,
     terms: Terms | None = None,
+    count: Real | None = None,
 ) -> Quote:
     """Return the price and accuracy of a question at this epsilon, or at the smallest that suffices.
 
     `delta` is what the question itself may use to find its group keys.  Noise is at pure epsilon unless
     `conversion` says at which delta Gaussian noise is converted; with the `budget` that is to pay, and
     perhaps the number of `questions` that it was declared for, it is of the kind that serves better.  `terms`
-    say what an epsilon buys where that is settled already.
+    say what an epsilon buys where that is settled already.  With a `count` of rows that every group is
+    assumed to have at least, the errors of means and variances are known beforehand too.
     """
     sure = probability(confidence, "confidence")
     slack = rational(delta, "delta")
@@ -60,21 +62,27 @@ def quote(
         raise ParameterError(
             "give either epsilon=..., or within=... for the smallest epsilon that gets there"
         )
+    rows = None if count is None else positive(count, "count")
     usual: Terms = PurePrice if conversion is None else converted(conversion)
     settled = terms or (usual if budget is None else None)
     if epsilon is not None:
         asked = positive(epsilon, "epsilon")
         kind = settled or better(checked, asked, slack, given(budget), questions)
-        return _priced(checked, asked, sure, slack, kind)
+        return _priced(checked, asked, sure, slack, kind, rows)
     wish = positive(given(within), "within")
     if budget is None or settled is not None:
-        return _smallest(checked, wish, sure, slack, settled or usual)
-    found = [_smallest(checked, wish, sure, slack, kind) for kind in kinds(checked, budget)]
+        return _smallest(checked, wish, sure, slack, settled or usual, rows)
+    found = [_smallest(checked, wish, sure, slack, kind, rows) for kind in kinds(checked, budget)]
     return min(found, key=lambda priced: budget.share(priced.cost))
 
 
 def _priced(
-    checked: Checked, epsilon: Fraction, confidence: Fraction, delta: Fraction, terms: Terms
+    checked: Checked,
+    epsilon: Fraction,
+    confidence: Fraction,
+    delta: Fraction,
+    terms: Terms,
+    count: Fraction | None,
 ) -> Quote:
     if isinstance(checked.keys, Private) and delta <= 0:
         column = next(column.name for column in checked.keys.columns if column.values is None)
@@ -90,19 +98,24 @@ def _priced(
         for position in places
     )
     cost = charge(shares, price, delta if isinstance(checked.keys, Private) else Fraction(0))
-    priced = Quote(checked, epsilon, cost.delta, confidence, shares, cost, ())
+    priced = Quote(checked, epsilon, cost.delta, confidence, shares, cost, (), count=count)
     return replace(
         priced, expected=tuple(expect(priced, output.name, output.formula) for output in checked.columns)
     )
 
 
 def _smallest(
-    checked: Checked, within: Fraction, confidence: Fraction, delta: Fraction, terms: Terms
+    checked: Checked,
+    within: Fraction,
+    confidence: Fraction,
+    delta: Fraction,
+    terms: Terms,
+    count: Fraction | None,
 ) -> Quote:
     """Return the cheapest quote whose every foreseeable column is within the wish, to one part in 2**20."""
 
     def reaches(epsilon: Fraction) -> bool:
-        priced = _priced(checked, epsilon, confidence, delta, terms)
+        priced = _priced(checked, epsilon, confidence, delta, terms, count)
         radii = [
             expected.radius
             for expected in priced.expected
@@ -112,7 +125,7 @@ def _smallest(
             raise QueryError(
                 "within",
                 "no output column has an error that is known beforehand",
-                "ask with epsilon=..., or add COUNT(*)",
+                "say how many rows a mean is of at least, count=1000, or ask with epsilon=...",
             )
         return max(radii) <= within
 
@@ -129,4 +142,4 @@ def _smallest(
     for _ in range(20):
         middle = (low + high) / 2
         low, high = (low, middle) if reaches(middle) else (middle, high)
-    return _priced(checked, high, confidence, delta, terms)
+    return _priced(checked, high, confidence, delta, terms, count)

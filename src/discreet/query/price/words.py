@@ -36,6 +36,8 @@ def lines(priced: "Quote") -> list[tuple[str, str, str]]:
         names = ", ".join(dict.fromkeys(share.name for share in used)) or "a group key"
         if expected.radius is not None:
             error = format_number(expected.radius) if used else ""
+            if expected.count is not None:
+                error += f" where at least {format_number(expected.count)} rows count"
         elif expected.rank is not None:
             error = f"within {format_number(expected.rank)} rows of the right one"
         else:
