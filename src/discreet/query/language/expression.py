@@ -15,7 +15,7 @@ from discreet.query.language.leaf import column_of, leaf_of, literal_of, read_co
 from discreet.query.language.pair import KINDS as PAIRS
 from discreet.query.language.pair import pair
 from discreet.query.language.place import place_of
-from discreet.query.language.refusal import fields, refusal
+from discreet.query.language.refusal import fields, refusal, words_of
 from discreet.query.language.searching import INSIDE, Reader, any_of, found_inside
 from discreet.query.language.spelling import folded_number, quantile_level, spelled, understood
 from discreet.query.language.vocabulary import AGGREGATES, BINARY, PARTS, TYPES, UNARY
@@ -41,6 +41,9 @@ def expression(node: object) -> Scalar:
         found = _meaning(node)
     except QueryError as refused:
         raise refused.at(place_of(node)) from None
+    except KeyError:
+        name = words_of(node)
+        raise QueryError(name, "lacks an argument", f"say what of, as in {name}(x)", place_of(node)) from None
     if too_large(found):
         raise QueryError("an expression", "has too many parts", "compute it in steps, or more simply")
     return found
@@ -332,8 +335,8 @@ def _round(node: exp.Expr) -> Scalar:
 
 def _substring(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "start", "length")
-    rest = tuple(settled(expression(parts[key])) for key in ("start", "length") if parts.get(key) is not None)
-    return Call("substring", (expression(parts["this"]), *rest))
+    length = () if parts.get("length") is None else (settled(expression(parts["length"])),)
+    return Call("substring", (expression(parts["this"]), settled(expression(parts["start"])), *length))
 
 
 def _side(name: str) -> Callable[[exp.Expr], Scalar]:

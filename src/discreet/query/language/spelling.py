@@ -223,9 +223,10 @@ def _refused(reason: str, instead: str) -> Builder:
 
 def _with_separator(name: str, arguments: Sequence[Argument]) -> Scalar:
     """CONCAT_WS('-', a, b)."""
-    separator, first, *rest = _plain(name, arguments) or (None, None)
-    if separator is None or first is None:
+    found = _plain(name, arguments)
+    if len(found) < 2:
         raise QueryError("CONCAT_WS", "takes a separator and texts", _EXAMPLES[name])
+    separator, first, *rest = found
     return Call("concat", (first, *(part for one in rest for part in (separator, one))))
 
 

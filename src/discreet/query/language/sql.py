@@ -24,6 +24,7 @@ from discreet.query.language.parameter import Parameters, bind
 from discreet.query.language.refusal import fields, refusal
 from discreet.query.language.semi import without_semi
 from discreet.query.language.text import Written, WrittenDialect, parsed
+from discreet.query.language.unreadable import reading
 from discreet.query.name import HIDDEN, folded, same
 from discreet.query.plan import (
     COMMA,
@@ -59,6 +60,7 @@ SYSTEM = frozenset(
 Views = Mapping[str, Block]
 
 
+@reading()
 def read(
     text: str,
     parameters: Parameters = (),
@@ -132,6 +134,7 @@ def _unpriced(written: Written) -> exp.Expr:
     return written.tree
 
 
+@reading()
 def fragment(text: str) -> Scalar:
     """Return the scalar that one SQL expression means."""
     return expression(_unpriced(_tree(text)))

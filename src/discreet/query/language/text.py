@@ -12,16 +12,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
-from sqlglot.errors import SqlglotError
 from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import QueryError
 from discreet.query.language.dialect import Manner, meant, words_of
+from discreet.query.language.unreadable import UNREADABLE, reading, unreadable
 
 SIZE_LIMIT = 8_192
-
-UNREADABLE = (SqlglotError, RecursionError, ValueError, TypeError, IndexError, AttributeError, KeyError)
 
 NAME = "written"
 """Where a tree keeps the name of a function as it was written."""
@@ -66,16 +64,17 @@ class Written:
     privacy: tuple[tuple[str, str], ...] | None = None
 
 
+@reading()
 def parsed(text: str, manner: Manner | None = None) -> Written:
     """Return the tree of one statement, refusing what cannot be read in one way only."""
     _printable(text)
     plain = _plain(text) if manner is None else text
     try:
         tokens = WrittenDialect().tokenize(plain) if manner is None else words_of(plain, manner)
-    except UNREADABLE as problem:
-        if isinstance(problem, QueryError):
-            raise
-        raise _unreadable() from None
+    except QueryError:
+        raise
+    except UNREADABLE:
+        raise unreadable() from None
     for token in tokens if manner is not None else ():
         _printable(token.text)
     while tokens and tokens[-1].token_type is TokenType.SEMICOLON:
@@ -94,21 +93,12 @@ def parsed(text: str, manner: Manner | None = None) -> Written:
     try:
         trees = WrittenDialect().parser().parse(tokens, plain)
     except UNREADABLE as problem:
-        raise _unreadable(*_position(problem)) from None
+        raise unreadable(*_position(problem)) from None
     if len(trees) != 1 or trees[0] is None:
-        raise _unreadable()
+        raise unreadable()
     tree = trees[0] if manner is None else meant(trees[0], manner)
     _round_trip(tree)
     return Written(tree, privacy)
-
-
-def _unreadable(line: int | None = None, column: int | None = None) -> QueryError:
-    return QueryError(
-        "the question",
-        "is not SQL that can be read",
-        "write one SELECT ... FROM ... statement",
-        None if line is None or column is None else (line, column),
-    )
 
 
 def _position(problem: Exception) -> tuple[int, int] | tuple[()]:
@@ -249,7 +239,7 @@ def _without_privacy(tokens: list[Token]) -> tuple[list[Token], tuple[tuple[str,
         if depth == 0:
             break
     if depth:
-        raise _unreadable()
+        raise unreadable()
     inside = tokens[at + 4 : end]
     return tokens[:at] + tokens[end + 1 :], _options(inside)
 
