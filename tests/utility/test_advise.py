@@ -96,8 +96,33 @@ def test_a_gaussian_takes_part_only_when_a_delta_allows_it():
 
 def test_numbers_and_categories_get_the_candidates_that_apply():
     assert candidate_names(complete("abc")) == ("exponential", "permute-and-flip", "randomized response")
-    assert candidate_names(cycle(5)) == ("exponential", "permute-and-flip", "randomized response")
+    assert candidate_names(cycle(5)) == (
+        "geometric of the graph",
+        "exponential",
+        "permute-and-flip",
+        "randomized response",
+    )
     assert set(candidate_names(band(5, 2))) >= {"geometric", "laplace", "staircase"}
+
+
+@pytest.mark.parametrize("size", [7, 24])
+def test_a_graph_is_offered_its_own_geometric_mechanism(size):
+    """Without it the winner on a cycle of 24 was 70 % above the optimum that it attains."""
+    advice = advise(cycle(size), "0.5", Loss.circular(size), Prior.uniform(size))
+    assert advice.winner.name == "geometric of the graph"
+    assert advice.winner.loss.high <= advice.best.loss * (1 + Fraction(1, 10**9))
+    others = [candidate for candidate in advice.candidates if candidate is not advice.winner]
+    assert min(candidate.loss.low for candidate in others) > advice.best.loss * Fraction(11, 10)
+
+
+def test_a_graph_without_one_is_compared_without_it():
+    star = Graph(tuple(range(6)), tuple((0, leaf) for leaf in range(1, 6)))
+    loss, prior = Loss.zero_one(range(6)), Prior.uniform(6)
+    names = [[one.name for one in advise(star, level, loss, prior).candidates] for level in ("0.5", 3)]
+    assert "geometric of the graph" not in names[0]
+    assert "geometric of the graph" in names[1]
+    with pytest.raises(ParameterError, match="no geometric mechanism at this level"):
+        candidate_loss("geometric of the graph", star, "0.5", loss, prior)
 
 
 @pytest.mark.parametrize("mechanism", ["optimal", "geometric", "randomized response"])

@@ -1,5 +1,9 @@
 """Which mechanism should this analyst use?  Every candidate measured with her own loss.
 
+The geometric mechanism of a graph (see `universal`) takes part wherever the graph has one at the level asked:
+on a cycle it beats every mechanism that only knows how far apart answers are, because it pays for one step
+along the graph once, where a choice by distance pays twice.
+
 Each mechanism is written out as a channel on the true answers and judged by what remains after the
 best remap, since an analyst may always remap: that is post-processing and free.  Beside them stands
 the certified optimum, so the winner's distance from the best possible is known, not guessed.
@@ -12,6 +16,7 @@ every larger one.
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeAlias
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, positive, probability, rational
@@ -32,9 +37,11 @@ from discreet.utility.optimal import Optimal, optimal
 from discreet.utility.prior import Prior
 from discreet.utility.problem import Epsilon, Problem
 from discreet.utility.remap import bayes_risk, scores
-from discreet.utility.universal import band_width
+from discreet.utility.universal import LARGEST as SOLVED
+from discreet.utility.universal import band_width, geometric_table
 
 LARGEST = 128
+OWN = "geometric of the graph"
 LAPLACE_STEP = Fraction(1, 4)
 
 
@@ -118,7 +125,10 @@ def candidate_loss(
     if name not in makers:
         raise ParameterError(f"mechanism must be one of {', '.join(['optimal', *makers])}, got {name!r}")
     _small_enough(graph)
-    return bayes_risk(makers[name](Epsilon(positive(epsilon, "epsilon"))), prior, loss)
+    made = makers[name](Epsilon(positive(epsilon, "epsilon")))
+    if made is None:
+        raise ParameterError("this graph has no geometric mechanism at this level; ask for another mechanism")
+    return bayes_risk(made, prior, loss)
 
 
 def smallest_epsilon(
@@ -163,7 +173,8 @@ def curve(
     graph: Graph, prior: Prior, loss: Loss, epsilons: Sequence[Real], names: Sequence[str] | None = None
 ) -> list[dict[str, object]]:
     """Return rows (epsilon, mechanism, loss) for every mechanism at every epsilon, ready to be drawn."""
-    chosen = ("optimal", *candidate_names(graph)) if names is None else tuple(names)
+    everywhere = [name for name in candidate_names(graph) if name != OWN]
+    chosen = ("optimal", *everywhere) if names is None else tuple(names)
     return [
         {
             "epsilon": float(rational(epsilon)),
@@ -208,13 +219,19 @@ def _small_enough(graph: Graph) -> None:
 def _channels(graph: Graph, level: Epsilon, delta: Fraction | None) -> Iterator[tuple[str, Enclosure]]:
     _small_enough(graph)
     for name, make in _makers(graph, delta):
-        yield name, make(level)
+        made = make(level)
+        if made is not None:
+            yield name, made
 
 
-def _makers(graph: Graph, delta: Fraction | None) -> list[tuple[str, Callable[[Epsilon], Enclosure]]]:
-    """Return every mechanism that applies to a graph, as functions of the privacy level."""
+Maker: TypeAlias = Callable[[Epsilon], Enclosure | None]
+"""A mechanism as a function of the privacy level, None where there is none at a level."""
+
+
+def _makers(graph: Graph, delta: Fraction | None) -> list[tuple[str, Maker]]:
+    """Return every mechanism that applies to a graph."""
     width = band_width(graph)
-    makers: list[tuple[str, Callable[[Epsilon], Enclosure]]] = []
+    makers: list[tuple[str, Maker]] = []
     if width is not None:
         makers += [
             (
@@ -229,10 +246,23 @@ def _makers(graph: Graph, delta: Fraction | None) -> list[tuple[str, Callable[[E
         ]
         if delta is not None:
             makers.append(("gaussian", lambda level: _gaussian(graph, level, delta, width)))
+    complete = 2 * len(graph.edges) == len(graph) * (len(graph) - 1)
+    if width is None and not complete and len(graph) <= SOLVED:
+        # Where any two answers are neighbours it is randomized response.
+        makers.append((OWN, lambda level: _own(graph, level)))
     makers.append(("exponential", lambda level: _exponential(graph, width, level)))
     makers.append(("permute-and-flip", lambda level: _flipped(graph, width, level)))
     makers.append(("randomized response", lambda level: _response(graph, level)))
     return makers
+
+
+def _own(graph: Graph, level: Epsilon) -> Enclosure | None:
+    """Return the geometric mechanism of a graph that is no band, if it has one at this level."""
+    try:
+        table = geometric_table(graph, level)
+    except ParameterError:
+        return None
+    return rounded(table.rows, graph.nodes, graph.nodes)
 
 
 def _clamped(graph: Graph, noise: IntegerNoise) -> Enclosure:
