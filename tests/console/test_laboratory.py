@@ -10,7 +10,7 @@ import pytest
 from tests.console.world import SCRIPT, Console
 
 from discreet.console import bench, process
-from discreet.console.laboratory import EXAMPLE
+from discreet.console.laboratory import EXAMPLE, STORIES
 from discreet.console.process import Process
 
 LAB = "/console/laboratory"
@@ -60,8 +60,10 @@ def test_an_attack_is_told_and_where_it_is_stopped(site: Console):
     assert "73.1%" in page.text
     naive = float(re.search(r"naive noise</td><td>[\d.]+%</td><td>([\d.]+)%", page.text)[1])
     assert naive > 80
-    for odd in ("epsilon=0.1", "epsilon=1000", "epsilon=x"):
+    for odd in ("epsilon=0.1", "epsilon=1000", "epsilon=x", "story=none"):
         assert browser.get(f"{LAB}/attack?{odd}").status == 422
+    assert [story for story in STORIES if f'value="{story}"' in page.text] == list(STORIES)
+    assert "low bits" in browser.get(f"{LAB}/attack?story=float").text
 
 
 def test_a_program_is_proved_refuted_or_wrong_at_its_place(site: Console):

@@ -7,7 +7,7 @@ Nothing here has to do with anybody's data: everything follows from what somebod
 
 import json
 import resource
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from discreet.errors import DiscreetError, ParameterError, ProgramError
 from discreet.exact.number import positive, whole
 
 if TYPE_CHECKING:
+    from discreet.audit.attack import AttackReport
     from discreet.mechanisms.table import Label
 
 SECONDS = 10.0
@@ -30,7 +31,7 @@ LARGEST = 24
 """The largest count whose best mechanism is searched for here."""
 
 LEAST, SHARP = Fraction(1, 2), Fraction(8)
-"""The budgets within which the story of an attack is told: it asks at epsilon 1/4 each time."""
+"""The budgets within which the story of an attack is told: one of them asks at epsilon 1/4 each time."""
 
 
 def work(asked: Mapping[str, Any]) -> bytes:
@@ -157,14 +158,25 @@ def optimal(asked: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def attack(asked: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the story of two counts that differ by one person: without noise, with noise, with a budget."""
-    from discreet.audit.attack.difference import difference
+    """Return the story of an attack on invented people: on raw answers, on plain noise, on a budget."""
+    from discreet.audit.attack import average, difference, floating, reconstruction, trace
     from discreet.show.save import specification
 
     epsilon = positive(asked["epsilon"], "epsilon")
     if not LEAST <= epsilon <= SHARP:
         raise ParameterError(f"epsilon must be {LEAST} to {SHARP} here, got {asked['epsilon']}")
-    told = difference(victims=100, pairs=(1, 3, 10, 30, 100, 300, 1000), epsilon=asked["epsilon"])
+    # Small enough to follow while somebody moves epsilon.
+    sizes: dict[str, tuple[Callable[..., AttackReport], dict[str, Any]]] = {
+        "difference": (difference, {"victims": 100, "pairs": (1, 3, 10, 30, 100, 300, 1000)}),
+        "average": (average, {"repeats": (1, 3, 10, 30, 100, 300, 1000), "trials": 100}),
+        "trace": (trace, {"attributes": (50, 100, 200, 500, 1000, 2000), "repeats": 3}),
+        "reconstruction": (reconstruction, {"people": 200, "questions": 800, "small": 40}),
+        "float": (floating, {"answers": 20_000}),
+    }
+    if asked["story"] not in sizes:
+        raise ParameterError(f"story is one of {', '.join(sizes)}")
+    attacked, size = sizes[asked["story"]]
+    told = attacked(epsilon=asked["epsilon"], **size)
     return {
         "title": told.title,
         "story": told.story.split("\n\n"),

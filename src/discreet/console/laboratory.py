@@ -20,6 +20,7 @@ PATIENCE = 30.0
 PLACES = ("mechanism", "composition", "optimal", "program", "attack")
 LOSSES, PRIORS = ("absolute", "squared", "zero-one"), ("uniform", "binomial")
 MECHANISMS = ("geometric", "laplace", "staircase", "gaussian")
+STORIES = ("difference", "average", "trace", "reconstruction", "float")
 LONG = 60
 LONGEST = 8192
 START = {"name": "geometric", "epsilon": "0.5", "sensitivity": "1", "delta": "1e-6", "count": "100"}
@@ -58,9 +59,10 @@ def routes(app: FastAPI, room: Room) -> None:
     @app.get(f"{HERE}/attack")
     async def attack(request: Request) -> Response:
         room.visit(request)
-        given = _given(request, {"epsilon": "1"})
+        given = _given(request, {"story": STORIES[0], "epsilon": "1"})
         found = await _found(room, {"what": "attack", **given})
-        return _page(room, request, "attack", given, found, picture=await _picture(room, found))
+        picture = await _picture(room, found)
+        return _page(room, request, "attack", given, found, picture=picture, stories=STORIES)
 
     @app.get(f"{HERE}/composition")
     async def composition(request: Request) -> Response:
