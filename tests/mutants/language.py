@@ -11,7 +11,90 @@ KEYS = ("tests/query/test_units_through_keys.py",)
 RANKS = ("tests/query/test_ranking.py",)
 FORMATS = ("tests/query/test_formats.py",)
 
+DIALECTS = ("tests/query/test_dialects.py",)
+FACES = ("tests/query/test_frame.py",)
+ASSUMED = ("tests/query/test_assumed.py",)
+IBIS = ("tests/query/test_ibis.py",)
+HOSTILE = ("tests/attacks/test_sql_hostile.py",)
+
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "query/language/dialect.py",
+        "value, base = parts if manner.base_last else parts[::-1]",
+        "value, base = parts",
+        DIALECTS,
+        "a logarithm is taken of its base",
+    ),
+    Fault(
+        "query/language/dialect.py",
+        "    if kind is TokenType.DPIPE and not manner.pipes:",
+        "    if kind is TokenType.DPIPE and manner.pipes and not manner.words:",
+        DIALECTS,
+        "an OR is read as joined texts",
+    ),
+    Fault(
+        "query/language/dialect.py",
+        'if comment.startswith("!"):',
+        'if comment.startswith("!!"):',
+        HOSTILE,
+        "what a server would run is taken for a comment",
+    ),
+    Fault(
+        "query/language/dialect.py",
+        "    if not manner.whole or not isinstance(node, exp.Div)",
+        "    if manner.whole or not isinstance(node, exp.Div)",
+        DIALECTS,
+        "whole numbers are divided with decimals where the dialect has none",
+    ),
+    Fault(
+        "query/language/dialect.py",
+        "return exp.Paren(this=exp.Add(this=plain, expression=exp.Literal.number(manner.sunday)))",
+        "return plain",
+        DIALECTS,
+        "days of the week are numbered from another day",
+    ),
+    Fault(
+        "query/language/semi.py",
+        'return exp.Not(this=found) if kind == "ANTI" else found',
+        "return found",
+        CORPUS,
+        "an anti-join keeps the rows that it should leave out",
+    ),
+    Fault(
+        "query/language/flat.py",
+        "where=conjunction(filters),",
+        "where=maybe(block.where),",
+        IBIS,
+        "a filter of a subquery is lost",
+    ),
+    Fault(
+        "query/language/frame/relation.py",
+        "replace(order, descending=not order.descending)",
+        "order",
+        FACES,
+        "the last rows of a person are the first",
+    ),
+    Fault(
+        "query/language/written.py",
+        'words = [self.text(order.scalar), *(["DESC"] if order.descending else [])]',
+        "words = [self.text(order.scalar)]",
+        FACES,
+        "a question is shown in another order",
+    ),
+    Fault(
+        "query/price/assumed.py",
+        "    return max(\n        quantile(",
+        "    return min(\n        quantile(",
+        ASSUMED,
+        "a mean is promised to be closer than it may be",
+    ),
+    Fault(
+        "query/price/assumed.py",
+        "(1.0, 0.25 + top, 1.0)",
+        "(0.1, 0.025, 0.1)",
+        ASSUMED,
+        "a variance is promised to be closer than it may be",
+    ),
     Fault(
         "query/check/people.py",
         'source = replace(source, on=Call("and", (source.on, people)))',

@@ -158,6 +158,11 @@ SAME = [
     ),
     ("sqlite", f"{COUNT} [city] = 'zug' AND log(cost) > 1", f"{COUNT} city = 'zug' AND LOG10(cost) > 1"),
     ("duckdb", f"{COUNT} age // 10 = 4", f"{COUNT} age // 10 = 4"),
+    ("postgres", f"{COUNT} city LIKE '10\\%%'", f"{COUNT} city LIKE '10\\%%' ESCAPE '\\'"),
+    ("mysql", f"{COUNT} city NOT LIKE '10\\_'", f"{COUNT} NOT city LIKE '10\\_' ESCAPE '\\'"),
+    ("postgres", f"{COUNT} city LIKE 'a!%' ESCAPE '!'", f"{COUNT} city LIKE 'a!%' ESCAPE '!'"),
+    ("tsql", f"{COUNT} city LIKE 'a\\%'", f"{COUNT} city LIKE 'a\\%'"),
+    ("postgres", f"{COUNT} city = E'\\x41\\u0062'", f"{COUNT} city = 'Ab'"),
 ]
 
 
@@ -198,6 +203,8 @@ REFUSED = [
     ("snowflake", "SELECT age:city FROM visits", ":", (1, 11), ":name"),
     ("spark", "SELECT /*+ BROADCAST(v) */ COUNT(*) FROM visits v", "a hint", None, "leave it out"),
     ("spark", f"{COUNT} date_format(day, 'D') = '3'", "DATE_FORMAT", (1, 35), "yyyy-MM"),
+    ("tsql", f"{COUNT} city LIKE '[a-z]%'", "[ in LIKE", (1, 35), "with OR"),
+    ("postgres", f"{COUNT} city = U&'\\0061'", "a text of bytes", None, "characters"),
     ("postgres", f"{COUNT} city = E'a\\u0000b'", "the question", None, "plain text"),
 ]
 

@@ -88,9 +88,10 @@ def manner_of(dialect: str | None) -> Manner | None:
     return DIALECTS[found]
 
 
-_TEXTS = (TokenType.RAW_STRING, TokenType.NATIONAL_STRING, TokenType.HEREDOC_STRING, TokenType.UNICODE_STRING)
+_TEXTS = (TokenType.RAW_STRING, TokenType.NATIONAL_STRING, TokenType.HEREDOC_STRING)
 
 
+_CODES = (TokenType.UNICODE_STRING, TokenType.HEX_STRING, TokenType.BIT_STRING)
 _ESCAPING = ("postgres", "redshift")
 """Where E'...' is a text with escapes; elsewhere such texts are bytes."""
 
@@ -125,6 +126,8 @@ def _readable(token: Token, manner: Manner) -> None:
         raise QueryError("^", "compares bits in this dialect", "write POWER(x, 2)", place)
     if kind is TokenType.DPIPE and not manner.pipes:
         raise QueryError("||", "means OR in this dialect", "write OR, or CONCAT(a, b) for texts", place)
+    if kind in _CODES or (kind is TokenType.BYTE_STRING and manner.words not in _ESCAPING):
+        raise QueryError("a text of bytes or codes", "is not supported", "write its characters", place)
     if kind is TokenType.HINT:
         raise QueryError("a hint", "is not part of a question", "leave it out", place)
 
@@ -166,7 +169,7 @@ def _arguments(tokens: list[Token], start: int) -> tuple[int | None, int | None]
 def meant(tree: exp.Expr, manner: Manner) -> exp.Expr:
     """Return a tree in which the words of a dialect are those of our reader, changed in place."""
     for node in reversed(list(tree.walk(bfs=False))):
-        for rule in (_unit, _logarithm, _week, _joined, _divided, _format):
+        for rule in (_unit, _logarithm, _week, _joined, _divided, _format, _pattern):
             try:
                 other = rule(node, manner)
             except QueryError as refused:
@@ -360,3 +363,20 @@ def _format(node: exp.Expr, manner: Manner) -> exp.Expr:
         )
     text = exp.Literal.string("".join(word or "" for word in said))
     return exp.Anonymous(this="STRFTIME", expressions=[day, text])
+
+
+_BACKSLASHED = ("postgres", "redshift", "mysql", "bigquery", "spark", "databricks")
+"""Where a backslash in a pattern takes the meaning from the sign behind it, without ESCAPE."""
+
+
+def _pattern(node: exp.Expr, manner: Manner) -> exp.Expr:
+    if not isinstance(node, exp.Like | exp.ILike) or not isinstance(node.expression, exp.Literal):
+        return node
+    if manner.plus and "[" in node.expression.name:
+        raise QueryError(
+            "[ in LIKE", "begins a set of characters in this dialect", "write one LIKE for each, with OR"
+        )
+    plain = "\\" not in node.expression.name or isinstance(node.parent, exp.Escape)
+    if plain or manner.words not in _BACKSLASHED:
+        return node
+    return exp.Escape(this=node.copy(), expression=exp.Literal.string("\\"))
