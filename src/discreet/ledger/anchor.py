@@ -28,7 +28,7 @@ import os
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
@@ -87,6 +87,10 @@ class Marks:
     name: str = ""
     pending: bool = field(default=False, compare=False)
     """Whether the newest mark may not be durable yet."""
+
+    def settled(self, *, pending: bool) -> "Marks":
+        """Return the same marks, of which the newest may, or may not, be durable yet."""
+        return Marks(self.ledger, self.heads, self.name, pending)
 
 
 class Anchor(Protocol):
@@ -276,7 +280,7 @@ class FileAnchor:
             return _Seen(version, data[:end], count, ended, rest, ended)
         marks = added(ended, [rest], self.path) if _whole(rest) else ended
         # With a line that lacks its end the file is looked at again, whatever its version.
-        return _Seen((), data[:end], count, ended, rest, replace(marks, pending=True))
+        return _Seen((), data[:end], count, ended, rest, marks.settled(pending=True))
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -323,8 +327,8 @@ class FileAnchor:
             raise self._unwritable(error) from None
         count, ended = seen.count, seen.ended
         if line:
-            count, ended = seen.count + bool(before), replace(seen.marks, pending=False)
-        self._seen = known = _Seen(version, text, count, ended, rest, replace(moved, pending=True))
+            count, ended = seen.count + bool(before), seen.marks.settled(pending=False)
+        self._seen = known = _Seen(version, text, count, ended, rest, moved.settled(pending=True))
         return descriptor, known
 
     def _sync(self, descriptor: int, known: _Seen) -> None:
@@ -335,7 +339,7 @@ class FileAnchor:
             if known.rest:
                 write_at(descriptor, b"\n", end)
             status = os.fstat(descriptor)
-            marks = replace(known.marks, pending=False)
+            marks = known.marks.settled(pending=False)
             if known.rest and status.st_size == end + 1:
                 text = known.text + known.rest + b"\n"
                 self._seen = _Seen(_version(status), text, known.count + 1, marks, b"", marks)

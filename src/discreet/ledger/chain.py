@@ -33,15 +33,7 @@ KEY_VARIABLE = "DISCREET_LEDGER_KEY"
 
 def seal(key: bytes, ledger: str, dataset: str, number: int, previous: bytes, body: str) -> bytes:
     """Return the mac of one entry."""
-    parts = (
-        b"discreet ledger entry",
-        ledger.encode(),
-        dataset.encode(),
-        b"%d" % number,
-        previous,
-        body.encode(),
-    )
-    return mac_of(key, framed(*parts))
+    return sealing(key, ledger, dataset)(number, previous, body.encode())
 
 
 def mac_of(key: bytes, message: bytes) -> bytes:
@@ -49,6 +41,7 @@ def mac_of(key: bytes, message: bytes) -> bytes:
     return keyed(key)(message)
 
 
+@lru_cache(1024)
 def sealing(key: bytes, ledger: str, dataset: str) -> Callable[[int, bytes, bytes], bytes]:
     """Return what seals many entries of one dataset, each by its number, the mac before it and its body."""
     begin, mac = framed(b"discreet ledger entry", ledger.encode(), dataset.encode()), keyed(key)

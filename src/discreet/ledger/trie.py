@@ -61,6 +61,9 @@ class Trie(Mapping[Key, Value], Generic[Key, Value]):
 
     def set(self, key: Key, value: Value) -> "Trie[Key, Value]":
         """Return the mapping in which the key has this value."""
+        if type(self._root) is dict:
+            leaf = {**self._root, key: value}
+            return Trie(_split(leaf, 0), len(leaf))
         return Trie(_set(self._root, hash(key), 0, key, value), self._size + (key not in self))
 
     def without(self, key: Key) -> "Trie[Key, Value]":

@@ -122,8 +122,14 @@ def changes(before: Account, after: Account, event: Event, number: int) -> list[
 
 def changed_rows(before: Account, after: Account, names: Iterable[list[object]]) -> list[Change]:
     """Return those of the named rows that differ between two accounts."""
-    pairs = ((canonical(name), _value(before, name), _value(after, name)) for name in names)
-    return [(name, old, new) for name, old, new in pairs if old != new]
+    pairs = ((name, _value(before, name), _value(after, name)) for name in names)
+    return [(_row_name(tuple(name)), old, new) for name, old, new in pairs if old != new]
+
+
+@lru_cache(4096)
+def _row_name(name: tuple[object, ...]) -> str:
+    """Return the name of a row as it is stored; a payment names the same ones as the next and its answer."""
+    return canonical(name)
 
 
 def retallied(key: bytes, total: int, changed: Iterable[Change]) -> int:
