@@ -46,7 +46,7 @@ SECONDS, SHORTLY = 3.0, 1.0
 PRICE = Cost.pure("0.001")
 TURNS, CROWD = 10, 16
 LENGTH = 2**20
-BATCHED = 20_000
+BATCHED = 5_000
 
 
 def main() -> None:

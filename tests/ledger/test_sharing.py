@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 
 import pytest
-from tests.ledger.world import Place, ask
+from tests.ledger.world import Place, ask, server_place
 
 import discreet.ledger.turn as turn_module
 from discreet.errors import BudgetError, ConflictError, LedgerError
@@ -191,3 +191,17 @@ def test_whatever_a_question_says_is_kept_as_it_is(place: Place, words: str):
         with place.open() as other:
             assert other.reserve(ask("a", question=words, snapshot="it's")) == stored
             assert [entry.event for entry in other.history("clinic")][1].request.question == words
+
+
+def test_what_is_answered_is_let_go_of_with_the_answer(server):
+    """A name that stays beside an answered question would keep those waiting who ask the same."""
+    with server_place(server) as place, opened(place) as ledger:
+        names = "SELECT count(*) FROM discreet_lease"
+        granted, other = ledger.reserve(ask("a")), ledger.reserve(ask("b"))
+        assert place.query(names) == [(2,)]
+        ledger.answer(granted, b"1")
+        assert place.query(names) == [(1,)]
+        assert ledger.reserve(ask("a")).payload == b"1"
+        assert place.query(names) == [(1,)]
+        ledger.fail(other, "engine-error")
+        assert place.query(names) == [(0,)]

@@ -407,6 +407,13 @@ FAULTS = (
     ),
     Fault("ledger/asking.py", "fingerprint(earlier) == asked:", "True:", BOOK, "one id for two questions"),
     Fault(
+        "ledger/asking.py",
+        "turn.store.settle(lease_key(turn.seals.ledger, granted.request))",
+        "pass",
+        SHARING,
+        "what is answered is held as if it were still being run",
+    ),
+    Fault(
         "ledger/sharing.py",
         "if turn.standing is not before:",
         "if False:",

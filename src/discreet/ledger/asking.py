@@ -6,7 +6,7 @@ payment buy two answers.
 """
 
 from discreet.errors import ConflictError, LedgerError
-from discreet.ledger.codec import digest, fingerprint
+from discreet.ledger.codec import digest, fingerprint, lease_key
 from discreet.ledger.entry import (
     ATTEMPTS,
     Answered,
@@ -29,6 +29,13 @@ def reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
     The caller holds the lease of the question, so nobody else is running it.  A ConflictError that is
     returned was also recorded.
     """
+    outcome = _reserve(turn, request)
+    if isinstance(outcome, Stored):
+        turn.store.settle(lease_key(turn.seals.ledger, request))
+    return outcome
+
+
+def _reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
     turn.account.admit(request.analyst)
     asked = fingerprint(request)
     row, repeated = turn.store.asked(turn.dataset, request.request_id, asked)
@@ -54,6 +61,12 @@ def find(turn: Turn, request: Request) -> Stored | None:
 
 def answer(turn: Turn, granted: Granted, payload: bytes) -> Stored:
     """Record an answer, unless there is one already; return the one that stands."""
+    stored = _answer(turn, granted, payload)
+    turn.store.settle(lease_key(turn.seals.ledger, granted.request))
+    return stored
+
+
+def _answer(turn: Turn, granted: Granted, payload: bytes) -> Stored:
     asked, run = fingerprint(granted.request), turn.account.running.get(granted.number)
     if run is None:
         return _settled(turn, granted.number, asked)

@@ -2,7 +2,7 @@
 
 Whoever leases anything has one connection for it, which holds one lock of a random number; the server frees
 it when the connection ends.  A stranger who takes a lock of the same number is another process, and changes
-nothing.  What is answered for good is nobody's to run any more, so its row may stay until the next journey.
+nothing.  What is answered for good is let go of in the transaction that answers it.
 """
 
 import secrets
@@ -15,18 +15,7 @@ from typing import Any
 from discreet.errors import LedgerError
 from discreet.ledger.codec import digest
 from discreet.ledger.pool import first_line
-
-ALIVE = """SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.granted AND k.pid = held.pid
-    AND (k.classid::bigint << 32 | k.objid::bigint) = held.number"""
-"""Whoever wrote the name in a lease still holds the lock whose number stands beside it."""
-
-TAKE = f"""INSERT INTO discreet_lease AS held VALUES ($1, $2, pg_backend_pid())
-    ON CONFLICT (name) DO UPDATE SET number = excluded.number, pid = excluded.pid
-    WHERE NOT EXISTS ({ALIVE}) RETURNING 1"""
-FREE = "DELETE FROM discreet_lease WHERE name = $1 AND number = $2"
-
-MOST = 64
-"""So many names may stand beside what is settled."""
+from discreet.ledger.tables import FREE, TAKE
 
 TRIES, PAUSE = 3, 0.2
 """How often, and after how many seconds, a connection lost before anything was written is renewed."""
@@ -42,7 +31,6 @@ class Leases:
         self._failure = failure
         self._name = name
         self._held: dict[str, int] = {}
-        self._settled: list[tuple[str, int]] = []
         self._connection: Any = None
         self._number = 0
         self._guard = threading.Lock()
@@ -62,26 +50,24 @@ class Leases:
         with self._guard:
             if key in self._held:
                 return False
-            settled, self._settled = self._settled, []
-            removed = "".join(f"EXECUTE discreet_free ('{name}', {number}); " for name, number in settled)
             name = digest(key.encode())
-            taken = self._ask(lambda number: f"{removed}EXECUTE discreet_take ('{name}', {number})")
+            taken = self._ask(lambda number: f"EXECUTE discreet_take ('{name}', {number})")
             if taken:
                 self._held[key] = self._number
             return taken
 
+    def held(self, key: str) -> tuple[str, int] | None:
+        """Return the name of a run that one holds, and the number that stands beside it."""
+        number = self._held.get(key)
+        return None if number is None else (digest(key.encode()), number)
+
     def free(self, key: str, *, settled: bool = False) -> None:
-        """Remove one's name, at once or, where nothing is left to be run, with what is leased next."""
+        """Remove one's name, unless it went with the commit that settled the run."""
         with self._guard:
             number = self._held.pop(key, None)
-            if number is None:
-                return
-            name = digest(key.encode())
-            if settled and len(self._settled) < MOST:
-                self._settled.append((name, number))
-                return
-            with suppress(LedgerError):
-                self._ask(lambda _: f"EXECUTE discreet_free ('{name}', {number})")
+            if number is not None and not settled:
+                with suppress(LedgerError):
+                    self._ask(lambda _: f"EXECUTE discreet_free ('{digest(key.encode())}', {number})")
 
     def close(self) -> None:
         """Close the connection, which frees its lock."""

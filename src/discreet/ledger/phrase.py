@@ -8,7 +8,7 @@ from typing import Any
 
 from discreet.ledger.codec import canonical
 from discreet.ledger.store import COLUMNS, Row
-from discreet.ledger.tables import HEAD
+from discreet.ledger.tables import FREE, HEAD
 
 _ENTRIES = f"SELECT {COLUMNS} FROM discreet_entry WHERE dataset = $1"
 ASKED = (
@@ -39,6 +39,7 @@ PREPARED = "; ".join(
         f"PREPARE discreet_asked (text, text, text) AS {ASKED}",
         f"PREPARE discreet_begin {_ENTRY} AS {BEGIN}",
         f"PREPARE discreet_add {_ENTRY} AS {ADD}",
+        f"PREPARE discreet_free (text, bigint) AS {FREE}",
     )
 ).encode()
 

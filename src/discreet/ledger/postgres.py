@@ -311,6 +311,13 @@ class PostgresStore:
         """Write one's name beside the run's, unless whoever stands there is alive."""
         return self._leases.take(key, patience)
 
+    def settle(self, key: str) -> None:
+        """Remove one's name with the commit."""
+        held = self._leases.held(key)
+        if held is not None:
+            escaping = self._escaping(self._mine.connection.pgconn)
+            self._mine.later.append(executing(escaping, "discreet_free", *held))
+
     def release(self, key: str, *, settled: bool = False) -> None:
         """Remove one's name."""
         self._leases.free(key, settled=settled)

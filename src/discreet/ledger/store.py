@@ -159,8 +159,11 @@ class Store(Protocol):
         Waits so many seconds for others and returns whether it worked; threads may call it at once.
         """
 
+    def settle(self, key: str) -> None:
+        """Let others find, with the commit, that nothing is left to be run here; only inside `writing`."""
+
     def release(self, key: str, *, settled: bool = False) -> None:
-        """Let others run this request, or, where it is settled, find that nothing is left to run."""
+        """Let others run this request; if a turn has settled it, they may already."""
 
     def damage(self) -> str | None:
         """Return what the database finds wrong with its own files, or None."""

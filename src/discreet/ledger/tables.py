@@ -14,6 +14,15 @@ HEAD = (
 )
 """Where a history ends; prepared once, and run together with the statement that locks it."""
 
+ALIVE = """SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.granted AND k.pid = held.pid
+    AND (k.classid::bigint << 32 | k.objid::bigint) = held.number"""
+"""Whoever wrote the name in a lease still holds the lock whose number stands beside it."""
+
+TAKE = f"""INSERT INTO discreet_lease AS held VALUES ($1, $2, pg_backend_pid())
+    ON CONFLICT (name) DO UPDATE SET number = excluded.number, pid = excluded.pid
+    WHERE NOT EXISTS ({ALIVE}) RETURNING 1"""
+FREE = "DELETE FROM discreet_lease WHERE name = $1 AND number = $2"
+
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
         """CREATE TABLE discreet_ledger (
