@@ -2,6 +2,7 @@
 
 import json
 import re
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -41,6 +42,26 @@ def test_no_point_is_shown_outside_its_own_interval():
             for record in answer.intervals("0.5"):
                 assert record["n_low"] <= record["n"] <= record["n_high"]
         assert drawn == {True, False}
+
+
+def test_an_interval_is_that_of_its_confidence_and_group_however_often_it_is_asked_for():
+    with opened() as data:
+        answer = data.query("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward)", epsilon="0.1")
+        drawn, widths = answer.as_drawn(), {}
+        spans = [row.spans for row in answer.as_drawn().rows]
+        for sure in ("0.999", "0.5", "0.95", "0.5", "0.999", "0.95"):
+            found = drawn.intervals(sure)
+            assert [row.spans for row in drawn.rows] == spans
+            reach = [record["n_high"] - max(record["n_low"], 0) for record in found]
+            assert widths.setdefault(sure, reach) == reach
+        assert sum(widths["0.5"]) < sum(widths["0.95"]) < sum(widths["0.999"])
+        # The total is measured with its parts, and not as well as each of them.
+        radii = {answer.quote.radius(0, Fraction(1, 20), row.key) for row in answer.rows}
+        assert len(radii) > 1
+        for row in answer.as_drawn().rows:
+            assert row.spans[-1][1] == max(
+                row.cells[-1] + answer.quote.radius(0, Fraction(1, 20), row.key), 0
+            )
 
 
 def test_limits_that_may_bind_are_said_beside_the_error_bars():

@@ -205,11 +205,18 @@ def world(tmp_path: Path) -> Iterator[World]:
         session.close()
 
 
+def spoken(chance: random.Random) -> list[bytes]:
+    """Return a conversation; some ask what nobody has asked before, and so pay."""
+    if chance.randrange(8):
+        return list(chance.choice(SEEDS))
+    return [client.query(f"{COUNT} WHERE cost > {chance.randrange(10**6)} - 1"), client.query("SELECT 1")]
+
+
 def search(world: World, count: int, chance: random.Random) -> None:
     """Play so many tampered frames, and compare what was told with what was paid."""
     played = 0
     while played < count:
-        frames = tampered(list(chance.choice(SEEDS)), chance)
+        frames = tampered(spoken(chance), chance)
         played += len(frames)
         heard = world.talk(b"".join(frames))
         assert CANARY.encode() not in heard

@@ -1,7 +1,7 @@
 """A private answer: values, error bars, guarantee and provenance, ready to publish."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date
 from fractions import Fraction
 from typing import Any
@@ -37,6 +37,9 @@ class Release:
     free: bool = False
     drawn: bool = False
     made: Noisy | None = None
+    _kept: dict[Fraction, tuple[ReleasedRow, ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     def as_drawn(self) -> "Release":
         """Return the answer with its values as they were drawn, for sums and means over many of them."""
@@ -54,7 +57,16 @@ class Release:
     @property
     def rows(self) -> tuple[ReleasedRow, ...]:
         """Return the released rows, each cell with its interval at the confidence of the quote."""
-        return rows(self.quote, self.noisy, as_drawn=self.drawn, made=self.made)
+        return self._rows(self.quote.confidence)
+
+    def _rows(self, confidence: Fraction) -> tuple[ReleasedRow, ...]:
+        """Return the rows with intervals at a confidence, worked out once for the newest one."""
+        found = self._kept.get(confidence)
+        if found is None:
+            found = rows(self.quote, self.noisy, confidence, as_drawn=self.drawn, made=self.made)
+            self._kept.clear()
+            self._kept[confidence] = found
+        return found
 
     def __iter__(self) -> Iterator[tuple[Public, ...]]:
         return (row.cells for row in self.rows)
@@ -75,8 +87,7 @@ class Release:
     def intervals(self, confidence: Real = "0.95") -> list[dict[str, Any]]:
         """Return one record per row: each measured column with the ends of its interval."""
         level = probability(confidence, "confidence")
-        found = rows(self.quote, self.noisy, level, as_drawn=self.drawn, made=self.made)
-        return [self._record(row, ends=True) for row in found]
+        return [self._record(row, ends=True) for row in self._rows(level)]
 
     def records(self) -> list[dict[str, Any]]:
         """Return one plain record per row."""

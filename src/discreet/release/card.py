@@ -10,6 +10,7 @@ from discreet.mechanisms.key_count import KeyCount
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.adjacency import Adjacency
+from discreet.query.price.expected import reach_of
 from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.together import Together
 from discreet.query.price.words import price
@@ -17,6 +18,8 @@ from discreet.show.number import format_number
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release
+
+BETA = Fraction(1, 20)
 
 
 def card(release: "Release") -> str:
@@ -52,12 +55,12 @@ def _noise(share: MeasurementShare) -> str:
     name = share.measured.name
     match share.mechanism:
         case Together() as joint:
-            worst = format_number(joint.radius(Fraction(1, 20)) / share.measured.scale)
+            worst = format_number(joint.radius(BETA) / share.measured.scale)
             return f"{name}: all groups measured together, {joint.name}, ± {worst} at 95 % at most"
         case Geometric() | Staircase() | Gaussian() as noise:
             kind = type(noise).__name__.lower()
             scale = share.measured.scale
-            return f"{name}: exact {kind} noise, ± {format_number(noise.radius('0.05') / scale)} at 95 %"
+            return f"{name}: exact {kind} noise, ± {format_number(reach_of(noise, BETA) / scale)} at 95 %"
         case Exponential() | PermuteAndFlip() as choice:
             kind = "exponential mechanism" if isinstance(choice, Exponential) else "permute-and-flip"
             return f"{name}: chosen by the {kind}"

@@ -14,7 +14,8 @@ from typing import Any
 
 from discreet.query.check.formula import Formula, Public, Span, evaluate, exactly, measured, span
 from discreet.query.check.measurement import Checked, Ordering, Output, RunningGroups
-from discreet.query.price.expected import Quote, interval, told_apart
+from discreet.query.price.expected import Quote, told_apart
+from discreet.query.price.interval import Intervals
 from discreet.release.consistent import settled as settled_values
 from discreet.release.noisy import Key, Noisy
 from discreet.release.quantile import quantiles
@@ -63,9 +64,10 @@ def rows(
     seen: set[tuple[Public, ...]] = set()
     for place in places:
         cells = tuple(_cell(output, place) for output in checked.columns)
-        if checked.distinct and cells in seen:
-            continue
-        seen.add(cells)
+        if checked.distinct:
+            if cells in seen:
+                continue
+            seen.add(cells)
         if skipped < checked.offset:
             skipped += 1
             continue
@@ -162,8 +164,9 @@ def _places(priced: Quote, noisy: Noisy, confidence: Fraction) -> list[_Place]:
             _Place(read.key, {0: read.value}, partial(span, key=read.key, spans={0: (read.low, read.high)}))
             for read in quantiles(priced, keys, noisy, confidence)
         ]
+    intervals = Intervals(priced, confidence)
     return [
-        _Place(key, values, partial(interval, priced, key=key, noisy=values, confidence=confidence))
+        _Place(key, values, partial(intervals.of, key=key, noisy=values))
         for key, values in ((key, noisy.at(place)) for place, key in enumerate(noisy.keys))
     ]
 

@@ -7,6 +7,7 @@ nothing here is an answer that the ledger would not give again.
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 
 from discreet.query.catalog.manifest import Catalog
 from discreet.release.answer import Release
@@ -34,7 +35,8 @@ class Replies:
             return found[2]
         made = write()
         if len(made.body) <= LARGEST:
-            self._kept[key] = catalog, release, made
+            # A copy, so that rows that were worked out for writing are not kept as well.
+            self._kept[key] = catalog, replace(release), made
             while len(self._kept) > MOST:
                 self._kept.popitem(last=False)
         return made

@@ -1,6 +1,6 @@
 """A priced question, and how far off each of its columns may be."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -19,11 +19,8 @@ from discreet.query.check.formula import (
     NoisyTerm,
     Operation,
     Public,
-    Span,
     Variance,
     Windowed,
-    evaluate,
-    exactly,
     measured,
     span,
 )
@@ -33,10 +30,8 @@ from discreet.query.check.measurement import (
     ModeChoice,
     QuantileChoice,
     RunningGroups,
-    Sort,
 )
 from discreet.query.price.assumed import radius_under
-from discreet.query.price.fieller import mean, variance
 from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.tail import NoiseLaw, Peaked, Round, parts_of, quantile, rate_of
 from discreet.query.price.together import Together
@@ -107,7 +102,7 @@ class Quote:
         share = self.shares[position]
         match share.measured, share.mechanism:
             case Measurement() as measurement, (Geometric() | Staircase() | Gaussian()) as noise:
-                return Fraction(_reach(noise, beta), measurement.scale)
+                return Fraction(reach_of(noise, beta), measurement.scale)
             case Measurement() as measurement, Together() as joint:
                 return joint.radius(beta, key) / measurement.scale
             case _, KeyCount() as counts:
@@ -146,7 +141,8 @@ class Quote:
 
 
 @lru_cache(maxsize=256)
-def _reach(noise: Geometric | Staircase | Gaussian, beta: Fraction) -> int:
+def reach_of(noise: Geometric | Staircase | Gaussian, beta: Fraction) -> int:
+    """Return how many steps noise reaches but for probability beta, worked out once for each price."""
     return noise.radius(beta)
 
 
@@ -183,13 +179,13 @@ def expect(priced: Quote, name: str, formula: Formula) -> Expected:
 
 def _linear(priced: Quote, formula: Formula) -> Fraction | None:
     """Return the half-width of a column that is linear in its measurements, which no answer can change."""
-    coefficients = _coefficients(formula)
-    if not coefficients:
+    found = coefficients(formula)
+    if not found:
         return Fraction(0) if not measured(formula) else None
-    return priced.reach(coefficients, 1 - priced.confidence)
+    return priced.reach(found, 1 - priced.confidence)
 
 
-def _coefficients(formula: Formula) -> dict[int, Fraction]:
+def coefficients(formula: Formula) -> dict[int, Fraction]:
     """Return the coefficients of a linear formula, or nothing when it is not linear."""
     match formula:
         case NoisyTerm(position):
@@ -197,7 +193,7 @@ def _coefficients(formula: Formula) -> dict[int, Fraction]:
         case Combination(terms):
             return dict(terms)
         case Operation("add" | "subtract", (one, other)):
-            left, right = _coefficients(one), _coefficients(other)
+            left, right = coefficients(one), coefficients(other)
             if (measured(one) and not left) or (measured(other) and not right):
                 return {}
             sign = 1 if formula.name == "add" else -1
@@ -226,7 +222,7 @@ def _scaled(name: str, one: Formula, other: Formula) -> dict[int, Fraction]:
         ):
             continue
         by = low if name == "multiply" else 1 / low
-        return {position: coefficient * by for position, coefficient in _coefficients(rest).items()}
+        return {position: coefficient * by for position, coefficient in coefficients(rest).items()}
     return {}
 
 
@@ -238,85 +234,6 @@ def _keyed(formula: Formula) -> bool:
             return True
         case Operation(_, arguments):
             return any(_keyed(argument) for argument in arguments)
-        case _:
-            return False
-
-
-def interval(
-    priced: Quote,
-    formula: Formula,
-    key: tuple[Public, ...],
-    noisy: Mapping[int, Public],
-    confidence: Fraction | None = None,
-) -> Span:
-    """Return an interval for one released cell that contains the true (clamped) value with the confidence.
-
-    `noisy` holds the released measurements in natural units.  Only noise is covered: clamping and bounding
-    contributions are part of the question as checked.
-    """
-    if not measured(formula):
-        return exactly(evaluate(formula, key, {}))
-    beta = 1 - (priced.confidence if confidence is None else confidence)
-    parts = _parts(formula)
-    known = {part: _own(priced, part, key, noisy, beta / len(parts)) for part in parts}
-    return span(formula, key, {}, known)
-
-
-def _parts(formula: Formula) -> list[Formula]:
-    """Return the parts of a formula that have intervals of their own, as few of them as there are."""
-    large = list(dict.fromkeys(_atoms(formula, linear=True)))
-    small = list(dict.fromkeys(_atoms(formula, linear=False)))
-    return large if len(large) <= len(small) else small
-
-
-def _atoms(formula: Formula, *, linear: bool) -> Iterator[Formula]:
-    match formula:
-        case NoisyTerm() | Combination() | Mean() | Variance():
-            yield formula
-        case Operation(_, arguments):
-            if linear and _coefficients(formula):
-                yield formula
-            else:
-                for argument in arguments:
-                    yield from _atoms(argument, linear=linear)
-        case _:
-            return
-
-
-def _own(
-    priced: Quote, part: Formula, key: tuple[Public, ...], noisy: Mapping[int, Public], beta: Fraction
-) -> Span:
-    """Return the interval of one part of a formula."""
-    if isinstance(part, Mean | Variance):
-        laws = {
-            position: law for position in measured(part) if (law := priced.law(position, key)) is not None
-        }
-        find = mean if isinstance(part, Mean) else variance
-        return find(part, noisy, laws, beta)  # type: ignore[arg-type]
-    value = evaluate(part, key, noisy)
-    if isinstance(part, NoisyTerm) and isinstance(value, int):
-        mechanism = priced.shares[part.measurement].mechanism
-        if isinstance(mechanism, KeyCount):
-            # A group is shown because its noise was large enough, which its interval takes into account.
-            least, most = mechanism.interval(value, beta)
-            return Fraction(least), Fraction(most)
-    radius = priced.reach(_coefficients(part), beta, key)
-    if radius is None or not isinstance(value, int | Fraction):
-        return None, None
-    low, high = Fraction(value) - radius, Fraction(value) + radius
-    if _counts(priced.checked, part):
-        # A count is never negative.
-        low, high = max(low, Fraction(0)), max(high, Fraction(0))
-    return low, high
-
-
-def _counts(checked: Checked, part: Formula) -> bool:
-    match part:
-        case NoisyTerm(position):
-            measurement = checked.measurements[position]
-            return isinstance(measurement, Measurement) and measurement.sort is not Sort.SUM
-        case Combination(counts=counts):
-            return counts
         case _:
             return False
 
