@@ -24,7 +24,7 @@ _KINDS = {
     **dict.fromkeys(("clamp_real", "finite", "to_real", "parse_real", "mean"), "decimal"),
     **dict.fromkeys(("multiply_long", "quotient", "modulo", "sign", "clamp", "fixed"), "integer"),
     **dict.fromkeys(("bits_or", "bits_set", "bit_at", "slot", "narrow", "long", "length", "part"), "integer"),
-    **dict.fromkeys(("difference", "to_whole", "parse_whole", "rank", "choice"), "integer"),
+    **dict.fromkeys(("difference", "to_whole", "parse_whole", "rank", "choice", "microseconds"), "integer"),
     **dict.fromkeys(("count_rows", "count_values", "count_distinct"), "integer"),
     **dict.fromkeys(
         ("eq", "ne", "lt", "le", "gt", "ge", "distinct", "and", "or", "not", "is_null"), "boolean"
@@ -32,8 +32,9 @@ _KINDS = {
     **dict.fromkeys(("like", "ilike", "starts_with", "to_truth", "parse_truth"), "boolean"),
     **dict.fromkeys(("lower", "upper", "trim", "concat", "left", "right", "substring", "to_text"), "text"),
     **dict.fromkeys(("hash", "digest"), "text"),
+    **dict.fromkeys(("ltrim", "rtrim", "replace", "split_part", "lpad", "rpad"), "text"),
     **dict.fromkeys(("trunc", "shift", "to_day", "parse_day"), "date"),
-    **dict.fromkeys(("to_moment", "parse_moment"), "timestamp"),
+    **dict.fromkeys(("to_moment", "parse_moment", "moment_at"), "timestamp"),
 }
 """What functions yield whose arguments do not decide it."""
 

@@ -32,6 +32,9 @@ REAL = "[+-]?([0-9]{{1,40}}([.][0-9]{{0,40}})?|[.][0-9]{{1,40}})([eE][+-]?[0-9]{
 TRUE, FALSE = "('true', 't', 'yes', 'y', '1')", "('false', 'f', 'no', 'n', '0')"
 """Texts that are a truth, in small letters."""
 
+SINCE, LAST = 62_135_596_800_000_000, 315_537_897_599_999_999
+"""Microseconds from the beginning of the year 1 to that of 1970, and to the end of 9999."""
+
 COMPARISONS = {
     "nullif": "nullif({0}, {1})",
     "eq": "({0} = {1})",

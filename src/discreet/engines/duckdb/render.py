@@ -6,7 +6,18 @@ No text of an analyst appears in the result except inside quoted constants and d
 from fractions import Fraction
 
 from discreet.engines import sql
-from discreet.engines.sql import COMPARISONS, FALSE, REAL, TIME, TRUE, ScalarWriter, unit, whole
+from discreet.engines.sql import (
+    COMPARISONS,
+    FALSE,
+    LAST,
+    REAL,
+    SINCE,
+    TIME,
+    TRUE,
+    ScalarWriter,
+    unit,
+    whole,
+)
 from discreet.query.plan import Call, Column, Literal, Scalar, Value
 from discreet.query.statement import Statement
 
@@ -54,10 +65,19 @@ TEMPLATES = {
     "lower": _FOLDED.format("lower", _UPPER, _LOWER),
     "upper": _FOLDED.format("upper", _LOWER, _UPPER),
     "trim": "trim({0}, ' ')",
+    "ltrim": "ltrim({0}, {1})",
+    "rtrim": "rtrim({0}, {1})",
+    "replace": "replace({0}, {1}, {2})",
+    "split_part": "CASE WHEN {0} IS NOT NULL THEN split_part({0}, {1}, {2}) END",
+    "lpad": "lpad({0}, {1}, {2})",
+    "rpad": "rpad({0}, {1}, {2})",
     "length": "length({0})",
     "left": "left({0}, {1})",
     "right": "right({0}, {1})",
     "starts_with": "starts_with({0}, {1})",
+    "microseconds": f"(epoch_us(CAST({{0}} AS TIMESTAMP)) + {SINCE})",
+    "moment_at": f"CASE WHEN {{0}} BETWEEN 0 AND {LAST} "
+    f"THEN make_timestamp(CAST(least(greatest({{0}}, 0), {LAST}) AS BIGINT) - {SINCE}) END",
     "to_whole": "TRY_CAST({0} AS BIGINT)",
     "to_real": "TRY_CAST({0} AS DOUBLE)",
     "to_text": "CAST({0} AS VARCHAR)",

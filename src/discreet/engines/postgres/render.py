@@ -10,7 +10,18 @@ from fractions import Fraction
 
 from discreet.engines import sql
 from discreet.engines.kinds import Known, Scope, known, scope
-from discreet.engines.sql import COMPARISONS, FALSE, REAL, TIME, TRUE, ScalarWriter, unit, whole
+from discreet.engines.sql import (
+    COMPARISONS,
+    FALSE,
+    LAST,
+    REAL,
+    SINCE,
+    TIME,
+    TRUE,
+    ScalarWriter,
+    unit,
+    whole,
+)
 from discreet.errors import QueryError
 from discreet.query.plan import Call, Literal, Scalar, Value
 from discreet.query.statement import Source, Statement
@@ -68,10 +79,21 @@ TEMPLATES = {
     "lower": 'lower({0} COLLATE "C")',
     "upper": 'upper({0} COLLATE "C")',
     "trim": "btrim({0}, ' ')",
+    "ltrim": "ltrim({0}, {1})",
+    "rtrim": "rtrim({0}, {1})",
+    "replace": "replace({0}, {1}, {2})",
+    "split_part": "split_part({0}, {1}, CAST({2} AS integer))",
+    "lpad": "lpad({0}, CAST({1} AS integer), {2})",
+    "rpad": "rpad({0}, CAST({1} AS integer), {2})",
     "length": "CAST(length({0}) AS bigint)",
     "left": "left({0}, CAST({1} AS integer))",
     "right": "right({0}, CAST({1} AS integer))",
     "starts_with": "starts_with({0}, {1})",
+    "microseconds": f"(CAST(extract(epoch FROM {{0}}) * 1000000 AS bigint) + {SINCE})",
+    # Whole days and what remains of one: either is a double without rounding.
+    "moment_at": f"CASE WHEN {{0}} BETWEEN 0 AND {LAST} THEN timestamp '0001-01-01' "
+    "+ div(CAST({0} AS numeric), 86400000000)::float8 * interval '1 day' "
+    "+ mod(CAST({0} AS numeric), 86400000000)::float8 * interval '1 microsecond' END",
     "to_real": "CAST({0} AS float8)",
     "to_text": 'CAST({0} AS text) COLLATE "C"',
     "to_day": "CAST({0} AS date)",

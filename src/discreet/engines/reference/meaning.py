@@ -12,7 +12,8 @@ and so are the square root of a negative number and the logarithm of one that is
 letters A to Z have a case.  Text is read as a number, date, moment or truth value by the patterns below,
 spaces around it left out; anything else is NULL.
 
-*Time.*  Weeks begin on Mondays.  A difference counts the beginnings of units between two moments.  A month
+*Time.*  A moment is a number of microseconds since the year 1 began, and what lies outside of the calendar is
+NULL.  Weeks begin on Mondays.  A difference counts the beginnings of units between two moments.  A month
 later is the same day of the next month, or its last day.
 """
 
@@ -28,6 +29,9 @@ from typing import Any
 
 LARGE = 2.0**500
 """Doubles of this size and above do not exist; those below its inverse are 0."""
+
+LAST = date.max.toordinal() * 86_400_000_000
+"""The microseconds of the years 1 to 9999."""
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
 _REAL = re.compile(r"[+-]?([0-9]{1,40}(\.[0-9]{0,40})?|\.[0-9]{1,40})([eE][+-]?[0-9]{1,3})?")
@@ -107,6 +111,15 @@ def _ilike(text: str, pattern: str, escape: str | None = None) -> bool:
     return _like(lower(text), lower(pattern), escape)
 
 
+def _split_part(text: str, sign: str, place: int) -> str:
+    """Return the part of this number, from 1 on, or nothing where there are fewer."""
+    return (text.split(sign) + [""] * place)[place - 1]
+
+
+def _lpad(text: str, length: int, fill: str) -> str:
+    return text[:length] if len(text) >= length else (fill * length)[: length - len(text)] + text
+
+
 def _part(unit: str, day: date) -> int:
     match unit:
         case "quarter":
@@ -149,6 +162,10 @@ def _shift(unit: str, moment: date, amount: int) -> date | None:
     month = 12 * day.year + day.month - 1 + amount * {"month": 1, "quarter": 3, "year": 12}[unit]
     year, month = month // 12, month % 12 + 1
     return date(year, month, min(day.day, monthrange(year, month)[1])) if 1 <= year <= 9999 else None
+
+
+def _moment_at(count: int) -> datetime | None:
+    return datetime.min + timedelta(microseconds=count) if 0 <= count < LAST else None
 
 
 def _parse_whole(text: str) -> int | None:
@@ -209,6 +226,12 @@ STRICT: dict[str, Callable[..., Any]] = {
     "left": lambda text, n: text[:n],
     "right": lambda text, n: text[max(len(text) - n, 0) :],
     "substring": _substring,
+    "ltrim": str.lstrip,
+    "rtrim": str.rstrip,
+    "replace": str.replace,
+    "split_part": _split_part,
+    "lpad": _lpad,
+    "rpad": lambda text, length, fill: (text + fill * length)[:length],
     "concat": lambda *texts: "".join(texts),
     "starts_with": str.startswith,
     "like": _like,
@@ -217,6 +240,8 @@ STRICT: dict[str, Callable[..., Any]] = {
     "trunc": _trunc,
     "difference": _difference,
     "shift": _shift,
+    "microseconds": lambda moment: (moment - datetime.min) // timedelta(microseconds=1),
+    "moment_at": _moment_at,
     "to_whole": _whole,
     "to_real": float,
     "to_text": _text,

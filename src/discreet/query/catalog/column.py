@@ -58,6 +58,7 @@ def _kind(word: str, body: Mapping[str, Any], where: str) -> Kind:
         "integer": {"low", "high"},
         "decimal": {"low", "high", "step"},
         "date": {"low", "high"},
+        "timestamp": {"low", "high"},
         "text": {"values"},
     }
     for key in ("low", "high", "step", "values"):
@@ -88,7 +89,10 @@ def _kind(word: str, body: Mapping[str, Any], where: str) -> Kind:
         case "boolean":
             return Truth()
         case _:
-            return Moment()
+            first, last = (_moment(body.get(end), f"{where}.{end}") for end in ("low", "high"))
+            if first and last and first > last:
+                raise CatalogError(f"{where}.low must not come after high")
+            return Moment(first, last)
 
 
 def number_kind(kind: Whole | Real, low: Fraction, high: Fraction, where: str) -> Whole | Real:
@@ -134,3 +138,22 @@ def _day(value: object, where: str) -> date | None:
             except ValueError:
                 pass
     raise CatalogError(f"{where} must be a date such as 2024-01-31, got {value!r}")
+
+
+def _moment(value: object, where: str) -> datetime | None:
+    match value:
+        case None:
+            return None
+        case datetime() if value.tzinfo is None:
+            return value
+        case date() if not isinstance(value, datetime):
+            return datetime(value.year, value.month, value.day)
+        case str():
+            try:
+                found = datetime.fromisoformat(value)
+            except ValueError:
+                pass
+            else:
+                if found.tzinfo is None:
+                    return found
+    raise CatalogError(f"{where} must be a time without a zone such as 2024-01-31 10:00:00, got {value!r}")

@@ -75,7 +75,14 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Points in time to the microsecond, without a zone."""
+    """Points in time to the microsecond, without a zone, in [low, high] where an end is given.
+
+    With a `step` they are multiples of so many microseconds, counted from the beginning of a day.
+    """
+
+    low: datetime | None = None
+    high: datetime | None = None
+    step: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +191,7 @@ def of_literal(value: Value) -> Kind:
         case str():
             return Text((value,))
         case datetime():
-            return Moment()
+            return Moment(value, value)
         case date():
             return Day(value, value)
 
@@ -211,6 +218,8 @@ def hull(one: Kind, other: Kind) -> Kind | None:
             return Text()
         case Day(), Day():
             return Day(_least(one.low, other.low), _most(one.high, other.high), one.months and other.months)
+        case Moment(), Moment():
+            return Moment(_least(one.low, other.low), _most(one.high, other.high))
         case ((Day() | Moment()), (Day() | Moment())):
             return Moment()
         case (Truth(), Truth()) | (Opaque(), Opaque()):

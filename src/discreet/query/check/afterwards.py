@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from datetime import date
+from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any
 
@@ -51,6 +51,8 @@ def _part(unit: str, day: date) -> int:
             return day.day
         case "dayofweek":
             return day.isoweekday() % 7
+        case "hour" | "minute" | "second":
+            return int(getattr(day, unit))
         case _:
             return day.timetuple().tm_yday
 
@@ -80,6 +82,17 @@ def _right(text: str, count: Fraction) -> str:
     return text[len(text) - min(int(count), len(text)) :] if count > 0 else ""
 
 
+def _day_at(days: Fraction) -> date | None:
+    place = 1 + math.floor(days)
+    return date.fromordinal(place) if 1 <= place <= date.max.toordinal() else None
+
+
+def _moment_at(microseconds: Fraction) -> datetime | None:
+    count = math.floor(microseconds)
+    last = (datetime.max - datetime.min) // timedelta(microseconds=1)
+    return datetime.min + timedelta(microseconds=count) if 0 <= count <= last else None
+
+
 CURVES: dict[str, Callable[..., Fraction | None]] = {
     "power": _power,
     "ln": _ln,
@@ -103,5 +116,7 @@ WORDS: dict[str, Callable[..., Any]] = {
     "substring": _substring,
     "part": _part,
     "trunc": _trunc,
+    "day_at": _day_at,
+    "moment_at": _moment_at,
 }
 """Functions of texts and dates."""

@@ -1,12 +1,16 @@
-"""Decimal group keys: a number on a declared grid is grouped by as the whole number of its steps.
+"""Keys and quantiles on a grid: what has equal steps is grouped by, or chosen, as a whole number of them.
 
-Doubles are not told apart outside of an engine; whole numbers are.  What leaves is the number of steps, and
-what is shown is that number times the step.
+Doubles are not told apart outside of an engine; whole numbers are.  What leaves for a decimal key is the
+number of steps, and what is shown is that number times the step.  A time cut to hours is a number of hours
+since the year 1 in the same way; the least, greatest or middle date is a number of days, that of times one of
+seconds.
 """
 
 from dataclasses import replace
+from datetime import date
+from fractions import Fraction
 
-from discreet.query.catalog.kind import Real
+from discreet.query.catalog.kind import Day, Moment, Real
 from discreet.query.check import function
 from discreet.query.check.scope import Lineage, resolve
 from discreet.query.plan import Aggregate, Block, Call, Item, Literal, Scalar, aggregates, rebuilt
@@ -14,20 +18,18 @@ from discreet.query.plan import Aggregate, Block, Call, Item, Literal, Scalar, a
 FINEST = 10**6
 """Steps in 1; a finer grid is no longer one of keys that people share."""
 
+SECOND = 10**6
+"""Microseconds."""
+
 
 def on_grid(block: Block, scope: Lineage) -> Block:
-    """Return a block whose decimal keys with a step are whole numbers of steps."""
-    steps = {term: found for term in block.group if (found := _steps(term, scope)) is not None}
-    if not steps:
-        return block
-    whole = {
-        term: Call("round", (Call("multiply", (term, Literal(count))),)) for term, count in steps.items()
-    }
+    """Return a block whose keys and quantiles are whole numbers of steps where they have any."""
+    keys = {term: found for term in block.group if (found := _key(term, scope)) is not None}
 
     def shown(scalar: Scalar) -> Scalar | None:
         if isinstance(scalar, Aggregate):
-            return scalar
-        return Call("divide", (whole[scalar], Literal(steps[scalar]))) if scalar in steps else None
+            return _quantile(scalar, scope)
+        return keys[scalar][1] if scalar in keys else None
 
     def change(scalar: Scalar) -> Scalar:
         return rebuilt(scalar, shown)
@@ -35,18 +37,41 @@ def on_grid(block: Block, scope: Lineage) -> Block:
     return replace(
         block,
         items=tuple(Item(item.name, change(item.scalar)) for item in block.items),
-        group=tuple(whole.get(term, term) for term in block.group),
+        group=tuple(keys[term][0] if term in keys else term for term in block.group),
         having=None if block.having is None else change(block.having),
         qualify=None if block.qualify is None else change(block.qualify),
         order=tuple(replace(order, scalar=change(order.scalar)) for order in block.order),
     )
 
 
-def _steps(term: Scalar, scope: Lineage) -> int | None:
-    """Return how many steps make 1 where a key is a decimal on a grid."""
+def _key(term: Scalar, scope: Lineage) -> tuple[Scalar, Scalar] | None:
+    """Return the whole number that a key is, and how it is shown."""
     if aggregates(term) or isinstance(term, Literal):
         return None
     kind = function.settle(resolve(term, scope, "GROUP BY")).kind
-    if not isinstance(kind, Real) or kind.step is None or kind.step.numerator != 1:
-        return None
-    return kind.step.denominator if kind.step.denominator <= FINEST else None
+    match kind:
+        case Moment(step=int(width)):
+            bins = Call("bins", (Literal(width), term))
+            return bins, Call("moment_at", (Call("multiply", (bins, Literal(width))),))
+        case Real(step=Fraction() as step) if step.numerator == 1 and step.denominator <= FINEST:
+            whole = Call("round", (Call("multiply", (term, Literal(step.denominator))),))
+            return whole, Call("divide", (whole, Literal(step.denominator)))
+        case _:
+            return None
+
+
+def _quantile(aggregate: Aggregate, scope: Lineage) -> Scalar:
+    """Return a quantile of dates as the date at a quantile of numbers."""
+    argument = aggregate.argument
+    if aggregate.function not in ("min", "max", "quantile") or argument is None:
+        return aggregate
+    match function.settle(resolve(argument, scope, aggregate.function.upper())).kind:
+        case Day():
+            days = Call("difference", (Literal("day"), Literal(date.min), argument))
+            return Call("day_at", (replace(aggregate, argument=days),))
+        case Moment():
+            seconds = Call("bins", (Literal(SECOND), argument))
+            found = replace(aggregate, argument=seconds)
+            return Call("moment_at", (Call("multiply", (found, Literal(SECOND))),))
+        case _:
+            return aggregate

@@ -35,6 +35,7 @@ OPERATIONS = frozenset(
         *("floor", "ceil", "power", "ln", "exp", "sign", "modulo", "quotient", "to_real", "to_whole"),
         *("eq", "ne", "lt", "le", "gt", "ge", "distinct", "and", "or", "not", "is_null", "coalesce"),
         *("nullif", "lower", "upper", "trim", "length", "concat", "left", "right", "substring"),
+        *("day_at", "moment_at"),
     )
 )
 """What may be computed from released values."""

@@ -24,6 +24,7 @@ from discreet.query.check.formula import (
     Variance,
     Windowed,
 )
+from discreet.query.check.function.agreement import moment_of
 
 NUMBERS = frozenset(
     (
@@ -107,6 +108,10 @@ class Kinds:
             case "length":
                 _all(kinds, TEXT, name, clause)
                 return found, NUMBER
+            case "day_at" | "moment_at":
+                return found, DAY if name == "day_at" else MOMENT
+            case "part" if kinds[1] == MOMENT and formulas[0] in (*_UNITS, *_HOURS):
+                return found, NUMBER
             case "part" | "trunc" if kinds[1] in (DAY, None) and formulas[0] in _UNITS:
                 return found, NUMBER if name == "part" else DAY
         raise QueryError(
@@ -141,6 +146,9 @@ class Kinds:
 _UNITS = tuple(
     Constant(unit) for unit in ("year", "quarter", "month", "week", "day", "dayofweek", "dayofyear")
 )
+
+
+_HOURS = tuple(Constant(unit) for unit in ("hour", "minute", "second"))
 
 
 def _few_digits(formula: Formula) -> bool:
@@ -199,14 +207,16 @@ def _has_window(formula: Formula) -> bool:
 def _dated(
     name: str, parts: list[tuple[Formula, str | None]], clause: str
 ) -> list[tuple[Formula, str | None]]:
-    """Return texts beside a date as dates."""
-    if name not in ALIKE or DAY not in [kind for _, kind in parts]:
+    """Return texts beside a date as dates, and those beside a time as times."""
+    wanted = next((kind for _, kind in parts if kind in (DAY, MOMENT)), None)
+    if name not in ALIKE or wanted is None:
         return parts
+    read = date.fromisoformat if wanted == DAY else moment_of
     found: list[tuple[Formula, str | None]] = []
     for part, kind in parts:
         if isinstance(part, Constant) and isinstance(part.value, str):
             try:
-                found.append((Constant(date.fromisoformat(part.value)), DAY))
+                found.append((Constant(read(part.value)), wanted))
             except ValueError:
                 raise QueryError(
                     clause, "compares a date with a text that is none", "write '2024-01-31'"

@@ -189,6 +189,13 @@ def _named(unit: str, names: Sequence[str], first: int) -> Callable[[str, Sequen
     return build
 
 
+def _last_day(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """LAST_DAY(d): the day before the next month begins."""
+    begun = Call("trunc", (Literal("month"), _one(name, arguments)))
+    after = Call("shift", (Literal("month"), begun, Literal(1)))
+    return Call("shift", (Literal("day"), after, Literal(-1)))
+
+
 def _ambiguous(reason: str, instead: str) -> Callable[[str, Sequence[Argument]], Scalar]:
     def build(name: str, arguments: Sequence[Argument]) -> Scalar:
         raise QueryError(name.upper(), reason, instead)
@@ -219,8 +226,6 @@ BUILDERS: dict[str, Callable[[str, Sequence[Argument]], Scalar]] = {
     "months_between": _ambiguous(
         "counts fractions of months of 31 days", "write DATE_DIFF('month', earlier, later)"
     ),
-    "last_day": _ambiguous(
-        "is not supported", "write DATE_TRUNC('month', d) + INTERVAL 1 MONTH - INTERVAL 1 DAY"
-    ),
+    "last_day": _last_day,
 }
 """What each name of a function of dates means."""

@@ -2,23 +2,25 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import date, datetime
 from fractions import Fraction
 
 from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.language.constant import clamped, settled
+from discreet.query.language.conversion import CASTS
 from discreet.query.language.date import Argument, Span, iso_weekday
 from discreet.query.language.distribution import DISTRIBUTIONS, distribution
-from discreet.query.language.leaf import column_of, leaf_of, literal_of, read_constant, truth_of, unit_of
+from discreet.query.language.leaf import column_of, leaf_of, literal_of, truth_of, unit_of
+from discreet.query.language.moment import MOMENTS, between, compared, interval_of
 from discreet.query.language.pair import KINDS as PAIRS
 from discreet.query.language.pair import pair
+from discreet.query.language.piece import PIECES
 from discreet.query.language.place import place_of
 from discreet.query.language.refusal import fields, refusal, words_of
 from discreet.query.language.searching import INSIDE, Reader, any_of, found_inside
 from discreet.query.language.spelling import folded_number, quantile_level, spelled, understood
-from discreet.query.language.vocabulary import AGGREGATES, BINARY, PARTS, TYPES, UNARY
+from discreet.query.language.vocabulary import AGGREGATES, BINARY, PARTS, UNARY
 from discreet.query.language.window import window
 from discreet.query.plan import (
     Aggregate,
@@ -55,6 +57,8 @@ def _meaning(node: exp.Expr) -> Scalar:
         return found_inside(node, expression)
     if isinstance(node.args.get("expression"), exp.Any) and kind in (exp.EQ, exp.Like, exp.ILike):
         return any_of(node, expression)
+    if kind in BINARY and (length := compared(node, BINARY[kind], expression)) is not None:
+        return length
     if kind in BINARY:
         parts = fields(node, "this", "expression", *_EXTRA.get(kind, ()))
         found = Call(BINARY[kind], (expression(parts["this"]), expression(parts["expression"])))
@@ -114,10 +118,20 @@ def _count(node: exp.Expr) -> Scalar:
                 fields(inner)
             return Aggregate("count")
         case exp.Distinct():
-            (only,) = _one(fields(inner, "expressions")["expressions"])
-            return Aggregate("count", _plain("COUNT", only), distinct=True)
+            several = fields(inner, "expressions")["expressions"]
+            if len(several) == 1 and isinstance(several[0], exp.Tuple):
+                several = fields(several[0], "expressions")["expressions"]
+            return Aggregate("count", _together([_plain("COUNT", one) for one in several]), distinct=True)
         case _:
             return Aggregate("count", _plain("COUNT", inner))
+
+
+def _together(parts: list[Scalar]) -> Scalar:
+    """Return several values as one text, NULL where one of them is missing."""
+    if len(parts) == 1:
+        return parts[0]
+    texts = [Call("to_text", (part,)) for part in parts]
+    return Call("concat", tuple(piece for text in texts for piece in (text, Literal("\x1f")))[:-1])
 
 
 def _quantile(node: exp.Expr) -> Scalar:
@@ -133,16 +147,14 @@ def _within_group(node: exp.Expr) -> Scalar:
         return Aggregate("mode", _plain("MODE", _ordered(order)))
     if not isinstance(percentile, exp.PercentileCont | exp.PercentileDisc):
         raise refusal(percentile)
-    level = expression(fields(percentile, "this")["this"])
-    return Aggregate("quantile", _plain("QUANTILE", _ordered(order)), parameter=quantile_level(level))
+    level = quantile_level(expression(fields(percentile, "this")["this"]))
+    down = any(term.args.get("desc") for term in order.args.get("expressions", ()))
+    return Aggregate("quantile", _plain("QUANTILE", _ordered(order)), parameter=1 - level if down else level)
 
 
 def _ordered(order: exp.Expr) -> exp.Expr:
     (term,) = _one(fields(order, "expressions")["expressions"])
-    parts = fields(term, "this", "nulls_first", "desc")
-    if parts.get("desc"):
-        raise QueryError("WITHIN GROUP", "descending order is not supported", "use 1 minus the level")
-    inner: exp.Expr = parts["this"]
+    inner: exp.Expr = fields(term, "this", "nulls_first", "desc")["this"]
     return inner
 
 
@@ -203,6 +215,8 @@ def _in(node: exp.Expr) -> Scalar:
             "join the subquery instead",
         )
     parts = fields(node, "this", "expressions")
+    if isinstance(parts["this"], exp.Tuple):
+        return _pairs_in(parts["this"], parts.get("expressions", ()))
     values = []
     for value in parts.get("expressions", ()):
         match folded_number(expression(value)):
@@ -215,13 +229,29 @@ def _in(node: exp.Expr) -> Scalar:
     return Among(expression(parts["this"]), tuple(values))
 
 
+def _pairs_in(subject: exp.Expr, rows: list[exp.Expr]) -> Scalar:
+    """Return whether a row is one of several rows of constants: (a, b) IN ((1, 2), (3, 4))."""
+    columns = [expression(one) for one in fields(subject, "expressions").get("expressions", ())]
+    found = []
+    for row in rows:
+        cells = fields(row, "expressions").get("expressions", ()) if isinstance(row, exp.Tuple) else ()
+        constants = [folded_number(expression(cell)) for cell in cells]
+        if len(constants) != len(columns) or not all(isinstance(one, Literal) for one in constants):
+            raise QueryError(
+                "IN", "compares with rows of as many constants", "write (a, b) IN ((1, 2), (3, 4))"
+            )
+        equal = (Call("eq", pair) for pair in zip(columns, constants, strict=True))
+        found.append(Call("and", tuple(equal)))
+    return found[0] if len(found) == 1 else Call("or", tuple(found))
+
+
 def _between(node: exp.Expr) -> Scalar:
-    parts = fields(node, "this", "low", "high")
-    subject = expression(parts["this"])
-    return Call(
-        "and",
-        (Call("ge", (subject, expression(parts["low"]))), Call("le", (subject, expression(parts["high"])))),
-    )
+    parts = fields(node, "this", "low", "high", "symmetric")
+    subject, low, high = (expression(parts[key]) for key in ("this", "low", "high"))
+    inside = Call("and", (Call("ge", (subject, low)), Call("le", (subject, high))))
+    if not parts.get("symmetric"):
+        return inside
+    return Call("or", (inside, Call("and", (Call("ge", (subject, high)), Call("le", (subject, low))))))
 
 
 def _is(node: exp.Expr) -> Scalar:
@@ -236,51 +266,12 @@ def _is(node: exp.Expr) -> Scalar:
             raise refusal(other)
 
 
-def _cast(node: exp.Expr) -> Scalar:
-    # Every conversion here is safe: what does not convert is NULL.
-    parts = fields(node, "this", "to", "safe")
-    if not isinstance(parts["to"], exp.DataType):
-        raise refusal(parts["to"])
-    named = fields(parts["to"], "this", "expressions")
-    target = named["this"]
-    digits = _digits(getattr(target, "value", str(target)), named.get("expressions", ()))
-    function = TYPES.get(getattr(target, "value", str(target)))
-    if function is None:
-        raise QueryError(
-            "CAST", "this type is not supported", "use INTEGER, DOUBLE, TEXT, DATE, TIMESTAMP or BOOLEAN"
-        )
-    inner = expression(parts["this"])
-    if digits is not None:
-        return Call("round", (Call("to_real", (inner,)), Literal(digits)))
-    match function, inner:
-        case "to_day", Literal(str(text)):
-            return Literal(read_constant(date.fromisoformat, text, "DATE", "DATE '2024-01-31'"))
-        case "to_moment", Literal(str(text)):
-            return Literal(
-                read_constant(datetime.fromisoformat, text, "TIMESTAMP", "TIMESTAMP '2024-01-31 10:00:00'")
-            )
-    return Call(function, (inner,))
-
-
-def _digits(target: str, parameters: list[exp.Expr]) -> int | None:
-    """Return the decimals that DECIMAL(10, 2) keeps, or None where a type has no parameters."""
-    if not parameters:
-        return None
-    counts = [constant(expression(fields(one, "this")["this"])) for one in parameters]
-    last = counts[1] if len(counts) == 2 else 0
-    if target != "DECIMAL" or len(counts) > 2 or last is None or not 0 <= last <= 9:
-        raise QueryError(
-            "CAST",
-            "this length or number of digits is not supported",
-            "use ROUND(x, 2), or LEFT(x, 3) for text",
-        )
-    return last
-
-
 def _extract(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expression")
     if isinstance(parts["this"], exp.Var) and str(parts["this"].this).upper() == "ISODOW":
         return iso_weekday(expression(parts["expression"]))
+    if isinstance(parts["this"], exp.Var) and str(parts["this"].this).upper() == "EPOCH":
+        return between(parts["expression"], expression)
     return Call("part", (unit_of(parts["this"]), expression(parts["expression"])))
 
 
@@ -294,17 +285,6 @@ def _add(node: exp.Expr) -> Scalar:
             return Call("shift", (unit, expression(subject), Literal(sign * amount)))
     name = "subtract" if sign == -1 else "add"
     return Call(name, (expression(left), expression(right)))
-
-
-def interval_of(node: exp.Expr) -> tuple[Literal, int]:
-    """Return the unit and the number of units of an INTERVAL."""
-    parts = fields(node, "this", "unit")
-    inner = parts.get("this")
-    text = str(inner.this) if isinstance(inner, exp.Literal) else ""
-    sign = text.removeprefix("-")
-    if not sign.isdecimal() or len(sign) > 6:
-        raise QueryError("INTERVAL", "must be a whole number of one unit", "write INTERVAL 7 DAY")
-    return unit_of(parts.get("unit")), int(text)
 
 
 def _divide(node: exp.Expr) -> Scalar:
@@ -423,8 +403,6 @@ _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
     exp.In: _in,
     exp.Between: _between,
     exp.Is: _is,
-    exp.Cast: _cast,
-    exp.TryCast: _cast,
     exp.Extract: _extract,
     exp.Add: _add,
     exp.Sub: _add,
@@ -434,7 +412,7 @@ _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
     exp.Greatest: _many("greatest", "ignore_nulls"),
     exp.Concat: _many("concat", "safe", "coalesce"),
     exp.Round: _round,
-    **{kind: _by(build) for kind, build in INSIDE.items()},
+    **{kind: _by(build) for kind, build in {**INSIDE, **MOMENTS, **PIECES, **CASTS}.items()},
     exp.Substring: _substring,
     exp.Left: _side("left"),
     exp.Right: _side("right"),

@@ -35,7 +35,6 @@ UNARY: dict[type[exp.Expr], str] = {
     exp.Length: "length",
     exp.Floor: "floor",
     exp.Ceil: "ceil",
-    exp.Trim: "trim",
 }
 
 PARTS: dict[type[exp.Expr], str] = {
@@ -73,7 +72,7 @@ TYPES = {
     **dict.fromkeys(("FLOAT", "DOUBLE", "DECIMAL"), "to_real"),
     **dict.fromkeys(("VARCHAR", "TEXT", "CHAR"), "to_text"),
     "DATE": "to_day",
-    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME"), "to_moment"),
+    **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME", "TIMESTAMP_S", "TIMESTAMP_MS"), "to_moment"),
     "BOOLEAN": "to_truth",
 }
 
@@ -83,6 +82,7 @@ UNITS = {
     "DAYOFYEAR": "dayofyear",
     "DOY": "dayofyear",
     "ISOWEEK": "week",
+    "EPOCH": "epoch",
     **{
         unit.upper(): unit for unit in ("year", "quarter", "month", "week", "day", "hour", "minute", "second")
     },
@@ -106,6 +106,19 @@ SUPPORTED = (
         "ROUND",
     ),
     *("SIGN", "SQRT", "LEFT", "LENGTH", "LOWER", "RIGHT", "STARTS_WITH", "SUBSTRING", "TRIM", "UPPER"),
-    *("DATE_DIFF", "DATE_TRUNC", "EXTRACT", "CAST", "CASE", "BETWEEN", "IN", "LIKE", "ILIKE"),
+    *("LPAD", "LTRIM", "REPLACE", "RPAD", "RTRIM", "SPLIT_PART"),
+    *(
+        "DATE_DIFF",
+        "DATE_TRUNC",
+        "EPOCH",
+        "EXTRACT",
+        "TIME_BUCKET",
+        "CAST",
+        "CASE",
+        "BETWEEN",
+        "IN",
+        "LIKE",
+        "ILIKE",
+    ),
 )
 """The functions a question can use, as they are written in SQL."""

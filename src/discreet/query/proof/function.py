@@ -93,11 +93,14 @@ FUNCTIONS: Mapping[str, Rule] = {
     **dict.fromkeys(("lower", "upper", "trim", "concat"), word.text),
     "length": word.length,
     **dict.fromkeys(("left", "right", "substring"), word.cut),
+    **dict.fromkeys(("ltrim", "rtrim", "replace", "split_part", "lpad", "rpad"), word.piece),
     **dict.fromkeys(("like", "ilike", "starts_with"), word.pattern),
     "part": word.part,
     "trunc": word.trunc,
     "difference": word.difference,
     "shift": word.shift,
+    "microseconds": word.microseconds,
+    "moment_at": word.moment_at,
     "to_whole": word.convert(Kind.WHOLE, frozenset((Kind.WHOLE, Kind.REAL, Kind.TRUTH))),
     "to_real": word.convert(Kind.REAL, frozenset((Kind.WHOLE, Kind.REAL))),
     "to_text": word.convert(Kind.TEXT, frozenset(Kind) - {Kind.REAL, Kind.MOMENT}),
@@ -114,7 +117,7 @@ FUNCTIONS: Mapping[str, Rule] = {
 """Functions of one row (and of one person's totals)."""
 
 ARITY: Mapping[str, int] = {
-    **dict.fromkeys(("not", "is_null", "lower", "upper", "trim", "length"), 1),
+    **dict.fromkeys(("not", "is_null", "lower", "upper", "trim", "length", "microseconds", "moment_at"), 1),
     **dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge", "distinct", "nullif"), 2),
     **dict.fromkeys(("left", "right", "starts_with", "part", "trunc"), 2),
     **dict.fromkeys(("difference", "shift", "mean"), 3),

@@ -5,8 +5,19 @@ from fractions import Fraction
 from math import ceil, floor
 
 from discreet.query.plan import Literal, Scalar
-from discreet.query.proof.demand import TEXTS, TIMES, TRUTHS, Rule, agreed, compared, need, refuse
-from discreet.query.proof.value import ANY_YEAR, REAL, TEXT, TRUTH, Kind, Value, day, real, whole
+from discreet.query.proof.demand import (
+    TEXTS,
+    TIMES,
+    TRUTHS,
+    WHOLES,
+    Rule,
+    agreed,
+    compared,
+    fitting,
+    need,
+    refuse,
+)
+from discreet.query.proof.value import REAL, TEXT, TRUTH, YEARS, Kind, Value, day, real, whole
 
 PARTS = {
     "quarter": (1, 4),
@@ -68,6 +79,21 @@ def cut(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
     return TEXT
 
 
+def piece(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """A text trimmed, replaced, split or padded by constants; what is looked for is not empty."""
+    need(name, values[:1], TEXTS)
+    match name, tuple(scalars[1:]):
+        case (("ltrim" | "rtrim"), (Literal(str(signs)),)) if signs:
+            return TEXT
+        case "replace", (Literal(str(old)), Literal(str())) if old:
+            return TEXT
+        case "split_part", (Literal(str(sign)), Literal(int(place))) if sign and 1 <= place <= 1_000:
+            return TEXT
+        case (("lpad" | "rpad"), (Literal(int(length)), Literal(str(fill)))) if fill and 0 <= length <= 1_000:
+            return TEXT
+    raise refuse(name, "needs constants with which it cannot raise")
+
+
 def pattern(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
     """Whether a text matches a constant pattern."""
     need(name, values, TEXTS)
@@ -122,6 +148,24 @@ def shift(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Valu
     return day(values[1].low - 4001, values[1].high + 4001)
 
 
+YEAR = 366 * 86_400_000_000
+"""Microseconds of the longest year."""
+
+
+def microseconds(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """How many microseconds a moment is later than the beginning of the year 1."""
+    need(name, values, frozenset((Kind.MOMENT, Kind.NULL)))
+    return fitting(name, (values[0].low - 1) * YEAR, values[0].high * YEAR, 64)
+
+
+def moment_at(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """The moment so many microseconds after the beginning of the year 1, NULL outside of the calendar."""
+    need(name, values, WHOLES)
+    if values[0].bits > 64:
+        raise refuse(name, "needs integers of 64 bits")
+    return day(*YEARS, kind=Kind.MOMENT)
+
+
 def _unit(name: str, scalar: Scalar, known: Sequence[str]) -> str:
     match scalar:
         case Literal(str(unit)) if unit in known:
@@ -132,7 +176,7 @@ def _unit(name: str, scalar: Scalar, known: Sequence[str]) -> str:
 def convert(kind: Kind, taken: frozenset[Kind]) -> Rule:
     """A TRY_CAST; dates and moments that an engine calls infinite become NULL.
 
-    NULL stays NULL, of which any interval is true.
+    NULL stays NULL, of which any interval is true.  A text is a date only if its year has four digits.
     """
 
     def rule(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
@@ -158,7 +202,7 @@ def convert(kind: Kind, taken: frozenset[Kind]) -> Rule:
             case ((Kind.DAY | Kind.MOMENT), (Kind.DAY | Kind.MOMENT)):
                 return day(value.low, value.high, kind=kind)
             case ((Kind.DAY | Kind.MOMENT), _):
-                return day(*ANY_YEAR, kind=kind)
+                return day(*YEARS, kind=kind)
             case _:
                 return Value(kind)
 

@@ -52,7 +52,7 @@ _ALWAYS = {"and": "bool", "or": "bool", "not": "bool", "is_null": "bool", "among
 _ALWAYS |= dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), "bool")
 _ALWAYS |= dict.fromkeys(("lower", "upper", "trim", "concat", "left", "right", "substring"), "text")
 _ALWAYS |= {"length": "int8", "part": "int8", "trunc": "date", "to_whole": "numeric"}
-_ALWAYS |= {"floor": "numeric", "ceil": "numeric"}
+_ALWAYS |= {"floor": "numeric", "ceil": "numeric", "day_at": "date", "moment_at": "timestamp"}
 _CLOSED = frozenset(
     ("add", "subtract", "multiply", "absolute", "least", "greatest", "clamp", "coalesce", "nullif")
 )

@@ -98,7 +98,7 @@ def dated(typed: Typed, kind: Day | Moment) -> Typed:
     match typed.scalar:
         case Literal(str(text)):
             try:
-                return known(date.fromisoformat(text) if isinstance(kind, Day) else _moment(text))
+                return known(date.fromisoformat(text) if isinstance(kind, Day) else moment_of(text))
             except ValueError:
                 example = "'2024-01-31'" if isinstance(kind, Day) else "'2024-01-31 10:00:00'"
                 raise QueryError(
@@ -117,7 +117,8 @@ def _truthful(typed: Typed) -> Typed:
             return typed
 
 
-def _moment(text: str) -> datetime:
+def moment_of(text: str) -> datetime:
+    """Return the time without a zone that a text says."""
     found = datetime.fromisoformat(text)
     if found.tzinfo is not None:
         raise ValueError("a moment of our own has no zone")
@@ -141,7 +142,7 @@ def _convert(typed: Typed, kind: Kind) -> Typed:
             return to_real(typed)
         case Moment(), Day():
             return Typed(Call("to_moment", (typed.scalar,)), Moment())
-        case Nothing(), _:
+        case ((Nothing() | Opaque()), _):
             return typed
         case _, Nothing():
             # Only NULL, which may always occur.

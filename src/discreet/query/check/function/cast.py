@@ -1,6 +1,7 @@
 """Conversions from one kind to another: what does not convert is NULL."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from discreet.errors import QueryError
 from discreet.query.catalog.kind import (
@@ -47,12 +48,16 @@ def _cast(name: str, arguments: Sequence[Typed]) -> Typed:
             return Typed(Call("to_text", (argument.scalar,)), Text(shown_values(kind)))
         case "to_day", Day() as kind:
             return Typed(Call("to_day", (argument.scalar,)), kind, argument.held)
+        case "to_day", Moment(datetime() as first, datetime() as last):
+            return Typed(Call("to_day", (argument.scalar,)), Day(first.date(), last.date()))
         case "to_day", Moment():
             return Typed(Call("to_day", (argument.scalar,)), Day())
         case "to_day", Text():
             return Typed(Call("parse_day", (argument.scalar,)), Day())
-        case "to_moment", Day() | Moment():
+        case "to_moment", Day():
             return Typed(Call("to_moment", (argument.scalar,)), Moment())
+        case "to_moment", Moment() as kind:
+            return Typed(Call("to_moment", (argument.scalar,)), kind, argument.held)
         case "to_moment", Text():
             return Typed(Call("parse_moment", (argument.scalar,)), Moment())
         case "to_truth", Truth():

@@ -83,6 +83,57 @@ def _cut_values(name: str, kind: Kind, constants: Sequence[int]) -> tuple[str, .
     return tuple(sorted(cut))
 
 
+def _piece(name: str, arguments: Sequence[Typed]) -> Typed:
+    """Return a text that is trimmed, replaced, split or padded by constants."""
+    text = _text(name, arguments[0])
+    found = tuple(argument.scalar for argument in arguments[1:])
+    match name, found:
+        case (("ltrim" | "rtrim"), (Literal(str(signs)),)) if signs:
+            pass
+        case "replace", (Literal(str(old)), Literal(str(new))) if old and len(new) <= max(len(old), GROWTH):
+            pass
+        case "split_part", (Literal(str(sign)), Literal(int(place))) if sign and 1 <= place <= PLACES:
+            pass
+        case (("lpad" | "rpad"), (Literal(int(length)), Literal(str(fill)))) if (
+            fill and 0 <= length <= PLACES
+        ):
+            pass
+        case _:
+            raise QueryError(
+                name.upper(), "takes constants after the text, and no empty one", _EXAMPLES[name]
+            )
+    values = arguments[0].kind.values if isinstance(arguments[0].kind, Text) else None
+    constants = tuple(one.value for one in found if isinstance(one, Literal))
+    after = None if values is None else tuple(sorted({_PIECES[name](value, *constants) for value in values}))
+    return Typed(Call(name, (text, *found)), Text(after), arguments[0].held)
+
+
+GROWTH, PLACES = 8, 1_000
+"""What is put in place of a text may be so long; parts and characters are counted so far."""
+
+
+def _split(text: str, sign: str, place: int) -> str:
+    parts = text.split(sign)
+    return parts[place - 1] if place <= len(parts) else ""
+
+
+_PIECES: dict[str, Callable[..., str]] = {
+    "ltrim": str.lstrip,
+    "rtrim": str.rstrip,
+    "replace": str.replace,
+    "split_part": _split,
+    "lpad": lambda text, length, fill: (fill * length)[: max(length - len(text), 0)] + text[:length],
+    "rpad": lambda text, length, fill: (text + fill * length)[:length],
+}
+
+_EXAMPLES = {
+    **dict.fromkeys(("ltrim", "rtrim"), "write LTRIM(x, '/')"),
+    "replace": "write REPLACE(x, 'abc', 'd'), with at most 8 characters in place of fewer",
+    "split_part": "write SPLIT_PART(x, '/', 1)",
+    **dict.fromkeys(("lpad", "rpad"), "write LPAD(x, 5, '0')"),
+}
+
+
 def _concat(name: str, arguments: Sequence[Typed]) -> Typed:
     parts = [_as_text(argument) for argument in arguments]
     values: tuple[str, ...] | None = None
@@ -165,5 +216,6 @@ RULES: dict[str, Rule] = {
     "length": _length,
     **dict.fromkeys(("substring", "left", "right"), _substring),
     "concat": _concat,
+    **dict.fromkeys(_PIECES, _piece),
     **dict.fromkeys(("like", "ilike", "starts_with"), _pattern),
 }
