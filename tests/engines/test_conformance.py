@@ -89,9 +89,14 @@ SCALARS = (
     *("m + INTERVAL 90 MINUTE", "m - INTERVAL 999999 HOUR", "d + INTERVAL 1 SECOND", "EPOCH(m)"),
     *("TIME_BUCKET(INTERVAL 15 MINUTE, m)", "EXTRACT(EPOCH FROM m - n)", "m - n < INTERVAL 36 HOUR"),
     *("LTRIM(t, 'a1-')", "RTRIM(t, '0 Z')", "TRIM(BOTH '+' FROM t)", "LTRIM(t)", "REPLACE(t, '0', '')"),
-    *("REPLACE(t, '1', '\u00e9b')", "REPLACE(t, 'xx', 'x')", "SPLIT_PART(t, '-', 1)", "SPLIT_PART(t, '0', 3)"),
-    *("SPLIT_PART(t, ' ', 9)", "SPLIT_PART(t, 'xx', 4)", "LPAD(t, 4, '0')", "RPAD(t, 3, '\u00e9-')"),
-    *("LPAD(t, 0, 'x')", "RPAD(t, 9, 'ab')", "LAST_DAY(d)", "LAST_DAY(m)"),
+    *(
+        "REPLACE(t, '1', '\u00e9b')",
+        "REPLACE(t, 'xx', 'x')",
+        "SPLIT_PART(t, '-', 1)",
+        "SPLIT_PART(t, '0', 3)",
+    ),
+    *("SPLIT_PART(t, ' ', 9)", "SPLIT_PART(t, 'xx', 4)", "LPAD(t, 4, '0')"),
+    *("RPAD(t, 3, '\u00e9-')", "LPAD(t, 0, 'x')", "RPAD(t, 9, 'ab')", "LAST_DAY(d)", "LAST_DAY(m)"),
 )
 INTERNAL: tuple[Scalar, ...] = (
     Call("fixed", (Column("t0", "r"), Literal(100), Literal(-5000), Literal(5000))),

@@ -16,7 +16,7 @@ from discreet.engines.duckdb.engine import _request
 from discreet.engines.exact import Exact
 from discreet.engines.protocol import Origin
 from discreet.query.plan import Call, Scalar, rebuilt
-from discreet.query.statement import Inner, JoinedRows, Query, Source, Statement
+from discreet.query.statement import Inner, JoinedRows, Query, Source, Stacked, Statement
 
 WHOLES = (0, 1, -1, 7, 10, -10, 120, 2**31, 2**53 + 1, -(2**53) - 1, 10**18, 2**63 - 1, -(2**63), None)
 REALS = (
@@ -291,6 +291,8 @@ def digested(statement: Statement) -> Statement:
                 return Inner(query(inner), alias)
             case JoinedRows(left, right, on, outer):
                 return JoinedRows(source(left), source(right), on, outer)
+            case Stacked(queries, alias):
+                return Stacked(tuple(map(query, queries)), alias)
             case _:
                 return own
 

@@ -10,6 +10,8 @@ CORPUS = ("tests/query/test_corpus.py",)
 KEYS = ("tests/query/test_units_through_keys.py",)
 RANKS = ("tests/query/test_ranking.py",)
 FORMATS = ("tests/query/test_formats.py",)
+UNIONS = ("tests/query/test_union.py",)
+WINDOWS = ("tests/query/test_series.py",)
 
 DIALECTS = ("tests/query/test_dialects.py",)
 FACES = ("tests/query/test_frame.py",)
@@ -94,6 +96,60 @@ FAULTS: tuple[Fault, ...] = (
         "(0.1, 0.025, 0.1)",
         ASSUMED,
         "a variance is promised to be closer than it may be",
+        "query/check/stack.py",
+        "return sum(known) if len(known) == len(limits) else None",
+        "return max(known) if len(known) == len(limits) else None",
+        UNIONS,
+        "the limits of a union are those of its largest part",
+    ),
+    Fault(
+        "query/proof/stack.py",
+        "rows = None if None in limits else sum(limit or 0 for limit in limits)",
+        "rows = None if None in limits else max(limit or 0 for limit in limits)",
+        UNIONS,
+        "the checker lets a person have the rows of the largest part of a union only",
+    ),
+    Fault(
+        "query/proof/stack.py",
+        "if len(owners) != len(parts):",
+        "if not owners:",
+        UNIONS,
+        "public rows among people's have no person, and are counted",
+    ),
+    Fault(
+        "query/check/stack.py",
+        "Pile(alone.source, (*columns, *(other for _, _, other in extra)), alone.unit, nobody),",
+        "Pile(alone.source, (*columns, *(other for _, _, other in extra)), alone.unit),",
+        UNIONS,
+        "a full join repeats the rows that met somebody",
+    ),
+    Fault(
+        "query/proof/series.py",
+        "if not partition & owner.people:",
+        "if not partition:",
+        WINDOWS,
+        "the checker lets a window see other people's rows",
+    ),
+    Fault(
+        "query/proof/series.py",
+        "if not _decided(window) and not any(unique <= partition | order for unique in source.unique):",
+        "if not _decided(window) and not order:",
+        WINDOWS,
+        "the checker lets a tie decide a window",
+    ),
+    Fault(
+        "query/check/series.py",
+        "window = replace(window, order=(*window.order, Order(Column(None, PLACE))))",
+        "window = replace(window, order=window.order)",
+        WINDOWS,
+        "ties of a window are not broken",
+    ),
+    Fault(
+        "engines/reference/window.py",
+        "return range(len(keys) - keys[::-1].index(keys[place]))",
+        "return range(place + 1)",
+        WINDOWS,
+        "a range ends before rows that are equal in the order",
     ),
     Fault(
         "query/check/people.py",
@@ -111,8 +167,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "query/check/ranking.py",
-        "if len(keys) != 1 or keys[0] not in inner.units:",
-        "if not keys:",
+        "return key in inner.units and not any(term.nulls_first for term in window.order)",
+        "return not any(term.nulls_first for term in window.order)",
         RANKS,
         "rows are numbered among other people's",
     ),

@@ -37,8 +37,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "query/check/function/day.py",
-        "parts[0].scalar, parts[1].scalar)), Whole(-reach, reach))",
-        "parts[0].scalar, parts[1].scalar)), Whole(-reach, reach), held=True)",
+        "parts[0].scalar, parts[1].scalar)), kind)",
+        "parts[0].scalar, parts[1].scalar)), kind, held=True)",
         FAR,
         "differences of dates are taken to lie in the calendar",
     ),

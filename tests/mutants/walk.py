@@ -386,7 +386,7 @@ LIMITS = (
     ),
     walked(
         "check/lineage",
-        "if join.outer and not left.private and right.private:",
+        "if outer and not left.private and right.private:",
         "if False:",
         "public rows without a person stay in an outer join",
     ),
@@ -478,8 +478,8 @@ FACTS = (
     ),
     walked(
         "check/function/text",
-        "Text(after), arguments[0].held)",
-        "Text(after), held=True)",
+        "Typed(Call(name, (_text(name, arguments[0]),)), Text(after), arguments[0].held)",
+        "Typed(Call(name, (_text(name, arguments[0]),)), Text(after), held=True)",
         "LOWER and TRIM make facts of declared values",
     ),
     walked(

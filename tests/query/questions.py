@@ -372,6 +372,14 @@ class Wider(Questions):
             f"SELECT a.person AS person, m FROM (SELECT person, MAX(score) AS m FROM visits{where} "
             "GROUP BY person) a JOIN (SELECT person, MIN(born) AS b FROM people GROUP BY person) p "
             "ON a.person = p.person WHERE m > 0",
+            f"SELECT person, ward, age AS n FROM visits{where} UNION ALL SELECT person, city, born FROM "
+            "people JOIN (SELECT person AS w, MAX(city) AS city FROM visits GROUP BY person) ON person = w",
+            "SELECT p.person AS person, v.ward AS ward, p.born AS b, v.age AS n FROM visits v FULL JOIN "
+            "people p ON v.person = p.person AND v.age > 30",
+            "SELECT person, LAG(ward) OVER (PARTITION BY person ORDER BY day) AS ward, SUM(score) OVER "
+            f"(PARTITION BY person ORDER BY city DESC) AS s, cost AS t FROM visits{where}",
+            "SELECT person, ward, DATE_DIFF('minute', LAG(moment) OVER (PARTITION BY person ORDER BY moment),"
+            f" moment) AS n FROM visits{where} QUALIFY RANK() OVER (PARTITION BY person ORDER BY age) < 3",
         )
         values = ["COUNT(*)", "COUNT(DISTINCT person)"]
         values += [f"SUM(CLAMP({name}, -3, 9))" for name in "nmstb" if f" AS {name}" in inner]

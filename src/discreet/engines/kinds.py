@@ -14,8 +14,8 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import assert_never
 
-from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar
-from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, StoredTable
+from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, window_of
+from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, Stacked, StoredTable
 
 SMALLEST, LARGEST = Fraction(1, 2**500), Fraction(2**500)
 
@@ -68,6 +68,9 @@ def _columns(
         case Inner(query, alias):
             own = scope(query.source, parts, tables)
             yield from (((alias, name), known(scalar, own)) for name, scalar in query.items)
+        case Stacked(queries, alias):
+            found = [dict(_columns(Inner(query, alias), parts, tables)) for query in queries]
+            yield from ((name, _joint([one[name] for one in found])) for name in found[0])
         case JoinedRows(left, right):
             yield from _columns(left, parts, tables)
             yield from _columns(right, parts, tables)
@@ -91,6 +94,9 @@ def known(scalar: Scalar, columns: Scope) -> Known:
             return _joint([known(value, columns) for value in (*(value for _, value in branches), otherwise)])
         case Among():
             return Known("boolean")
+        case Call("window"):
+            window = window_of(scalar)
+            return _windowed(window.function, [known(argument, columns) for argument in window.arguments])
         case Call(name, arguments):
             return _called(name, [known(argument, columns) for argument in arguments])
         case Aggregate():
@@ -120,6 +126,12 @@ def _called(name: str, arguments: list[Known]) -> Known:
             return Known("integer", wide=True)
         case _:
             return Known(_KINDS[name])
+
+
+def _windowed(function: str, arguments: list[Known]) -> Known:
+    if function in ("lag", "lead", "first_value", "last_value", "min", "max"):
+        return arguments[0]
+    return Known("integer", wide=function == "sum")
 
 
 def _joint(parts: list[Known]) -> Known:

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import assert_never
 
 from discreet.errors import QueryError
-from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given
+from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given, window_of
 from discreet.query.statement import (
     ROWS,
     Inner,
@@ -21,6 +21,7 @@ from discreet.query.statement import (
     Named,
     Query,
     Source,
+    Stacked,
     Statement,
     StoredTable,
 )
@@ -115,6 +116,9 @@ def _source(source: Source, write: ScalarWriter, over: Over) -> str:
             return f"{write.name(name)} AS {write.name(alias)}"
         case Inner(query, alias):
             return f"({query_text(query, over)}) AS {write.name(alias)}"
+        case Stacked(queries, alias):
+            stacked = "\nUNION ALL\n".join(query_text(query, over) for query in queries)
+            return f"({stacked}) AS {write.name(alias)}"
         case JoinedRows(left, right, on, outer):
             sides = [_source(side, write, over) for side in (left, right)]
             if isinstance(right, JoinedRows):
@@ -137,6 +141,8 @@ def sources(statement: Statement) -> Iterator[StoredTable | Named | Listed]:
                 waiting.append(inner.source)
             case JoinedRows(left, right):
                 waiting += [left, right]
+            case Stacked(queries):
+                waiting += [query.source for query in queries]
             case read:
                 yield read
 
@@ -165,6 +171,37 @@ def scalar_text(scalar: Scalar, write: ScalarWriter) -> str:
             raise AssertionError("aggregates of a question are rewritten before rendering")
         case _:
             assert_never(scalar)
+
+
+def window_text(
+    call: Call, write: Callable[[Scalar], str], total: Callable[[Scalar], str] | None = None
+) -> str:
+    """Return a window; `total` is how a dialect adds up whole numbers, where SUM alone does not do."""
+    window = window_of(call)
+    if window.function == "sum" and total is not None:
+        function = total(window.arguments[0])
+    else:
+        function = f"{window.function}({', '.join(map(write, window.arguments))})"
+    parts = [f"PARTITION BY {', '.join(map(write, window.partition))}"]
+    if window.order:
+        terms = (
+            f"{write(term.scalar)} {'DESC' if term.descending else 'ASC'} "
+            f"NULLS {'FIRST' if term.nulls_first else 'LAST'}"
+            for term in window.order
+        )
+        parts.append(f"ORDER BY {', '.join(terms)}")
+    if window.function not in ("row_number", "rank", "dense_rank", "lag", "lead"):
+        kind, start, end = window.frame
+        first = "UNBOUNDED PRECEDING" if start is None else _end(start)
+        last = "UNBOUNDED FOLLOWING" if end is None else _end(end)
+        parts.append(f"{kind.upper()} BETWEEN {first} AND {last}")
+    return f"{function} OVER ({' '.join(parts)})"
+
+
+def _end(distance: int) -> str:
+    if distance == 0:
+        return "CURRENT ROW"
+    return f"{abs(distance)} {'PRECEDING' if distance < 0 else 'FOLLOWING'}"
 
 
 def literal(value: Value, double: Callable[[Fraction], str], collation: str = "") -> str:

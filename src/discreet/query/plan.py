@@ -167,12 +167,21 @@ class Nested:
 
 @dataclass(frozen=True, slots=True)
 class Join:
-    """Pairs of rows satisfying `on`; with `outer`, also the left rows without a partner."""
+    """Pairs of rows satisfying `on`; with `outer`, also the left rows without a partner, with `full` both."""
 
     left: "Relation"
     right: "Relation"
     on: Scalar
     outer: bool = False
+    full: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnionAll:
+    """The rows of several blocks, one after the other: columns by place, under the names of the first."""
+
+    blocks: tuple["Block", ...]
+    alias: str
 
 
 COMMA = Literal(True)
@@ -189,7 +198,7 @@ equates with columns outside are further such pairs.
 STAR = "*"
 """The name of an item that stands for all columns of a subquery's rows, beside others."""
 
-Relation: TypeAlias = Scan | Nested | Join
+Relation: TypeAlias = Scan | Nested | Join | UnionAll
 
 
 @dataclass(frozen=True, slots=True)

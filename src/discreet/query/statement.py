@@ -48,6 +48,14 @@ class JoinedRows:
 
 
 @dataclass(frozen=True, slots=True)
+class Stacked:
+    """The rows of several queries, one after the other; their columns have the same names in one order."""
+
+    queries: tuple["Query", ...]
+    alias: str
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
     """A table of public constants."""
 
@@ -56,7 +64,7 @@ class Listed:
     alias: str
 
 
-Source: TypeAlias = StoredTable | Named | Inner | JoinedRows | Listed
+Source: TypeAlias = StoredTable | Named | Inner | JoinedRows | Stacked | Listed
 
 
 @dataclass(frozen=True, slots=True)

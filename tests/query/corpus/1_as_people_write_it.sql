@@ -45,7 +45,11 @@ SELECT AVG(born) FROM people RIGHT JOIN visits ON visits.person = people.person 
 SELECT COUNT(*) FROM visits CROSS JOIN wards == SELECT COUNT(*) FROM visits, wards
 SELECT COUNT(*) FROM visits v JOIN people p USING (person) JOIN wards USING (ward) -> answered
 SELECT COUNT(*) FROM visits, people -> refused: must be joined on the person >> SELECT COUNT(*) FROM visits, people WHERE visits.person = people.person
-SELECT COUNT(*) FROM visits FULL JOIN people ON visits.person = people.person -> refused: keep every row with one person >> SELECT COUNT(*) FROM visits LEFT JOIN people ON visits.person = people.person
+SELECT COUNT(*) FROM visits FULL JOIN people ON visits.person = people.person -> answered
+SELECT COUNT(*) FROM visits FULL OUTER JOIN people USING (person) == SELECT COUNT(*) FROM visits FULL JOIN people ON visits.person = people.person
+SELECT COUNT(*) FROM visits FULL JOIN wards ON visits.ward = wards.ward -> refused: belong to nobody >> SELECT COUNT(*) FROM visits LEFT JOIN wards ON visits.ward = wards.ward
+SELECT COUNT(*) FROM people SEMI JOIN visits ON people.person = visits.person == SELECT COUNT(*) FROM people WHERE EXISTS (SELECT 1 FROM visits WHERE people.person = visits.person)
+SELECT COUNT(*) FROM people p ANTI JOIN visits v ON p.person = v.person WHERE born > 1950 -> answered
 SELECT COUNT(*) FROM visits JOIN people USING (born) -> refused: is not a column of both sides >> SELECT COUNT(*) FROM visits JOIN people USING (person)
 SELECT COUNT(*) FROM visits LEFT JOIN people -> refused: has no condition >> SELECT COUNT(*) FROM visits LEFT JOIN people USING (person)
 SELECT COUNT(*) FROM visits, people WHERE age > born -> refused: must be joined on the person >> SELECT COUNT(*) FROM visits, people WHERE age > born AND visits.person = people.person

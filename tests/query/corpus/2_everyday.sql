@@ -180,8 +180,8 @@ WITH old AS (SELECT person FROM people WHERE born < 1950) SELECT COUNT(*) FROM v
 SELECT COUNT(*) FROM wards -> refused: only public tables are named >> SELECT COUNT(*) FROM visits
 SELECT COUNT(*) FROM visits JOIN people ON visits.age = people.born -> refused: must be joined on the person >> SELECT COUNT(*) FROM visits JOIN people ON visits.person = people.person AND visits.age = people.born
 SELECT COUNT(*) FROM visits v JOIN people v ON v.person = v.person -> refused: the name is used twice >> SELECT COUNT(*) FROM visits v JOIN people p ON v.person = p.person
-SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM people -> refused: only SELECT can be asked >> SELECT COUNT(*) FROM visits
-SELECT COUNT(*) FROM (SELECT person FROM visits UNION ALL SELECT person FROM people) AS t -> refused: UNION >> SELECT COUNT(*) FROM visits
+SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM people -> refused: a question of its own >> SELECT COUNT(*) FROM visits
+SELECT COUNT(*) FROM (SELECT person FROM visits UNION ALL SELECT person FROM people) AS t -> answered
 
 -- statistics
 SELECT CORR(age, cost) FROM visits -> answered
@@ -283,4 +283,4 @@ SELECT COUNT(*) FROM visits WHERE ward = ANY(ARRAY['A', 'B']) == SELECT COUNT(*)
 SELECT COUNT(*) FROM visits WHERE city LIKE ANY ('a%', '%b') == SELECT COUNT(*) FROM visits WHERE city LIKE 'a%' OR city LIKE '%b'
 SELECT ward, COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day DESC) AS n FROM visits) AS t WHERE n = 1 GROUP BY ward -> answered
 WITH t AS (SELECT person, cost, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day, moment) AS n FROM visits) SELECT AVG(cost) FROM t WHERE n <= 2 -> answered
-SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY ward ORDER BY day) AS n FROM visits) AS t WHERE n = 1 -> refused: PARTITION BY the person alone >> SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n = 1
+SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY ward ORDER BY day) AS n FROM visits) AS t WHERE n = 1 -> refused: PARTITION BY the person >> SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n = 1

@@ -35,6 +35,11 @@ VISITS = Made(
 PEOPLE = Made("people", "person", (("born", "number"),))
 
 
+def _of(made: Made, kind: str) -> list[str]:
+    """Return the columns of a type."""
+    return [name for name, own in made.columns if own == kind]
+
+
 class Shapes:
     """Draws questions; `unit` says whether people are told apart."""
 
@@ -66,7 +71,7 @@ class Shapes:
         make = self.random.choice(
             (
                 *(self._selected, self._grouped, self._grouped, self._distinct, self._joined, self._joined),
-                self._numbered,
+                *(self._numbered, self._united, self._beside),
             )
         )
         made = make(depth)
@@ -130,6 +135,49 @@ class Shapes:
         text = f"(SELECT * FROM {found.text} WHERE {last} {kept})"
         return Made(text, found.person, found.columns)
 
+    def _united(self, depth: int) -> Made:
+        """Return rows below others: a union of relations, of which columns of one type agree in place."""
+        parts = [
+            self.relation(self.random.randint(0, depth - 1)) for _ in range(self.random.choice((2, 2, 3)))
+        ]
+        kinds = [kind for kind in ("text", "number", "truth") if all(_of(part, kind) for part in parts)]
+        names = self._named([("", kind) for kind in kinds])
+        person = self.random.choice(("person", "Person", "who"))
+        texts = []
+        for part in parts:
+            chosen = [self.random.choice(_of(part, kind)) for kind in kinds]
+            items = [
+                f"{part.person} AS {person}",
+                *(f"{c} AS {n}" for c, n in zip(chosen, names, strict=True)),
+            ]
+            where = f" WHERE {self._condition(part.columns)}" if self.random.random() < 0.2 else ""
+            texts.append(f"SELECT {', '.join(items)} FROM {part.text}{where}")
+        word = self.random.choice((" UNION ALL ", " UNION ALL ", " UNION "))
+        return Made(f"({word.join(texts)})", person, tuple(zip(names, kinds, strict=True)))
+
+    def _beside(self, depth: int) -> Made:
+        """Return rows with windows over those of the same person."""
+        made = self.relation(depth - 1)
+        chosen = [self._expression(column) for column in self._some(made.columns, 1)]
+        order, _ = self.random.choice(made.columns) if made.columns else ("1", "number")
+        seen, kind = self.random.choice(made.columns) if made.columns else ("1", "number")
+        way = self.random.choice(("", " DESC", " NULLS FIRST"))
+        also = self.random.choice(("", "", f", {seen}"))
+        frame = self.random.choice(("", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW"))
+        plain, framed = f"(PARTITION BY {made.person}{also} ORDER BY {order}{way}", f"{frame})"
+        windows = [
+            (f"LAG({seen}) OVER {plain})", kind),
+            (f"LEAD({seen}, 2) OVER {plain})", kind),
+            (f"FIRST_VALUE({seen}) OVER {plain}{framed}", kind),
+            (f"RANK() OVER {plain})", "number"),
+            (f"COUNT({seen}) OVER {plain}{framed}", "number"),
+            (f"COUNT(*) OVER (PARTITION BY {made.person})", "number"),
+        ]
+        if kind == "number":
+            windows.append((f"SUM(CLAMP({seen}, -2, 5)) OVER {plain}{framed}", "number"))
+        picked = self.random.sample(windows, self.random.choice((1, 2)))
+        return self._select(made, [*chosen, *picked], "")
+
     def _joined(self, depth: int) -> Made:
         left, right = self.relation(depth - 1), self.relation(self.random.randint(0, depth - 1))
         one, two = self._name(), self._name()
@@ -141,7 +189,7 @@ class Shapes:
         if self.random.random() < 0.15:
             on.append(self.random.choice((f"{one}.{left.person} IS NOT NULL", "1 = 1")))
         self.random.shuffle(on)
-        kind = self.random.choice(("JOIN", "LEFT JOIN", "JOIN"))
+        kind = self.random.choice(("JOIN", "LEFT JOIN", "JOIN", "FULL JOIN"))
         source = f"{left.text} AS {one} {kind} {right.text} AS {two} ON {' AND '.join(on)}"
         both = [(f"{one}.{n}", k) for n, k in left.columns] + [(f"{two}.{n}", k) for n, k in right.columns]
         chosen = [self._expression(column) for column in self._some(tuple(both), 3)]

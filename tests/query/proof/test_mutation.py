@@ -25,7 +25,7 @@ from discreet.errors import EngineError, ProofError
 from discreet.query.plan import Among, Call, Column, Literal, Scalar
 from discreet.query.price import proving
 from discreet.query.proof import Claim, Declarations, prove
-from discreet.query.statement import JoinedRows, Named, Query, Statement, StoredTable
+from discreet.query.statement import Inner, JoinedRows, Named, Query, Stacked, Statement, StoredTable
 
 TABLES = ("visits", "people", "wards")
 FUNCTIONS = (
@@ -98,6 +98,8 @@ def _changed(node: Any, random: Random, pool: dict[str, list[Any]]) -> Any:
                     replace(node, on=Literal(True)),
                 )
             )
+        case Stacked(queries, alias):
+            return random.choice((Stacked((*queries, queries[0]), alias), Inner(queries[0], alias)))
         case Named(_, alias):
             return Named(random.choice(pool["parts"]), alias)
         case StoredTable(_, alias):

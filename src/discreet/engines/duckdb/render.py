@@ -150,6 +150,8 @@ def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
         case "rank":
             person, *order = map(scalar_text, arguments)
             return f"row_number() OVER (PARTITION BY {person} ORDER BY {', '.join(order)})"
+        case "window":
+            return sql.window_text(Call(name, arguments), scalar_text)
         case "concat":
             return "(" + " || ".join(map(scalar_text, arguments)) + ")"
         case "substring":

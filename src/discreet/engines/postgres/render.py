@@ -181,6 +181,8 @@ class _Scalars:
             case "rank":
                 person, *order = map(self.text, arguments)
                 return f"row_number() OVER (PARTITION BY {person} ORDER BY {', '.join(order)})"
+            case "window":
+                return sql.window_text(Call(name, arguments), self.text)
             case "concat":
                 return "(" + " || ".join(map(self.typed, arguments)) + ")"
             case "substring":

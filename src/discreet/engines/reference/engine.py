@@ -9,11 +9,35 @@ from discreet.engines import cells, frame
 from discreet.engines.exact import EngineRequest, Exact, collect
 from discreet.engines.protocol import FAILED, Origin
 from discreet.engines.reference.meaning import AGGREGATES, LENIENT, STRICT, stored
+from discreet.engines.reference.window import window
 from discreet.engines.shelter import Sheltered, exposed, quietly
 from discreet.errors import CatalogError, EngineError
-from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, walk
+from discreet.query.plan import (
+    WINDOW,
+    Aggregate,
+    Among,
+    Call,
+    Case,
+    Column,
+    Literal,
+    Order,
+    Scalar,
+    Window,
+    walk,
+    window_of,
+)
 from discreet.query.proof import ProvedStatement, sealed
-from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, Statement, StoredTable
+from discreet.query.statement import (
+    Inner,
+    JoinedRows,
+    Listed,
+    Named,
+    Query,
+    Source,
+    Stacked,
+    Statement,
+    StoredTable,
+)
 
 Row = dict[tuple[str | None, str], Any]
 """The cells of a row by the alias of their relation and their name."""
@@ -81,8 +105,8 @@ class _Statement:
             kept = self.meaning(query.where)
             rows = [row for row in rows if kept([row]) is True]
         names = [name for name, _ in query.items]
-        if _any(query, "rank"):
-            columns = [self.ranked(scalar, rows) for _, scalar in query.items]
+        if _any(query, "rank", WINDOW):
+            columns = [self.beside(scalar, rows) for _, scalar in query.items]
             return [dict(zip(names, found, strict=True)) for found in zip(*columns, strict=True)]
         groups = self.groups(query, rows)
         if query.having is not None:
@@ -104,26 +128,27 @@ class _Statement:
             found.setdefault(tuple(key([row]) for key in keys), []).append(row)
         return list(found.values())
 
-    def ranked(self, scalar: Scalar, rows: list[Row]) -> list[Any]:
-        """Return one item for each row: a scalar, or the row's place among those of its person."""
-        if not isinstance(scalar, Call) or scalar.function != "rank":
-            own = self.meaning(scalar)
-            return [own([row]) for row in rows]
-        person = self.meaning(scalar.arguments[0])
-        sequence = list(range(len(rows)))
-        # By the last term first: sorting keeps the order of what is equal.
-        for term in reversed(scalar.arguments[1:]):
-            down = isinstance(term, Call) and term.function == "descending"
-            own = self.meaning(term.arguments[0] if isinstance(term, Call) and down else term)
-            cells_ = [own([row]) for row in rows]
-            known = [place for place in sequence if cells_[place] is not None]
-            missing = [place for place in sequence if cells_[place] is None]
-            sequence = sorted(known, key=cells_.__getitem__, reverse=down) + missing
-        places, seen = [0] * len(rows), dict[Any, int]()
-        for place in sequence:
-            who = person([rows[place]])
-            seen[who] = places[place] = seen.get(who, 0) + 1
-        return places
+    def beside(self, scalar: Scalar, rows: list[Row]) -> list[Any]:
+        """Return one item for each row: a scalar, or what a window sees of the rows of its person."""
+        match scalar:
+            case Call("rank", (person, *order)):
+                terms = [_term(one) for one in order]
+                asked = Window("row_number", (), (person,), tuple(terms), ("rows", None, None))
+            case Call("window"):
+                asked = window_of(scalar)
+            case _:
+                return self.cells(scalar, rows)
+        return window(
+            asked.function,
+            [self.cells(argument, rows) for argument in asked.arguments],
+            list(zip(*(self.cells(key, rows) for key in asked.partition), strict=True)),
+            [(self.cells(o.scalar, rows), o.descending, o.nulls_first) for o in asked.order],
+            asked.frame,
+        )
+
+    def cells(self, scalar: Scalar, rows: list[Row]) -> list[Any]:
+        own = self.meaning(scalar)
+        return [own([row]) for row in rows]
 
     def unfolded(self, query: Query, group: list[Row]) -> Iterator[dict[str, Any]]:
         """Yield one row for each place of the series."""
@@ -139,6 +164,9 @@ class _Statement:
                 yield from _called(self.parts[name], alias)
             case Inner(query, alias):
                 yield from _called(self.select(query), alias)
+            case Stacked(queries, alias):
+                for query in queries:
+                    yield from _called(self.select(query), alias)
             case Listed(names, rows, alias):
                 yield from _called(
                     [dict(zip(names, map(_constant, row), strict=True)) for row in rows], alias
@@ -180,6 +208,14 @@ class _Statement:
                 raise AssertionError("aggregates of a question are rewritten before")
             case _:
                 assert_never(scalar)
+
+
+def _term(scalar: Scalar) -> Order:
+    match scalar:
+        case Call("descending", (inner,)):
+            return Order(inner, descending=True)
+        case _:
+            return Order(scalar)
 
 
 def _applied(name: str, arguments: list[Meaning]) -> Meaning:

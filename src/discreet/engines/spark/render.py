@@ -174,6 +174,8 @@ class _Writing:
             case "rank":
                 ordered = ", ".join(map(self.ordered, arguments[1:]))
                 return f"row_number() OVER (PARTITION BY {self.text(arguments[0])} ORDER BY {ordered})"
+            case "window":
+                return sql.window_text(Call(name, arguments), self.text, self.total)
             case "sum":
                 return self.total(arguments[0])
             case "substring":

@@ -32,6 +32,7 @@ from discreet.query.plan import (
     Relation,
     Scalar,
     Scan,
+    UnionAll,
     walk,
 )
 
@@ -164,6 +165,8 @@ def _scanned(relation: Relation) -> list[str]:
             return _scanned(left) + _scanned(right)
         case Nested(block):
             return _scanned(block.source)
+        case UnionAll(blocks):
+            return [table for block in blocks for table in _scanned(block.source)]
 
 
 def _blocks(relation: Relation) -> list[Block]:
@@ -174,6 +177,8 @@ def _blocks(relation: Relation) -> list[Block]:
             return _blocks(left) + _blocks(right)
         case Nested(block):
             return [block]
+        case UnionAll(blocks):
+            return list(blocks)
 
 
 def declared(catalog: Catalog, table: str, column: str) -> tuple[Fraction, Fraction]:

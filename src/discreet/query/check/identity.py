@@ -37,7 +37,7 @@ from discreet.query.check.measurement import (
     Sets,
 )
 from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given
-from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, StoredTable
+from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, Stacked, StoredTable
 
 VERSION = 2
 
@@ -141,6 +141,8 @@ def _source(source: Source) -> Form:
             return ["query", _query(query), alias]
         case JoinedRows(left, right, on, outer):
             return ["left join" if outer else "join", _source(left), _source(right), _scalar(on)]
+        case Stacked(queries, alias):
+            return ["stack", [_query(query) for query in queries], alias]
         case Listed(names, rows, alias):
             return ["list", list(names), [[_value(value) for value in row] for row in rows], alias]
         case _:

@@ -11,6 +11,7 @@ from typing import TypeAlias, assert_never
 
 from discreet.errors import QueryError
 from discreet.query.catalog.manifest import Catalog
+from discreet.query.check.stack import BOTH
 from discreet.query.check.wellformed import check_names
 from discreet.query.name import folded, same
 from discreet.query.plan import (
@@ -27,6 +28,7 @@ from discreet.query.plan import (
     Relation,
     Scalar,
     Scan,
+    UnionAll,
     aggregates,
     conjunction,
     conjuncts,
@@ -102,6 +104,8 @@ def visible(relation: Relation, catalog: Catalog) -> list[Named]:
             return [(alias, name) for _, name in visible(block.source, catalog)]
         case Join(left, right):
             return visible(left, catalog) + visible(right, catalog)
+        case UnionAll(blocks, alias):
+            return [(alias, name) for _, name in visible(Nested(blocks[0], alias), catalog)]
         case _:
             assert_never(relation)
 
@@ -112,17 +116,20 @@ def _relation(relation: Relation, catalog: Catalog, merged: dict[str, Column]) -
             return relation
         case Nested(block):
             return replace(relation, block=settled(block, catalog))
+        case UnionAll(blocks):
+            return replace(relation, blocks=tuple(settled(block, catalog) for block in blocks))
         case Join(left, Nested() as asked, Call("exists", arguments)):
             return _asked(_relation(left, catalog, merged), asked, arguments, catalog)
         case Join(left, right, on):
             left, right = _relation(left, catalog, merged), _relation(right, catalog, merged)
-            return replace(relation, left=left, right=right, on=_condition(left, right, on, catalog, merged))
+            on = _condition(left, right, on, catalog, merged, full=relation.full)
+            return replace(relation, left=left, right=right, on=on)
         case _:
             assert_never(relation)
 
 
 def _condition(
-    left: Relation, right: Relation, on: Scalar, catalog: Catalog, merged: dict[str, Column]
+    left: Relation, right: Relation, on: Scalar, catalog: Catalog, merged: dict[str, Column], *, full: bool
 ) -> Scalar:
     """Return the condition of a join, with the columns that USING and NATURAL make equal."""
     if not (isinstance(on, Call) and on.function in (USING, NATURAL)):
@@ -136,7 +143,7 @@ def _condition(
     pairs: list[Scalar] = []
     for name in names:
         one, other = (_of(name, side, on.function.upper()) for side in (ours, theirs))
-        merged.setdefault(folded(name), one)
+        merged.setdefault(folded(name), Column(BOTH, name) if full else one)
         pairs.append(Call("eq", (one, other)))
     condition = pairs[0]
     for pair in pairs[1:]:
@@ -220,6 +227,8 @@ def _commas(source: Relation, where: Scalar | None, catalog: Catalog) -> tuple[R
     leaves = _leaves(source)
     if not any(on == COMMA and not outer for _, on, outer in leaves[1:]):
         return source, where
+    if _has_full(source):
+        raise QueryError("FULL JOIN", "beside FROM a, b has no place of its own", "write JOIN ... ON for all")
     names = [visible(leaf, catalog) for leaf, _, _ in leaves]
     ties: list[tuple[frozenset[int], Scalar]] = []
     rest: list[Scalar] = []
@@ -240,6 +249,10 @@ def _commas(source: Relation, where: Scalar | None, catalog: Catalog) -> tuple[R
         order = list(range(len(leaves)))
     joined, unused = _rejoined(leaves, order, ties)
     return joined, conjunction((*rest, *unused))
+
+
+def _has_full(source: Relation) -> bool:
+    return isinstance(source, Join) and (source.full or _has_full(source.left) or _has_full(source.right))
 
 
 def _leaves(source: Relation) -> list[tuple[Relation, Scalar, bool]]:

@@ -20,7 +20,7 @@ from discreet.query.catalog.kind import Opaque, Truth, Typed
 from discreet.query.check import function
 from discreet.query.check.people import attributed, bare, join_people, keyed_once, keys_of, relations
 from discreet.query.check.per_person import per_person
-from discreet.query.check.ranking import narrowed, numbered
+from discreet.query.check.ranking import narrowed, numbered, numbers_only
 from discreet.query.check.scope import (
     UNIT,
     Lineage,
@@ -32,6 +32,8 @@ from discreet.query.check.scope import (
     renamed,
     resolve,
 )
+from discreet.query.check.series import below_groups, serial, windows_of
+from discreet.query.check.stack import full, stacked
 from discreet.query.name import folded
 from discreet.query.plan import (
     Block,
@@ -42,9 +44,9 @@ from discreet.query.plan import (
     Relation,
     Scalar,
     Scan,
+    UnionAll,
     aggregates,
     conjuncts,
-    has_window,
     rebuilt,
     walk,
 )
@@ -60,6 +62,9 @@ def trace(relation: Relation, catalog: declared.Catalog, fresh: Names) -> Lineag
             return _nested(relation, catalog, fresh)
         case Join():
             return _join(relation, catalog, fresh)
+        case UnionAll(blocks, alias):
+            parts = [_nested(Nested(block, alias), catalog, fresh) for block in blocks]
+            return stacked(parts, alias, next(fresh))
         case _:
             assert_never(relation)
 
@@ -116,22 +121,33 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
         raise QueryError(
             f"JOIN {name}", "the name is used twice", f"give one side another name: JOIN {name} AS other"
         )
-    columns = left.columns + right.columns
-    scope = replace(left, columns=columns)
-    on = resolve(join.on, scope, "ON")
+    on = resolve(join.on, replace(left, columns=left.columns + right.columns), "ON")
     if not isinstance(on.kind, Truth):
         raise QueryError("ON", "must be a condition", "write ON a.person = b.person")
-    equal = [
-        part.arguments for part in conjuncts(on.scalar) if isinstance(part, Call) and part.function == "eq"
-    ]
+    if not join.full:
+        return _paired(left, right, on.scalar, fresh, outer=join.outer)
+    if not (left.private and right.private):
+        raise QueryError(
+            "FULL JOIN", "keeps rows of a public table that belong to nobody", "write LEFT JOIN instead"
+        )
+    met, alone = (
+        _paired(one, other, on.scalar, fresh, outer=True) for one, other in ((left, right), (right, left))
+    )
+    return full(left, right, met, alone, next(fresh))
+
+
+def _paired(left: Lineage, right: Lineage, on: Scalar, fresh: Names, *, outer: bool) -> Lineage:
+    """Return two relations joined on a condition."""
+    columns = left.columns + right.columns
+    equal = [part.arguments for part in conjuncts(on) if isinstance(part, Call) and part.function == "eq"]
     equated = {frozenset(map(bare, pair)) for pair in equal}
     joint = replace(
         left,
-        source=JoinedRows(left.source, right.source, on.scalar, join.outer),
+        source=JoinedRows(left.source, right.source, on, outer),
         columns=columns,
         tables=tuple(sorted({*left.tables, *right.tables})),
     )
-    if join.outer and not left.private and right.private:
+    if outer and not left.private and right.private:
         raise QueryError(
             "LEFT JOIN",
             "a public table on the left keeps rows that belong to nobody",
@@ -231,12 +247,6 @@ def _nested(nested: Nested, catalog: declared.Catalog, fresh: Names) -> Lineage:
             "CUBE, ROLLUP and GROUPING SETS put one row of a person into several groups",
             "use them in the outermost SELECT",
         )
-    if block.qualify is not None:
-        raise QueryError(
-            "QUALIFY in a subquery",
-            "ranks rows of people against each other",
-            "use it over aggregates, in the outermost SELECT that has them",
-        )
     own = next(fresh)
     inner = trace(block.source, catalog, fresh)
     where = None if block.where is None else condition(block.where, inner, "WHERE")
@@ -244,8 +254,14 @@ def _nested(nested: Nested, catalog: declared.Catalog, fresh: Names) -> Lineage:
     if block.having is not None and not grouped:
         raise QueryError("HAVING", "needs GROUP BY", "use WHERE")
     inner = narrowed(inner, where)
-    if not grouped and any(has_window(item.scalar) for item in block.items):
+    if windows_of(block) and grouped:
+        return _nested(Nested(below_groups(block), alias), catalog, fresh)
+    if numbers_only(block, inner):
         return numbered(block, alias, own, inner, where, fresh)
+    if windows_of(block):
+        block, inner = serial(block, inner, where, fresh)
+        kept = None if block.where is None else condition(block.where, inner, "QUALIFY")
+        return _projected(block, alias, own, narrowed(inner, kept), kept)
     if not grouped:
         return _projected(block, alias, own, inner, where)
     return per_person(block, alias, own, inner, where)

@@ -8,7 +8,6 @@ Whoever keeps the numbers up to n keeps at most n rows of each person.
 
 from dataclasses import replace
 
-from discreet.errors import QueryError
 from discreet.query.catalog.kind import Typed, Whole
 from discreet.query.check import function
 from discreet.query.check.scope import UNIT, Lineage, Names, Visible, carried, renamed, resolve
@@ -19,7 +18,6 @@ from discreet.query.plan import (
     Column,
     Literal,
     Scalar,
-    Window,
     conjuncts,
     constant,
     given,
@@ -29,20 +27,31 @@ from discreet.query.plan import (
 from discreet.query.statement import Inner, Query
 
 
+def numbers_only(block: Block, inner: Lineage) -> bool:
+    """Whether a block numbers the rows of each person in one column, and asks for no other window."""
+    windows = [item.scalar for item in block.items if has_window(item.scalar)]
+    if len(windows) != 1 or block.qualify is not None:
+        return False
+    call = windows[0]
+    window = window_of(call) if isinstance(call, Call) and call.function == "window" else None
+    if window is None or window.function != "row_number" or len(window.partition) != 1:
+        return False
+    key = function.settle(resolve(window.partition[0], inner, "PARTITION BY")).scalar
+    return key in inner.units and not any(term.nulls_first for term in window.order)
+
+
 def numbered(
     block: Block, alias: str, own: str, inner: Lineage, where: Scalar | None, fresh: Names
 ) -> Lineage:
     """Return the lineage of a subquery that numbers the rows of each person."""
-    windows = [item for item in block.items if has_window(item.scalar)]
-    call = windows[0].scalar
-    if len(windows) != 1 or not isinstance(call, Call) or call.function != "window":
-        raise _refused("stands alone, once, in a column of its own")
-    window = window_of(call)
-    _require_person(window, inner)
+    item = next(item for item in block.items if has_window(item.scalar))
+    if not isinstance(item.scalar, Call):
+        raise AssertionError("a block that only numbers rows has the number in a column of its own")
+    window = window_of(item.scalar)
     outputs = [
-        (item.name, function.graded(function.settle(resolve(item.scalar, inner, "SELECT"))))
-        for item in block.items
-        if item is not windows[0]
+        (one.name, function.graded(function.settle(resolve(one.scalar, inner, "SELECT"))))
+        for one in block.items
+        if one is not item
     ]
     below = next(fresh)
     items = [(f"c{n}", typed.scalar) for n, (_, typed) in enumerate(outputs)]
@@ -62,7 +71,7 @@ def numbered(
         for n, (name, typed) in enumerate(outputs)
     ]
     place = Column(own, "j")
-    columns.append(Visible(alias, windows[0].name, Typed(place, Whole(1, None)), nullable=False))
+    columns.append(Visible(alias, item.name, Typed(place, Whole(1, None)), nullable=False))
     return replace(
         inner,
         source=Inner(ranked, own),
@@ -72,26 +81,6 @@ def numbered(
         once=(),
         keyed=renamed(inner.keyed, own, items),
         ranks=(place,),
-    )
-
-
-def _require_person(window: Window, inner: Lineage) -> None:
-    if window.function != "row_number":
-        raise _refused("numbers rows; other windows would need more of a person's rows at once")
-    if not inner.private or not inner.units:
-        raise _refused("needs a table with a unit")
-    keys = [function.settle(resolve(term, inner, "PARTITION BY")).scalar for term in window.partition]
-    if len(keys) != 1 or keys[0] not in inner.units:
-        raise _refused("must number the rows of each person: PARTITION BY the person alone")
-    if any(term.nulls_first for term in window.order):
-        raise QueryError("NULLS FIRST", "is not supported there", "leave it out: missing values come last")
-
-
-def _refused(reason: str) -> QueryError:
-    return QueryError(
-        "a window function over rows of people",
-        reason,
-        "write ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n in a subquery, and WHERE n = 1",
     )
 
 

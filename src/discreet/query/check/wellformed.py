@@ -10,7 +10,18 @@ from itertools import chain
 from discreet.errors import QueryError
 from discreet.query.catalog import manifest as declared
 from discreet.query.name import folded
-from discreet.query.plan import Block, Join, Literal, Nested, Relation, Scalar, Scan, Value, aggregates, walk
+from discreet.query.plan import (
+    Block,
+    Join,
+    Literal,
+    Nested,
+    Relation,
+    Scalar,
+    Scan,
+    UnionAll,
+    Value,
+    walk,
+)
 
 
 def require_wellformed(block: Block, catalog: declared.Catalog) -> None:
@@ -26,19 +37,8 @@ def require_wellformed(block: Block, catalog: declared.Catalog) -> None:
                 "would make one person's rows depend on another's",
                 "order and limit the final answer",
             )
-        if inner.qualify is not None and not _released(inner):
-            raise QueryError(
-                "QUALIFY in a subquery",
-                "ranks rows of people against each other",
-                "use it over aggregates, in the outermost SELECT that has them",
-            )
         check_names(inner)
         require_wellformed(inner, catalog)
-
-
-def _released(block: Block) -> bool:
-    """Whether a block makes groups of its rows, so that windows see groups."""
-    return bool(block.group) or any(aggregates(item.scalar) for item in block.items)
 
 
 def _nested(relation: Relation) -> list[Nested]:
@@ -49,6 +49,8 @@ def _nested(relation: Relation) -> list[Nested]:
             return [relation]
         case Join(left, right, _):
             return _nested(left) + _nested(right)
+        case UnionAll(blocks, alias):
+            return [Nested(block, alias) for block in blocks]
 
 
 def check_names(block: Block) -> None:

@@ -131,7 +131,7 @@ def _together(parts: list[Scalar]) -> Scalar:
     if len(parts) == 1:
         return parts[0]
     texts = [Call("to_text", (part,)) for part in parts]
-    return Call("concat", tuple(piece for text in texts for piece in (text, Literal("\x1f")))[:-1])
+    return Call("concat", tuple(piece for text in texts for piece in (text, Literal("\u241f")))[:-1])
 
 
 def _quantile(node: exp.Expr) -> Scalar:

@@ -16,6 +16,7 @@ from discreet.query.plan import (
     Relation,
     Scalar,
     Scan,
+    UnionAll,
     conjunction,
     rebuilt,
 )
@@ -41,6 +42,8 @@ def _flat(relation: Relation) -> Relation:
             return replace(relation, block=flat(block))
         case Join(left, right):
             return replace(relation, left=_flat(left), right=_flat(right))
+        case UnionAll(blocks):
+            return replace(relation, blocks=tuple(map(flat, blocks)))
 
 
 def _renamed(block: Block, alias: str, own: str, where: Scalar | None) -> Block:

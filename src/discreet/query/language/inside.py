@@ -72,7 +72,7 @@ class Inside:
             inner = fields(query, "this")["this"] if isinstance(query, exp.Subquery) else query
             if not isinstance(inner, exp.Select):
                 raise refusal(inner)
-            self._asked.append((alias, _one_column(self._select(inner)), (expression(parts["this"]),)))
+            self._asked.append((alias, one_column(self._select(inner)), (expression(parts["this"]),)))
         except QueryError as refused:
             raise refused.at(place_of(node)) from None
         # NULL is neither in a list nor outside it.
@@ -104,7 +104,7 @@ def _rows(block: Block) -> Block:
     return Block(block.source, (), block.where)
 
 
-def _one_column(block: Block) -> Block:
+def one_column(block: Block) -> Block:
     """Return a subquery of IN; checking groups it, so that it has one row for each value."""
     if len(block.items) != 1:
         raise QueryError("IN", "needs a subquery with one column", "write x IN (SELECT x FROM ...)")

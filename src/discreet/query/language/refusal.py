@@ -114,6 +114,45 @@ ADVICE: tuple[tuple[tuple[type, ...], str, str, str], ...] = (
 """Constructs that are not part of the language: what people call them, why, and what works instead."""
 
 
+CLAUSES = {
+    "windows": (
+        "window functions let one row see other people's rows",
+        "use GROUP BY, or a subquery grouped by the person",
+    ),
+    "sample": (
+        "sampling inside a question is not supported",
+        "ask about all rows; the noise is small on large data",
+    ),
+    "hint": ("hints are not part of a question", "leave them out"),
+    "into": ("a question cannot write", "save the answer where you asked for it"),
+    "locks": ("a question cannot lock", "leave it out"),
+    "laterals": ("lateral joins are not supported", "join on the person's column"),
+    "pivots": ("pivots are not supported", "use GROUP BY with several columns"),
+    "match": ("pattern matching over rows is not supported", "use a subquery grouped by the person"),
+    "connect": ("recursive questions are not supported", "use joins"),
+    "prewhere": ("is not supported", "use WHERE"),
+    "cluster": ("is not supported", "leave it out"),
+    "distribute": ("is not supported", "leave it out"),
+    "sort": ("is not supported", "use ORDER BY"),
+    "settings": ("a question cannot change settings", "leave it out"),
+    "format": ("a question cannot choose a format", "convert the answer afterwards"),
+    "options": ("a question cannot set options", "leave them out"),
+    "kind": ("SELECT AS is not supported", "list the columns"),
+    "operation_modifiers": ("is not supported", "leave it out"),
+    "exclude": ("is not supported", "list the columns you want"),
+}
+"""Clauses of SELECT that are not part of the language: why, and what works instead."""
+
+CLAUSE_WORDS = {
+    "windows": "WINDOW",
+    "sample": "SAMPLE",
+    "locks": "FOR UPDATE",
+    "laterals": "LATERAL",
+    "pivots": "PIVOT",
+}
+"""What people call clauses that a parser calls otherwise."""
+
+
 def words_of(node: object) -> str:
     """Return what people call a construct: the name of a function, and otherwise what they wrote."""
     match node:

@@ -20,8 +20,9 @@ from discreet.query.language.clock import asks_the_clock, dated, this_minute
 from discreet.query.language.dialect import Manner, manner_of
 from discreet.query.language.expression import expression
 from discreet.query.language.inside import Inside
+from discreet.query.language.operation import combined
 from discreet.query.language.parameter import Parameters, bind
-from discreet.query.language.refusal import fields, refusal
+from discreet.query.language.refusal import CLAUSE_WORDS, CLAUSES, fields, refusal
 from discreet.query.language.semi import without_semi
 from discreet.query.language.text import Written, WrittenDialect, parsed
 from discreet.query.language.unreadable import reading
@@ -41,6 +42,7 @@ from discreet.query.plan import (
     Relation,
     Scalar,
     Scan,
+    UnionAll,
     aggregates,
     given,
     rebuilt,
@@ -99,6 +101,12 @@ def _tree(text: str, manner: Manner | None = None) -> Written:
 
 
 def _only_select(tree: exp.Expr) -> exp.Select:
+    if isinstance(tree, exp.SetOperation):
+        raise QueryError(
+            "UNION, INTERSECT or EXCEPT",
+            "puts answers together, each of which is a question of its own",
+            "ask them one at a time, or put rows together: SELECT COUNT(*) FROM (SELECT ... UNION ALL ...)",
+        )
     if not isinstance(tree, exp.Select):
         raise QueryError(
             "the question",
@@ -174,6 +182,14 @@ def _prefixed(tree: exp.Expr) -> None:
             )
 
 
+def _rows(tree: exp.Expr, views: Views, level: int) -> Block:
+    """Return the rows of a subquery: those of one SELECT, or of several."""
+    if not isinstance(tree, exp.SetOperation):
+        return _select(tree, views, level)
+    known = _with(tree.args.get("with_"), views, level)
+    return combined(tree, known, lambda part, views: _rows(part, views, level))
+
+
 def _select(tree: exp.Expr, views: Views, level: int) -> Block:
     if level > NEST_LIMIT:
         raise QueryError("FROM", f"nests more than {NEST_LIMIT} levels of subqueries", "flatten the question")
@@ -182,9 +198,9 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
     if tree.args.get("joins") and not tree.args.get("from_"):
         raise refusal(tree)
     tree = without_semi(tree)
-    for key, (reason, instead) in _CLAUSES.items():
+    for key, (reason, instead) in CLAUSES.items():
         if tree.args.get(key):
-            raise QueryError(_WORDS.get(key, key.upper().replace("_", " ")), reason, instead)
+            raise QueryError(CLAUSE_WORDS.get(key, key.upper().replace("_", " ")), reason, instead)
     parts = fields(
         tree,
         "with_",
@@ -211,6 +227,8 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
     where = inside.taken_out(parts.get("where"))
     items = _items([given(inside.taken_out(node)) for node in parts.get("expressions", ())], level)
     source = inside.joined(source)
+    if not items and level and is_distinct(parts.get("distinct")):
+        items = (Item(STAR, Column(None, STAR)),)
     group, sets = group_by(parts.get("group"), items)
     having, qualify = parts.get("having"), parts.get("qualify")
     block = Block(
@@ -233,43 +251,6 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
     return block
 
 
-_CLAUSES = {
-    "windows": (
-        "window functions let one row see other people's rows",
-        "use GROUP BY, or a subquery grouped by the person",
-    ),
-    "sample": (
-        "sampling inside a question is not supported",
-        "ask about all rows; the noise is small on large data",
-    ),
-    "hint": ("hints are not part of a question", "leave them out"),
-    "into": ("a question cannot write", "save the answer where you asked for it"),
-    "locks": ("a question cannot lock", "leave it out"),
-    "laterals": ("lateral joins are not supported", "join on the person's column"),
-    "pivots": ("pivots are not supported", "use GROUP BY with several columns"),
-    "match": ("pattern matching over rows is not supported", "use a subquery grouped by the person"),
-    "connect": ("recursive questions are not supported", "use joins"),
-    "prewhere": ("is not supported", "use WHERE"),
-    "cluster": ("is not supported", "leave it out"),
-    "distribute": ("is not supported", "leave it out"),
-    "sort": ("is not supported", "use ORDER BY"),
-    "settings": ("a question cannot change settings", "leave it out"),
-    "format": ("a question cannot choose a format", "convert the answer afterwards"),
-    "options": ("a question cannot set options", "leave them out"),
-    "kind": ("SELECT AS is not supported", "list the columns"),
-    "operation_modifiers": ("is not supported", "leave it out"),
-    "exclude": ("is not supported", "list the columns you want"),
-}
-
-_WORDS = {
-    "windows": "WINDOW",
-    "sample": "SAMPLE",
-    "locks": "FOR UPDATE",
-    "laterals": "LATERAL",
-    "pivots": "PIVOT",
-}
-
-
 def _with(clause: exp.Expr | None, views: Views, level: int) -> Views:
     if clause is None:
         return views
@@ -281,7 +262,7 @@ def _with(clause: exp.Expr | None, views: Views, level: int) -> Views:
         name, columns = _alias_with_columns(parts["alias"])
         if folded(name) in known:
             raise QueryError(f"WITH {name}", "is defined twice", "give each part its own name")
-        known[folded(name)] = _called(_select(parts["this"], known, level + 1), name, columns)
+        known[folded(name)] = _called(_rows(parts["this"], known, level + 1), name, columns)
     return known
 
 
@@ -289,7 +270,7 @@ def _relation(node: exp.Expr, views: Views, level: int) -> Relation:
     match node:
         case exp.Table():
             if node.args.get("sample"):
-                raise QueryError("TABLESAMPLE", *_CLAUSES["sample"])
+                raise QueryError("TABLESAMPLE", *CLAUSES["sample"])
             if node.args.get("joins") or not isinstance(node.this, exp.Identifier):
                 raise QueryError(
                     "FROM", "table functions and nested joins are not supported", "name a declared table"
@@ -306,12 +287,10 @@ def _relation(node: exp.Expr, views: Views, level: int) -> Relation:
             return Scan(".".join(path), alias)
         case exp.Subquery():
             parts = fields(node, "this", "alias")
-            if not isinstance(parts["this"], exp.Select):
-                raise refusal(parts["this"])
             alias, columns = (
                 ("subquery", ()) if not parts.get("alias") else _alias_with_columns(parts["alias"])
             )
-            return Nested(_called(_select(parts["this"], views, level + 1), alias, columns), alias)
+            return Nested(_called(_rows(parts["this"], views, level + 1), alias, columns), alias)
         case _:
             raise refusal(node)
 
@@ -320,10 +299,10 @@ def _join(left: Relation, node: exp.Expr, views: Views, level: int) -> Relation:
     parts = fields(node, "this", "side", "kind", "on", "using", "method")
     side, kind, method = (str(parts.get(key) or "").upper() for key in ("side", "kind", "method"))
     words = " ".join(word for word in (method, side, kind, "JOIN") if word)
-    if side == "FULL" or kind not in ("", "INNER", "OUTER", "CROSS") or method not in ("", "NATURAL"):
+    if kind not in ("", "INNER", "OUTER", "CROSS") or method not in ("", "NATURAL"):
         raise QueryError(
             words,
-            "only JOIN, LEFT JOIN and RIGHT JOIN keep every row with one person",
+            "only JOIN, LEFT, RIGHT and FULL JOIN keep every row with one person",
             "write LEFT JOIN with the private table on the left",
         )
     right = _relation(parts["this"], views, level)
@@ -339,7 +318,7 @@ def _join(left: Relation, node: exp.Expr, views: Views, level: int) -> Relation:
         on = COMMA
     if side == "RIGHT":
         return Join(right, left, on, outer=True)
-    return Join(left, right, on, outer=side == "LEFT")
+    return Join(left, right, on, outer=side in ("LEFT", "FULL"), full=side == "FULL")
 
 
 def _items(nodes: list[exp.Expr], level: int) -> tuple[Item, ...]:
@@ -391,9 +370,13 @@ def _alias_with_columns(node: exp.Expr) -> tuple[str, tuple[str, ...]]:
 
 
 def _called(block: Block, name: str, columns: tuple[str, ...]) -> Block:
-    """Return a subquery whose columns have other names."""
+    """Return a subquery whose columns have other names; those of a union have the names of its first part."""
     if not columns:
         return block
+    if isinstance(block.source, UnionAll) and not block.items:
+        first, *others = block.source.blocks
+        blocks = (_called(first, name, columns), *others)
+        return replace(block, source=replace(block.source, blocks=blocks))
     if len(columns) != len(block.items):
         raise QueryError(
             f"{name} ({', '.join(columns)})",

@@ -34,6 +34,7 @@ from discreet.query.plan import (
     Relation,
     Scalar,
     Scan,
+    UnionAll,
     Value,
     window_of,
 )
@@ -41,6 +42,8 @@ from discreet.query.plan import (
 
 def written(block: Block) -> str:
     """Return a plan as one SELECT statement."""
+    if isinstance(block.source, UnionAll) and block == Block(block.source, ()):
+        return " UNION ALL ".join(map(written, block.source.blocks))
     source, asked = _plain(block.source)
     say = _Words(asked)
     items = ", ".join(map(say.item, block.items)) or "*"
@@ -96,6 +99,10 @@ class _Words:
                 return name if table.rpartition(".")[2] == alias else f"{name} AS {identifier(alias)}"
             case Nested(block, alias):
                 return f"({written(block)}) AS {identifier(alias)}"
+            case UnionAll(blocks, alias):
+                return f"({' UNION ALL '.join(map(written, blocks))}) AS {identifier(alias)}"
+            case Join(left, right, on, full=True):
+                return f"{self.relation(left)} {_join(on, 'FULL', self, right)}"
             case Join(left, right, on, outer):
                 # What was written as a RIGHT JOIN has a join on the right.
                 if isinstance(right, Join) and not isinstance(left, Join):
@@ -175,6 +182,10 @@ class _Words:
             case "shift", (Literal(str(unit)), _, Literal(int(amount))):
                 sign = "-" if amount < 0 else "+"
                 return f"({parts[1]} {sign} INTERVAL {abs(amount)} {unit.upper()})"
+            case "elapsed", _:
+                return f"EXTRACT(EPOCH FROM {parts[1]} - {parts[0]})"
+            case "bin", (Literal(int(width)), _):
+                return f"TIME_BUCKET(INTERVAL {width // 10**6} SECOND, {parts[1]})"
             case "part", (Literal(str(unit)), _):
                 return f"EXTRACT({unit} FROM {parts[1]})"
             case (("like" | "ilike"), (_, _, _)):

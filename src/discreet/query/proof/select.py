@@ -10,7 +10,7 @@ from discreet.query.proof.declared import Declarations
 from discreet.query.proof.demand import TRUTHS
 from discreet.query.proof.derivation import Step
 from discreet.query.proof.function import COUNTED, aggregate, evaluate
-from discreet.query.proof.join import joined
+from discreet.query.proof.join import PLAIN, joined
 from discreet.query.proof.path import attributed
 from discreet.query.proof.relation import (
     Name,
@@ -24,9 +24,11 @@ from discreet.query.proof.relation import (
     read_table,
     rename,
 )
+from discreet.query.proof.series import is_window, windowed
+from discreet.query.proof.stack import stacked
 from discreet.query.proof.value import MOST_ROWS, Value, whole
 from discreet.query.proof.weight import Excess, Fact, Parts, counting, crowd_of, grouped_fact, projected_fact
-from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, StoredTable
+from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, Stacked, StoredTable
 
 AGGREGATES = frozenset(
     ("count_rows", "count_values", "count_distinct", "sum", "min", "max", "bits_or", "grouped")
@@ -59,6 +61,11 @@ def source_of(source: Source, scope: ReadScope) -> Relation:
             return rename(scope.parts[name], alias, name)
         case Inner(query, alias):
             return rename(select(query, scope), alias, None)
+        case Stacked(queries, alias):
+            names = [[name for name, _ in query.items] for query in queries]
+            if len(queries) < 2 or any(other != names[0] for other in names):
+                raise ProofError("a union", "has columns of other names, or of another order, in some part")
+            return rename(stacked([select(query, scope) for query in queries]), alias, None)
         case Listed():
             return read_list(source)
         case JoinedRows(StoredTable(name, _)) if (
@@ -82,7 +89,20 @@ def select(query: Query, scope: ReadScope) -> Relation:
         return _grouped(query, source, scope)
     if any(isinstance(scalar, Call) and scalar.function == "rank" for _, scalar in query.items):
         return _ranked(query, filtered(source, query.where))
+    if any(is_window(scalar) for _, scalar in query.items):
+        return _windowed(query, filtered(source, query.where))
     return _projected(query, filtered(source, query.where), scope)
+
+
+def _windowed(query: Query, source: Relation) -> Relation:
+    columns, numbers = windowed(query, source)
+    return Relation(
+        columns,
+        _people(query, source),
+        Step("windows of a person", "each row beside others of its person", (source.step,)),
+        source.rows,
+        (*_kept(source.unique, _outputs(query)), *numbers),
+    )
 
 
 def _outputs(query: Query) -> dict[Name, str]:
@@ -94,15 +114,26 @@ def _outputs(query: Query) -> dict[Name, str]:
     return found
 
 
-def _people(query: Query, owner: Owner | None) -> Owner | None:
+def _people(query: Query, source: Relation) -> Owner | None:
+    """Whose rows are left after a projection.
+
+    Rule.  A column that holds the person still does under another name, and as a text too, where different
+    values of its type have different texts.
+    """
+    owner = source.owner
     if owner is None:
         return None
-    kept = frozenset(
-        ("", name)
-        for name, scalar in query.items
-        if isinstance(scalar, Column) and (scalar.relation or "", scalar.name) in owner.people
-    )
-    return replace(owner, people=kept)
+
+    def person(scalar: Scalar) -> bool:
+        match scalar:
+            case Call("to_text", (Column() as inner,)):
+                return _is_person(inner, owner) and source.value(inner).kind in PLAIN
+            case Column():
+                return _is_person(scalar, owner)
+            case _:
+                return False
+
+    return replace(owner, people=frozenset(("", name) for name, scalar in query.items if person(scalar)))
 
 
 def _kept(unique: tuple[frozenset[Name], ...], names: Mapping[Name, str]) -> tuple[frozenset[Name], ...]:
@@ -131,7 +162,7 @@ def _projected(query: Query, source: Relation, scope: ReadScope) -> Relation:
         crowd = None
     return Relation(
         columns,
-        _people(query, source.owner),
+        _people(query, source),
         source.step if query.where is None else Step("filter", "keeps some rows", (source.step,)),
         source.rows,
         _kept(source.unique, names),
@@ -170,7 +201,7 @@ def _ranked(query: Query, source: Relation) -> Relation:
     columns["", rank] = whole(1, MOST_ROWS, null=False)
     return Relation(
         columns,
-        _people(query, source.owner),
+        _people(query, source),
         Step("keyed choice", f"{rank} numbers the rows of each person", (source.step,)),
         source.rows,
         (*_kept(source.unique, _outputs(query)), frozenset((("", rank),))),
@@ -238,7 +269,7 @@ def _grouped(query: Query, source: Relation, scope: ReadScope) -> Relation:
         others,
         Relation(
             columns,
-            _people(query, kept.owner),
+            _people(query, kept),
             Step("groups of a person", says, (kept.step,)),
             rows,
             (frozenset(("", names[key]) for key in others),) if all(key in names for key in others) else (),

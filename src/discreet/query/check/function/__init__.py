@@ -25,7 +25,7 @@ FUNCTIONS: dict[str, Rule] = {**number.RULES, **logic.RULES, **text.RULES, **day
 
 def apply(function: str, arguments: Sequence[Typed]) -> Typed:
     """Return the total form of a function applied to checked arguments."""
-    rule = FUNCTIONS.get(function)
+    rule = FUNCTIONS.get(function, day.STEPS.get(function))
     if function in ("interval_low", "interval_high"):
         raise QueryError(
             f"DP_{function.upper()}", "is an end of a released value", "select it of an aggregate"

@@ -1,7 +1,7 @@
 """Conversions from one kind to another: what does not convert is NULL."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 
 from discreet.errors import QueryError
 from discreet.query.catalog.kind import (
@@ -54,6 +54,9 @@ def _cast(name: str, arguments: Sequence[Typed]) -> Typed:
             return Typed(Call("to_day", (argument.scalar,)), Day())
         case "to_day", Text():
             return Typed(Call("parse_day", (argument.scalar,)), Day())
+        case "to_moment", Day(date() as low, date() as high):
+            first, last = (datetime(end.year, end.month, end.day) for end in (low, high))
+            return Typed(Call("to_moment", (argument.scalar,)), Moment(first, last))
         case "to_moment", Day():
             return Typed(Call("to_moment", (argument.scalar,)), Moment())
         case "to_moment", Moment() as kind:

@@ -280,7 +280,7 @@ RULES: dict[str, Rule] = {
     "shift": _shift,
     "elapsed": _elapsed,
     "bin": _binned,
-    "bins": _bins,
-    "microseconds": _microseconds,
-    "moment_at": _moment_at,
 }
+
+STEPS: dict[str, Rule] = {"bins": _bins, "microseconds": _microseconds, "moment_at": _moment_at}
+"""What keys and quantiles of times are said with; no question can name them."""
