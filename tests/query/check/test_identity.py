@@ -73,7 +73,7 @@ def test_spelling_and_what_is_computed_afterwards_do_not_matter(one: str, other:
 def test_the_dataframe_asks_the_same_question() -> None:
     built = table("visits").where(col("age") > 3).group("ward").agg(n=count())
     sql = "SELECT ward, COUNT(*) AS n FROM visits WHERE age > 3 GROUP BY ward"
-    assert identity(check(built, clinic())) == asked(sql)
+    assert identity(check(built.block, clinic())) == asked(sql)
 
 
 def test_whatever_is_measured_otherwise_is_another_question() -> None:

@@ -50,8 +50,8 @@ SELECT COUNT(*) FROM (SELECT * FROM visits JOIN people ON visits.person = people
 SELECT COUNT(*) FROM (SELECT person, age FROM visits GROUP BY person) AS t -> refused: must be grouped by or aggregated >> SELECT COUNT(*) FROM (SELECT person, MAX(age) AS age FROM visits GROUP BY person) AS t
 SELECT COUNT(*) FROM (SELECT person FROM visits GROUP BY person HAVING COUNT(*)) AS t -> refused: must be a condition >> SELECT COUNT(*) FROM (SELECT person FROM visits GROUP BY person HAVING COUNT(*) > 1) AS t
 SELECT COUNT(*) FROM (SELECT DISTINCT person, COUNT(*) AS n FROM visits GROUP BY person) AS t -> refused: DISTINCT >> SELECT COUNT(*) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person) AS t
-SELECT COUNT(*) FROM (SELECT person FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY ward ORDER BY day) = 1) AS t -> refused: ranks rows of people >> SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n = 1
-SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day NULLS FIRST) AS n FROM visits) AS t WHERE n = 1 -> refused: missing values come last >> SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n = 1
+SELECT COUNT(*) FROM (SELECT person FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY ward ORDER BY day) = 1) AS t -> refused: other people >> SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n = 1
+SELECT COUNT(*) FROM (SELECT person, PERCENT_RANK() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n = 0 -> refused: PERCENT_RANK >> SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n = 1
 SELECT COUNT(*) FROM (SELECT * FROM (SELECT * FROM (SELECT * FROM (SELECT * FROM (SELECT * FROM visits) a) b) c) d) e -> refused: levels of subqueries >> SELECT COUNT(*) FROM (SELECT * FROM (SELECT * FROM (SELECT * FROM visits) a) b) c
 
 -- groups and released values
