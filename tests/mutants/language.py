@@ -96,6 +96,8 @@ FAULTS: tuple[Fault, ...] = (
         "(0.1, 0.025, 0.1)",
         ASSUMED,
         "a variance is promised to be closer than it may be",
+    ),
+    Fault(
         "query/check/stack.py",
         "return sum(known) if len(known) == len(limits) else None",
         "return max(known) if len(known) == len(limits) else None",
