@@ -219,9 +219,21 @@ CLAIMS = (
     ),
     walked(
         "check/batch",
-        "claim(limits, 0, model.scale),",
-        "claim(limits, 0, 1),",
+        "moves = claim(limits, 0, scale)",
+        "moves = claim(limits, 0, 1)",
         "a row of a batch weighs one unit",
+    ),
+    walked(
+        "check/batch",
+        "claim_simplex(limits, family[0].fixed.top * family[0].weight, len(family))",
+        "claim_simplex(limits, family[0].weight, len(family))",
+        "values of a batch are at most one step apart",
+    ),
+    walked(
+        "check/batch",
+        "(end * family[0].weight for end in family[0].fixed.ends)",
+        "(end for end in family[0].fixed.ends)",
+        "sums of a batch forget the weights of rows",
     ),
     walked(
         "price/together",

@@ -166,6 +166,9 @@ def test_one_answer_reads_the_same_on_both_sides(here: Any, there: Any, question
 
 
 def test_the_answers_of_a_batch_read_the_same_on_both_sides(here: Any, there: Any):
+    mixed = [COUNT, "SELECT ward, AVG(stay) AS a, COUNT(*) AS n FROM visits GROUP BY ward"]
+    for one, other in zip(there.batch(mixed, epsilon="0.1"), here.batch(mixed, epsilon="0.1"), strict=True):
+        assert (one.noisy, one.rows, one.card()) == (other.noisy, other.rows, other.card())
     remote, local = there.batch(BATCH, epsilon="0.8"), here.batch(BATCH, epsilon="0.8")
     for one, other in zip(remote, local, strict=True):
         assert (one.noisy, one.rows, one.card()) == (other.noisy, other.rows, other.card())

@@ -26,6 +26,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from discreet.query.check.batch import Slice
 from discreet.query.check.formula import Public
 from discreet.query.check.measurement import Classes, Measurement, RunningGroups, Sets
 from discreet.query.check.tables import tables
@@ -160,6 +161,6 @@ def _natural(value: int) -> int | Fraction:
     return natural.numerator if natural.denominator == 1 else natural
 
 
-def cut(noisy: Noisy, keys: Sequence[Key], spans: Sequence[tuple[int, int]]) -> Noisy:
+def cut(noisy: Noisy, keys: Sequence[Key], slices: Sequence[Slice]) -> Noisy:
     """Return the part of released values that belongs to one question of a batch."""
-    return Noisy(tuple(keys), tuple(noisy.values[0][start:stop] for start, stop in spans))
+    return Noisy(tuple(keys), tuple(noisy.values[s.measurement][s.start : s.stop] for s in slices))

@@ -16,7 +16,7 @@ from discreet.privacy.adjacency import Unit
 from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
 from discreet.privacy.grid import below_grid
 from discreet.query.catalog.manifest import Catalog
-from discreet.query.check.batch import Batch, combine, disjoint
+from discreet.query.check.batch import Batch, combine, listed
 from discreet.query.check.formula import Public, measured
 from discreet.query.check.measurement import Checked, Private
 from discreet.query.check.question import Limits, check
@@ -203,18 +203,26 @@ def split(texts: Sequence[str], batch: Batch, whole: Release) -> tuple[Release, 
     """Return the answer of each question of a batch out of the answer of all."""
     made = settled(whole.quote, whole.noisy)
     found = []
-    for text, (own, spans) in zip(texts, parts(batch, whole.quote), strict=True):
-        keys = disjoint(own.checked).product()
-        noisy = cut(whole.noisy, keys, spans)
-        part = None if made is None else cut(made, keys, spans)
+    for text, (own, slices) in zip(texts, parts(batch, whole.quote), strict=True):
+        keys = listed(own.checked).product()
+        noisy = cut(whole.noisy, keys, slices)
+        part = None if made is None else cut(made, keys, slices)
         found.append(replace(whole, question=text, quote=own, noisy=noisy, made=part))
     return tuple(found)
 
 
 def joined(batch: Batch, whole: Release, parted: Sequence[Noisy]) -> Release:
-    """Return the answer of a whole batch out of what was drawn for each of its questions."""
-    drawn: list[Public] = [value for one in parted for column in one.values for value in column]
-    return replace(whole, noisy=Noisy(batch.whole.keys.product(), (tuple(drawn),)))  # type: ignore[union-attr]
+    """Return the answer of a whole batch out of what was drawn for each of its questions.
+
+    What no question asked of a measurement is not sent, and stands as zero: it is shown to nobody, and where
+    there are several measurements nothing is made of them together.
+    """
+    size = batch.whole.keys.size  # type: ignore[union-attr]
+    drawn: list[list[Public]] = [[0] * size for _ in batch.whole.measurements]
+    for slices, one in zip(batch.slices, parted, strict=True):
+        for place, column in zip(slices, one.values, strict=True):
+            drawn[place.measurement][place.start : place.stop] = column
+    return replace(whole, noisy=Noisy(batch.whole.keys.product(), tuple(map(tuple, drawn))))  # type: ignore[union-attr]
 
 
 def protected(catalog: Catalog, checked: Checked) -> Unit:

@@ -218,7 +218,7 @@ class Session(OpenData):
         request_id: str | None = None,
         postprocess: bool = True,
     ) -> tuple[Release, ...]:
-        """Answer several counting questions about one table together, at one price.
+        """Answer several questions about one table together, at one price: counts, sums, averages, tables.
 
         They are measured in the way that serves all of them best, and their answers agree with each other.
         Each release states the price of the whole batch, which was paid once.

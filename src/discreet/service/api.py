@@ -154,7 +154,7 @@ def _routes(api: FastAPI, ask: Asking) -> None:
 
     @api.post(
         f"{one}/batch",
-        summary="Ask several counting questions together, at one price",
+        summary="Ask several questions together, at one price",
         responses=described(schema.Answers, "budget", "conflict", *_ASKING),
     )
     async def batch(request: Request, dataset: str, body: schema.Questions, key: Key = None) -> Response:

@@ -161,7 +161,7 @@ class Remote(OpenData):
         request_id: str | None = None,
         postprocess: bool = True,
     ) -> tuple[Release, ...]:
-        """Answer several counting questions about one table together, at one price."""
+        """Answer several questions about one table together, at one price."""
         if isinstance(questions, str):
             raise ParameterError("a batch is a list of questions; ask a single one with query")
         texts = [self._text(question) for question in questions]

@@ -107,7 +107,7 @@ class Question(_Answered):
 
 
 class Questions(_Answered):
-    """Several counting questions about one table, answered together at one price."""
+    """Several questions about one table, answered together at one price."""
 
     model_config = ConfigDict(
         extra="forbid",

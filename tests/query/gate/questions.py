@@ -113,6 +113,14 @@ BATCH = (
     "SELECT flag, COUNT(*) FROM visits WHERE cost > 20 AND score BETWEEN -3 AND 2 GROUP BY flag",
 )
 
+MIXED = (
+    BATCH[0],
+    "SELECT ward, AVG(score) FROM visits GROUP BY ward",
+    "SELECT SUM(cost) FROM visits WHERE flag",
+    "SELECT ward, flag, COUNT(*) FROM visits GROUP BY CUBE (ward, flag)",
+    "SELECT CDF(age, 4) FROM visits",
+)
+
 SOME = tuple(ROWS[n] for n in (0, 2, 5, 6, 7, 11, 13, 14, 15, 16, 18, 20, 21)) + tuple(
     PEOPLE[n] for n in (0, 2, 3, 4, 6, 8, 12, 14)
 )
@@ -125,13 +133,14 @@ QUESTIONS: tuple[Asked, ...] = (
     *(Asked("cells", (PEOPLE[number],)) for number in (0, 7)),
     *(Asked("cell swaps", (ROWS[number],), concentrated=True) for number in (4, 5)),
     *(Asked("groups only", (text,)) for text in (ROWS[4], PEOPLE[0])),
-    *(Asked("one", (text,)) for text in (ROWS[4], PEOPLE[1])),
+    *(Asked("one", (text,)) for text in (ROWS[4], ROWS[5], ROWS[18], PEOPLE[0], PEOPLE[1])),
     *(Asked("votes", (ROWS[number],)) for number in (0, 2, 7, 9, 11, 13, 17)),
     Asked("votes", (PEOPLE[10],)),
     Asked("votes", (PEOPLE[6],)),
     *(Asked("vote swaps", (ROWS[number],)) for number in (2, 11, 12, 14)),
     *(Asked("ready", (text,)) for text in (ROWS[4], PEOPLE[0], PEOPLE[4])),
-    *(Asked(name, BATCH) for name in ("plain", "swaps")),
+    *(Asked(name, BATCH) for name in ("plain", "swaps", "one")),
+    *(Asked(name, MIXED) for name in ("plain", "swaps", "one")),
 )
 
 HOSTILE: tuple[Asked, ...] = (

@@ -1,22 +1,25 @@
-"""Several counting questions about the same rows, planned as one.
+"""Several questions about the same rows, planned as one.
 
-Every question counts the rows of some cells: those for which its condition holds, group by group.  What a row
-says about all conditions and group keys together is its cell, and the questions are a 0/1 matrix over cells,
-measured like any other workload.  A row falls into one cell, so nothing is paid twice, and answers that
-should agree do.
+Every question counts or adds up the rows of some cells: those for which its condition holds, group by
+group, be the groups apart, running or those of a cube.  What a row says about all conditions and group keys
+together is its cell, and the questions are a 0/1 matrix over cells, measured like any other workload.  A row
+falls into one cell, so nothing is paid twice, and answers that should agree do.
+
+Counts are one measurement of all cells; so is the sum of a column, and a simplex, from which averages and
+variances of it follow, is one family.  The price is split over these, however many questions share them.
 
 Which cells can occur is worked out beforehand (`discreet.query.check.conditions`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias, assert_never
 
 from discreet.errors import QueryError
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.conditions import Truths
-from discreet.query.check.contribution import claim
+from discreet.query.check.contribution import Contribution, claim, claim_simplex
 from discreet.query.check.formula import NoisyTerm, Public
 from discreet.query.check.measurement import (
     Cell,
@@ -27,50 +30,70 @@ from discreet.query.check.measurement import (
     KeyColumn,
     Measurement,
     Output,
+    RunningGroups,
+    Sets,
     Sort,
+    families,
 )
 from discreet.query.plan import Call, Scalar, conjunction, given
+
+ZERO, ONE = Fraction(0), Fraction(1)
 
 CELLS = 1_024
 """The most kinds of rows that are planned together: the time of planning grows with their cube."""
 
 
+Listed: TypeAlias = Declared | Sets | RunningGroups
+"""The groups of one question of a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Where a measurement of one question lies in the whole: which measurement, and which of its groups."""
+
+    measurement: int
+    start: int
+    stop: int
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Questions asked together: the one question they make, and which of its groups each of them gets."""
+    """Questions asked together: the one question they make, and which of its answers each of them gets."""
 
     questions: tuple[Checked, ...]
     whole: Checked
-    starts: tuple[tuple[int, ...], ...]
-    """For each question and each of its measurements, the first of its groups."""
+    slices: tuple[tuple[Slice, ...], ...]
+    """For each question, where each of its measurements lies."""
 
 
 def combine(questions: Sequence[Checked], catalog: Catalog) -> Batch:
-    """Return the one question that several make, refusing what cannot be counted together."""
+    """Return the one question that several make, refusing what cannot be measured together."""
     if not questions:
         raise QueryError("the batch", "is empty", "give at least one question")
     for number, checked in enumerate(questions, 1):
-        _require_counts(number, checked, questions[0])
+        _require_linear(number, checked, questions[0])
     asked = [(checked, measured) for checked in questions for measured in checked.measurements]
     conditions = list(dict.fromkeys(_condition(checked, measured) for checked, measured in asked))
-    keys = list(dict.fromkeys(column for checked in questions for column in disjoint(checked).columns))
+    keys = list(dict.fromkeys(column for checked in questions for column in listed(checked).columns))
     truths = Truths.of(conditions, keys, catalog, questions[0])
     cells = {truths.code(truth): truth for truth in truths.feasible()}
+    limits = _limits(questions[0])
+    measured_whole = _measurements(questions, limits)
     groups: list[frozenset[Cell]] = []
-    starts: list[tuple[int, ...]] = []
+    slices = []
     for checked in questions:
+        starts: dict[Scalar | None, int] = {}
         own = []
         for measured in checked.measurements:
-            own.append(len(groups))
-            condition = conditions.index(_condition(checked, measured))
-            columns = [keys.index(column) for column in disjoint(checked).columns]
-            members: dict[tuple[Public, ...], set[Cell]] = {key: set() for key in disjoint(checked).product()}
-            for cell, (true, values) in cells.items():
-                key = tuple(values[column] for column in columns)
-                if true[condition] and key in members:
-                    members[key].add(cell)
-            groups += [frozenset(found) for found in members.values()]
-        starts.append(tuple(own))
+            condition = _condition(checked, measured)
+            if condition not in starts:
+                starts[condition] = len(groups)
+                places = [keys.index(column) for column in listed(checked).columns]
+                holding = {c: v for c, (true, v) in cells.items() if true[conditions.index(condition)]}
+                groups += _members(listed(checked), places, holding)
+            start = starts[condition]
+            own.append(Slice(_place(measured, measured_whole), start, start + listed(checked).size))
+        slices.append(tuple(own))
     used = sorted(frozenset[Any]().union(*groups))
     if not used:
         raise QueryError("the batch", "asks only for rows that cannot occur", "check the conditions")
@@ -80,13 +103,46 @@ def combine(questions: Sequence[Checked], catalog: Catalog) -> Batch:
             f"tells more than {CELLS} kinds of rows apart",
             "ask fewer questions at once, or use GROUP BY GROUPING SETS for tables",
         )
-    return Batch(tuple(questions), _whole(questions, truths, used, groups), tuple(starts))
+    whole = _whole(questions, truths, used, groups, limits, measured_whole)
+    return Batch(tuple(questions), whole, tuple(slices))
 
 
-def _require_counts(number: int, checked: Checked, first: Checked) -> None:
+def _members(
+    groups: Listed, places: Sequence[int], holding: Mapping[Cell, tuple[Public, ...]]
+) -> list[frozenset[Cell]]:
+    """Return the cells of each group: those that agree with its key, or do not come after it."""
+    members: dict[tuple[Public, ...], set[Cell]] = {key: set() for key in groups.product()}
+    for cell, values in holding.items():
+        own = tuple(values[place] for place in places)
+        # Who has no declared value in one column is in no group, as it would be without the others.
+        if None not in own:
+            for key in _keys_of(groups, own):
+                members[key].add(cell)
+    return [frozenset(found) for found in members.values()]
+
+
+def _keys_of(groups: Listed, own: tuple[Public, ...]) -> list[tuple[Public, ...]]:
+    """Return the keys of the groups in which a row with these values counts."""
+    match groups:
+        case Declared():
+            return [own]
+        case Sets(_, sets):
+            return [
+                tuple(value if place in chosen else None for place, value in enumerate(own))
+                for chosen in sets
+            ]
+        case RunningGroups(columns):
+            values = columns[-1].values or ()
+            return [(*own[:-1], value) for value in values[values.index(own[-1]) :]]
+        case _:
+            assert_never(groups)
+
+
+def _require_linear(number: int, checked: Checked, first: Checked) -> None:
     clause = f"question {number} of the batch"
-    counts = all(
-        isinstance(measured, Measurement) and measured.sort is Sort.ROWS for measured in checked.measurements
+    linear = all(
+        isinstance(measured, Measurement) and measured.sort in (Sort.ROWS, Sort.SUM)
+        for measured in checked.measurements
     )
     if checked.rows.per_group is not None:
         raise QueryError(
@@ -94,11 +150,13 @@ def _require_counts(number: int, checked: Checked, first: Checked) -> None:
             "has a limit of rows per group, and groups of a batch overlap",
             "ask it on its own, or ask the curator for rows_per_unit alone",
         )
-    if not counts or not isinstance(checked.keys, Declared):
+    levels = isinstance(checked.keys, RunningGroups) and checked.keys.levels
+    if not linear or levels or not isinstance(checked.keys, Declared | Sets | RunningGroups):
         raise QueryError(
             clause,
-            "is not a count of rows in declared groups",
-            "batch COUNT(*) and COUNT(x) with WHERE and GROUP BY, and ask for other statistics on their own",
+            "does not add up over rows in declared groups",
+            "batch COUNT, SUM, AVG, VARIANCE, HISTOGRAM, CDF and CUBE with WHERE and GROUP BY, and ask for "
+            "other statistics on their own",
         )
     same = ("source", "unit", "adjacency", "bound", "rows")
     if any(getattr(checked.rows, name) != getattr(first.rows, name) for name in same):
@@ -109,17 +167,60 @@ def _require_counts(number: int, checked: Checked, first: Checked) -> None:
         )
 
 
-def disjoint(checked: Checked) -> Declared:
+def listed(checked: Checked) -> Listed:
     """Return the groups of one question of a batch."""
-    if not isinstance(checked.keys, Declared):
+    if not isinstance(checked.keys, Declared | Sets | RunningGroups):
         raise TypeError("batches have declared groups")
     return checked.keys
 
 
-def _condition(checked: Checked, measured: object) -> Scalar | None:
-    """Return what a row must fulfil to be counted, besides its group."""
+def _counts(measured: Measurement) -> bool:
+    """Whether a measurement counts rows; which of them is its condition."""
+    return measured.fixed.argument is None or measured.fixed.present
+
+
+def _measurements(questions: Sequence[Checked], limits: Contribution) -> tuple[Measurement, ...]:
+    """Return what the whole measures: rows once, and every sum or simplex that a question needs, once."""
+    found: list[tuple[Measurement, ...]] = []
+    for checked in questions:
+        for places in families(checked.measurements):
+            family = tuple(m for p in places if isinstance(m := checked.measurements[p], Measurement))
+            if _counts(family[0]):
+                scale = family[0].scale
+                moves = claim(limits, 0, scale)
+                family = (Measurement("count(*)", Sort.ROWS, moves, scale, ZERO, ONE, Fixed(None)),)
+            elif family[0].fixed.degree:
+                moves = claim_simplex(limits, family[0].fixed.top * family[0].weight, len(family))
+                family = tuple(replace(corner, sensitivity=moves) for corner in family)
+            else:
+                least, most = (end * family[0].weight for end in family[0].fixed.ends)
+                family = (replace(family[0], sensitivity=claim(limits, least, most)),)
+            if not any(_same(family, other) for other in found):
+                found.append(family)
+    return tuple(measurement for family in found for measurement in family)
+
+
+def _same(one: Sequence[Measurement], other: Sequence[Measurement]) -> bool:
+    return [m.fixed for m in one] == [m.fixed for m in other]
+
+
+def _place(measured: object, whole: Sequence[Measurement]) -> int:
+    """Return the place of a question's measurement among those of the whole."""
     if not isinstance(measured, Measurement):
-        raise TypeError("batches count")
+        raise TypeError("batches add up")
+    fixed = Fixed(None) if _counts(measured) else measured.fixed
+    return next(place for place, other in enumerate(whole) if other.fixed == fixed)
+
+
+def _limits(first: Checked) -> Contribution:
+    limits: Contribution = given(first.contribution)
+    return replace(limits, single=False, groups=None, cell=limits.total)
+
+
+def _condition(checked: Checked, measured: object) -> Scalar | None:
+    """Return what a row must fulfil to be counted or added, besides its group."""
+    if not isinstance(measured, Measurement):
+        raise TypeError("batches add up")
     parts = [] if checked.rows.where is None else [checked.rows.where]
     if measured.fixed.present:
         parts.append(Call("not", (Call("is_null", (given(measured.fixed.argument),)),)))
@@ -127,30 +228,21 @@ def _condition(checked: Checked, measured: object) -> Scalar | None:
 
 
 def _whole(
-    questions: Sequence[Checked], truths: Truths, used: Sequence[Cell], groups: Sequence[frozenset[Cell]]
+    questions: Sequence[Checked],
+    truths: Truths,
+    used: Sequence[Cell],
+    groups: Sequence[frozenset[Cell]],
+    limits: Contribution,
+    measurements: tuple[Measurement, ...],
 ) -> Checked:
     first = questions[0]
     wheres = [checked.rows.where for checked in questions]
     where = None if None in wheres else Call("or", tuple(map(given, wheres)))
-    limits = replace(given(first.contribution), single=False, groups=None)
-    limits = replace(limits, cell=limits.total)
-    model = first.measurements[0]
-    if not isinstance(model, Measurement):
-        raise TypeError("batches count")
-    counted = Measurement(
-        "count(*)",
-        Sort.ROWS,
-        claim(limits, 0, model.scale),
-        model.scale,
-        Fraction(0),
-        Fraction(1),
-        Fixed(None),
-    )
     return replace(
         first,
         keys=Classes((KeyColumn("cell", truths.scalar(), tuple(used)),), tuple(groups)),
-        measurements=(counted,),
-        columns=(Output("count", NoisyTerm(0)),),
+        measurements=measurements,
+        columns=tuple(Output(m.name, NoisyTerm(place)) for place, m in enumerate(measurements)),
         having=None,
         order=(),
         limit=None,

@@ -177,4 +177,5 @@ def _of_plans(planned: Sequence[tuple[float, Planned]], distance: float) -> floa
 def rate_of(alpha: Fraction) -> float:
     """Return the logarithm of one over a ratio, which may be very near to 1."""
     near = 1 - alpha
-    return float(near) if near < Fraction(1, 2**30) else -log(alpha.numerator / alpha.denominator)
+    # A ratio may be smaller than any float.
+    return float(near) if near < Fraction(1, 2**30) else log(alpha.denominator) - log(alpha.numerator)

@@ -1,0 +1,154 @@
+"""Counts, sums, averages, distributions and cubes of one table, in one plan and at one price."""
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.query.questions import clinic
+
+from discreet.errors import ProofError, QueryError
+from discreet.query.check.batch import combine
+from discreet.query.check.measurement import Measurement
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+from discreet.query.price.batch import parts
+from discreet.query.price.proving import declarations, proof_of
+from discreet.query.price.quote import quote
+from discreet.query.proof import Blended, Claim, Reached, prove
+from discreet.query.rewrite.statements import statements
+from discreet.release.opening import open as open_session
+
+MIXED = (
+    "SELECT COUNT(*) AS n FROM t WHERE x > 4",
+    "SELECT w, AVG(x) AS a FROM t GROUP BY w",
+    "SELECT SUM(y) AS s FROM t WHERE w = 'A'",
+    "SELECT CDF(x, 5) AS c FROM t",
+    "SELECT w, f, COUNT(*) AS n FROM t GROUP BY CUBE (w, f)",
+    "SELECT AVG(x) AS a, VAR_POP(y) AS v FROM t",
+    "SELECT HISTOGRAM(x, 5) AS h FROM t WHERE f",
+)
+COLUMNS = {
+    "x": {"type": "integer", "low": 0, "high": 9, "nullable": False},
+    "y": {"type": "integer", "low": -5, "high": 20},
+    "w": {"values": ["A", "B"]},
+    "f": "boolean",
+}
+
+
+@pytest.fixture(scope="module")
+def frame() -> pd.DataFrame:
+    random = np.random.default_rng(5)
+    size = 300
+    return pd.DataFrame(
+        {
+            "person": np.arange(size),
+            "x": random.integers(0, 10, size),
+            "y": pd.array([None if n % 7 == 0 else int(n % 26) - 5 for n in range(size)], dtype="Int64"),
+            "w": random.choice(["A", "B", "Z"], size),
+            "f": random.choice([True, False], size),
+        }
+    )
+
+
+@pytest.mark.parametrize("limits", [{"rows_per_unit": 1}, {"rows_per_unit": 2}])
+def test_a_batch_of_everything_says_what_its_questions_say_one_by_one(
+    frame: pd.DataFrame, limits: dict[str, int]
+) -> None:
+    # Noise is held at a hundredth of a unit or so, whatever is paid.
+    with open_session(t=frame, unit="person", epsilon=10**12, columns=COLUMNS, **limits) as data:
+        before = data.budget.limits[0].spent.epsilon
+        together = data.batch(MIXED, epsilon=10**9)
+        assert data.budget.limits[0].spent.epsilon - before == 10**9  # type: ignore[operator]
+        for text, release in zip(MIXED, together, strict=True):
+            alone = data.query(text, epsilon=10**9)
+            assert [row.key for row in release.rows] == [row.key for row in alone.rows]
+            for one, other in zip(release.rows, alone.rows, strict=True):
+                assert float(one.cells[-1]) == pytest.approx(float(other.cells[-1]), abs=0.7)  # type: ignore[arg-type]
+
+
+def test_what_several_questions_share_is_measured_once(frame: pd.DataFrame) -> None:
+    with open_session(t=frame, unit="person", rows_per_unit=1, epsilon=9, columns=COLUMNS) as data:
+        priced = data.quote(list(MIXED), epsilon=1)
+    names = [measured.name for measured in priced.checked.measurements]
+    assert names.count("count(*)") == 1
+    assert names.count("sum(x)") == 1
+    # Rows, the simplex of x, the sum of y and the simplex of its squares: a quarter of the price for each.
+    assert len(priced.checked.measurements) == 1 + 2 + 1 + 3
+    assert priced.cost.epsilon == 1
+
+
+def test_every_claim_of_a_batch_is_proved_and_a_smaller_one_refused() -> None:
+    for neighbours in ("add-remove", "replace"):
+        catalog = clinic(rows=3, groups=None, neighbours=neighbours)
+        texts = (
+            "SELECT COUNT(*) FROM visits WHERE age > 4",
+            "SELECT ward, AVG(score) FROM visits GROUP BY ward",
+            "SELECT SUM(cost) FROM visits",
+        )
+        batch = combine([check(read(text), catalog, batched=True) for text in texts], catalog)
+        priced = quote(batch.whole, epsilon=1)
+        assert proof_of(priced, catalog)
+        (statement,) = statements(batch.whole)
+        values = (batch.whole.keys.columns[0].values,)
+        reaches = [share.mechanism.reach for share in priced.shares]  # type: ignore[union-attr]
+
+        def claim(counts: int, corners: int, sums: int, keys: Any = values) -> Claim:
+            return Claim(keys, (Reached("m0", counts), Blended(("m1", "m2"), corners), Reached("m3", sums)))
+
+        assert prove([statement], declarations(catalog), [claim(reaches[0], reaches[1], reaches[3])])
+        for place in range(3):
+            less = [reaches[0], reaches[1], reaches[3]]
+            less[place] -= 1
+            with pytest.raises(ProofError, match="further than claimed"):
+                prove([statement], declarations(catalog), [claim(*less)])
+
+
+@pytest.mark.fuzz
+def test_intervals_of_a_batch_hold(frame: pd.DataFrame) -> None:
+    texts = ["SELECT w, AVG(x) AS a FROM t GROUP BY w", "SELECT SUM(y) AS s FROM t WHERE f", MIXED[0]]
+    known = frame[frame.w != "Z"]
+    truths = [
+        [float(known[known.w == ward].x.mean()) for ward in "AB"],
+        [float(frame[frame.f].y.sum())],
+        [float((frame.x > 4).sum())],
+    ]
+    runs, held = 60, 0
+    with open_session(t=frame, unit="person", rows_per_unit=1, epsilon=10**6, columns=COLUMNS) as data:
+        for number in range(runs):
+            epsilon = Fraction(1) + Fraction(number, 10**6)
+            for release, truth in zip(data.batch(texts, epsilon=epsilon), truths, strict=True):
+                for row, value in zip(release.rows, truth, strict=True):
+                    low, high = row.spans[-1]
+                    held += low <= value <= high  # type: ignore[operator]
+    # Four intervals in each run, at .95; 5.3 sigma of as many independent runs.
+    assert held / (4 * runs) >= 0.95 - 5.3 * np.sqrt(0.05 * 0.95 / runs)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT MEDIAN(age) FROM visits",
+        "SELECT QUANTILES(age, [0.5]) FROM visits",
+        "SELECT COUNT(DISTINCT city) FROM visits",
+        "SELECT city, COUNT(*) FROM visits GROUP BY city",
+    ],
+)
+def test_what_does_not_add_up_is_refused_by_name(text: str) -> None:
+    catalog = clinic()
+    asked = [check(read(one), catalog, batched=True) for one in ("SELECT COUNT(*) FROM visits", text)]
+    with pytest.raises(QueryError, match="question 2 of the batch"):
+        combine(asked, catalog)
+
+
+def test_the_parts_of_a_batch_know_their_own_errors() -> None:
+    catalog = clinic(rows=1, groups=None)
+    texts = ("SELECT COUNT(*) FROM visits", "SELECT ward, SUM(score) FROM visits GROUP BY ward")
+    batch = combine([check(read(text), catalog, batched=True) for text in texts], catalog)
+    priced = quote(batch.whole, epsilon=1)
+    for own, slices in parts(batch, priced):
+        for share, place in zip(own.shares, slices, strict=True):
+            assert isinstance(share.measured, Measurement)
+            assert len(share.mechanism.variances) == place.stop - place.start  # type: ignore[union-attr]
+        assert own.expected[-1].radius > 0  # type: ignore[operator]
