@@ -320,6 +320,8 @@ def _opened(said: str, inferred: str) -> types.Given:
 def types_of(sql: str, catalog: Catalog, count: int) -> list[str]:
     """Return the types that parameters have by their place in a question; text where nothing says."""
     found = ["text"] * count
+    if not count:
+        return found
     try:
         tree = parsed(sql).tree
     except QueryError:
