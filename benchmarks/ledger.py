@@ -184,6 +184,7 @@ def threads(place: Place, what: Callable[[Ledger, str], None], clients: int) -> 
         found.append(_timed(lambda: what(ledger, next(names))))
 
     with place.open() as ledger:
+        what(ledger, f"{what.__name__}.t{clients}.first")
         busy = time.process_time()
         working = [threading.Thread(target=client, args=(ledger, number)) for number in range(clients)]
         for thread in working:
@@ -203,6 +204,7 @@ def crowd(place: Place, what: Callable[[Ledger, str], None], clients: int) -> tu
     def client(number: int) -> None:
         with place.open() as ledger:
             names = (f"{what.__name__}.{clients}.{number}.{turn}" for turn in count())
+            what(ledger, next(names))  # the first one imports what is needed for signing
             barrier.wait()
             busy = time.process_time()
             waits, elapsed = _timed(lambda: what(ledger, next(names)))

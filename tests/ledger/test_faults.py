@@ -155,6 +155,16 @@ def test_whatever_anybody_was_told_survives_a_power_cut(file: Place, tmp_path: P
             assert ledger.reserve(ask("b")).payload == b"2"
 
 
+def test_the_log_that_is_synced_is_the_one_that_is_written_where_a_link_leads_to_the_ledger(tmp_path: Path):
+    (tmp_path / "there").mkdir()
+    (tmp_path / "here.ledger").symlink_to(tmp_path / "there" / "a.ledger")
+    with Place(str(tmp_path / "here.ledger"), tmp_path / "a.anchor").open() as ledger:
+        ledger.create_dataset("clinic", PureBudget(1), reason="opened")
+        log = os.stat(tmp_path / "there" / "a.ledger-wal")
+        assert os.path.samestat(os.fstat(ledger._store._log), log)
+        assert log.st_size > 0
+
+
 def stopped(_: SqliteStore) -> None:
     raise InterruptedError
 

@@ -178,7 +178,7 @@ class SqliteStore:
         try:
             if self._log is None:
                 # The descriptor is kept: one that is opened after a write failed may not be told of it.
-                ((_, _, file),) = self._all("PRAGMA database_list")
+                file = next(file for _, name, file in self._all("PRAGMA database_list") if name == "main")
                 self._log = os.open(f"{file}-wal", os.O_RDONLY | os.O_CLOEXEC)
             os.fdatasync(self._log)
         except OSError as error:
