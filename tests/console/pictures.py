@@ -49,8 +49,8 @@ def main() -> int:
         return 1
     SHEETS.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        command = [*COMMAND, "demo", "--serve", "--people", "20000", "--port", "0", "--folder", folder]
-        with Popen(command, stdout=PIPE, text=True) as process, sync_playwright() as playwright:
+        command = [*COMMAND, "demo", "--serve", "--people", "20000", "--port", "0", "--folder", "data"]
+        with Popen(command, stdout=PIPE, text=True, cwd=folder) as process, sync_playwright() as playwright:
             said = [process.stdout.readline().split()[-1] for _ in range(3)]  # type: ignore[union-attr]
             browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
             try:

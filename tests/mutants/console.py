@@ -146,7 +146,7 @@ FAULTS: tuple[Fault, ...] = (
         "console/surveyor.py",
         "    if not _NAME.fullmatch(name):\n",
         "    if not name:\n",
-        (f"{WIZARD}::test_a_draft_is_called_after_its_dataset_and_saved_nowhere_else",),
+        (f"{WIZARD}::test_what_cannot_be_declared_is_refused_in_words_and_saved_nowhere",),
         "a draft is saved wherever its name leads",
     ),
     Fault(
