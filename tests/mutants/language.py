@@ -85,8 +85,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "query/price/assumed.py",
-        "    return max(\n        quantile(",
-        "    return min(\n        quantile(",
+        "laws, beta) * ROUNDED) / count",
+        "laws, beta) * ROUNDED) / (2 * count)",
         ASSUMED,
         "a mean is promised to be closer than it may be",
     ),

@@ -76,8 +76,21 @@ def test_every_question_has_its_outcome(case: Case) -> None:
     answered(case.instead)
 
 
+UNANSWERED = (
+    *("FULL JOIN", "PERCENT ROWS", "SUM(DISTINCT", "IYYY-IW", "EXTRACT(epoch", "MEDIAN(n) FROM", "UNION ALL"),
+    *("KURTOSIS", "NTILE", "RANGE BETWEEN 2", "ORDER BY ALL", "COUNT(DISTINCT ward, flag)", "~ '[bz]"),
+    *("contribution_bounds_per_row", "> (SELECT 3)", "TRUNC(cost, 1)", "NULLS FIRST) AS n", "ANY_VALUE"),
+)
+"""Parts of questions that could be answered privately, and are refused; what else is refused is so rightly."""
+
+
 def test_the_corpus_is_large_and_mostly_answered() -> None:
     """Refused questions stand here to show their messages; beside them the answered ones are many."""
-    found = [case for path in FOLDER.glob("*.sql") for case in cases(path)]
-    assert len({case.question for case in found}) >= 400
-    assert sum(not case.words for case in found) >= 280
+    found = {case.question: case for path in FOLDER.glob("*.sql") for case in cases(path)}.values()
+    assert len(found) >= 400
+    answered = sum(not case.words for case in found)
+    missing = [case.question for case in found if case.words and any(p in case.question for p in UNANSWERED)]
+    share = answered / (answered + len(missing))
+    print(f"{answered} questions are answered, {share:.1%} of those that could be; missing: {len(missing)}")
+    assert answered >= 280
+    assert share >= 0.95
