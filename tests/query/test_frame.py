@@ -208,6 +208,31 @@ SAME: list[tuple[Posed, str]] = [
         "SELECT SUM(half) FROM (SELECT person, ward, cost / 2 AS half FROM visits) AS t",
     ),
     (visits.distinct("ward"), "SELECT DISTINCT ward FROM visits"),
+    (
+        visits.select("person", "age").union(visits.where("flag").select("person", "age")).mean("age"),
+        "SELECT AVG(age) FROM (SELECT person, age FROM visits "
+        "UNION ALL SELECT person, age FROM visits WHERE flag) AS t",
+    ),
+    (
+        visits.join(table("people"), on="person", full=True).count(),
+        "SELECT COUNT(*) FROM visits FULL JOIN people USING (person)",
+    ),
+    (
+        visits.with_columns(before=col("day").lag("day", partition=["person"]))
+        .where(col("before").until(col("day")) <= 30)
+        .count(),
+        "SELECT COUNT(*) FROM (SELECT *, LAG(day) OVER (PARTITION BY person ORDER BY day) AS b FROM visits) "
+        "AS t WHERE DATE_DIFF('day', b, day) <= 30",
+    ),
+    (
+        visits.where(
+            col("city").replace("a", "b").trim("/") == "x",
+            col("city").split("/", 1) == "y",
+            col("moment").part("hour") < 9,
+        ).count(),
+        "SELECT COUNT(*) FROM visits WHERE TRIM(BOTH '/' FROM REPLACE(city, 'a', 'b')) = 'x' "
+        "AND SPLIT_PART(city, '/', 1) = 'y' AND HOUR(moment) < 9",
+    ),
     (visits.cdf("age", 10), "SELECT CDF(age, 10) FROM visits"),
     (visits.histogram("age", [18, 65]), "SELECT HISTOGRAM(age, [18, 65]) FROM visits"),
     (visits.quantiles("age", ["0.25", "0.75"]), "SELECT QUANTILES(age, [0.25, 0.75]) FROM visits"),

@@ -218,9 +218,17 @@ class Expression:
         """Return text in capital letters."""
         return self._call("upper")
 
-    def trim(self) -> "Expression":
-        """Return text without blanks around it."""
-        return self._call("trim")
+    def trim(self, signs: str | None = None) -> "Expression":
+        """Return text without blanks, or these signs, around it."""
+        return self._call("trim") if signs is None else self._call("ltrim", signs)._call("rtrim", signs)
+
+    def replace(self, old: str, new: str) -> "Expression":
+        """Return text with another text wherever one stands."""
+        return self._call("replace", old, new)
+
+    def split(self, separator: str, part: int) -> "Expression":
+        """Return one of the parts of a text between separators; the first has the number 1."""
+        return self._call("split_part", separator, part)
 
     def length(self) -> "Expression":
         """Return how many characters a text has."""

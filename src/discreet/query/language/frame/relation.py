@@ -34,6 +34,7 @@ from discreet.query.plan import (
     Relation,
     Scalar,
     Scan,
+    UnionAll,
     Value,
     conjunction,
 )
@@ -111,11 +112,18 @@ class Frame:
             case _:
                 return Frame(Nested(Block(self.source, (), conjunction(self.condition)), name))
 
-    def join(self, other: "Frame", on: "str | Sequence[str] | Expression", *, outer: bool = False) -> "Frame":
+    def join(
+        self,
+        other: "Frame",
+        on: "str | Sequence[str] | Expression",
+        *,
+        outer: bool = False,
+        full: bool = False,
+    ) -> "Frame":
         """Join with another table: on columns that both have, or on a condition.
 
-        With `outer`, rows without a partner are kept.  A table that is joined with itself needs another name:
-        visits.join(visits.alias("other"), on="person").
+        With `outer`, rows without a partner are kept, with `full` those of the other table too.  A table that
+        is joined with itself needs another name: visits.join(visits.alias("other"), on="person").
         """
         left, right = self._relation("join"), other._relation("join")
         if any(same(one, another) for one in _aliases(left) for another in _aliases(right)):
@@ -123,11 +131,21 @@ class Frame:
                 "join", "has the same table on both sides", 'name one of them: table.alias("other")'
             )
         if isinstance(on, Expression):
-            return Frame(Join(left, right, on.scalar, outer))
+            return Frame(Join(left, right, on.scalar, outer, full))
         names = (on,) if isinstance(on, str) else tuple(on)
         if not names or not all(isinstance(name, str) and name for name in names):
             raise QueryError("join", "needs the columns that are equal", 'write on="person"')
-        return Frame(Join(left, right, Call(USING, tuple(map(Literal, names))), outer))
+        return Frame(Join(left, right, Call(USING, tuple(map(Literal, names))), outer, full))
+
+    def union(self, *others: "Frame") -> "Frame":
+        """Put the rows of several tables of the same people behind each other, columns by place."""
+        rows = []
+        for frame in (self, *others):
+            frame._ungrouped("union")
+            plain = isinstance(frame.source, Nested) and not frame.condition
+            source = frame.source.block if plain and isinstance(frame.source, Nested) else None
+            rows.append(source or Block(frame.source, (), conjunction(frame.condition)))
+        return Frame(Nested(Block(UnionAll(tuple(rows), "stacked"), ()), "rows"))
 
     def cross(self, other: "Frame") -> "Frame":
         """Join every row with every row of a public table."""
