@@ -17,7 +17,7 @@
 [shop] SELECT COUNT(*) FROM items WHERE order_ref IN (SELECT id FROM orders WHERE who = 'eve') -> answered
 [shop] SELECT COUNT(*) FROM items WHERE x > (SELECT COUNT(*) FROM orders) -> would let one person change every row
 [shop] SELECT MAX(n) FROM (SELECT order_ref, COUNT(*) AS n FROM items GROUP BY order_ref) AS t -> answered
-[shop] SELECT COUNT(*) FROM (SELECT id FROM orders UNION ALL SELECT id FROM items) AS t -> refused
+[shop] SELECT COUNT(*) FROM (SELECT id FROM orders UNION ALL SELECT id FROM items) AS t -> answered
 
 -- first, last and n-th
 SELECT COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (ORDER BY day) AS n FROM visits) AS t WHERE n = 1 -> PARTITION BY
@@ -25,7 +25,7 @@ SELECT COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY LOWER(person) OR
 SELECT COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n <= age -> answered
 SELECT n, COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t GROUP BY n -> answered
 SELECT SUM(n) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t -> refused
-SELECT COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person, ward ORDER BY day) AS n FROM visits) AS t WHERE n = 1 -> PARTITION BY the person alone
+SELECT COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person, ward ORDER BY day) AS n FROM visits) AS t WHERE n = 1 -> answered
 SELECT COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY (SELECT 1)) AS n FROM visits) AS t WHERE n = 1 -> refused
 SELECT COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS person FROM visits) AS t WHERE n = 1 -> refused
 
@@ -36,11 +36,20 @@ SELECT DISTINCT * FROM visits -> private row
 SELECT COUNT(*) FROM (SELECT DISTINCT ward FROM visits) AS t -> aggregate over several people
 SELECT COUNT(*) FROM visits INTERSECT SELECT COUNT(*) FROM visits -> refused
 SELECT COUNT(*) FROM (SELECT ward FROM visits EXCEPT SELECT ward FROM wards) AS t -> refused
-SELECT COUNT(*) FROM (SELECT person FROM visits UNION SELECT person FROM people) AS t -> refused
+SELECT COUNT(*) FROM (SELECT person FROM visits UNION SELECT person FROM people) AS t -> answered
 SELECT COUNT(*) FROM (SELECT person FROM visits UNION ALL BY NAME SELECT ward FROM wards) AS t -> refused
 (SELECT COUNT(*) FROM visits) UNION ALL (SELECT age FROM visits) -> refused
+SELECT COUNT(DISTINCT age, city) FROM visits -> answered
+SELECT COUNT(*) FROM visits FULL JOIN people ON visits.person = people.person -> answered
+SELECT COUNT(*) FROM visits NATURAL FULL JOIN people -> answered
+SELECT COUNT(*) FROM visits a FULL JOIN visits b ON a.ward = b.ward -> refused
+SELECT COUNT(*) FROM (SELECT person, age FROM visits UNION ALL SELECT person, born FROM people) AS t -> answered
+SELECT COUNT(*) FROM (SELECT person FROM visits UNION ALL SELECT 'ann' FROM visits) AS t -> answered
+SELECT SUM(d) FROM (SELECT person, DATE_DIFF('day', LAG(day) OVER (PARTITION BY ward ORDER BY day), day) AS d FROM visits) AS t -> refused
 
 -- dates, times and the clock
+SELECT EXTRACT(epoch FROM moment), COUNT(*) FROM visits GROUP BY 1 -> answered
+SELECT COUNT(*) FROM visits WHERE moment > NOW() - INTERVAL 1 HOUR -> answered
 SELECT COUNT(*) FROM visits WHERE day > DATE '9999-12-31' + INTERVAL 999999 YEAR -> at most 4000
 SELECT COUNT(*) FROM visits WHERE MAKE_DATE(age, 1, 1) < day -> three constants
 SELECT COUNT(*) FROM visits WHERE MAKE_DATE(99999999999999999999, 1, 1) < day -> three constants

@@ -42,6 +42,7 @@ ELSEWHERE = {
     "people": "tests/query/test_check.py",
     "quote": "tests/query/test_assumed.py",
     "wellformed": "tests/query/test_check.py",
+    "day": "tests/query/test_frame.py",
 }
 """Refusals of what is no text in SQL about this clinic: other declarations, faces, batches, prices."""
 
@@ -61,6 +62,13 @@ RARE = (
     *("has a part that cannot be read", "needs at least one constant", "has no truth value in Python"),
     *("is no column, expression or piece", "is not a kind of value", "belongs to an aggregate here"),
     *("needs an order", "needs a sum, mean", "cannot be read", "belongs to a whole question"),
+    *(
+        "mixes tables with a unit",
+        "mixes an identifier and",
+        "declare different neighbours",
+        "takes one expression",
+        "no place of its own",
+    ),
     *("has more than … parts", "levels deep", "is longer than"),
 )
 """Refusals that other declarations, the dataframe face or sheer size are needed for."""

@@ -31,6 +31,9 @@ SELECT COUNT(*) FROM visits WHERE ADD_MONTHS(day) > day -> refused: takes a date
 SELECT COUNT(*) FROM visits WHERE DATE_PART(day) > 3 -> refused: takes a unit of time and a date >> SELECT COUNT(*) FROM visits WHERE DATE_PART('day', day) > 3
 SELECT COUNT(*) FROM visits WHERE TO_DATE(city, 'YYYY') > day -> refused: takes one date >> SELECT COUNT(*) FROM visits WHERE TO_DATE(city) > day
 SELECT COUNT(*) FROM visits WHERE DATE_TRUNC('month', INTERVAL 1 DAY) = day -> refused: does not belong there >> SELECT COUNT(*) FROM visits WHERE DATE_TRUNC('month', day + INTERVAL 1 DAY) = day
+SELECT COUNT(*) FROM visits WHERE EXTRACT(fortnight FROM day) = 1 -> refused: a unit of time >> SELECT COUNT(*) FROM visits WHERE EXTRACT(week FROM day) = 1
+SELECT COUNT(*) FROM visits WHERE TRUNC(day, 'ZZ') = day -> refused: does not know this unit of time >> SELECT COUNT(*) FROM visits WHERE TRUNC(day, 'MM') = day
+SELECT COUNT(*) FROM visits WHERE SPLIT_PART(city, '/') = 'x' -> refused: a text, a separator and a number >> SELECT COUNT(*) FROM visits WHERE SPLIT_PART(city, '/', 1) = 'x'
 
 -- functions of many names
 SELECT COUNT(*) FROM visits WHERE SQUARE(age, 2) > 3 -> refused: takes 1 arguments, not 2 >> SELECT COUNT(*) FROM visits WHERE SQUARE(age) > 3
@@ -53,6 +56,10 @@ SELECT COUNT(*) FROM (SELECT DISTINCT person, COUNT(*) AS n FROM visits GROUP BY
 SELECT COUNT(*) FROM (SELECT person FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY ward ORDER BY day) = 1) AS t -> refused: other people >> SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n = 1
 SELECT COUNT(*) FROM (SELECT person, PERCENT_RANK() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n = 0 -> refused: PERCENT_RANK >> SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n = 1
 SELECT COUNT(*) FROM (SELECT * FROM (SELECT * FROM (SELECT * FROM (SELECT * FROM (SELECT * FROM visits) a) b) c) d) e -> refused: levels of subqueries >> SELECT COUNT(*) FROM (SELECT * FROM (SELECT * FROM (SELECT * FROM visits) a) b) c
+SELECT COUNT(*) FROM (SELECT person FROM visits INTERSECT ALL SELECT person FROM people) AS t -> refused: pairs equal rows >> SELECT COUNT(*) FROM (SELECT person FROM visits INTERSECT SELECT person FROM people) AS t
+SELECT COUNT(*) FROM (SELECT person, age FROM visits EXCEPT SELECT person, born FROM people) AS t -> refused: compares one column >> SELECT COUNT(*) FROM (SELECT person FROM visits EXCEPT SELECT person FROM people) AS t
+SELECT COUNT(*) FROM (SELECT person, NULL AS x FROM visits UNION ALL SELECT person, NULL FROM people) AS t -> refused: a column of NULL alone >> SELECT COUNT(*) FROM (SELECT person FROM visits UNION ALL SELECT person FROM people) AS t
+SELECT COUNT(*) FROM wards w, visits v FULL JOIN people p ON v.person = p.person -> refused: FULL JOIN >> SELECT COUNT(*) FROM visits v FULL JOIN people p ON v.person = p.person
 
 -- groups and released values
 SELECT 'x' AS x FROM visits GROUP BY ROLLUP () -> refused: ROLLUP >> SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward)
