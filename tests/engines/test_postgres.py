@@ -40,6 +40,8 @@ QUESTIONS = (
     "SELECT AVG(CLAMP(x, 0, 30)) FROM (SELECT person, SUM(cost) AS x FROM visits GROUP BY person) AS t",
     "SELECT ward, flag, COUNT(*) FROM visits GROUP BY CUBE (ward, flag)",
     "SELECT HISTOGRAM(age, 10) FROM visits",
+    "SELECT COUNT(*) FROM (SELECT person, LAG(ward, 1, 'A') OVER (PARTITION BY person ORDER BY day) AS b "
+    "FROM visits UNION ALL SELECT person, SPLIT_PART(city, 'a', 1) FROM visits) AS t WHERE b IN ('A', 'B')",
 )
 MANIFEST = """
 [dataset]

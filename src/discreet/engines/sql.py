@@ -12,7 +12,19 @@ from fractions import Fraction
 from typing import assert_never
 
 from discreet.errors import QueryError
-from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given, window_of
+from discreet.query.plan import (
+    Aggregate,
+    Among,
+    Call,
+    Case,
+    Column,
+    Literal,
+    Scalar,
+    Value,
+    constant,
+    given,
+    window_of,
+)
 from discreet.query.statement import (
     ROWS,
     Inner,
@@ -181,7 +193,9 @@ def window_text(
     if window.function == "sum" and total is not None:
         function = total(window.arguments[0])
     else:
-        function = f"{window.function}({', '.join(map(write, window.arguments))})"
+        # How far to look is a plain number everywhere, whatever the width of others.
+        arguments = (str(n) if (n := constant(one)) is not None else write(one) for one in window.arguments)
+        function = f"{window.function}({', '.join(arguments)})"
     parts = [f"PARTITION BY {', '.join(map(write, window.partition))}"]
     if window.order:
         terms = (
