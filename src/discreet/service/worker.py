@@ -8,6 +8,7 @@ may look into this one's memory.  When the pipe closes, the worker ends.
 """
 
 import ctypes
+import gc
 import os
 import resource
 import sys
@@ -49,6 +50,9 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         _bound_memory(told["memory"])
         outgoing.write(pipe.write({"datasets": sorted(sessions)}))
         replies = Replies()
+        # What is here by now stays, so nobody needs to look through it for what could go.
+        gc.collect()
+        gc.freeze()
         while True:
             head, _ = pipe.read(incoming)
             outgoing.write(_reply(answer(sessions, asked(head), replies)))
