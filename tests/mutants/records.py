@@ -137,7 +137,7 @@ FAULTS = (
         "workload/split.py",
         "scores = np.maximum(unevenness(blocks) - self.kappa * depth, self.theta - self.kappa)",
         "scores = unevenness(blocks) - self.kappa * depth",
-        (f"{TREE}::test_the_sampler_draws_from_the_enumerated_law",),
+        (f"{TREE}::test_blocks_are_scored_as_the_law_says_and_split_above_the_threshold_only",),
         "scores fall without an end, so every level of a deep path loses",
     ),
     Fault(
@@ -158,7 +158,7 @@ FAULTS = (
         "workload/split.py",
         "split = np.asarray(noise.sample(scores) > self.theta, dtype=bool)",
         "split = np.asarray(noise.sample(scores) >= self.theta, dtype=bool)",
-        (f"{TREE}::test_the_sampler_draws_from_the_enumerated_law",),
+        (f"{TREE}::test_blocks_are_scored_as_the_law_says_and_split_above_the_threshold_only",),
         "a score at the threshold splits",
     ),
     Fault(

@@ -14,6 +14,7 @@ from scipy.stats import binom
 from discreet.errors import ParameterError
 from discreet.exact.number import exp_down
 from discreet.mechanisms.geometric import Geometric
+from discreet.workload import split
 from discreet.workload.split import SplitTree, unevenness
 
 
@@ -99,6 +100,30 @@ def test_the_sampler_draws_from_the_enumerated_law():
     for starts, p in expected.items():
         low, high = binom.ppf([1e-10, 1 - 1e-10], draws, float(p))
         assert low <= seen.get(starts, 0) <= high
+
+
+@pytest.mark.parametrize("above", [0, 1])
+def test_blocks_are_scored_as_the_law_says_and_split_above_the_threshold_only(monkeypatch, above):
+    tree, cells, scored = SplitTree(Fraction(7, 10), 3, 4, 6), (0, 9, 0, 1, 2, 0), []
+
+    class Planned:
+        def __init__(self, alpha):
+            assert alpha == tree.alpha
+
+        def sample(self, scores):
+            scored.append(scores.tolist())
+            return np.full(scores.shape, tree.theta + above)
+
+    monkeypatch.setattr(split, "Geometric", Planned)
+    whole = (*cells, 0, 0)
+    expected = [
+        [max(tree.theta - 3, uneven(whole[k : k + width]) - 3 * depth) for k in range(0, 8, width)]
+        for depth, width in enumerate((8, 4, 2))
+    ]
+    starts = tree.sample(np.array(cells)).tolist()
+    assert starts == (list(range(6)) if above else [0])
+    assert scored == (expected if above else [expected[0], [], []])
+    assert min(map(min, expected)) == tree.theta - tree.kappa
 
 
 def test_probabilities_of_a_split_and_unevenness_are_those_of_their_definitions():

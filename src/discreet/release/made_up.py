@@ -65,7 +65,7 @@ class MadeUp:
     plan: RecordsPlan
     releases: "tuple[Release, ...]"
     edges: tuple[Attributes, ...]
-    codes: "NDArray[np.int64]" = field(repr=False)
+    codes: "NDArray[Any]" = field(repr=False)
     tables: "ShrunkTables" = field(repr=False)
 
     @property
@@ -248,7 +248,7 @@ def _arrow_type(cells: ColumnCells) -> Any:
             return pyarrow.string()
 
 
-def _filled(cells: ColumnCells, codes: "NDArray[np.int64]", rng: "np.random.Generator") -> list[Any]:
+def _filled(cells: ColumnCells, codes: "NDArray[Any]", rng: "np.random.Generator") -> list[Any]:
     """Return a value for each code: its own, or any of its cell's, all equally often."""
     import numpy as np
 
@@ -256,7 +256,7 @@ def _filled(cells: ColumnCells, codes: "NDArray[np.int64]", rng: "np.random.Gene
         return [(*cells.values, None)[code] for code in codes.tolist()]
     there = codes < cells.parts
     starts = np.array(cells.starts)
-    held = np.where(there, codes, 0)
+    held = np.where(there, codes, 0).astype(np.int64)
     points = rng.integers(starts[held], starts[held + 1]).tolist()
     value = {point: plain(cells.point(point)) for point in set(points)}
     return [value[point] if here else None for point, here in zip(points, there.tolist(), strict=True)]

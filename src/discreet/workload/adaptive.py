@@ -23,6 +23,7 @@ sit in a few isolated cells of middling size the tree may err 1.4 times as much.
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -100,7 +101,7 @@ class AdaptivePlan:
     def tree(self) -> SplitTree:
         """What finds blocks."""
         theta = max(1, round(2 / (self.rest * (1 - _PARTITION))))
-        return SplitTree.calibrate(epsilon=self.rest * _PARTITION, cells=self.cells, theta=theta)
+        return _tree(self.rest * _PARTITION, self.cells, theta)
 
     @property
     def blocks(self) -> Geometric:
@@ -160,6 +161,11 @@ class AdaptivePlan:
                 return possible(least_squares([np.asarray(x, dtype=np.float64) for x in levels]))[
                     : self.cells
                 ]
+
+
+@lru_cache(maxsize=64)  # a plan is used more than once
+def _tree(epsilon: Fraction, cells: int, theta: int) -> SplitTree:
+    return SplitTree.calibrate(epsilon=epsilon, cells=cells, theta=theta)
 
 
 def least_squares(levels: list[Floats]) -> list[Floats]:

@@ -18,6 +18,7 @@ Reference.  The way of measuring and drawing is that of McKenna, Miklau, Sheldon
 
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,12 +48,13 @@ def spanning_forest(tables: ShrunkTables, pairs: Sequence[Attributes]) -> tuple[
 
 def draw_records(
     tables: ShrunkTables, edges: Sequence[Attributes], rows: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
+) -> NDArray[Any]:
     """Return coded records, one column per attribute, whose tables follow those of the forest's edges."""
     sizes = tables.known.sizes
     if rows < 0:
         raise ParameterError(f"the number of rows must not be negative, got {rows}")
-    records = np.zeros((rows, len(sizes)), dtype=np.int64)
+    # Codes are small, and records may be many.
+    records = np.zeros((rows, len(sizes)), dtype=np.int16 if max(sizes, default=0) < 2**15 else np.int64)
     beside: dict[int, list[int]] = {i: [] for i in range(len(sizes))}
     for one, other in edges:
         beside[one].append(other)
@@ -75,7 +77,7 @@ def draw_records(
 
 
 def _draw_child(
-    tables: ShrunkTables, records: NDArray[np.int64], parent: int, child: int, rng: np.random.Generator
+    tables: ShrunkTables, records: NDArray[Any], parent: int, child: int, rng: np.random.Generator
 ) -> None:
     pair = tables.table((parent, child) if parent < child else (child, parent))
     shares = pair if parent < child else pair.T
