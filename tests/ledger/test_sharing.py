@@ -1,10 +1,12 @@
 """Threads that wait at the same time share one turn: one commit for all, and to each their own outcome."""
 
+import multiprocessing
 import threading
 import time
 from collections.abc import Callable
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from fractions import Fraction
+from itertools import count
 
 import pytest
 from tests.ledger.world import Place, ask, server_place
@@ -205,3 +207,46 @@ def test_what_is_answered_is_let_go_of_with_the_answer(server):
         assert place.query(names) == [(1,)]
         ledger.fail(other, "engine-error")
         assert place.query(names) == [(0,)]
+
+
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.parametrize(
+    ("processes", "threads"), [(2, 5), pytest.param(8, 8, marks=pytest.mark.fuzz)], ids=["small", "large"]
+)
+def test_a_crowd_that_shares_its_turns_is_granted_exactly_the_budget(
+    place: Place, processes: int, threads: int
+):
+    """Every process has one ledger for all its threads, which pay and answer until they are refused."""
+    with opened(place):
+        pass
+    context = multiprocessing.get_context("fork")
+    start, told = context.Barrier(processes), context.SimpleQueue()
+
+    def process(number: int) -> None:
+        receipts: list[int] = []
+
+        def client(ledger: Ledger, thread: int) -> None:
+            with suppress(BudgetError):
+                for turn in count():
+                    granted = ledger.reserve(ask(f"{number}.{thread}.{turn}", epsilon="1/40"))
+                    receipts.append(ledger.answer(granted, b"%d" % turn).receipt.number)
+
+        with place.open() as ledger:
+            start.wait(200)
+            working = [threading.Thread(target=client, args=(ledger, n)) for n in range(threads)]
+            for thread in working:
+                thread.start()
+            for thread in working:
+                thread.join()
+        told.put(receipts)
+
+    children = [context.Process(target=process, args=(n,), daemon=True) for n in range(processes)]
+    for child in children:
+        child.start()
+    heard = [number for _ in children for number in told.get()]
+    for child in children:
+        child.join(100)
+    assert len(heard) == len(set(heard)) == 40
+    with place.open() as ledger:
+        assert ledger.budget("clinic").limits[0].spent.epsilon == 1
+        assert ledger.verify().trusted
