@@ -84,6 +84,8 @@ SAME: list[tuple[Callable[[], Any], str]] = [
         "SELECT ward, COUNT(*) FROM visits GROUP BY 1",
     ),
     (lambda: v.rename(years="age").years.mean(), ""),
+    (lambda: v.union(v).count(), ""),
+    (lambda: v.filter(ibis.row_number().over(group_by="person", order_by="day") == 0).flag.mean(), ""),
     (lambda: v.age.corr(v.cost, how="pop"), "SELECT CORR(age, cost) FROM visits"),
 ]
 

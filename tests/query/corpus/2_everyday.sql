@@ -284,3 +284,4 @@ SELECT COUNT(*) FROM visits WHERE city LIKE ANY ('a%', '%b') == SELECT COUNT(*) 
 SELECT ward, COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day DESC) AS n FROM visits) AS t WHERE n = 1 GROUP BY ward -> answered
 WITH t AS (SELECT person, cost, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day, moment) AS n FROM visits) SELECT AVG(cost) FROM t WHERE n <= 2 -> answered
 SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY ward ORDER BY day) AS n FROM visits) AS t WHERE n = 1 -> refused: PARTITION BY the person >> SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n = 1
+SELECT ward, COUNT(*) FROM (SELECT * FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY person ORDER BY day DESC) = 1) AS t GROUP BY ward -> answered

@@ -46,6 +46,9 @@ def settled(block: Block, catalog: Catalog) -> Block:
     source = _relation(block.source, catalog, merged)
     if merged:
         block = _each(block, lambda scalar: _merged(scalar, merged))
+    if not block.items and block.qualify is not None:
+        # What ranks rows adds a column to them, which is nobody's.
+        block = replace(block, items=(STARRED,))
     if any(item == STARRED for item in block.items):
         block = replace(block, items=tuple(_starred(block.items, visible(source, catalog))))
         check_names(block)
