@@ -5,7 +5,23 @@ from tests.mutants.fault import Fault
 SPLIT = ("tests/query/test_split.py",)
 SHOWN = ("tests/release/test_consistent.py",)
 
+WHOLE = ("tests/query/test_check.py",)
+
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "query/check/limits.py",
+        "return 1 if self.scope.sole and self.scope.unit is not None and reach <= FEW_STEPS else self.weight",
+        "return 1",
+        WHOLE,
+        "everybody is taken to have one row",
+    ),
+    Fault(
+        "query/check/question.py",
+        "sole=scope.rows == 1,",
+        "sole=limits.rows_per_unit == 1,",
+        WHOLE,
+        "a limit that a question lowers stands for what the curator says people have",
+    ),
     Fault(
         "query/price/quote.py",
         "share_of(checked, position, price.share(part), delta)",

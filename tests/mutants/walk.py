@@ -307,12 +307,6 @@ LIMITS = (
     ),
     walked(
         "check/limits",
-        "return 1 if self.scope.sole and self.scope.unit is not None and reach <= FEW_STEPS else self.weight",
-        "return 1",
-        "claims forget the weight of a row",
-    ),
-    walked(
-        "check/limits",
         "if not given or (free and min(given) >= min(free)):",
         "if not given or free:",
         "declared groups are taken for a limit that holds",
