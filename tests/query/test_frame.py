@@ -298,6 +298,14 @@ REFUSED = [
     (lambda: visits.select(), "keeps no column"),
     (lambda: cases(), "needs a condition"),
     (lambda: col(""), "name of a column"),
+    (lambda: col("__in0.k0"), "reserved"),
+    (lambda: visits.alias("__window"), "reserved"),
+    (lambda: visits.agg(__w0=count()), "reserved"),
+    (lambda: visits.with_columns(__j=col("age")), "reserved"),
+    (lambda: visits.count().with_columns(__n=count()), "reserved"),
+    (lambda: visits.count().rows("__rows"), "reserved"),
+    (lambda: visits.join(table("people"), on="ｐerson"), "look like others"),
+    (lambda: table("visits\u200b"), "nobody sees"),
     (lambda: visits.group("ward").per("person"), "per first"),
 ]
 

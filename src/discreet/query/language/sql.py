@@ -6,7 +6,6 @@ because what a parser keeps and a planner ignores is where attacks live.  The an
 further than this module.
 """
 
-import unicodedata
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -20,13 +19,14 @@ from discreet.query.language.clock import asks_the_clock, dated, this_minute
 from discreet.query.language.dialect import Manner, manner_of
 from discreet.query.language.expression import expression
 from discreet.query.language.inside import Inside
+from discreet.query.language.named import plain_name, unreserved
 from discreet.query.language.operation import combined
 from discreet.query.language.parameter import Parameters, bind
 from discreet.query.language.refusal import CLAUSE_WORDS, CLAUSES, fields, refusal
 from discreet.query.language.semi import without_semi
 from discreet.query.language.text import Written, WrittenDialect, parsed
 from discreet.query.language.unreadable import reading
-from discreet.query.name import HIDDEN, folded, same
+from discreet.query.name import folded, same
 from discreet.query.plan import (
     COMMA,
     NATURAL,
@@ -151,7 +151,7 @@ def fragment(text: str) -> Scalar:
 def _small(tree: exp.Expr) -> None:
     for count, node in enumerate(tree.walk()):
         if isinstance(node, exp.Identifier):
-            _unreserved(str(node.this))
+            unreserved(str(node.this))
         if count >= NODE_LIMIT:
             raise QueryError(
                 "the question", f"has more than {NODE_LIMIT} parts", "split it into smaller questions"
@@ -404,13 +404,4 @@ def name_of(node: exp.Expr) -> str:
     """Return an identifier's text, refusing what could be mistaken for another name."""
     if not isinstance(node, exp.Identifier):
         raise refusal(node)
-    name = str(fields(node, "this", "quoted").get("this", ""))
-    if unicodedata.normalize("NFKC", name) != name or not name.isprintable() or not name:
-        raise QueryError("a name", "contains characters that look like others", "use the declared spelling")
-    _unreserved(name)
-    return name
-
-
-def _unreserved(name: str) -> None:
-    if name.startswith(HIDDEN):
-        raise QueryError(name, "names beginning with two underscores are reserved", "choose another name")
+    return plain_name(str(fields(node, "this", "quoted").get("this", "")))

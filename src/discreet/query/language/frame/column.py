@@ -4,6 +4,7 @@ from decimal import Decimal
 
 from discreet.errors import QueryError
 from discreet.query.language.frame.expression import Expression, Operand, scalar_of
+from discreet.query.language.named import plain_name
 from discreet.query.plan import Case, Column, Value
 
 
@@ -12,7 +13,7 @@ def col(name: str) -> Expression:
     if not isinstance(name, str) or not name:
         raise QueryError("col", "needs the name of a column", 'write col("age")')
     relation, dot, column = name.rpartition(".")
-    return Expression(Column(relation if dot else None, column))
+    return Expression(Column(plain_name(relation) if dot else None, plain_name(column)))
 
 
 def lit(value: Value | float | Decimal) -> Expression:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import QueryError
 from discreet.query.language.frame.expression import Expression, Term, order_of, scalar_in
+from discreet.query.language.named import plain_name
 from discreet.query.language.written import written
 from discreet.query.name import same
 from discreet.query.plan import Block, Column, Item, Nested, Order, Scalar, conjunction
@@ -46,7 +47,7 @@ class Posed:
 
     def with_columns(self, **columns: Term) -> "Posed":
         """Add columns that are computed from the others of the answer, windows included."""
-        items = (Item(name, scalar_in(term)) for name, term in columns.items())
+        items = (Item(plain_name(name), scalar_in(term)) for name, term in columns.items())
         return self._with(items=(*self.block.items, *items))
 
     def qualify(self, *conditions: Term) -> "Posed":
@@ -57,7 +58,7 @@ class Posed:
         """Return the rows of the answer as a table, to ask about them: that costs nothing more."""
         from discreet.query.language.frame.relation import Frame
 
-        return Frame(Nested(self.block, alias))
+        return Frame(Nested(self.block, plain_name(alias)))
 
     def _order(self, order: Order) -> Order:
         """Return a term in which a column of the answer stands for what it is."""

@@ -16,6 +16,7 @@ from discreet.query.language.frame.expression import (
     scalar_in,
 )
 from discreet.query.language.frame.posed import Posed
+from discreet.query.language.named import plain_name
 from discreet.query.language.written import written
 from discreet.query.name import same
 from discreet.query.plan import (
@@ -72,7 +73,7 @@ class Frame:
             Item(key if isinstance(key, str) else _name(key, len(self.keys) + n), scalar_in(key))
             for n, key in enumerate(keys)
         ]
-        items += [Item(name, scalar_in(key)) for name, key in named.items()]
+        items += [Item(plain_name(name), scalar_in(key)) for name, key in named.items()]
         return replace(self, keys=(*self.keys, *items))
 
     group_by = group
@@ -104,6 +105,7 @@ class Frame:
     def alias(self, name: str) -> "Frame":
         """Give the rows a name of their own, so that a table can be joined with itself."""
         self._ungrouped("alias")
+        name = plain_name(name)
         match self.source:
             case Scan(table) if not self.condition:
                 return Frame(Scan(table, name))
@@ -135,7 +137,9 @@ class Frame:
         names = (on,) if isinstance(on, str) else tuple(on)
         if not names or not all(isinstance(name, str) and name for name in names):
             raise QueryError("join", "needs the columns that are equal", 'write on="person"')
-        return Frame(Join(left, right, Call(USING, tuple(map(Literal, names))), outer, full))
+        return Frame(
+            Join(left, right, Call(USING, tuple(Literal(plain_name(name)) for name in names)), outer, full)
+        )
 
     def union(self, *others: "Frame") -> "Frame":
         """Put the rows of several tables of the same people behind each other, columns by place."""
@@ -178,14 +182,14 @@ class Frame:
     def with_columns(self, **columns: Term) -> "Frame":
         """Add columns that are computed from those of the same row."""
         self._ungrouped("with_columns")
-        items = (_STAR, *(Item(name, scalar_in(term)) for name, term in columns.items()))
+        items = (_STAR, *(Item(plain_name(name), scalar_in(term)) for name, term in columns.items()))
         return Frame(Nested(Block(self.source, items, conjunction(self.condition)), _alias(self.source)))
 
     def select(self, *columns: str, **named: Term) -> "Frame":
         """Keep some columns, or give expressions names."""
         self._ungrouped("select")
         items = tuple(Item(name.rpartition(".")[2], scalar_in(col(name))) for name in columns)
-        items += tuple(Item(name, scalar_in(term)) for name, term in named.items())
+        items += tuple(Item(plain_name(name), scalar_in(term)) for name, term in named.items())
         if not items:
             raise QueryError("select", "keeps no column", 'write select("person", "age")')
         return Frame(Nested(Block(self.source, items, conjunction(self.condition)), _alias(self.source)))
@@ -195,7 +199,7 @@ class Frame:
         return Posed(self._block(values))
 
     def _block(self, values: dict[str, Term]) -> Block:
-        items = (*self.keys, *(Item(name, scalar_in(value)) for name, value in values.items()))
+        items = (*self.keys, *(Item(plain_name(name), scalar_in(value)) for name, value in values.items()))
         group = tuple(item.scalar for item in self.keys)
         return Block(self.source, items, conjunction(self.condition), group, sets=self.sets)
 
@@ -275,7 +279,7 @@ class Frame:
 
 def table(name: str) -> Frame:
     """Return a declared table to build a question on."""
-    return Frame(Scan(name, name))
+    return Frame(Scan(plain_name(name), name))
 
 
 def _alias(relation: Relation) -> str:
