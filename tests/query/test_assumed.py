@@ -11,7 +11,7 @@ from discreet.privacy.filter import ApproximateBudget
 from discreet.query.check.formula import evaluate, measured
 from discreet.query.check.question import check
 from discreet.query.language.sql import read
-from discreet.query.price.expected import interval
+from discreet.query.price.interval import Intervals
 from discreet.query.price.quote import quote
 
 CATALOG = clinic()
@@ -50,7 +50,7 @@ def test_an_interval_is_as_narrow_as_asked_where_the_rows_are_as_many(
             place: scale * (size if sum(sizes) else 1) / whole
             for place, size in zip(places, sizes, strict=True)
         }
-        low, high = interval(priced, column.formula, key, noisy)
+        low, high = Intervals(priced).of(column.formula, key, noisy)
         point = evaluate(column.formula, key, noisy)
         assert low is not None
         assert high is not None
