@@ -13,7 +13,7 @@ from discreet.verify.kernel import Part
 from discreet.verify.syntax import Sample, statements
 
 
-def part(moves=(), invariants=(), variants=(), waits=(), direction=()):
+def part(moves=(), invariants=(), variants=(), waits=(), direction=(), concentrated=False):
     """Return a part whose terms are texts; of invariants, one visit for each loop."""
     return Part(
         dict(direction),
@@ -21,6 +21,7 @@ def part(moves=(), invariants=(), variants=(), waits=(), direction=()):
         {k: read(v) for k, v in dict(variants).items()},
         {k: (tuple(read(f) for f in v),) for k, v in dict(invariants).items()},
         {k: tuple(read(w) for w in v) for k, v in dict(waits).items()},
+        concentrated,
     )
 
 
@@ -94,6 +95,21 @@ WRONG = {
     "a choice under rho": (
         program(Q, "j := $ ExpMech(2, q)", "return j", claim="rho 49/100"),
         {"moves": {1: "1"}},
+        "cost too much",
+    ),
+    "Laplace noise counted as rho under epsilon alone": (
+        program(Q, "z := $ Laplace(1/2, q[0])", "return z", claim="epsilon 1"),
+        {"moves": {1: "1"}, "concentrated": True},
+        "between 0 and 1",
+    ),
+    "Laplace noise counted as rho that knows its output": (
+        program(Q, "z := $ Laplace(9)", "return q[0] + z > 0", claim="epsilon 1 delta 1/1000"),
+        {"moves": {1: "if result(1) = 1 then 1 else 0"}, "concentrated": True},
+        "means nothing here",
+    ),
+    "Laplace noise counted as rho for too small a delta": (
+        program(Q, "z := $ Laplace(1, q[0])", "return z", claim="epsilon 3/4 delta 1/100000"),
+        {"moves": {1: "1"}, "concentrated": True},
         "cost too much",
     ),
     "Gaussian and Laplace noise together": (
@@ -452,6 +468,10 @@ RIGHT = {
         program(Q, "z := $ Laplace(2, q[0])", "return z", claim="rho 1/8"),
         {"moves": {1: "1"}},
     ),
+    "Laplace noise counted as rho": (
+        program(Q, "z := $ Laplace(5, q[0])", "return z", claim="epsilon 1 delta 1/100000"),
+        {"moves": {1: "1"}, "concentrated": True},
+    ),
     "a choice under rho": (
         program(Q, "j := $ ExpMech(2, q)", "return j", claim="rho 1/2"),
         {"moves": {1: "1"}},
@@ -738,7 +758,7 @@ def test_a_constant_that_is_left_open_must_be_positive():
 
 
 def test_a_list_is_more_than_its_beginning():
-    text = FINITE.replace("size(d) = 2", "size(d) >= 1")
+    text = FINITE.replace("size(d) = 2", "size(d) >= 2")
     with pytest.raises(CertificateError, match="every input"):
         accepted(parse(text).program, laws())
 

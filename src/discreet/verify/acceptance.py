@@ -38,8 +38,7 @@ def check_certificate(program: str, certificate: Certificate | str, *, seconds: 
             laws = {name: {o: read(w) for o, w in law.items()} for name, law in given.laws.items()}
             count = kernel.accept_laws(checked.program, listed(checked.program, laws), seconds)
         else:
-            parts = [terms(part) for part in given.parts]
-            count = kernel.accept(checked.program, parts, seconds, _reals(checked))
+            count = kernel.accept(checked.program, _parts(given), seconds, _reals(checked))
     return Accepted(given.claim, given.neighbours, count)
 
 
@@ -63,7 +62,7 @@ def scripts(program: str, certificate: Certificate | str) -> list[str]:
     checked, given = _made_out(program, certificate)
     found: list[str] = []
     with refusing():
-        walks = kernel.walks(checked.program, [terms(part) for part in given.parts], _reals(checked))
+        walks = kernel.walks(checked.program, _parts(given), _reals(checked))
     for walk in walks:
         for item in walk.obligations:
             solver, denied = z3.Solver(), (*item.hypotheses, z3.Not(item.goal))
@@ -71,6 +70,10 @@ def scripts(program: str, certificate: Certificate | str) -> list[str]:
             place = f"; line {item.node.at.line}, column {item.node.at.column}: {item.doubt}, unless unsat\n"
             found.append(f"{place}(set-logic ALL)\n{solver.to_smt2()}")
     return found
+
+
+def _parts(given: Certificate) -> list[kernel.Part]:
+    return [terms(part, concentrated=given.method == "concentration") for part in given.parts]
 
 
 def _reals(checked: CheckedProgram) -> frozenset[str]:
@@ -85,8 +88,6 @@ def _made_out(program: str, certificate: Certificate | str) -> tuple[CheckedProg
     relations = tuple(neighbours_text(relation) for relation in checked.program.neighbours)
     if given.claim != claim_text(checked.program) or given.neighbours != relations:
         raise CertificateError("the certificate states another claim or other neighbours than the program")
-    if bool(given.laws) != (given.method == "enumeration") or bool(given.parts) != (
-        given.method == "alignment"
-    ):
+    if bool(given.laws) != (given.method == "enumeration") or bool(given.parts) == bool(given.laws):
         raise CertificateError("an alignment has parts, an enumeration has laws")
     return checked, given

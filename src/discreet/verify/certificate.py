@@ -1,7 +1,8 @@
 """Certificates: what a proof consists of, as JSON of exactly one shape.
 
 An *alignment* has one part for each way in which the neighbours may be ordered.  A part says how far each
-draw is moved, what stays true in each loop, what each loop counts down, and which run waits when.  An
+draw is moved, what stays true in each loop, what each loop counts down, and which run waits when.  A
+*concentration* has the same parts, and adds up costs as zero-concentrated privacy does.  An
 *enumeration* lists the law of the output on every input.  Everything inside is text of one small grammar.
 Reading a certificate believes nothing of it: that is for the kernel.
 """
@@ -41,7 +42,7 @@ class Certificate:
     program: str
     claim: str
     neighbours: tuple[str, ...]
-    method: Literal["alignment", "enumeration"]
+    method: Literal["alignment", "concentration", "enumeration"]
     parts: tuple[CertificatePart, ...] = ()
     laws: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
@@ -60,7 +61,7 @@ class Certificate:
             raise CertificateError("the certificate is not JSON") from problem
         if fields.pop("format") != FORMAT or fields.pop("arithmetic") != ARITHMETIC:
             raise CertificateError(f"unknown certificate format; this version reads {FORMAT!r}")
-        if fields["method"] not in ("alignment", "enumeration"):
+        if fields["method"] not in ("alignment", "concentration", "enumeration"):
             raise CertificateError("unknown proof method")
         return cls(**{**fields, "parts": tuple(CertificatePart(**part) for part in fields["parts"])})
 
@@ -132,7 +133,7 @@ def written(proof: Proof) -> CertificatePart:
     )
 
 
-def terms(part: CertificatePart) -> Proof:
+def terms(part: CertificatePart, *, concentrated: bool = False) -> Proof:
     """Return one part of a certificate as terms."""
     return Proof(
         part.direction,
@@ -143,6 +144,7 @@ def terms(part: CertificatePart) -> Proof:
             for loop, visits in part.invariants.items()
         },
         {loop: tuple(read(text) for text in both) for loop, both in part.waits.items()},
+        concentrated,
     )
 
 
@@ -167,11 +169,14 @@ def issue(
     program: Program, digest: str, proofs: tuple[Proof, ...], laws: Mapping[str, Mapping[str, Expr]]
 ) -> Certificate:
     """Return the certificate of a program proved by alignment, or by enumeration if there are laws."""
+    aligned: Literal["alignment", "concentration"] = "alignment"
+    if any(proof.concentrated for proof in proofs):
+        aligned = "concentration"
     return Certificate(
         digest,
         claim_text(program),
         tuple(neighbours_text(relation) for relation in program.neighbours),
-        "enumeration" if laws else "alignment",
+        "enumeration" if laws else aligned,
         tuple(written(proof) for proof in proofs),
         {given: {output: show(weight) for output, weight in law.items()} for given, law in laws.items()},
     )

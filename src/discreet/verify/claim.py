@@ -2,15 +2,17 @@
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import assert_never
 
 import z3
 
+from discreet.verify.check import CheckedProgram
 from discreet.verify.law import Site
 from discreet.verify.neighbours import Inputs
 from discreet.verify.ratio import NotRationalError, Poly, inequality, ratio
-from discreet.verify.shared import is_concentrated
+from discreet.verify.shared import is_concentrated, shared_variables
 from discreet.verify.syntax import Claim, EpsilonClaim, Expr, Number, Rho, Secret
 from discreet.verify.term import Term, UnsupportedError, real
 
@@ -54,6 +56,19 @@ def _claimed(claim: Claim | None, *, concentrated: bool) -> Expr:
             raise UnsupportedError("the program claims nothing; add ensures epsilon ...")
         case _:
             assert_never(claim)
+
+
+def composed(checked: CheckedProgram) -> CheckedProgram | None:
+    """Return a program that claims the rho that is enough for a claim of numbers epsilon and delta."""
+    program = checked.program
+    if not isinstance(program.claim, EpsilonClaim) or is_concentrated(program):
+        return None
+    try:
+        rho = _concentrated(program.claim.epsilon, program.claim.delta)
+    except (UnsupportedError, NotRationalError):
+        return None
+    changed = replace(program, claim=Rho(rho))
+    return replace(checked, program=changed, shared=shared_variables(changed))
 
 
 def _concentrated(epsilon: Expr, delta: Expr | None) -> Expr:

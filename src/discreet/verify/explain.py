@@ -33,10 +33,11 @@ def proof_in_words(checked: CheckedProgram, certificate: Certificate) -> str:
         "let the second run draw noise moved as follows; then both runs output the same. Below, moved(k) is "
         "how far draw k has been moved so far, in total.",
     ]
+    concentrated = certificate.method == "concentration" or is_concentrated(checked.program)
     for part in certificate.parts:
         lines.append("")
         lines += [DIRECTIONS[way].format(name) for name, way in part.direction.items()] or [EITHER]
-        lines += _moves(checked, part)
+        lines += _moves(checked, part, concentrated=concentrated)
         for loop, visits in part.invariants.items():
             for visit in visits:
                 lines.append(f"  Whenever the loop {loop} comes round:")
@@ -55,13 +56,13 @@ def proof_in_words(checked: CheckedProgram, certificate: Certificate) -> str:
     return "\n".join(lines)
 
 
-def _moves(checked: CheckedProgram, part: CertificatePart) -> Iterator[str]:
+def _moves(checked: CheckedProgram, part: CertificatePart, *, concentrated: bool) -> Iterator[str]:
     for statement in statements(checked.program.body):
         if isinstance(statement, Sample):
             text = part.moves.get(statement.site)
             move = read(text) if text is not None else Number(Fraction(0))
             place = f"draw {statement.site}, {statement.target} (line {statement.at.line})"
-            yield f"  {place}: {_move(statement, move, concentrated=is_concentrated(checked.program))}"
+            yield f"  {place}: {_move(statement, move, concentrated=concentrated)}"
 
 
 def _move(statement: Sample, move: Expr, *, concentrated: bool) -> str:

@@ -325,6 +325,8 @@ class Part:
     """For each visit of a loop in the order of the text, what holds whenever the loop comes round."""
     waits: Mapping[int, tuple[Expr, ...]] = field(default_factory=dict)
     """When the first run, and when the second run, sits out a turn of a loop."""
+    concentrated: bool = False
+    """Whether costs are counted as zero-concentrated privacy counts them, although nothing demands it."""
 
 
 def children(expression: Expr) -> tuple[Expr, ...]:

@@ -6,7 +6,7 @@ refutes nothing, and that no counterexample was found proves nothing.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from discreet.verify import finite
 from discreet.verify.acceptance import PATIENCE, check_certificate
 from discreet.verify.certificate import ARITHMETIC, Certificate, issue
 from discreet.verify.check import CheckedProgram, parse
+from discreet.verify.claim import composed
 from discreet.verify.explain import counterexample_facts
 from discreet.verify.explore import Quotient, paths, sum_quotients
 from discreet.verify.fault import first_fault
@@ -157,7 +158,7 @@ def _search(checked: CheckedProgram, text: str, seconds: float, samples: int) ->
     decided = _enumerate(checked, text, seconds / 3)
     if decided is not None:
         return decided
-    attempt, tried = NoProof("no time was given", exhausted=False), set[str]()
+    attempt, tried, other = NoProof("no time was given", exhausted=False), set[str](), composed(checked)
     # Most wrong claims fall to the first few counterexamples, and most right ones to the first proof.  Before
     # that proof inputs are counted, not timed: the order of its terms depends on what was done before.
     for refuting, most, proving in ((1 / 10, FEW, 1 / 4), (1 / 10, None, 1 / 3), (1 / 4, None, 0.0)):
@@ -165,10 +166,14 @@ def _search(checked: CheckedProgram, text: str, seconds: float, samples: int) ->
         if found is not None:
             return Refuted(found)
         if proving and not attempt.exhausted:
-            proofs = prove(checked, seconds * proving)
+            # Where costs may also be added up as advanced composition does, that is tried before long.
+            proofs = prove(checked, seconds * proving / (1 if other is None else 4))
             if not isinstance(proofs, NoProof):
                 return _certified(checked, text, proofs)
             attempt = proofs
+            together = attempt if other is None else prove(other, seconds * proving)
+            if not isinstance(together, NoProof):
+                return _certified(checked, text, tuple(replace(p, concentrated=True) for p in together))
         if proving == 0.0 or attempt.exhausted:
             fault = first_fault(checked)
             if fault is not None:

@@ -18,8 +18,9 @@ Exponential(b) that stays above 0.  A Response(e) that is flipped costs e; a uni
 xor with another costs nothing.  ExpMech(e, u) that draws the same index costs e B if the differences of two
 scores change by at most B.  Any other draw is the same from the same law, for nothing.
 
-Theorem (concentration).  Under a claim of rho, or of epsilon and delta with Gaussian draws, there is no w
-and nothing waits.  The same Gaussian(s) around centres c apart costs rho = c**2 / (2 s**2), and so does
+Theorem (concentration).  Under a claim of rho, or of epsilon and delta with Gaussian draws or where the proof
+asks for it (advanced composition), there is no w and nothing waits.
+The same Gaussian(s) around centres c apart costs rho = c**2 / (2 s**2), and so does
 DiscreteGaussian(s) if c is an integer; what costs epsilon = c above costs rho = c**2 / 2, and ExpMech
 c**2 / 8.  If the costs along every history of draws add up to at most rho, the program is rho-concentrated
 private, and (rho + 2 sqrt(rho ln(1 / delta)), delta)-private for every delta in (0, 1).
@@ -80,7 +81,7 @@ class Walk:
         draws = [s for s in tree.statements(body) if isinstance(s, tree.Sample)]
         if not self.part.moves.keys() <= {draw.site for draw in draws}:
             raise refuse("the certificate moves a draw that the program does not make")
-        gaussian = any(draw.law in GAUSSIAN for draw in draws)
+        gaussian = any(draw.law in GAUSSIAN for draw in draws) or self.part.concentrated
         self.concentrated = gaussian or isinstance(self.pair.program.claim, tree.Rho)
         self.prices = {draw.site: self.price(draw) for draw in draws}
         states = [State({(site, 0): z3.RealVal(0) for site in self.prices})]
