@@ -98,6 +98,13 @@ FAULTS: tuple[Fault, ...] = (
         "a variance is promised to be closer than it may be",
     ),
     Fault(
+        "query/language/bounded.py",
+        "inside = [*head, *value, comma, *ends[0], comma, *ends[1], close]",
+        "inside = [*head, *value, comma, *ends[0], comma, *ends[0], close]",
+        CORPUS,
+        "a vendor's bounds are read with one end twice",
+    ),
+    Fault(
         "query/check/stack.py",
         "return sum(known) if len(known) == len(limits) else None",
         "return max(known) if len(known) == len(limits) else None",

@@ -78,8 +78,8 @@ def test_every_question_has_its_outcome(case: Case) -> None:
 
 UNANSWERED = (
     *("PERCENT ROWS", "SUM(DISTINCT", "IYYY-IW", "MEDIAN(n) FROM", "FROM visits UNION ALL SELECT COUNT(*)"),
-    *("KURTOSIS", "NTILE", "RANGE BETWEEN 2", "ORDER BY ALL", "COUNT(DISTINCT ward, flag)", "~ '[bz]"),
-    *("contribution_bounds_per_row", "> (SELECT 3)", "TRUNC(cost, 1)", "NULLS FIRST) AS n", "ANY_VALUE"),
+    *("KURTOSIS", "NTILE", "RANGE BETWEEN 2", "ORDER BY ALL", "~ '[bz]", "contribution_bounds_per_group"),
+    *("> (SELECT 3)", "TRUNC(cost, 1)", "PERCENT_RANK", "ANY_VALUE"),
 )
 """Parts of questions that could be answered privately, and are refused; others are refused rightly."""
 

@@ -56,7 +56,7 @@ def test_limits_in_the_text_are_limits() -> None:
         ("max_rows_contributed = 0", "can only be lowered"),
         ("max_rows_contributed = -1", "whole number"),
         ("privacy_unit_column = ward", "not the person that is declared"),
-        ("kappa = 3", "not an option"),
+        ("kapa = 3", "not an option"),
         ("epsilon = 0", "greater than 0"),
         ("epsilon = -1", "greater than 0"),
         ("epsilon = 1e9999999", "greater than 0"),

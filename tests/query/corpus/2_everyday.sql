@@ -226,7 +226,13 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_groups_contributed = 
 SELECT ward, COUNT(*) AS n, DP_INTERVAL_LOW(COUNT(*)) AS low, DP_INTERVAL_HIGH(COUNT(*)) AS high FROM visits GROUP BY ward -> answered
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 9) ward, COUNT(*) FROM visits GROUP BY ward -> refused: can only be lowered >> SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 2) ward, COUNT(*) FROM visits GROUP BY ward
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (privacy_unit_column = city) COUNT(*) FROM visits -> refused: not the person that is declared >> SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (privacy_unit_column = person) COUNT(*) FROM visits
-SELECT SUM(age, contribution_bounds_per_row => (0, 100)) FROM visits -> refused: CLAMP >> SELECT SUM(CLAMP(age, 0, 100)) FROM visits
+SELECT SUM(age, contribution_bounds_per_row => (0, 100)) FROM visits == SELECT SUM(CLAMP(age, 0, 100)) FROM visits
+SELECT AVG(LEAST(age, 90), contribution_bounds_per_row => (-1, 100)) FROM visits == SELECT AVG(CLAMP(LEAST(age, 90), -1, 100)) FROM visits
+SELECT SUM(age, contribution_bounds_per_row => (0, 1, 2)) FROM visits -> refused: bounds one value >> SELECT SUM(CLAMP(age, 0, 100)) FROM visits
+SELECT SUM(age, contribution_bounds_per_group => (0, 100)) FROM visits -> refused: sum per person first >> SELECT SUM(CLAMP(s, 0, 100)) FROM (SELECT person, SUM(age) AS s FROM visits GROUP BY person)
+SELECT WITH ANONYMIZATION OPTIONS (epsilon = 1, kappa = 2) ward, ANON_COUNT(*) FROM visits GROUP BY ward == SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_groups_contributed = 2) ward, COUNT(*) FROM visits GROUP BY ward
+SELECT WITH ANONYMIZATION ANON_SUM(age CLAMPED BETWEEN 0 AND 100) FROM visits == SELECT SUM(CLAMP(age, 0, 100)) FROM visits
+SELECT COUNT(*) FROM (SELECT person, age AS clamped FROM visits) WHERE clamped BETWEEN 0 AND 3 -> answered
 
 -- words that are not understood
 SELECT COUNT(*) FROM (SELECT * FROM visits) AS t (a, b) -> refused: lists other columns >> SELECT COUNT(*) FROM (SELECT person, age FROM visits) AS t (a, b)

@@ -9,6 +9,7 @@ parser: the tree keeps their arguments as they were written.
 import re
 import unicodedata
 from dataclasses import dataclass
+from itertools import pairwise
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
@@ -16,6 +17,7 @@ from sqlglot.parsers.duckdb import DuckDBParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import QueryError
+from discreet.query.language.bounded import clamped
 from discreet.query.language.dialect import Manner, meant, words_of
 from discreet.query.language.unreadable import UNREADABLE, reading, unreadable
 
@@ -81,15 +83,11 @@ def parsed(text: str, manner: Manner | None = None) -> Written:
         tokens.pop()
     if any(token.token_type is TokenType.SEMICOLON for token in tokens):
         raise QueryError(";", "one question is one statement", "ask the questions one at a time")
-    tokens, privacy = _without_privacy(_translated(tokens))
+    tokens, privacy = _without_privacy(clamped(_translated(tokens)))
     for token in tokens:
         place = (token.line, max(token.col - len(token.text) + 1, 1))
         if token.token_type is TokenType.COLON and manner is not None:
             raise QueryError(":", "begins the name of a parameter only", "write :name", place)
-        if _word(token).startswith("CONTRIBUTION_BOUNDS_PER_"):
-            raise QueryError(
-                token.text, "is not supported as an argument", "write SUM(CLAMP(x, 0, 100))", place
-            )
     try:
         trees = WrittenDialect().parser().parse(tokens, plain)
     except UNREADABLE as problem:
@@ -223,13 +221,18 @@ def _word(token: Token) -> str:
     return "" if quoted else token.text.upper()
 
 
+PRIVATE = ("DIFFERENTIAL_PRIVACY", "ANONYMIZATION")
+"""What follows WITH in a vendor's privacy clause, now and formerly."""
+
+
 def _without_privacy(tokens: list[Token]) -> tuple[list[Token], tuple[tuple[str, str], ...] | None]:
     """Return the tokens without the clause WITH DIFFERENTIAL_PRIVACY OPTIONS (...), and what it says."""
     words = [_word(token) for token in tokens]
-    at = next((n for n in range(len(words)) if words[n : n + 2] == ["WITH", "DIFFERENTIAL_PRIVACY"]), None)
+    said = [n for n, pair in enumerate(pairwise(words)) if pair[0] == "WITH" and pair[1] in PRIVATE]
+    at = next(iter(said), None)
     if at is None or at == 0 or words[at - 1] != "SELECT":
         return tokens, None
-    if words.count("DIFFERENTIAL_PRIVACY") > 1:
+    if len(said) > 1:
         raise QueryError("WITH DIFFERENTIAL_PRIVACY", "is said twice", "say it once, in the outermost SELECT")
     if words[at + 2 : at + 4] != ["OPTIONS", "("]:
         return tokens[:at] + tokens[at + 2 :], ()
@@ -258,6 +261,7 @@ def _options(tokens: list[Token]) -> tuple[tuple[str, str], ...]:
                 "OPTIONS", "lists name = value pairs", "write OPTIONS (epsilon = 0.5, delta = 1e-9)"
             )
         name = part[0].text.lower()
+        name = "max_groups_contributed" if name == "kappa" else name
         if name in (known for known, _ in found):
             raise QueryError(f"OPTIONS, {name}", "is given twice", "give it once")
         found.append((name, "".join(one.text for one in part[2:])))
