@@ -92,8 +92,8 @@ def test_a_cube_adds_up_exactly_and_points_are_inside_their_intervals() -> None:
 def test_a_batch_agrees_with_itself_and_its_intervals_stay_around_what_was_drawn() -> None:
     frame = pd.DataFrame({"person": range(3), "age": [30, 40, 50]})
     columns = {"age": {"type": "integer", "low": 0, "high": 99}}
-    pairs = [f"SELECT COUNT(*) AS n FROM people WHERE age BETWEEN {k} AND {k + 1}" for k in range(0, 100, 2)]
-    asked = [*pairs, "SELECT COUNT(*) AS n FROM people WHERE age IS NOT NULL"]
+    pairs = [f"SELECT COUNT(*) AS n FROM people WHERE age BETWEEN {k} AND {k + 1}" for k in range(0, 60, 2)]
+    asked = [*pairs, "SELECT COUNT(*) AS n FROM people WHERE age < 60"]
     with open_session(people=frame, unit="person", rows_per_unit=1, epsilon=9, columns=columns) as data:
         released = data.batch(asked, epsilon="0.5")
         plain = data.batch(asked, epsilon="0.5", postprocess=False)

@@ -139,8 +139,8 @@ QUESTIONS: tuple[Asked, ...] = (
     Asked("votes", (PEOPLE[6],)),
     *(Asked("vote swaps", (ROWS[number],)) for number in (2, 11, 12, 14)),
     *(Asked("ready", (text,)) for text in (ROWS[4], PEOPLE[0], PEOPLE[4])),
-    *(Asked(name, BATCH) for name in ("plain", "swaps", "one")),
-    *(Asked(name, MIXED) for name in ("plain", "swaps", "one")),
+    *(Asked(name, BATCH) for name in ("plain", "swaps")),
+    Asked("swaps", MIXED),
 )
 
 HOSTILE: tuple[Asked, ...] = (
