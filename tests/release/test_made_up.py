@@ -124,7 +124,7 @@ def test_both_questions_together_lose_what_one_may_whatever_the_first_one_told(
     assert worst(broken) > allowed
 
 
-@pytest.mark.parametrize("epsilon", ["1/61", "2"])
+@pytest.mark.parametrize("epsilon", ["1/61"])
 def test_the_parts_never_cost_more_than_one_question_and_fit_a_budget_of_that_size(epsilon):
     asked = Fraction(epsilon)
     for delta in (0, "1e-9"):
