@@ -117,12 +117,6 @@ FAULTS = (
     ),
     weaker("walk", "z3.And(gap <= move, -gap <= move)", "gap <= gap", "centres may be anywhere"),
     weaker(
-        "walk",
-        "self.concentrated = gaussian or isinstance",
-        "self.concentrated = isinstance",
-        "Gaussian noise costs epsilon",
-    ),
-    weaker(
         "walk", "statement, head, guards[0] == guards[1])", "statement, head, TRUE)", "turns differ freely"
     ),
     # Both runs do the same.
@@ -198,7 +192,9 @@ FAULTS = (
     weaker(
         "table", "excess * b * d - gap * total, total * b * d", "-gap, b * d", "only the last excess counts"
     ),
-    weaker("table", "z3.Or(*first)) != z3.sat:", "z3.Or(*first)) is None:", "no input is needed"),
+    weaker("table", "if not inputs or question", "if question", "no input is needed"),
+    weaker("table", "*pair.facts, here) != z3.sat:", "here) is None:", "laws on other inputs", FORGED),
+    weaker("walk", "= gaussian or isinstance", "= self.part.concentrated or isinstance", "Gaussian noise"),
     weaker("table", "z3.Not(possible)) != z3.unsat:", "z3.Not(possible)) is None:", "inputs may be missing"),
     weaker(
         "table",

@@ -248,9 +248,63 @@ def test_a_table_must_have_every_input_and_no_other():
         {"False, eps": TABLE["laws"]["False, eps"]},
         {**TABLE["laws"], "2, eps": TABLE["laws"]["False, eps"]},
         {"0, eps": TABLE["laws"]["False, eps"], "1, eps": TABLE["laws"]["True, eps"]},
+        {key.replace("eps", "1"): law for key, law in TABLE["laws"].items()},
+        {key.replace("eps", "x"): law for key, law in TABLE["laws"].items()},
+        {key.replace(", ", ",  "): law for key, law in TABLE["laws"].items()},
+        {f"[{key[:-5]}], eps": law for key, law in TABLE["laws"].items()},
     ):
         with pytest.raises(CertificateError):
             check_certificate(ANSWER, json.dumps({**TABLE, "laws": laws}))
+
+
+GRADE = """
+Grade (x : private {0..2}) : public int
+  neighbours x one by 1
+  ensures epsilon eps
+  y := $ Response(eps)
+  r := 0
+  if (x > 0) = y then
+    r := 1
+  return r
+"""
+
+
+def test_a_table_is_about_the_inputs_in_their_own_words():
+    honest = json.loads(verify(GRADE).certificate.to_json())
+    laws = honest["laws"]
+    assert check_certificate(GRADE, json.dumps(honest))
+    for other in (
+        {**laws, "3, eps": laws["2, eps"]},
+        {key: law for key, law in laws.items() if key != "1, eps"},
+        {f"{key[0]}.0, eps": law for key, law in laws.items()},
+        {f"{key[0]} + 0, eps": law for key, law in laws.items()},
+        {"x, eps": laws["0, eps"]},
+        {"position(x), eps": laws["0, eps"]},
+    ):
+        with pytest.raises(CertificateError):
+            check_certificate(GRADE, json.dumps({**honest, "laws": other}))
+
+
+SUMS = """
+Two (a : private real) (b : private real)
+  neighbours a one by 1
+  neighbours b one by 1
+  ensures epsilon 2 delta 1 / 1000
+  x := $ Laplace(1, a)
+  y := $ Laplace(1, b)
+  return (x, y)
+"""
+
+
+def test_one_way_of_counting_costs_does_not_pass_for_the_other():
+    honest = json.loads(verify(SUMS).certificate.to_json())
+    assert honest["method"] == "alignment"
+    with pytest.raises(CertificateError, match="centres"):
+        check_certificate(SUMS, json.dumps({**honest, "method": "concentration"}))
+    bounds = [{**honest["parts"][0], "moves": {"1": "1", "2": "1"}}]
+    for method, doubt in (("alignment", "outputs may differ"), ("concentration", "cost too much")):
+        with pytest.raises(CertificateError, match=doubt):
+            check_certificate(SUMS, json.dumps({**honest, "method": method, "parts": bounds}))
 
 
 def test_a_table_made_out_to_a_stronger_claim_is_refused():

@@ -153,7 +153,7 @@ def listed(program: Program, laws: Mapping[str, Mapping[str, Expr]]) -> list[tup
     found = []
     for text, law in laws.items():
         parts = [part.strip(", ") for part in re.split(r"(\[[^\]]*\])|, ", text) if part and part.strip(", ")]
-        if len(parts) != len(program.parameters):
+        if len(parts) != len(program.parameters) or ", ".join(parts) != text:
             raise CertificateError("the certificate does not state the law of every input")
         found.append(({p.name: _value(part) for p, part in zip(program.parameters, parts, strict=True)}, law))
     return found
@@ -162,7 +162,11 @@ def listed(program: Program, laws: Mapping[str, Mapping[str, Expr]]) -> list[tup
 def _value(text: str) -> Any:
     if text.startswith("["):
         return tuple(_value(part) for part in text[1:-1].split(", ") if part)
-    return TruthValue(text == "True") if text in ("True", "False") else read(text)
+    if text in ("True", "False"):
+        return TruthValue(text == "True")
+    if re.fullmatch(r"-?(0|[1-9][0-9]*)(/[1-9][0-9]*)?|[A-Za-z_][A-Za-z_0-9']*", text, re.ASCII) is None:
+        raise CertificateError("the certificate states an input otherwise than by its values")
+    return read(text)
 
 
 def issue(
