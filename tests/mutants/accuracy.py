@@ -52,8 +52,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "release/consistent.py",
-        "    cells = _descend(sums, numbers, weights / weights.max())\n",
-        "    cells = np.maximum(sums.adjoint(weights * numbers) / sums.adjoint(weights), 0)\n",
+        "for value in _descend(sums, numbers)]",
+        "for value in np.maximum(sums.adjoint(numbers) / sums.adjoint(np.ones(numbers.size)), 0)]",
         SHOWN,
         "cells are averages, which are not the nearest",
     ),

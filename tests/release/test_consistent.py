@@ -2,7 +2,6 @@
 
 from fractions import Fraction
 from random import Random
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -40,9 +39,8 @@ def priced(*texts: str) -> Quote:
 @pytest.mark.parametrize("texts", [(CUBE,), (APART,), BATCH], ids=["cube", "two tables", "batch"])
 def test_what_is_shown_is_possible_and_no_further_from_any_possible_truth(texts: tuple[str, ...]) -> None:
     asked = priced(*texts)
-    keys, (share,) = asked.checked.keys, asked.shares
+    keys = asked.checked.keys
     sums = _sums(keys)  # type: ignore[arg-type]
-    variances: Any = share.mechanism.variances  # type: ignore[union-attr]
     random = Random(7)
     changed = False
     for _ in range(25):
@@ -55,12 +53,10 @@ def test_what_is_shown_is_possible_and_no_further_from_any_possible_truth(texts:
         shown = np.array([float(value) for value in found.values[0]])  # type: ignore[arg-type]
         assert (shown >= 0).all()
         changed |= found.values[0] != drawn
-        before, after = (
-            float(((one - truth) ** 2 / variances).sum()) for one in (np.array(drawn, dtype=float), shown)
-        )
+        before, after = (float(((one - truth) ** 2).sum()) for one in (np.array(drawn, dtype=float), shown))
         assert after <= before * (1 + 1e-6) + 1e-6
         # The conditions of Karush, Kuhn and Tucker: no cell could be moved to come nearer.
-        pull = sums.adjoint((shown - np.array(drawn, dtype=float)) / variances)
+        pull = sums.adjoint(shown - np.array(drawn, dtype=float))
         assert pull.min() >= -1e-3
     assert changed
 

@@ -4,14 +4,15 @@ Groups that overlap are sums W x of disjoint cells x, and no count of a cell is 
 squares agree with each other, but with small counts some cells of theirs are below zero; raising those alone
 to zero would make them disagree with their totals.
 
-Theorem.  Let z = W x be nearest to y over all x >= 0, in the sum of squares divided by the variances v.  For
-every true t = W x' with x' >= 0, the sum of (z - t)**2 / v is at most that of (y - t)**2 / v, because the
-nearest point of a convex set is no further from any point of it.  It is computed from released values alone,
+Theorem.  Let z = W x be nearest to y over all x >= 0, in the sum of squares over all groups.  For every true
+t = W x' with x' >= 0, the sum of (z - t)**2 is at most that of (y - t)**2, because the nearest point of a
+convex set is no further from any point of it.  Large groups count as much as small ones, so totals stay near
+what was drawn instead of growing with every cell that is raised.  It is computed from released values alone,
 so it costs nothing, and whoever wants the values without bias can have what was drawn.
 
-Method.  Projected descent with momentum.  Let A = W' diag(1 / v) W, which has no negative entry, and r its
-row sums: diag(r) - A is positive semidefinite, as a symmetric matrix with a dominant diagonal is, so that
-steps of 1 / r in each cell never overshoot.  Cells are rounded at the end and then added up exactly.
+Method.  Projected descent with momentum.  W' W has no negative entry; let r be its row sums: diag(r) - W' W
+is positive semidefinite, as a symmetric matrix with a dominant diagonal is, so that steps of 1 / r in each
+cell never overshoot.  Cells are rounded at the end and then added up exactly.
 
 An interval stays around what was drawn and is widened where it would miss the point shown.
 """
@@ -50,11 +51,7 @@ def settled(priced: Quote, noisy: Noisy) -> Noisy | None:
         case RunningGroups(levels=()) as keys:
             return running(keys, noisy)
         case Sets() | Classes() as overlapping if _possible(priced, overlapping):
-            found = tuple(
-                _nearest(overlapping, column, tuple(share.mechanism.variances))  # type: ignore[union-attr]
-                for column, share in zip(noisy.values, priced.shares, strict=True)
-            )
-            return Noisy(noisy.keys, found)
+            return Noisy(noisy.keys, tuple(_nearest(overlapping, column) for column in noisy.values))
         case Sets():
             return shrunk(priced, noisy)
         case _:
@@ -106,17 +103,13 @@ def _sums(keys: Sets | Classes) -> _ConsistentSums:
 
 
 @lru_cache(maxsize=64)
-def _nearest(
-    keys: Sets | Classes, drawn: tuple[Public, ...], variances: tuple[float, ...]
-) -> tuple[Public, ...]:
+def _nearest(keys: Sets | Classes, drawn: tuple[Public, ...]) -> tuple[Public, ...]:
     """Return the nearest answers of cells that are not negative."""
     numbers = np.array([float(value) for value in drawn])  # type: ignore[arg-type]
     if isinstance(keys, Sets) and _stands(keys, numbers):
         return drawn
     sums = _sums(keys)
-    weights = 1 / np.maximum(np.array(variances), max(variances) * 1e-12)
-    cells = _descend(sums, numbers, weights / weights.max())
-    rounded = [round(value * GRID) for value in cells]
+    rounded = [round(value * GRID) for value in _descend(sums, numbers)]
     exact = np.array(rounded, dtype=object if sum(rounded) >= 2**62 else np.int64)
     return tuple(_natural(int(value)) for value in sums.apply(exact))
 
@@ -135,13 +128,13 @@ def _stands(keys: Sets, numbers: Array) -> bool:
     return False
 
 
-def _descend(sums: _ConsistentSums, drawn: Array, weights: Array) -> Array:
+def _descend(sums: _ConsistentSums, drawn: Array) -> Array:
     def pull(x: Array) -> Array:
-        return sums.adjoint(weights * (sums.apply(x) - drawn))
+        return sums.adjoint(sums.apply(x) - drawn)
 
-    rates = sums.adjoint(weights * sums.apply(np.ones(sums.cells)))
-    rates = np.maximum(rates, float(rates.max()) * 1e-12)
-    point = ahead = np.maximum(sums.adjoint(weights * drawn) / rates, 0)
+    # Every cell is in some group, so no rate is zero.
+    rates = sums.adjoint(sums.apply(np.ones(sums.cells)))
+    point = ahead = np.maximum(sums.adjoint(drawn) / rates, 0)
     momentum = 1.0
     for _ in range(STEPS):
         after = np.maximum(ahead - pull(ahead) / rates, 0)
