@@ -55,6 +55,10 @@ def test_tests_that_are_not_run_notice_nothing():
     assert run(ROOT / "src", (long,), SECONDS) == (True, "exit status 5")
 
 
+def test_tests_that_could_not_begin_have_noticed_nothing():
+    assert run(ROOT / "src", (f"{GUARD}::test_that_is_nowhere",), SECONDS) == (True, "exit status 4")
+
+
 def test_sound_sources_pass_and_are_left_alone(tmp_path: Path):
     before = (ROOT / "src/discreet/errors.py").read_bytes()
     assert run(ROOT / "src", (GUARD,), SECONDS)[0]

@@ -50,9 +50,11 @@ def run(source: Path, tests: Sequence[str], seconds: int) -> tuple[bool, str]:
             os.killpg(trial.pid or 0, signal.SIGKILL)
             trial.join()
             return False, "did not end"
-        named = [line for line in said.read().splitlines() if line.startswith(("FAILED", "ERROR"))]
-    unnoticed = trial.exitcode in (0, pytest.ExitCode.NO_TESTS_COLLECTED)
-    return unnoticed, named[0].split(" - ")[0] if named else f"exit status {trial.exitcode}"
+        named = [line for line in said.read().splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    if named:
+        return False, named[0].split(" - ")[0]
+    # A process that could not begin has tested nothing; one that broke down has told so to everybody.
+    return (trial.exitcode or 0) >= 0, f"exit status {trial.exitcode}"
 
 
 def _trial(source: str, tests: list[str], said: str) -> None:
