@@ -23,6 +23,7 @@ MECHANISMS = {
     "gaussian": dp.Gaussian.calibrate(epsilon=1, delta="1e-6"),
     "geometric": dp.Geometric.calibrate(epsilon=1),
     "hadamard response": dp.HadamardResponse.calibrate(epsilon=1, categories=5),
+    "heavy hitters": dp.HeavyHitters(1, bits=24),
     "k-norm": dp.KNorm.calibrate(epsilon=1, dimension=3, ball="linf"),
     "laplace": dp.Laplace.calibrate(epsilon=1),
     "noisy max": dp.NoisyMax.calibrate(epsilon=1, sensitivity=1),

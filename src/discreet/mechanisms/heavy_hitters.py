@@ -41,9 +41,10 @@ from discreet.errors import ParameterError
 from discreet.exact.number import Real, log_bounds, positive, probability, rational, shown, sqrt_up, whole
 from discreet.exact.perturb import integers
 from discreet.exact.sample import uniform_below
-from discreet.markup import card, figure, listed
+from discreet.markup import built, card, figure, listed
 from discreet.mechanisms.frequency import band, estimated, squared_error
 from discreet.mechanisms.hadamard_response import HadamardResponse
+from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.randomized_response import RandomizedResponse
 from discreet.privacy.guarantee import Pure
 
@@ -64,6 +65,8 @@ class HeavyHitters:
     bits: int
     step: int = 4
     keep: int = 64
+
+    _repr_html_, __str__, __repr__ = html, line, built
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", positive(rational(self.epsilon, "epsilon"), "epsilon"))
