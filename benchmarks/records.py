@@ -20,6 +20,7 @@ from benchmarks.peers.mst import mst
 from discreet.privacy.filter import ApproximateBudget
 from discreet.privacy.guarantee import Concentrated
 from discreet.workload import (
+    Expansion,
     KnownTables,
     Marginals,
     ShrunkTables,
@@ -51,11 +52,11 @@ def off(made, records, sizes, sets) -> float:
     return float(np.mean(found))
 
 
-def ours(records, sizes, pairs, singles, rho, rng):
+def ours(records, sizes, pairs, singles, rho, expansion):
     first = measured(records, sizes, (*pairs, *singles), rho * FIRST)
     edges = spanning_forest(ShrunkTables(first), pairs)
     both = pooled(first, measured(records, sizes, (*edges, *singles), rho * (1 - FIRST)))
-    return draw_records(ShrunkTables(both), edges, round(both.total), rng)
+    return draw_records(ShrunkTables(both), edges, round(both.total), expansion)
 
 
 def main() -> None:
@@ -71,7 +72,7 @@ def main() -> None:
     triples = list(combinations(columns, 3))
     triples = [triples[k] for k in np.random.default_rng(5).choice(len(triples), TRIPLES, replace=False)]
     rho = ApproximateBudget(1, "1e-9", slack=0).rho
-    rng = np.random.default_rng(1)
+    rng, expansion = np.random.default_rng(1), Expansion(bytes(32))
     grid = Table(title="Adult at (1, 1e-9): mean L1 / N", title_justify="left")
     for head in ("", "two columns", "three columns", "CPU s"):
         grid.add_column(head, justify="left" if not head else "right")
@@ -86,7 +87,7 @@ def main() -> None:
         ]
         grid.add_row(name, f"{np.mean(errors):.3f}", "", f"{(process_time() - began) / runs:.1f}")
     makers = {
-        "made-up records": lambda: ours(records, sizes, pairs, singles, rho, rng),
+        "made-up records": lambda: ours(records, sizes, pairs, singles, rho, expansion),
         "MST": lambda: mst(records, sizes, float(rho), rng),
     }
     for name, make in makers.items():

@@ -141,6 +141,17 @@ def test_no_module_of_the_package_imports_a_predictable_generator():
             assert not forbidden, f"{path.name} uses {forbidden}"
 
 
+def test_what_follows_from_released_values_is_used_for_made_up_records_and_nothing_else():
+    """Records made up from released answers must be the same each time, so the order in which they are dealt
+    out is expanded from a digest of those answers.  Anybody can compute it: it would be no noise at all."""
+    assert modules_that_say("Expansion", "workload.expansion", "shake_") == {
+        PACKAGE / "workload" / "expansion.py",
+        PACKAGE / "workload" / "forest.py",
+        PACKAGE / "workload" / "__init__.py",
+        PACKAGE / "release" / "made_up.py",
+    }
+
+
 def test_no_function_of_the_package_takes_a_seed():
     for path in modules_that_say(*SEEDS):
         for node in ast.walk(ast.parse(path.read_text())):

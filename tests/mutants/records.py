@@ -114,7 +114,7 @@ FAULTS = (
     ),
     Fault(
         "workload/forest.py",
-        "ends / ends[-1] * rows + rng.random()",
+        "ends / ends[-1] * rows + expansion.fraction()",
         "ends / ends[-1] * rows",
         (f"{FOREST}::test_every_share_is_rounded_up_or_down_and_none_is_favoured",),
         "shares are always rounded down until the last",

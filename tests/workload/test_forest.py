@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from discreet.errors import ParameterError
-from discreet.workload import KnownTables, ShrunkTables, draw_records, spanning_forest, tabulate
+from discreet.workload import Expansion, KnownTables, ShrunkTables, draw_records, spanning_forest, tabulate
 from discreet.workload.forest import apportioned
 from discreet.workload.marginal import subsets
 from discreet.workload.shrink import dependence
@@ -63,9 +63,9 @@ def test_ties_fall_to_the_first_pairs_and_independent_columns_get_no_edge():
 
 
 def test_every_share_is_rounded_up_or_down_and_none_is_favoured():
-    rng = np.random.default_rng(2)
+    expansion = Expansion(b"2" * 32)
     shares = np.array([0.5, 0.0, 2.25, 1.0, 0.05])
-    drawn = np.array([apportioned(shares, 7, rng) for _ in range(2000)])
+    drawn = np.array([apportioned(shares, 7, expansion) for _ in range(2000)])
     wanted = shares / shares.sum() * 7
     assert np.all(drawn.sum(axis=1) == 7)
     assert np.all(np.abs(drawn - wanted) < 1)
@@ -73,8 +73,8 @@ def test_every_share_is_rounded_up_or_down_and_none_is_favoured():
         above, part = int((value - np.floor(mean)).sum()), mean % 1
         low, high = binom.ppf([1e-9, 1 - 1e-9], 2000, part)
         assert low <= above <= high
-    assert apportioned(np.zeros(3), 6, rng).tolist() == [2, 2, 2]
-    assert apportioned(np.array([0.0]), 4, rng).tolist() == [4]
+    assert apportioned(np.zeros(3), 6, expansion).tolist() == [2, 2, 2]
+    assert apportioned(np.array([0.0]), 4, expansion).tolist() == [4]
 
 
 def test_the_tables_of_the_edges_are_those_of_the_records():
@@ -82,7 +82,7 @@ def test_the_tables_of_the_edges_are_those_of_the_records():
     records = chain_of(rng, 3000)
     shrunk = ShrunkTables(exactly(records))
     edges = spanning_forest(shrunk, PAIRS)
-    made = draw_records(shrunk, edges, 3000, rng)
+    made = draw_records(shrunk, edges, 3000, Expansion(b"3" * 32))
     for pair in edges:
         apart = tabulate(made, SIZES, [pair])[pair] - tabulate(records, SIZES, [pair])[pair]
         # Each table is met up to one record for each value of the parent, along a path of at most three.
@@ -92,11 +92,11 @@ def test_the_tables_of_the_edges_are_those_of_the_records():
 
 
 def test_no_rows_and_values_that_no_table_knows_are_drawn_all_the_same():
-    rng = np.random.default_rng(4)
+    expansion = Expansion(b"4" * 32)
     shrunk = ShrunkTables(exactly(np.zeros((10, 4), dtype=np.int64)))
-    assert draw_records(shrunk, (), 0, rng).shape == (0, 4)
-    assert not draw_records(shrunk, ((0, 1),), 5, rng).any()
+    assert draw_records(shrunk, (), 0, expansion).shape == (0, 4)
+    assert not draw_records(shrunk, ((0, 1),), 5, expansion).any()
     empty = ShrunkTables(exactly(np.zeros((0, 4), dtype=np.int64)))
-    assert draw_records(empty, ((0, 1), (1, 3)), 50, rng).max() == 3
+    assert draw_records(empty, ((0, 1), (1, 3)), 50, expansion).max() == 3
     with pytest.raises(ParameterError, match="negative"):
-        draw_records(empty, (), -1, rng)
+        draw_records(empty, (), -1, expansion)

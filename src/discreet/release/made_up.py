@@ -10,9 +10,9 @@ depends on the data only through the first answer, which was released.  Their pr
 costs that sum to epsilon at most, or costs in zCDP that sum to what epsilon buys.  The forest and the records
 are functions of the two answers.
 
-What is random in drawing the records is seeded by the answers, so the same answers always give the same
-records; asked again, they are free.  A crash between the questions loses nothing: whoever asks again goes on
-with the first answer.
+The order in which records are dealt out follows from a digest of the answers, so the same answers always give
+the same records; asked again, they are free.  A crash between the questions loses nothing: whoever
+asks again goes on with the first answer.
 """
 
 from collections.abc import Callable, Iterator
@@ -33,10 +33,10 @@ from discreet.release.records_plan import Attributes, Pricing, RecordsPlan
 from discreet.release.shrunk import known_tables
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from discreet.query.price.expected import Quote
+    from discreet.workload.expansion import Expansion
     from discreet.workload.shrink import KnownTables, ShrunkTables
 
 MOST_ROWS = 10_000_000
@@ -92,8 +92,8 @@ class MadeUp:
 
     def _values(self) -> list[list[Any]]:
         """Return the values of each column; a range's cell is filled evenly."""
-        rng = seeded(self.releases, b"values", len(self))
-        return [_filled(one, self.codes[:, k], rng) for k, one in enumerate(self.plan.cells)]
+        expansion = expanded(self.releases, b"values", len(self))
+        return [_filled(one, self.codes[:, k], expansion) for k, one in enumerate(self.plan.cells)]
 
     def to_arrow(self) -> Any:
         """Return a pyarrow Table."""
@@ -201,7 +201,7 @@ def make_up(
         known, releases = pooled(known, known_from(second)), (first, second)
     tables = ShrunkTables(known)
     count = min(round(known.total), MOST_ROWS) if rows is None else rows
-    codes = draw_records(tables, edges, count, seeded(releases, b"records", count))
+    codes = draw_records(tables, edges, count, expanded(releases, b"records", count))
     return MadeUp(plan, releases, edges, codes, tables)
 
 
@@ -213,14 +213,14 @@ def require_rows(rows: int | None) -> None:
         raise ParameterError(f"rows must be a whole number from 1 to {MOST_ROWS}, got {rows!r}")
 
 
-def seeded(releases: "tuple[Release, ...]", purpose: bytes, rows: int) -> "np.random.Generator":
-    """Return a generator that follows from released values: what it draws hides nothing and repeats."""
-    import numpy as np
+def expanded(releases: "tuple[Release, ...]", purpose: bytes, rows: int) -> "Expansion":
+    """Return what follows from released values: it hides nothing, and is the same each time."""
+    from discreet.workload.expansion import Expansion
 
     digest = sha256(purpose + b":%d:" % rows)
     for release in releases:
         digest.update(sha256(encode(release.noisy)).digest())
-    return np.random.default_rng(int.from_bytes(digest.digest()))
+    return Expansion(digest.digest())
 
 
 def known_from(release: Release) -> "KnownTables":
@@ -248,7 +248,7 @@ def _arrow_type(cells: ColumnCells) -> Any:
             return pyarrow.string()
 
 
-def _filled(cells: ColumnCells, codes: "NDArray[Any]", rng: "np.random.Generator") -> list[Any]:
+def _filled(cells: ColumnCells, codes: "NDArray[Any]", expansion: "Expansion") -> list[Any]:
     """Return a value for each code: its own, or any of its cell's, all equally often."""
     import numpy as np
 
@@ -257,6 +257,6 @@ def _filled(cells: ColumnCells, codes: "NDArray[Any]", rng: "np.random.Generator
     there = codes < cells.parts
     starts = np.array(cells.starts)
     held = np.where(there, codes, 0).astype(np.int64)
-    points = rng.integers(starts[held], starts[held + 1]).tolist()
+    points = expansion.between(starts[held], starts[held + 1]).tolist()
     value = {point: plain(cells.point(point)) for point in set(points)}
     return [value[point] if here else None for point, here in zip(points, there.tolist(), strict=True)]

@@ -11,6 +11,7 @@ Stream.create(length, guarantee)     a running count under one guarantee, durabl
 
 from discreet.workload.adaptive import AdaptivePlan
 from discreet.workload.column import workload_sensitivity
+from discreet.workload.expansion import Expansion
 from discreet.workload.forecast import Error, error
 from discreet.workload.forest import draw_records, spanning_forest
 from discreet.workload.linear import (
@@ -60,6 +61,7 @@ __all__ = [
     "Dense",
     "Error",
     "Estimate",
+    "Expansion",
     "Hierarchy",
     "Identity",
     "KnownTables",

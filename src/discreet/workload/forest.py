@@ -10,7 +10,7 @@ share a value of its parent, by that row of their common table.  Apportioning n 
 value n p rounded up or down, with the mean n p, so that the tables of the records follow the model as nearly
 as whole records can, and nothing is left to chance that need not be.
 
-Only released values are seen.  What is random here hides nothing and may be repeated.
+Only released values are seen.  What is left to an order of no meaning follows from a digest of them.
 
 Reference.  The way of measuring and drawing is that of McKenna, Miklau, Sheldon, "Winning the NIST contest",
 2021, with a selection that costs nothing: it is read off released tables.
@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.workload.expansion import Expansion
 from discreet.workload.linear import Floats
 from discreet.workload.marginal import Attributes
 from discreet.workload.shrink import ShrunkTables, dependence
@@ -47,7 +48,7 @@ def spanning_forest(tables: ShrunkTables, pairs: Sequence[Attributes]) -> tuple[
 
 
 def draw_records(
-    tables: ShrunkTables, edges: Sequence[Attributes], rows: int, rng: np.random.Generator
+    tables: ShrunkTables, edges: Sequence[Attributes], rows: int, expansion: Expansion
 ) -> NDArray[Any]:
     """Return coded records, one column per attribute, whose tables follow those of the forest's edges."""
     sizes = tables.known.sizes
@@ -64,7 +65,7 @@ def draw_records(
         if root in drawn:
             continue
         drawn.add(root)
-        records[:, root] = _dealt(tables.table((root,)), rows, rng)
+        records[:, root] = _dealt(tables.table((root,)), rows, expansion)
         waiting = [root]
         while waiting:
             parent = waiting.pop()
@@ -72,12 +73,12 @@ def draw_records(
                 if child not in drawn:
                     drawn.add(child)
                     waiting.append(child)
-                    _draw_child(tables, records, parent, child, rng)
+                    _draw_child(tables, records, parent, child, expansion)
     return records
 
 
 def _draw_child(
-    tables: ShrunkTables, records: NDArray[Any], parent: int, child: int, rng: np.random.Generator
+    tables: ShrunkTables, records: NDArray[Any], parent: int, child: int, expansion: Expansion
 ) -> None:
     pair = tables.table((parent, child) if parent < child else (child, parent))
     shares = pair if parent < child else pair.T
@@ -85,25 +86,25 @@ def _draw_child(
     starts = np.searchsorted(records[order, parent], np.arange(shares.shape[0] + 1))
     for value, (start, stop) in enumerate(pairwise(starts)):
         row = shares[value] if shares[value].sum() > 0 else tables.table((child,))
-        records[order[start:stop], child] = _dealt(row, int(stop - start), rng)
+        records[order[start:stop], child] = _dealt(row, int(stop - start), expansion)
 
 
-def _dealt(shares: Floats, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return values for so many records in random order, each value as often as its share says."""
-    values = np.repeat(np.arange(shares.size), apportioned(shares, rows, rng))
-    return np.asarray(rng.permutation(values))
+def _dealt(shares: Floats, rows: int, expansion: Expansion) -> NDArray[np.int64]:
+    """Return values for so many records in any order, each value as often as its share says."""
+    values = np.repeat(np.arange(shares.size), apportioned(shares, rows, expansion))
+    return values[expansion.order(values.size)]
 
 
-def apportioned(shares: Floats, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def apportioned(shares: Floats, rows: int, expansion: Expansion) -> NDArray[np.int64]:
     """Return whole numbers of the sum `rows`: each is rows times its share, rounded up or down.
 
     Systematic sampling: the k-th record goes where u + k falls among the summed expectations, for one uniform
     u, so every number has the right mean.  Shares of nothing at all count as equal ones.
     """
     even = shares if shares.sum() > 0 else np.ones_like(shares)
-    order = rng.permutation(even.size)
+    order = expansion.order(even.size)
     ends = np.cumsum(even[order])
-    marks = np.floor(ends / ends[-1] * rows + rng.random()).astype(np.int64)
+    marks = np.floor(ends / ends[-1] * rows + expansion.fraction()).astype(np.int64)
     marks[-1] = rows
     counts = np.zeros(even.size, dtype=np.int64)
     counts[order] = np.diff(np.minimum(marks, rows), prepend=0)
