@@ -40,8 +40,9 @@ def enumerate_coins(
     sampler: Callable[[ReplayedCoins], Any], depth: int
 ) -> tuple[dict[Any, Fraction], Fraction]:
     """Return the mass certainly on each value, and the mass that `depth` bits leave open."""
-    masses: dict[Any, Fraction] = {}
-    left_open = Fraction(0)
+    # In units of the smallest mass that so many bits can have.
+    masses: dict[Any, int] = {}
+    left_open, whole = 0, 2**depth
     pending: list[tuple[tuple[int, ...], int]] = [((), 0)]
     while pending:
         outcomes, used = pending.pop()
@@ -49,12 +50,12 @@ def enumerate_coins(
             value = sampler(ReplayedCoins(outcomes))
         except MoreBitsError as request:
             if used + request.width > depth:
-                left_open += Fraction(1, 2**used)
+                left_open += 2 ** (depth - used)
             else:
                 pending += [((*outcomes, word), used + request.width) for word in range(2**request.width)]
             continue
-        masses[value] = masses.get(value, Fraction(0)) + Fraction(1, 2**used)
-    return masses, left_open
+        masses[value] = masses.get(value, 0) + 2 ** (depth - used)
+    return {value: Fraction(mass, whole) for value, mass in masses.items()}, Fraction(left_open, whole)
 
 
 def disagreements(
