@@ -324,6 +324,19 @@ FAULTS = (
     ),
     weaker(
         "function",
+        '"to_day": word.convert(Kind.DAY, frozenset((Kind.DAY, Kind.MOMENT)))',
+        '"to_day": word.convert(Kind.DAY, frozenset((Kind.DAY, Kind.MOMENT, Kind.TEXT)))',
+        "casts of texts are taken to lie in the calendar",
+    ),
+    weaker(
+        "word",
+        "365 * before + before // 4 - before // 100 + before // 400",
+        "366 * before",
+        "all years are taken for leap years",
+    ),
+    weaker("value", "YEARS = (1, 9999)", "YEARS = (1, 9998)", "a year of the calendar is left out"),
+    weaker(
+        "function",
         "            if rule is None:\n",
         '            rule = rule or FUNCTIONS["length"]\n            if False:\n',
         "unknown functions are known",

@@ -179,7 +179,9 @@ def raising(name: str, scalar: Scalar, *, seen: bool = True) -> Case:
 
 NULL, AGED = Literal(None), c("t", "a")
 MILLENNIUM = datetime(2000, 1, 1)
-FIRST, LAST = f("parse_day", "5877000-01-01 (BC)"), f("parse_day", "5881000-01-01")
+FIRST, LAST = f("to_day", "5877000-01-01 (BC)"), f("to_day", "5881000-01-01")
+DAY = 86_400_000_000
+"""Microseconds."""
 
 
 def voted(name: str, scalar: Scalar, claimed: int, *, seen: bool = True) -> Case:
@@ -191,12 +193,15 @@ def counted(name: str, condition: Scalar, *, seen: bool = False) -> Case:
     return Case(name, statement(total(COUNT, VOTES, condition)), noised(1), seen)
 
 
-def new_year(low: int, more: int, end: str) -> Call:
+def new_year(low: int, more: int, end: str, reader: str = "parse_day") -> Call:
     """Return a date in a year that the data chooses."""
-    return f("parse_day", f("concat", f("to_text", f("add", f("clamp", AGED, low, 10**6), more)), end))
+    return f(reader, f("concat", f("to_text", f("add", f("clamp", AGED, low, 10**6), more)), end))
 
 
-BEFORE, FAR = new_year(0, 4 * 10**6, "-01-01 (BC)"), new_year(2000, 0, "-01-01")
+# A cast reads years that no stored date has; reading a text as a date does not.
+BEFORE, FAR = new_year(0, 4 * 10**6, "-01-01 (BC)", "to_day"), new_year(2000, 0, "-01-01")
+SINCE = f("subtract", f("microseconds", Literal(MILLENNIUM)), 1999 * 366 * DAY)
+"""The year 2000 begins 1515 days earlier than if all years before were leap years."""
 
 
 def converted(factor: Fraction) -> tuple[Query, tuple[str, Query], tuple[str, Query]]:
@@ -708,13 +713,17 @@ HOSTILE = (
     Case("one as an integer and as a double", statement(*converted(Fraction(1))), noised(W)),
     Case("a filter on integers, a sum of doubles", statement(mixed(REFINED)), noised(2**63), seen=False),
     # Dates.
-    voted("a year before Christ", f("clamp", f("part", "year", BEFORE), -6 * 10**6, 0), 10**6, seen=False),
+    voted("a year before Christ", f("clamp", f("part", "year", BEFORE), -6 * 10**6, 0), 10**6),
     voted(
-        "days between the ends of the calendar",
-        f("difference", "day", FIRST, LAST),
-        11 * 10**6 * 366 + 366,
-        seen=False,
+        "days between the ends of the calendar", f("difference", "day", FIRST, LAST), 11 * 10**6 * 366 + 366
     ),
+    voted("the last year of a text", f("part", "year", f("parse_day", "9999-12-31")), 9998),
+    voted(
+        "days of the years of texts",
+        f("difference", "day", f("parse_day", "0001-01-01"), f("parse_day", "9999-12-31")),
+        3652057,
+    ),
+    voted("years that are no leap years", SINCE, 366 * DAY),
     counted("a date compared with a moment", f("eq", FAR, Literal(MILLENNIUM))),
     counted("a date among moments", Among(FAR, (Literal(MILLENNIUM),))),
     # Keys outside of the engine.

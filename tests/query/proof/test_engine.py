@@ -1,7 +1,7 @@
 """What the checker says of values holds in the engine, and what leaves the engine stays told apart."""
 
 from collections import Counter
-from datetime import date
+from datetime import date, datetime
 from fractions import Fraction
 from itertools import product
 from math import isfinite
@@ -16,14 +16,15 @@ from discreet.engines.exact import EngineRequest, collect
 from discreet.errors import EngineError, ProofError, QueryError
 from discreet.query.plan import Call, Column, Literal, Scalar
 from discreet.query.proof.function import FUNCTIONS, aggregate, evaluate
-from discreet.query.proof.value import ANY_YEAR, Kind, Value, stored
+from discreet.query.proof.value import YEARS, Kind, Value, stored
 
 ROWS = """(VALUES (-9223372036854775808, -1e308), (9223372036854775807, 'nan'::DOUBLE), (0, 'inf'::DOUBLE),
     (NULL, NULL), (-1, 0.3e0)) AS "t"("x", "y")"""
 X, Y = c("t", "x"), c("t", "y")
 NUMBERS: tuple[Scalar, ...] = (X, Y, *map(Literal, (None, 1, -7, 2**63 - 1, -(2**63), Fraction(1, 2))))
 WIDE: tuple[Scalar, ...] = tuple(map(Literal, (2**63, 2**64, 2**127, -(2**127) - 1, 2**128)))
-WORDS: tuple[Scalar, ...] = tuple(map(Literal, ("year", "2001-02-03", True, date(2001, 2, 3))))
+NOON = datetime(2001, 2, 3, 12)
+WORDS: tuple[Scalar, ...] = tuple(map(Literal, ("year", "2001-02-03", True, date(2001, 2, 3), NOON)))
 
 
 def leaf(scalar: Scalar) -> Value | None:
@@ -41,6 +42,8 @@ def holds(value: Value, found: Any) -> bool:
             return not value.finite
         case Kind.REAL:
             return type(found) is float and (not value.bounded or value.low <= Fraction(found) <= value.high)
+        case Kind.DAY | Kind.MOMENT:
+            return isinstance(found, date) and value.low <= found.year <= value.high
         case kind:
             return kind is not Kind.NULL
 
@@ -78,15 +81,40 @@ def test_a_mask_of_null_alone_is_null() -> None:
     assert duckdb.execute(f"SELECT bit_or(x) FROM {ROWS} WHERE x IS NULL").fetchall() == [(None,)]
 
 
-def test_no_date_of_the_engine_lies_outside_of_the_years() -> None:
-    for year, inside in ((-5877641, True), (5881580, True)):
-        text = f"{year}-06-30" if year > 0 else f"{1 - year}-06-30 (BC)"
-        found = duckdb.execute(f"SELECT {scalar_text(f('part', 'year', f('to_day', text)))}").fetchall()
+LATE = (
+    *("0000-12-31", " 0000-01-01", "0000-01-01 00:00:00Z", "10000-01-01", "294247-01-10", "5881580-07-10"),
+    *("0044-03-15 (BC)", "5877642-06-25 (BC)", "-0044-03-15", "+9999-12-31", "9999-12-32", "infinity"),
+    *("9999-12-31 24:00:00", "9999-12-31 23:59:60", "9999-12-31 23:59:59-15:00", "epoch", "2000-01-01\n"),
+    *("9999-12-31 23:59:59.9999999", "\u0662\u0660\u0660\u0660-01-01"),
+)
+
+
+@pytest.mark.parametrize("function", ["parse_day", "parse_moment"])
+def test_no_text_is_a_date_outside_of_the_years(function: str) -> None:
+    known = evaluate(f(function, "2001-02-03"), leaf)
+    assert (known.low, known.high) == YEARS == (1, 9999)
+    for text in LATE:
+        assert duckdb.execute(f"SELECT {scalar_text(f(function, text))}").fetchall() == [(None,)], text
+    for year, text in ((1, "0001-01-01"), (9999, " 9999-12-31 ")):
+        found = duckdb.execute(f"SELECT {scalar_text(f('part', 'year', f(function, text)))}").fetchall()
         assert found == [(year,)]
-        assert (ANY_YEAR[0] < year < ANY_YEAR[1]) is inside
-    for year in ANY_YEAR:
-        text = f"{year}-06-30" if year > 0 else f"{1 - year}-06-30 (BC)"
-        assert duckdb.execute(f"SELECT {scalar_text(f('to_day', text))}").fetchall() == [(None,)]
+
+
+def test_a_cast_would_read_any_year_and_is_refused() -> None:
+    for function, text in product(("to_day", "to_moment"), ("20000-01-01", "0044-03-15 (BC)", "2001-02-03")):
+        cast = f("part", "year", f(function, text))
+        assert duckdb.execute(f"SELECT {scalar_text(cast)}").fetchall() in [[(20000,)], [(-43,)], [(2001,)]]
+        with pytest.raises(ProofError):
+            evaluate(cast, leaf)
+
+
+@pytest.mark.parametrize("year", [1, 2, 4, 5, 100, 101, 400, 401, 1900, 2000, 2001, 9999])
+def test_microseconds_of_a_year_lie_between_its_ends(year: int) -> None:
+    ends = [Literal(datetime(year, 1, 1)), Literal(datetime(year, 12, 31, 23, 59, 59, 999_999))]
+    calls = [f("microseconds", end) for end in ends]
+    known = {(value.low, value.high) for value in (evaluate(call, leaf) for call in calls)}
+    (found,) = duckdb.execute(f"SELECT {', '.join(map(scalar_text, calls))}").fetchall()
+    assert known == {found}
 
 
 @pytest.mark.parametrize("function", ["to_day", "to_moment"])

@@ -93,7 +93,8 @@ TEMPLATES = {
     "parse_day": f"CASE WHEN regexp_full_match({{0}}, ' *{_DAY} *') AND {{0}} NOT LIKE '%0000-%' "
     "THEN TRY_CAST({0} AS DATE) END",
     "parse_moment": f"CASE WHEN regexp_full_match({{0}}, ' *{_DAY}([ T]{TIME})? *') "
-    "AND {0} NOT LIKE '%0000-%' THEN TRY_CAST({0} AS TIMESTAMP) END",
+    # A space after a date without a time is no timestamp for the engine.
+    "AND {0} NOT LIKE '%0000-%' THEN TRY_CAST(trim({0}, ' ') AS TIMESTAMP) END",
     "parse_truth": "CASE WHEN lower(trim({0}, ' ')) IN " + TRUE + " THEN true "
     "WHEN lower(trim({0}, ' ')) IN " + FALSE + " THEN false END",
     "grouped": "CASE WHEN count(*) > 0 THEN {0} END",

@@ -85,10 +85,10 @@ TRUTHS: frozenset[Constant] = frozenset((False, True))
 REAL, TEXT, TRUTH = Value(Kind.REAL, bounded=False, finite=False), Value(Kind.TEXT), Value(Kind.TRUTH)
 NOTHING = Value(Kind.NULL)
 YEARS = (1, 9999)
-"""The years of stored dates; what lies outside is NULL in the tables that an engine offers."""
+"""The years of stored dates; what lies outside is NULL in the tables that an engine offers.
 
-ANY_YEAR = (-6_000_000, 6_000_000)
-"""The years of computed dates: 32 bits of days around 1970 end before, and so do 64 bits of microseconds."""
+So it is in every text: one is a date only if its year has four digits, not all of them 0.
+"""
 
 
 def whole(low: int, high: int, bits: int = 64, *, null: bool = True) -> Value:

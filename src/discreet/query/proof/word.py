@@ -148,14 +148,16 @@ def shift(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Valu
     return day(values[1].low - 4001, values[1].high + 4001)
 
 
-YEAR = 366 * 86_400_000_000
-"""Microseconds of the longest year."""
+def _beginning(year: int) -> int:
+    """Return how many microseconds a year begins later than the year 1."""
+    before = year - 1
+    return (365 * before + before // 4 - before // 100 + before // 400) * 86_400_000_000
 
 
 def microseconds(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
     """How many microseconds a moment is later than the beginning of the year 1."""
     need(name, values, frozenset((Kind.MOMENT, Kind.NULL)))
-    return fitting(name, (values[0].low - 1) * YEAR, values[0].high * YEAR, 64)
+    return fitting(name, _beginning(values[0].low), _beginning(values[0].high + 1) - 1, 64)
 
 
 def moment_at(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
@@ -176,7 +178,7 @@ def _unit(name: str, scalar: Scalar, known: Sequence[str]) -> str:
 def convert(kind: Kind, taken: frozenset[Kind]) -> Rule:
     """A TRY_CAST; dates and moments that an engine calls infinite become NULL.
 
-    NULL stays NULL, of which any interval is true.  A text is a date only if its year has four digits.
+    NULL stays NULL, of which any interval is true.  Texts are parsed, never cast: a cast would read any year.
     """
 
     def rule(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
