@@ -373,7 +373,6 @@ FAULTS = (
         PREPARED,
     ),
     weaker("derivation", "mint.statement is not proved.statement", "False", "a proof of another", PREPARED),
-    weaker("value", "(-6_000_000, 6_000_000)", "(-1_000_000, 10_000_000)", "dates before the limit"),
     weaker("number", "if values[0].bits > 64:", "if False:", "bits of 128-bit integers"),
     weaker("demand", "value.kind is Kind.WHOLE and value.bits > 64:", "False:", "constants beyond 64 bits"),
     weaker(
