@@ -146,7 +146,14 @@ def sometimes_raising(function, *, here, first=False):
     return run
 
 
-@pytest.mark.parametrize("errors", [{"here": True}, {"here": False}, {"here": True, "first": True}])
+@pytest.mark.parametrize(
+    "errors",
+    [
+        pytest.param({"here": True}, marks=pytest.mark.fuzz),
+        {"here": False},
+        pytest.param({"here": True, "first": True}, marks=pytest.mark.fuzz),
+    ],
+)
 def test_errors_do_not_hide_a_memory_nor_make_one(errors):
     wide = Geometric.calibrate(epsilon="0.01")
     remembered = audit(sometimes_raising(remembering(wide), **errors), 0, 1, epsilon=1, runs=600)

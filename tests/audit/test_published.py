@@ -32,7 +32,7 @@ ROWS = {case.name: case for case in CASES}
     ("name", "runs"),
     [
         pytest.param("Laplace", 7_000_000, marks=pytest.mark.fuzz),
-        ("TruncatedGeometric", 8_000_000),
+        pytest.param("TruncatedGeometric", 8_000_000, marks=pytest.mark.fuzz),
         ("NoisyHist2", 100_000),
         ("RNM4", 400_000),
         ("SVT5", 50_000),

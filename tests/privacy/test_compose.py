@@ -134,7 +134,6 @@ def test_more_releases_never_cost_less(releases, extra, delta):
         assert before.low <= after.high
 
 
-@settings(max_examples=25, deadline=None)
 @given(RELEASES, DELTAS)
 def test_epsilon_and_delta_are_inverse_within_their_bounds(releases, delta):
     whole = compose(releases)

@@ -136,7 +136,6 @@ COSTS = st.one_of(
 )
 
 
-@settings(max_examples=60)
 @given(st.lists(COSTS, max_size=40), st.sampled_from(["1e-5", "1e-7"]))
 def test_a_session_that_was_admitted_keeps_the_promise_by_another_computation(
     costs: list[Cost], delta: str

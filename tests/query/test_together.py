@@ -44,6 +44,7 @@ BATCH = (
 )
 WORLDS = 4
 MANY_WORLDS = 25
+SLACK = Fraction(1, 10**6)
 
 
 def asked(name, catalog):
@@ -67,8 +68,13 @@ def reached(matrix, difference, order):
     return Fraction(int(moved.sum())) if order == 1 else Fraction(int((moved**2).sum()))
 
 
-@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
-@pytest.mark.parametrize("name", QUESTIONS)
+@pytest.mark.parametrize(
+    ("name", "neighbours"),
+    [
+        *((name, "add-remove") for name in QUESTIONS),
+        *((name, "replace") for name in ("cube", "cdf", "batch")),
+    ],
+)
 def test_a_person_moves_cells_and_measurements_no_farther_than_paid_for(name, neighbours):
     assert farthest(name, neighbours, WORLDS) == 1
 
@@ -291,8 +297,14 @@ def test_python_and_sql_are_two_spellings_of_one_question(question, text):
     )
 
 
-@pytest.mark.parametrize("delta", [None, Fraction(1, 10**6)])
-@pytest.mark.parametrize("name", ["cube", "cdf", "quantiles", "batch"])
+@pytest.mark.parametrize(
+    ("name", "delta"),
+    [
+        *(("cube", None), ("quantiles", None), ("cdf", SLACK), ("batch", SLACK)),
+        *(pytest.param(name, SLACK, marks=pytest.mark.fuzz) for name in ("cube", "quantiles")),
+        *(pytest.param(name, None, marks=pytest.mark.fuzz) for name in ("cdf", "batch")),
+    ],
+)
 def test_intervals_cover_and_answers_are_unbiased_and_agree(name, delta):
     """Over noise alone: 95 % intervals cover, means are right, margins add up."""
     catalog = clinic(rows=3)
@@ -373,7 +385,7 @@ def test_distributions_never_fail_on_adversarial_tables(part):
     catalog = clinic(unit=bool(part))
     answered = 0
     with open_world(adversarial(random), [], catalog) as engine:
-        while answered < 250:
+        while answered < (250 if part else 125):
             questions = Questions(random, unit=bool(part))
             number = questions.number()
             kind = random.choice(

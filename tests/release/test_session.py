@@ -167,7 +167,13 @@ TRUTHS = {
 }
 
 
-@pytest.mark.parametrize("aggregate", TRUTHS)
+@pytest.mark.parametrize(
+    "aggregate",
+    [
+        pytest.param(one, marks=pytest.mark.fuzz if one.startswith(("COUNT(D", "SUM(age)")) else ())
+        for one in TRUTHS
+    ],
+)
 def test_intervals_of_every_aggregate_cover_and_linear_ones_are_unbiased(aggregate):
     data = frame()
     truth = float(TRUTHS[aggregate](data))

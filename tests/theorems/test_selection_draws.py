@@ -227,7 +227,11 @@ def test_group_selection(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "noise", [KNorm(Fraction(1, 6), 2, "linf"), KNorm(Fraction(1, 6), 2, "linf", ((1, 0), (2, 1)))]
+    "noise",
+    [
+        pytest.param(KNorm(Fraction(1, 6), 2, "linf"), marks=pytest.mark.fuzz),
+        KNorm(Fraction(1, 6), 2, "linf", ((1, 0), (2, 1))),
+    ],
 )
 def test_lattice_noise_on_a_cube(noise, monkeypatch):
     def draw():

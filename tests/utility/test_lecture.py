@@ -45,9 +45,9 @@ def brute_utility(channel, prior, gain):
     ("epsilon", "identity", "distance", "identity_binomial", "distance_binomial"),
     [
         ("0.1", 0.059365, 91.4462, 0.089036, 96.3372),
-        ("0.5", 0.252395, 98.1359, 0.245349, 98.2297),
+        pytest.param("0.5", 0.252395, 98.1359, 0.245349, 98.2297, marks=pytest.mark.fuzz),
         ("1", 0.467443, 99.1624, 0.462117, 99.1508),
-        ("2", 0.763955, 99.7274, 0.761594, 99.7243),
+        pytest.param("2", 0.763955, 99.7274, 0.761594, 99.7243, marks=pytest.mark.fuzz),
     ],
 )
 def test_exercises_four_and_five_have_these_certified_digits(
@@ -145,7 +145,9 @@ def test_exercise_seven_post_processing_can_strictly_decrease_utility_but_never_
     assert utility(table.then(lambda z: n - z), prior, gain).high == before
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "2"])
+@pytest.mark.parametrize(
+    "epsilon", ["0.1", "1", *(pytest.param(epsilon, marks=pytest.mark.fuzz) for epsilon in ("0.5", "2"))]
+)
 def test_the_geometric_mechanism_attains_the_certified_optimum_on_the_lecture_s_example(epsilon):
     for gain in (Gain.identity(SPAN), Gain.distance(SPAN)):
         best = optimal(path(N), Prior.uniform(N + 1), gain.loss(), epsilon)
