@@ -39,8 +39,8 @@ FAULTS = (
     ),
     weaker(
         "relation",
-        "frozenset((person,)), False, True), step",
-        "frozenset((person,)), True, True), step",
+        "frozenset((person,)), False, True, dict",
+        "frozenset((person,)), True, True, dict",
         "everybody is known",
     ),
     weaker("check", "if not owner.known:", "if False:", "rows of nobody are added up"),

@@ -2,12 +2,15 @@
 
 from random import Random
 
+import duckdb
 import pytest
 from tests.query.gate.oracle import violation
 from tests.query.gate.people import family, others, worst
 from tests.query.questions import clinic
 from tests.query.worlds import extreme, open_world, requests, row
 
+from discreet.engines.duckdb.engine import open_tables
+from discreet.engines.protocol import Origin
 from discreet.engines.reference.engine import Reference
 from discreet.errors import ProofError, QueryError
 from discreet.privacy.sensitivity import Sensitivity
@@ -119,13 +122,13 @@ def test_limits_of_a_union_add_up() -> None:
     assert of_people.rows.rows == 3 + 1
 
 
-def _stacked(*queries: Query, claimed: int | None = None) -> None:
+def _stacked(*queries: Query, claimed: int | None = None, catalog: Catalog | None = None) -> None:
     """Prove a count of the rows of a union that keeps one row of each person in every part."""
     one = Query((("u", Column("s", "u")),), Stacked(queries, "s"), None, ())
     there = Call("not", (Call("is_null", (Column("t", "u"),)),))
     body = Query((("m0", Call("count_rows", ())),), Inner(one, "t"), there)
     claim = Claim((), (Noised("m0", Sensitivity.of(claimed or len(queries))),))
-    prove([Statement((), body, 0, ("m0",))], declarations(clinic()), [claim])
+    prove([Statement((), body, 0, ("m0",))], declarations(catalog or clinic()), [claim])
 
 
 def _one(table: str, item: object = None, name: str = "u", **more: object) -> Query:
@@ -193,3 +196,56 @@ def test_unions_that_mix_people_are_refused(source: str, words: str) -> None:
             ),
             clinic(),
         )
+
+
+def _two(one: str | None, other: str | None) -> Catalog:
+    """Return two tables that declare the person as they are told."""
+
+    def table(kind: str | None) -> dict[str, object]:
+        columns = {"x": "integer", **({} if kind is None else {"person": kind})}
+        return {"unit": "person", "rows_per_unit": 1, "columns": columns}
+
+    return declare({"tables": {"visits": table(one), "people": table(other)}})
+
+
+SPELLINGS = (
+    "SELECT COUNT(*) FROM (SELECT x FROM visits UNION ALL SELECT x FROM people) t",
+    "SELECT COUNT(*) FROM (SELECT x FROM (SELECT person, x FROM visits) a UNION ALL SELECT x FROM people) t",
+    "SELECT COUNT(*) FROM visits v FULL JOIN people p ON v.person = p.person",
+    "SELECT COUNT(*) FROM (SELECT v.x FROM visits v JOIN people p ON v.person = p.person UNION ALL "
+    "SELECT x FROM people) t",
+)
+
+
+@pytest.mark.parametrize("question", SPELLINGS)
+def test_tables_that_spell_the_person_differently_are_not_united(question: str) -> None:
+    """Who is 7 as a declared integer is 007 as a text: two people, where one is protected."""
+    for kind in (None, "integer", "text"):
+        check(read(question), _two(kind, kind))
+    with pytest.raises(QueryError, match="declare the person differently"):
+        check(read(question), _two("integer", None))
+
+
+def test_the_checker_sees_that_people_are_spelt_differently() -> None:
+    for kind in (None, "integer", "text", "date"):
+        _stacked(_one("visits"), _one("people"), catalog=_two(kind, kind))
+    for one, other in (("integer", None), ("text", "integer"), (None, "date"), ("boolean", "text")):
+        with pytest.raises(ProofError, match="declare the person differently"):
+            _stacked(_one("visits"), _one("people"), catalog=_two(one, other))
+
+
+def test_a_decimal_is_written_like_the_integer_it_is() -> None:
+    """Identifiers of undeclared type are compared as they are written, and 7.00 is 7."""
+    catalog = _two(None, None)
+    both = "SELECT person FROM visits UNION ALL SELECT person FROM people"
+    checked = check(read(f"SELECT COUNT(DISTINCT person) FROM ({both})"), catalog)
+    pairs = ("7", "7.00::DECIMAL(9,2)"), ("7.0::DOUBLE", "7::DECIMAL(9,0)"), ("0.5::FLOAT", "0.50")
+    for one, other in pairs:
+        connection = duckdb.connect()
+        frames = {
+            name: connection.sql(f"SELECT {person} AS person, 1 AS x").to_arrow_table()
+            for name, person in (("visits", one), ("people", other))
+        }
+        origins = {t.name: Origin(frames[t.name], t.offered) for t in catalog.tables}
+        with open_tables(origins) as engine:
+            assert engine._exact(requests(checked), 7)._totals["m0"] == {(): 1}, (one, other)

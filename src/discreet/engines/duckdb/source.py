@@ -199,6 +199,9 @@ def _typed(column: str, physical: str, kind: str) -> str:
     fits, template = _TYPES[kind]
     if kind in ("identifier", "text") and physical in ("DOUBLE", "FLOAT"):
         return _PRINTED.format(column)
+    if kind in ("identifier", "text") and physical.startswith("DECIMAL") and not physical.endswith(",0)"):
+        # 7.0 is 7, as in a column of integers.
+        return f"regexp_replace(CAST({column} AS VARCHAR), '[.]?0*$', '')"
     if kind in ("identifier", "text") and physical.startswith("TIMESTAMP"):
         # At the ends of what a moment can be, writing it fails.
         return f"CAST({_TYPES['timestamp'][1].format(column)} AS VARCHAR)"

@@ -16,7 +16,7 @@ from typing import assert_never
 
 from discreet.errors import QueryError
 from discreet.query.catalog import manifest as declared
-from discreet.query.catalog.kind import Opaque, Truth, Typed
+from discreet.query.catalog.kind import Opaque, Truth, Typed, word
 from discreet.query.check import function
 from discreet.query.check.people import attributed, bare, join_people, keyed_once, keys_of, relations
 from discreet.query.check.per_person import per_person
@@ -64,6 +64,7 @@ def trace(relation: Relation, catalog: declared.Catalog, fresh: Names) -> Lineag
             return _join(relation, catalog, fresh)
         case UnionAll(blocks, alias):
             parts = [_nested(Nested(block, alias), catalog, fresh) for block in blocks]
+            _require_one_spelling("UNION ALL", parts, catalog)
             return stacked(parts, alias, next(fresh))
         case _:
             assert_never(relation)
@@ -130,10 +131,34 @@ def _join(join: Join, catalog: declared.Catalog, fresh: Names) -> Lineage:
         raise QueryError(
             "FULL JOIN", "keeps rows of a public table that belong to nobody", "write LEFT JOIN instead"
         )
+    _require_one_spelling("FULL JOIN", (left, right), catalog)
     met, alone = (
         _paired(one, other, on.scalar, fresh, outer=True) for one, other in ((left, right), (right, left))
     )
     return full(left, right, met, alone, next(fresh))
+
+
+def _require_one_spelling(clause: str, parts: Sequence[Lineage], catalog: declared.Catalog) -> None:
+    """Refuse tables that declare the person differently: who is 7 in one could be 007 in another."""
+    found = {_spelling(name, catalog) for part in parts if part.private for name in part.tables} - {None}
+    if len(found) > 1:
+        raise QueryError(
+            clause,
+            f"the tables declare the person differently ({', '.join(sorted(map(str, found)))}), "
+            "so one person could count as two",
+            "declare the unit's type alike in all of them",
+        )
+
+
+def _spelling(name: str, catalog: declared.Catalog) -> str | None:
+    """Return how a table declares its people; None where it has none, or where every row is a person."""
+    table = catalog.table(name)
+    while table is not None and table.link is not None:
+        table = catalog.table(table.link.table)
+    if table is None or table.public or table.unit is None:
+        return None
+    column = table.column(table.unit)
+    return "undeclared" if column is None else word(column.kind)
 
 
 def _paired(left: Lineage, right: Lineage, on: Scalar, fresh: Names, *, outer: bool) -> Lineage:

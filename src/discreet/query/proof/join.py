@@ -161,6 +161,7 @@ def _on_person(
                 one.people if outer else one.people | other.people,
                 one.known or not outer,
                 True,
+                one.told if outer or one.told == other.told else None,
             ),
             step=Step("join on the person", says, (left.step, right.step)),
             rows=rows,

@@ -50,7 +50,7 @@ def attributed(source: JoinedRows, declarations: Declarations, hidden: frozenset
     columns[person[0], key] = stored(kinds[0], "")
     columns[person] = stored(kinds[1], unit)
     says = f"{table.name}: each row belongs to the first person who holds its key in {steps}"
-    owner = Owner(table.adjacency, frozenset((person,)), known=False, united=True)
+    owner = Owner(table.adjacency, frozenset((person,)), known=False, united=True, told=kinds[1])
     return Relation(columns, owner, Step("rows through keys", says))
 
 

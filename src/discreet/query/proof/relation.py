@@ -53,6 +53,8 @@ class Owner:
     known: bool
     united: bool
     """Whether people are told apart by a column; otherwise every row is a person of its own."""
+    told: str | None = None
+    """The declared type of that column; None where tables that declare it differently were joined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +138,8 @@ def read_table(table: TableDeclaration, alias: str) -> Relation:
         raise ProofError(f"the table {table.name}", "does not offer the column of its unit")
     bound = "any number of rows" if table.kept is None else f"at most {table.kept} rows, prepared"
     step = Step("private table", f"{table.name}: each person in {table.unit} has {bound}")
-    return Relation(columns, Owner(table.adjacency, frozenset((person,)), False, True), step, rows=table.kept)
+    owner = Owner(table.adjacency, frozenset((person,)), False, True, dict(table.columns)[table.unit])
+    return Relation(columns, owner, step, rows=table.kept)
 
 
 def read_list(listed: Listed) -> Relation:

@@ -12,12 +12,13 @@ def stacked(parts: Sequence[Relation]) -> Relation:
     """The rows of several relations, which have the same columns in the same types.
 
     Rule.  Let R and S be personal, for the same neighbours, with people told apart in both or in neither.
-    Then R with S below it is the disjoint union over p of R_p with S_p below it, a function of the rows of p,
-    so it is personal, and |R_p| + |S_p| bounds a person's rows: even where every row is a person, the same
-    table may stand in both.  A column holds the person where it does in every part; because the types are the
-    same, and identifiers of undeclared type come from one stored column, equal values mean one person.  What
-    was unique in a part need not be so in all.  Public relations below each other are public; public rows
-    below a person's would belong to nobody, and are refused.
+    Then R with S below it is the disjoint union over p of R_p with S_p below it, a function of the rows of
+    p, so it is personal, and |R_p| + |S_p| bounds a person's rows: even where every row is a person, the
+    same table may stand in both.  A column holds the person where it does in every part.  Because the types
+    are the same, and identifiers of undeclared type come from one stored column, equal values mean one
+    person; and because the tables declare the person alike, one person has equal values: 007 would be 7 as
+    an integer.  What was unique in a part need not be so in all.  Public relations below each other are
+    public; public rows below a person's would belong to nobody, and are refused.
     """
     first = parts[0]
     columns = {name: _value([part.columns[name] for part in parts]) for name in first.columns}
@@ -31,9 +32,14 @@ def stacked(parts: Sequence[Relation]) -> Relation:
         raise ProofError("a union", "mixes different neighbours")
     if len({owner.united for owner in owners}) != 1:
         raise ProofError("a union", "mixes people told apart by a column with rows that are people")
+    told = {owner.told for owner in owners}
+    if owners[0].united and (None in told or len(told) != 1):
+        raise ProofError("a union", "has tables that declare the person differently, who may be two people")
     limits = [part.rows for part in parts]
     people = frozenset.intersection(*(owner.people for owner in owners))
-    owner = Owner(owners[0].adjacency, people, all(one.known for one in owners), owners[0].united)
+    owner = Owner(
+        owners[0].adjacency, people, all(one.known for one in owners), owners[0].united, owners[0].told
+    )
     rows = None if None in limits else sum(limit or 0 for limit in limits)
     return Relation(columns, owner, step, rows)
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, floor
 
-from discreet.query.plan import Literal, Scalar
+from discreet.query.plan import Call, Case, Literal, Scalar
 from discreet.query.proof.demand import (
     TEXTS,
     TIMES,
@@ -64,6 +64,26 @@ def text(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value
     return TEXT
 
 
+def joined(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+    """Texts one after the other: each is short, so that no cell makes the whole outgrow the memory."""
+    need(name, values, TEXTS)
+    if not all(map(_short, scalars)):
+        raise refuse(name, "makes a text longer that may be long already")
+    return TEXT
+
+
+def _short(scalar: Scalar) -> bool:
+    """Whether a text has at most 4,096 characters, whatever the data."""
+    match scalar:
+        case Literal(value):
+            return value is None or len(str(value)) <= 4_096
+        case Call("left", (_, Literal(int(length)))):
+            return length <= 4_096
+        case Case(branches, otherwise):
+            return all(_short(result) for _, result in branches) and _short(otherwise)
+    return False
+
+
 def length(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
     """The length of a text."""
     need(name, values, TEXTS)
@@ -85,7 +105,11 @@ def piece(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Valu
     match name, tuple(scalars[1:]):
         case (("ltrim" | "rtrim"), (Literal(str(signs)),)) if signs:
             return TEXT
-        case "replace", (Literal(str(old)), Literal(str())) if old:
+        case "replace", (Literal(str(old)), Literal(str(new))) if old and len(new) <= len(old):
+            return TEXT
+        case "replace", (Literal(str(old)), Literal(str(new))) if (
+            old and len(new) <= 8 and _short(scalars[0])
+        ):
             return TEXT
         case "split_part", (Literal(str(sign)), Literal(int(place))) if sign and 1 <= place <= 1_000:
             return TEXT

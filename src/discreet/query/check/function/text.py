@@ -14,6 +14,12 @@ TEXT_LIMIT = 2**20
 JOINED_LIMIT = 10_000
 """So many values of joined or converted text are listed; beyond, they are not known beforehand."""
 
+LISTED_LIMIT = 2**20
+"""So many characters of declared values are listed, all of them together."""
+
+LONGEST = 4096
+"""What makes a text longer takes so many of its first characters: or a cell could outgrow any memory."""
+
 ESCAPE = "!"
 """What makes % and _ ordinary in the patterns of statements; folding case leaves it alone."""
 
@@ -24,6 +30,17 @@ def _text(name: str, argument: Typed) -> Scalar:
             name.upper(), f"needs text but got {word(argument.kind)}", "use a text column or CAST(x AS TEXT)"
         )
     return argument.scalar
+
+
+def short(text: Scalar) -> Scalar:
+    """Return the first characters of a text that is about to grow."""
+    match text:
+        case Literal(value) if value is None or len(str(value)) <= LONGEST:
+            return text
+        case Call("left", (_, Literal(int(length)))) if length <= LONGEST:
+            return text
+        case _:
+            return Call("left", (text, Literal(LONGEST)))
 
 
 def _change_text(name: str, arguments: Sequence[Typed]) -> Typed:
@@ -85,13 +102,14 @@ def _cut_values(name: str, kind: Kind, constants: Sequence[int]) -> tuple[str, .
 
 def _piece(name: str, arguments: Sequence[Typed]) -> Typed:
     """Return a text that is trimmed, replaced, split or padded by constants."""
-    text = _text(name, arguments[0])
+    text, longest = _text(name, arguments[0]), TEXT_LIMIT
     found = tuple(argument.scalar for argument in arguments[1:])
     match name, found:
         case (("ltrim" | "rtrim"), (Literal(str(signs)),)) if signs:
             pass
         case "replace", (Literal(str(old)), Literal(str(new))) if old and len(new) <= max(len(old), GROWTH):
-            pass
+            if len(new) > len(old):
+                text, longest = short(text), LONGEST
         case "split_part", (Literal(str(sign)), Literal(int(place))) if sign and 1 <= place <= PLACES:
             pass
         case (("lpad" | "rpad"), (Literal(int(length)), Literal(str(fill)))) if (
@@ -104,8 +122,15 @@ def _piece(name: str, arguments: Sequence[Typed]) -> Typed:
             )
     values = arguments[0].kind.values if isinstance(arguments[0].kind, Text) else None
     constants = tuple(one.value for one in found if isinstance(one, Literal))
-    after = None if values is None else tuple(sorted({_PIECES[name](value, *constants) for value in values}))
+    after: tuple[str, ...] | None = None
+    if values is not None and len(values) * _most(name, max(map(len, values), default=0)) <= LISTED_LIMIT:
+        after = tuple(sorted({_PIECES[name](value[:longest], *constants) for value in values}))
     return Typed(Call(name, (text, *found)), Text(after), arguments[0].held)
+
+
+def _most(name: str, longest: int) -> int:
+    """Return how long a piece of a text of this length can be."""
+    return PLACES if name in ("lpad", "rpad") else GROWTH * longest if name == "replace" else longest
 
 
 GROWTH, PLACES = 8, 1_000
@@ -138,9 +163,17 @@ def _concat(name: str, arguments: Sequence[Typed]) -> Typed:
     parts = [_as_text(argument) for argument in arguments]
     values: tuple[str, ...] | None = None
     known = [part.kind.values if isinstance(part.kind, Text) else None for part in parts]
-    if None not in known and prod(len(one or ()) for one in known) <= JOINED_LIMIT:
-        values = tuple(sorted({"".join(texts) for texts in product(*(one or () for one in known))}))
-    return Typed(Call("concat", tuple(_text("||", part) for part in parts)), Text(values))
+    if None not in known and _joined_size([one or () for one in known]) <= LISTED_LIMIT:
+        cut = [[text[:LONGEST] for text in one or ()] for one in known]
+        values = tuple(sorted({"".join(texts) for texts in product(*cut)}))
+    return Typed(Call("concat", tuple(short(_text("||", part)) for part in parts)), Text(values))
+
+
+def _joined_size(known: Sequence[Sequence[str]]) -> int:
+    """Return at least how many characters all joined values have; too many where there are too many."""
+    count = prod(map(len, known))
+    longest = sum(max(map(len, one), default=0) for one in known)
+    return count * (1 + longest) if count <= JOINED_LIMIT else LISTED_LIMIT + 1
 
 
 def _as_text(argument: Typed) -> Typed:
