@@ -159,7 +159,7 @@ def indistinguishable(kind: str, seed: int, pairs: int, folder: Path, columns: A
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_one_person_changes_nothing_that_is_free_to_see(kind: str, tmp_path: Path) -> None:
-    indistinguishable(kind, seed=1, pairs=2, folder=tmp_path)
+    indistinguishable(kind, seed=1, pairs=1, folder=tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["csv", "pandas"])
