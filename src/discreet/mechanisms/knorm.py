@@ -241,14 +241,19 @@ def running_sums(dimension: int) -> Matrix:
 def power_series(value: Callable[[int], Fraction | int], degree: int, ratio: Fraction) -> Fraction:
     """Return the sum over m >= 0 of p(m) ratio**m for a polynomial p, from its first degree + 1 values.
 
-    In the basis of binomial coefficients, the sum of (m choose i) ratio**m is ratio**i / (1 - ratio)**(i+1).
+    In the basis of binomial coefficients, the sum of (m choose i) ratio**m is ratio**i / (1 - ratio)**(i+1),
+    so with ratio = n / d and r = d - n it is d / r**(degree+1) times the sum of p's differences times
+    n**i r**(degree-i): whole numbers, where p's values are.
     """
-    differences = [Fraction(value(m)) for m in range(degree + 1)]
-    total = Fraction(0)
-    for i in range(degree + 1):
-        total += differences[0] * ratio**i / (1 - ratio) ** (i + 1)
+    differences = [value(m) for m in range(degree + 1)]
+    rest = ratio.denominator - ratio.numerator
+    total: Fraction | int = 0
+    weight = 1
+    for _ in range(degree + 1):
+        total = total * rest + differences[0] * weight
+        weight *= ratio.numerator
         differences = [after - before for before, after in itertools.pairwise(differences)]
-    return total
+    return total * Fraction(ratio.denominator, rest ** (degree + 1))
 
 
 def _convolved(k: int, terms: int, a: Fraction) -> Fraction:
