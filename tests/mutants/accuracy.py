@@ -59,8 +59,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "release/consistent.py",
-        "        after = np.maximum(ahead - pull(ahead) / rates, 0)\n",
-        "        after = ahead - pull(ahead) / rates\n",
+        "descend(start, lambda x: np.maximum(x - pull(x) / rates, 0),",
+        "descend(start, lambda x: x - pull(x) / rates,",
         SHOWN,
         "cells may be negative",
     ),

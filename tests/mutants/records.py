@@ -78,7 +78,7 @@ FAULTS = (
         "a missing number is in no cell",
     ),
     Fault(
-        "workload/shrink.py",
+        "workload/nearest.py",
         "level = (np.cumsum(ordered) - total) / np.arange(1, ordered.size + 1)",
         "level = (np.cumsum(ordered) - total) / ordered.size",
         (f"{SHRINK}::test_the_nearest_counts_are_those_of_the_conditions_of_optimality",),

@@ -18,7 +18,8 @@ from discreet.workload import (
     pooled,
     tabulate,
 )
-from discreet.workload.shrink import dependence, nearest_counts
+from discreet.workload.nearest import nearest_counts
+from discreet.workload.shrink import dependence
 
 SIZES = (20, 12, 8, 2)
 PAIRS = tuple(combinations(range(4), 2))

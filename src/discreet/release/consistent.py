@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from math import prod, sqrt
+from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -129,24 +129,15 @@ def _stands(keys: Sets, numbers: Array) -> bool:
 
 
 def _descend(sums: _ConsistentSums, drawn: Array) -> Array:
+    from discreet.workload.nearest import descend
+
     def pull(x: Array) -> Array:
         return sums.adjoint(sums.apply(x) - drawn)
 
     # Every cell is in some group, so no rate is zero.
     rates = sums.adjoint(sums.apply(np.ones(sums.cells)))
-    point = ahead = np.maximum(sums.adjoint(drawn) / rates, 0)
-    momentum = 1.0
-    for _ in range(STEPS):
-        after = np.maximum(ahead - pull(ahead) / rates, 0)
-        step = after - point
-        if float(np.abs(step).max()) <= NEAR * max(1.0, float(after.max())):
-            return after
-        if float(((ahead - after) * rates) @ step) > 0:
-            momentum = 1.0  # the momentum points uphill: start it afresh
-        following = (1 + sqrt(1 + 4 * momentum**2)) / 2
-        ahead = after + (momentum - 1) / following * step
-        point, momentum = after, following
-    return point
+    start = np.maximum(sums.adjoint(drawn) / rates, 0)
+    return descend(start, lambda x: np.maximum(x - pull(x) / rates, 0), rates=rates, steps=STEPS, near=NEAR)
 
 
 def _natural(value: int) -> int | Fraction:

@@ -34,7 +34,7 @@ from discreet.exact.number import Real, positive
 from discreet.mechanisms.geometric import Geometric
 from discreet.privacy.guarantee import Pure
 from discreet.workload.linear import Array, Floats
-from discreet.workload.shrink import nearest_counts
+from discreet.workload.nearest import nearest_counts
 from discreet.workload.split import SplitTree
 from discreet.workload.strategy import integers, roomy
 

@@ -16,7 +16,7 @@ All of this is post-processing of integers that are already private; it may and 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod, sqrt
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from discreet.exact.number import Real
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.workload.forecast import as_products, inverse_and_sight, supported, variances
 from discreet.workload.linear import Floats, Workload, kron
+from discreet.workload.nearest import descend, nearest_counts
 from discreet.workload.noise import Noise, grain, half_widths, spread
 from discreet.workload.strategy import Flat, Kronecker, Strategy, adjoint, information, measured_rows
 
@@ -161,29 +162,12 @@ def nearest_nonnegative(cells: Floats, workload: Workload, total: int | None) ->
     top = float(workload.gram_apply(np.ones(cells.size)).max())
 
     def project(x: Floats) -> Floats:
-        return np.maximum(x, 0) if total is None else _onto_simplex(x, float(total))
+        return np.maximum(x, 0) if total is None else nearest_counts(x, float(total))
 
-    point = ahead = project(cells)
-    momentum = 1.0
-    for _ in range(_PROJECTION_STEPS):
-        after = project(ahead - workload.gram_apply(ahead - cells) / top)
-        step = after - point
-        if float(np.abs(step).max()) <= _PROJECTION_TOLERANCE * max(1.0, float(np.abs(after).max())):
-            return after
-        if float((ahead - after) @ step) > 0:
-            momentum = 1.0  # the momentum points uphill: start it afresh
-        following = (1 + sqrt(1 + 4 * momentum**2)) / 2
-        ahead = after + (momentum - 1) / following * step
-        point, momentum = after, following
-    return point
+    def down(x: Floats) -> Floats:
+        return project(x - workload.gram_apply(x - cells) / top)
 
-
-def _onto_simplex(x: Floats, total: float) -> Floats:
-    """Return the nearest non-negative vector with this sum: shift everything down and cut at zero."""
-    ordered = np.sort(x)[::-1]
-    shifts = (np.cumsum(ordered) - total) / np.arange(1, x.size + 1)
-    kept = int(np.flatnonzero(ordered - shifts > 0)[-1]) if total > 0 else 0
-    return np.asarray(np.maximum(x - shifts[kept], 0))
+    return descend(project(cells), down, steps=_PROJECTION_STEPS, near=_PROJECTION_TOLERANCE)
 
 
 def _pooled(measurements: Sequence[MeasuredStrategy]) -> tuple[Floats, Floats]:

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.workload.linear import Floats
 from discreet.workload.marginal import Attributes, cell_variance, subsets
+from discreet.workload.nearest import nearest_counts
 from discreet.workload.table import MarginalAnswers
 
 
@@ -149,20 +150,6 @@ def _mean_distance(away: Floats, deviation: Floats) -> Floats:
     bell = deviation * np.sqrt(2 / np.pi) * np.exp(-np.square(steps) / 2)
     inside = np.array([erf(step) for step in (steps / np.sqrt(2)).flat]).reshape(away.shape)
     return np.where(deviation > 0, bell + away * inside, np.abs(away))
-
-
-def nearest_counts(drawn: Floats, total: float) -> Floats:
-    """Return the nearest numbers, in the sum of squares, that are not negative and add up to the total.
-
-    They are max(x - c, 0) for the one c that makes the sum right.
-    """
-    if total <= 0:
-        return np.zeros_like(drawn)
-    ordered = np.sort(drawn, axis=None)[::-1]
-    level = (np.cumsum(ordered) - total) / np.arange(1, ordered.size + 1)
-    # The largest is above its own level, unless its float is too coarse to show it.
-    last = int(np.flatnonzero(ordered > level)[-1:].sum())
-    return np.asarray(np.maximum(drawn - level[last], 0.0))
 
 
 def dependence(table: Floats) -> float:
