@@ -84,7 +84,8 @@ pictures: $(READY) chromium
 fuzz: $(CONNECT)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n auto --dist worksteal -m 'fuzz or hypothesis' --hypothesis-profile long --timeout 7200 $(FUZZ)
 
-# Plants small faults in copies of the sources and demands that the tests notice each; ROOMS="core ledger" picks some.
+# Plants small faults in copies of the sources and demands that the tests notice each: those of
+# what every answer rests on, or ROOMS="proof walk", or ROOMS=all.
 mutants: $(SPARK)
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m tests.mutants $(ROOMS)
 

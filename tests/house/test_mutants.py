@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.mutants.__main__ import SECONDS, Fate, fate, rooms
+from tests.mutants.__main__ import SECONDS, Fate, chosen, fate, rooms
 from tests.mutants.fault import ROOT, Fault
 from tests.mutants.trial import run
 
@@ -19,6 +19,17 @@ def test_every_listed_fault_can_be_planted():
 def test_no_fault_is_listed_twice():
     changes = [(fault.file, fault.old, fault.new) for faults in rooms().values() for fault in faults]
     assert len(changes) == len(set(changes))
+
+
+def test_what_every_answer_rests_on_is_planted_without_asking():
+    listed = rooms()
+    foundation = chosen([], "", listed)
+    assert {fault.file.split("/")[0] for fault in foundation} == {
+        *("exact", "privacy", "mechanisms", "ledger", "release")
+    }
+    assert len(foundation) >= 150
+    assert {*foundation} < {*chosen(["all"], "", listed)} == {*sum(listed.values(), ())}
+    assert chosen(["core"], "", listed) == [*listed["core"]]
 
 
 @pytest.mark.parametrize(
