@@ -3,6 +3,7 @@
 import random
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,14 @@ import pytest
 
 import discreet as dp
 from discreet.engines import cells
+
+
+class Ward(str, Enum):  # noqa: UP042 - prints its own name, where a StrEnum would print what it holds
+    """Text that is also a label."""
+
+    FIRST = "A"
+    SECOND = "1"
+
 
 KINDS = ("integer", "decimal", "text", "identifier", "boolean", "date", "timestamp")
 FAMILIES: dict[str, list[Any]] = {
@@ -24,6 +33,11 @@ FAMILIES: dict[str, list[Any]] = {
         datetime(1925, 1, 1, 23, 59, 59),
         pd.Timestamp("1969-12-31 23:59:59.999999"),
     ],
+    "day of numpy": [np.datetime64("2024-02-29"), np.datetime64("0900-05-05"), np.datetime64("NaT")],
+    "moment of numpy": [np.datetime64("2024-02-29T13:05"), np.datetime64("1969-12-31T23:59:59.999999999")],
+    "far moment": [np.datetime64(seconds, "s") for seconds in (0, 2**62 + 5, 18446744073709)],
+    "label": list(Ward),
+    "bytes": [b"A", bytearray(b"A"), memoryview(b"1")],
 }
 ODD: list[Any] = [
     None,

@@ -52,6 +52,27 @@ FAULTS = (
     ),
     Fault(
         "engines/cells.py",
+        "cell = _stamp(cell)",
+        "pass",
+        _CELLS,
+        "one odd cell makes the days of everybody else missing",
+    ),
+    Fault(
+        "engines/cells.py",
+        "text = str.__str__(cell)",
+        "text = str(cell)",
+        _CELLS,
+        "one odd cell renames the labels of everybody else",
+    ),
+    Fault(
+        "engines/cells.py",
+        "if far.any():",
+        "if False:",
+        _CELLS,
+        "a moment outside of the calendar is one inside of it, until another cell is odd",
+    ),
+    Fault(
+        "engines/cells.py",
         "rounded = np.rint(numbers)",
         "rounded = np.floor(numbers + 0.5)",
         _CELLS,

@@ -44,7 +44,10 @@ def cell(value: Any, kind: str) -> Any:
 
 def _cell(cell: Any, meaning: Callable[[Any], Any]) -> Any:
     try:
-        if isinstance(cell, np.bool_ | np.number):
+        if isinstance(cell, np.datetime64):
+            # As in a column of nothing else, where pandas has made moments of its own of them.
+            cell = _stamp(cell)
+        elif isinstance(cell, np.bool_ | np.number):
             cell = cell.item()
         if isinstance(cell, complex) and cell.imag == 0:
             cell = cell.real
@@ -52,6 +55,12 @@ def _cell(cell: Any, meaning: Callable[[Any], Any]) -> Any:
     except Exception:
         # A cell may be any object; one that cannot say what it is says nothing.
         return None
+
+
+def _stamp(cell: Any) -> Any:
+    import pandas
+
+    return pandas.Timestamp(cell)
 
 
 def _whole(cell: Any) -> int | None:
@@ -84,9 +93,10 @@ def _number(cell: Any) -> float | None:
 def _text(cell: Any) -> str | None:
     match cell:
         case str():
-            text = str(cell)
-        case bytes():
-            text = cell.decode("utf-8")
+            # The characters it holds: a label of an enumeration would print its own name instead.
+            text = str.__str__(cell)
+        case bytes() | bytearray() | memoryview():
+            text = bytes(cell).decode("utf-8")
         case bool():
             text = "true" if cell else "false"
         case Integral():
@@ -161,10 +171,8 @@ def _quick(series: Any, kind: str) -> pa.Array | None:
                 return pa.array(series.to_numpy(), pa.large_string(), from_pandas=True)
             case "boolean", "b":
                 return _one(series).cast(pa.bool_())
-            case "timestamp", "M":
-                return pa.array(series.to_numpy().astype("datetime64[us]"), pa.timestamp("us"))
-            case "date", "M":
-                return pa.array(series.to_numpy().astype("datetime64[D]"), pa.date32())
+            case "timestamp" | "date", "M":
+                return _moments(series.to_numpy(), kind)
     except Exception:
         return None
     return None
@@ -197,6 +205,17 @@ def _rounded(numbers: Any) -> pa.Array:
     rounded = np.rint(numbers)
     fits = (rounded >= -float(_LARGE)) & (rounded < float(_LARGE))
     return pa.array(np.where(fits, rounded, 0).astype(np.int64), pa.int64(), mask=~fits)
+
+
+def _moments(moments: Any, kind: str) -> pa.Array | None:
+    days = moments.astype("datetime64[D]")
+    # Far outside of the calendar a day or second has no number here, and would come back as another one.
+    far = (days < np.datetime64("0001-01-01")) | (days > np.datetime64("9999-12-31"))
+    if far.any():
+        return None
+    if kind == "date":
+        return pa.array(days, pa.date32())
+    return pa.array(moments.astype("datetime64[us]"), pa.timestamp("us"))
 
 
 def _printed(numbers: Any) -> pa.Array | None:
