@@ -182,4 +182,25 @@ FAULTS = (
         (f"{ADAPTIVE}::test_one_walk_up_and_one_down_is_least_squares",),
         "the worse estimate weighs more",
     ),
+    Fault(
+        "workload/strategy.py",
+        "within = Sensitivity.spread(2, int(together.max()))",
+        "within = Sensitivity.spread(1, int(together.max()))",
+        ("tests/workload/test_column.py",),
+        "whoever moves within a block is taken for somebody who leaves",
+    ),
+    Fault(
+        "workload/strategy.py",
+        "rows = np.diag(each) if blocks is None else np.vstack([np.diag(each), blocks.rows])",
+        "rows = np.diag(each) if blocks is None else blocks.rows",
+        ("tests/workload/test_column.py",),
+        "what cells tell beside their blocks is not paid for",
+    ),
+    Fault(
+        "workload/forecast.py",
+        "inner = np.linalg.solve(np.eye(known.shape[0]) + known * (strategy.sizes * alone), known)",
+        "inner = np.linalg.solve(np.eye(known.shape[0]) + known * alone, known)",
+        ("tests/workload/test_block.py",),
+        "a block is taken for one cell, and errors for smaller than they are",
+    ),
 )

@@ -27,7 +27,7 @@ from discreet.workload import (
     column,
 )
 from discreet.workload.column import matrix_sensitivity, workload_sensitivity
-from discreet.workload.strategy import measure_exactly, sensitivity
+from discreet.workload.strategy import CellsAndBlocks, measure_exactly, sensitivity
 
 
 def exhaustive(answer: Callable[[np.ndarray], np.ndarray], cells: int, adjacency: Adjacency) -> Sensitivity:
@@ -88,6 +88,10 @@ STRATEGIES = [
     Dense("any", RNG.integers(-9, 10, (4, 5))),
     Kronecker((Wavelet(2), Dense("any", RNG.integers(-9, 10, (3, 3))))),
     Kronecker((Hierarchy(2, 2), Hierarchy(3, 2))),
+    CellsAndBlocks(5, 2, np.array([2, 1, 3]), Dense("any", RNG.integers(-9, 10, (2, 3)))),
+    CellsAndBlocks(5, 2, np.array([9, 1, 1]), Dense("few", np.array([[1, 1, 1]]))),
+    CellsAndBlocks(4, 2, np.array([1, 5])),
+    CellsAndBlocks(1, 2, np.array([3])),
 ]
 
 

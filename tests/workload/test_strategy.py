@@ -7,11 +7,28 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.workload import Dense, Hierarchy, Kronecker, Wavelet, rounded
-from discreet.workload.strategy import adjoint, information, matrix_of, measure_exactly, measured_rows
+from discreet.workload.strategy import (
+    CellsAndBlocks,
+    adjoint,
+    information,
+    matrix_of,
+    measure_exactly,
+    measured_rows,
+)
+
+
+@st.composite
+def cells_and_blocks(draw):
+    cells, width = draw(st.integers(1, 20)), draw(st.integers(1, 7))
+    rng, count = np.random.default_rng(draw(st.integers(0, 2**32))), -(-cells // width)
+    blocks = Dense("any", rng.integers(-3, 4, (draw(st.integers(1, 4)), count)))
+    return CellsAndBlocks(cells, width, rng.integers(1, 5, count), draw(st.sampled_from([None, blocks])))
+
 
 LEVELLED = st.one_of(
     st.builds(Hierarchy, st.integers(1, 20), st.integers(2, 5), st.booleans()),
     st.builds(Wavelet, st.integers(1, 20)),
+    cells_and_blocks(),
 )
 
 

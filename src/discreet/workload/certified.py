@@ -31,7 +31,7 @@ import numpy as np
 
 from discreet.errors import ParameterError
 from discreet.workload.descent import descend
-from discreet.workload.linear import Floats
+from discreet.workload.linear import AllRange, Floats, Identity, Prefix, Workload
 
 _COARSEST = 48
 _STEPS = 80
@@ -104,6 +104,27 @@ def lower_bound(gram: Floats) -> float:
     """Return the error no strategy with unit columns can beat, from singular values only (v constant)."""
     weights = np.asarray(np.linalg.eigvalsh(gram), dtype=np.float64)
     return float(_sure_trace(weights) ** 2 / gram.shape[0])
+
+
+def spectral_bound(workload: Workload) -> float | None:
+    """Return the same bound without any matrix, where the singular values are known in closed form.
+
+    Theorem.  The Gram matrix of all ranges is (n + 1) times the inverse of the second difference with fixed
+    ends, whose eigenvalues are 4 sin(k pi / 2(n + 1))**2, k = 1, ..., n; that of running counts is the
+    inverse of the second difference with one free end, with eigenvalues 4 sin((2k - 1) pi / 2(2n + 1))**2.
+    """
+    place = np.arange(1, workload.cells + 1)
+    match workload:
+        case AllRange(n):
+            roots = np.sqrt(n + 1) / (2 * np.sin(place * np.pi / (2 * (n + 1))))
+        case Prefix(n):
+            roots = 1 / (2 * np.sin((2 * place - 1) * np.pi / (2 * (2 * n + 1))))
+        case Identity(n):
+            roots = np.ones(n)
+        case _:
+            return None
+    # Each root is off by a few roundings.
+    return float(roots.sum() ** 2 / workload.cells) * (1 - 1e-12)
 
 
 def _sure_trace(weights: Floats) -> float:

@@ -31,13 +31,24 @@ from discreet.workload.linear import (
     Workload,
 )
 from discreet.workload.noise import Promise, calibrated, spread
-from discreet.workload.strategy import Flat, Kronecker, Strategy, information, sensitivity
+from discreet.workload.strategy import (
+    CellsAndBlocks,
+    Flat,
+    Kronecker,
+    Strategy,
+    information,
+    sensitivity,
+    spread_out,
+)
 
 # A pivot is the root of an eigenvalue's size: rounding leaves about 1e-8 of it where there should be none.
 _PIVOT_TOLERANCE = 1e-7
 _RANK_TOLERANCE = 1e-12
 _SUPPORT_TOLERANCE = 1e-6
 _WRITTEN_OUT = 1 << 26
+
+_TOGETHER = 128
+"""So many blocks are asked about at a time, to keep memory small."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +85,8 @@ def unit_error(workload: Workload, strategy: Strategy, *, known_total: bool = Fa
     match strategy:
         case Kronecker(factors):
             return _product_error(workload, factors, known_total=known_total)
+        case CellsAndBlocks():
+            return _refined_error(workload, strategy, known_total=known_total)
         case _:
             gram = workload.gram()
             inverse, complete = _inverse(_information(strategy, known_total=known_total))
@@ -85,8 +98,75 @@ def unit_error(workload: Workload, strategy: Strategy, *, known_total: bool = Fa
 
 def covariance(strategy: Flat, *, known_total: bool = False) -> Floats:
     """Return the covariance of the least-squares estimate of every cell at unit noise."""
-    inverse, _ = _inverse(_information(strategy, known_total=known_total))
+    inverse, _ = unit_inverse(strategy, known_total=known_total)
     return conditioned_on_total(inverse) if known_total else inverse
+
+
+def unit_inverse(strategy: Flat, *, known_total: bool = False) -> tuple[Floats, Floats | None]:
+    """Return the inverse of A' A (where the total is known, after measuring it), and what it sees if not all.
+
+    Conditioned on the total it is the same with and without a measurement of it.
+    """
+    if not isinstance(strategy, CellsAndBlocks):
+        return inverse_and_sight(_information(strategy, known_total=known_total))
+    found = -spread_out(shared(strategy), strategy)
+    np.einsum("ii->i", found)[:] += np.repeat(_alone(strategy), strategy.sizes)
+    return found, None
+
+
+def _alone(strategy: CellsAndBlocks) -> Floats:
+    """Return the variance of a cell that is measured by itself, for every block."""
+    return np.asarray(1 / strategy.each.astype(np.float64) ** 2)
+
+
+def shared(strategy: CellsAndBlocks) -> Floats:
+    """Return Z, by how much what is known of blocks takes off the covariance of their cells.
+
+    Theorem.  For A = [E; D B], X = D' D, F the diagonal matrix of 1 / each**2 and N = B B', the numbers of
+    cells of the blocks, (A' A)^-1 = E^-2 - B' Z B with Z = F (I + X N F)^-1 X F.
+    Proof.  E^-2 B' = B' F, so (E**2 + B' X B) (E^-2 - B' Z B) = I + B' (X F - (F^-1 + X N) Z) B, and
+    (F^-1 + X N) F = I + X N F, so that (F^-1 + X N) Z = X F.
+    """
+    if strategy.blocks is None:
+        return np.zeros((strategy.each.size,) * 2)
+    known, alone = information(strategy.blocks), _alone(strategy)
+    inner = np.linalg.solve(np.eye(known.shape[0]) + known * (strategy.sizes * alone), known)
+    found = inner * alone * alone[:, None]
+    return np.asarray((found + found.T) / 2)
+
+
+def block_gram(workload: Workload, width: int) -> Floats:
+    """Return B W' W B', how many questions count each pair of cells of two blocks."""
+    starts = np.arange(0, workload.cells, width)
+    pieces = []
+    for first in range(0, starts.size, _TOGETHER):
+        which = np.arange(first, min(first + _TOGETHER, starts.size))
+        cells = (np.arange(workload.cells)[:, None] // width == which).astype(np.float64)
+        pieces.append(np.add.reduceat(workload.gram_apply(cells), starts, axis=0))
+    return np.concatenate(pieces, axis=1)
+
+
+def questions_of_cells(workload: Workload) -> Floats:
+    """Return how many questions count each cell: the diagonal of W' W."""
+    match workload:
+        case AllRange(cells):
+            place = np.arange(cells)
+            return ((place + 1) * (cells - place)).astype(np.float64)
+        case _:
+            return np.asarray(workload.transpose_apply(np.ones(workload.queries)), dtype=np.float64)
+
+
+def _refined_error(workload: Workload, strategy: CellsAndBlocks, *, known_total: bool) -> float:
+    alone, helped = _alone(strategy), shared(strategy)
+    own = np.add.reduceat(questions_of_cells(workload), strategy.starts)
+    total = float(own @ alone)
+    if strategy.blocks is not None:
+        total -= float(np.einsum("ij,ij->", block_gram(workload, strategy.width), helped))
+    if known_total:
+        # u = (A' A)^-1 1 is the same for all cells of a block.
+        share = np.repeat(alone - helped @ strategy.sizes, strategy.sizes)
+        total -= float(share @ workload.gram_apply(share)) / float(share.sum())
+    return max(0.0, total)
 
 
 def conditioned_on_total(inverse: Floats) -> Floats:

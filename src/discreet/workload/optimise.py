@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.workload.certified import Certified, optimum
-from discreet.workload.forecast import as_products, inverse_information
+from discreet.workload.forecast import as_products, inverse_information, questions_of_cells
 from discreet.workload.linear import AllRange, Floats, Identity, Prefix, Product, Total, Workload
 from discreet.workload.noise import Promise
 from discreet.workload.pidentity import p_identity
@@ -59,7 +59,7 @@ def optimised(workload: Workload, guarantee: Promise) -> Dense:
 
 
 def _strategy(workload: Workload) -> Dense:
-    return _pure(workload.gram_apply, _diagonal(workload))
+    return _pure(workload.gram_apply, questions_of_cells(workload))
 
 
 # The best strategy is the same whatever the noise: whoever weighs prices waits for it once.
@@ -146,16 +146,3 @@ def _pure(gram_apply: Callable[[Floats], Floats], diagonal: Floats) -> Dense:
         return float(np.einsum("ij,ij->", gram, inverse)) * _cost(strategy, Pure(Fraction(1)))
 
     return min(attempts, key=total)
-
-
-def _diagonal(workload: Workload) -> Floats:
-    match workload:
-        case Identity(cells) | Total(cells):
-            return np.ones(cells)
-        case Prefix(cells):
-            return (cells - np.arange(cells)).astype(np.float64)
-        case AllRange(cells):
-            place = np.arange(cells)
-            return ((place + 1) * (cells - place)).astype(np.float64)
-        case _:
-            return np.diagonal(workload.gram()).astype(np.float64)

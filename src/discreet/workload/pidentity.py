@@ -10,6 +10,10 @@ which costs O(p n) products with G and O(p**2 n) otherwise, and its gradient as 
 
     df/dT = -2 H T S G S X + 1 (2 diag(G S X))'.
 
+Blocks.  On a large domain the sums are the same for all cells of a block of w: T = U B, with B the 0/1 matrix
+of which cell is in which block.  Then T T' = w U U', and the same formulas hold for U with B G B' for G, the
+sums of its diagonal over blocks for the diagonal, and w U U' for T T'.
+
 The problem is not convex, so nothing is promised about the point that is found except its error, which is
 computed.  The descent starts from nested intervals; it is deterministic.
 
@@ -23,39 +27,55 @@ import numpy as np
 
 from discreet.workload.descent import descend
 from discreet.workload.linear import Floats
-from discreet.workload.strategy import ROUNDING_BITS, Dense
+from discreet.workload.strategy import ROUNDING_BITS, CellsAndBlocks, Dense, Integers
 
 _LIFT = 0.01
+_BLOCK_STEPS = 200
 
 
 def p_identity(
     gram_apply: Callable[[Floats], Floats], gram_diagonal: Floats, extra: int, *, steps: int = 400
 ) -> Dense:
     """Return an optimised integer strategy with `extra` rows beside the cells."""
+    return _integers(_descended(gram_apply, gram_diagonal, extra, 1, steps))
+
+
+def p_identity_of_blocks(
+    cells: int, width: int, gram: Floats, diagonal: Floats, extra: int
+) -> CellsAndBlocks:
+    """Return an optimised strategy of cells and of `extra` sums of blocks; `gram` is B G B'."""
+    sums = _descended(lambda x: gram @ x, diagonal, extra, width, _BLOCK_STEPS)
+    each, below = _shares(sums)
+    made = Dense("optimised sums of blocks", below, float(2**ROUNDING_BITS))
+    return CellsAndBlocks(cells, width, each, made)
+
+
+def _descended(
+    gram_apply: Callable[[Floats], Floats], gram_diagonal: Floats, extra: int, width: int, steps: int
+) -> Floats:
     cells = gram_diagonal.size
     scale = float(gram_diagonal.sum())
 
     def value_and_slope(flat: Floats) -> tuple[float, Floats]:
-        value, slope = error_and_gradient(flat.reshape(extra, cells), gram_apply, gram_diagonal)
+        value, slope = error_and_gradient(flat.reshape(extra, cells), gram_apply, gram_diagonal, width)
         return value / scale, slope.reshape(-1) / scale
 
-    found = descend(
-        value_and_slope, _nested(extra, cells).reshape(-1), steps=steps, flat=1e-11, level=1e-5, positive=True
-    )
-    return _integers(found.reshape(extra, cells))
+    start = _nested(extra, cells).reshape(-1)
+    found = descend(value_and_slope, start, steps=steps, flat=1e-11, level=1e-5, positive=True)
+    return found.reshape(extra, cells)
 
 
 def error_and_gradient(
-    sums: Floats, gram_apply: Callable[[Floats], Floats], gram_diagonal: Floats
+    sums: Floats, gram_apply: Callable[[Floats], Floats], gram_diagonal: Floats, width: int = 1
 ) -> tuple[float, Floats]:
-    """Return f(T) and its gradient."""
+    """Return f(T) and its gradient; for blocks, as functions of U."""
     s = 1 + sums.sum(axis=0)
-    inner = np.linalg.inv(np.eye(sums.shape[0]) + sums @ sums.T)
+    inner = np.linalg.inv(np.eye(sums.shape[0]) + width * sums @ sums.T)
     weighted = inner @ sums
     asked = gram_apply((sums * s).T).T
     value = float(gram_diagonal @ (s * s) - np.sum((inner @ asked) * (sums * s)))
     towards = gram_apply((weighted * s).T).T * s
-    direct = -2 * (towards - (towards @ sums.T) @ weighted)
+    direct = -2 * (towards - width * (towards @ sums.T) @ weighted)
     through_s = 2 * (gram_diagonal * s - np.sum(asked * weighted, axis=0))
     return value, direct + through_s
 
@@ -75,7 +95,13 @@ def _nested(extra: int, cells: int) -> Floats:
 
 
 def _integers(sums: Floats) -> Dense:
-    """Return [I; T] D in integers; what rounding leaves of each column's share goes to the cell itself."""
+    """Return [I; T] D in integers."""
+    alone, below = _shares(sums)
+    return Dense("optimised cells and sums", np.vstack([np.diag(alone), below]), float(2**ROUNDING_BITS))
+
+
+def _shares(sums: Floats) -> tuple[Integers, Integers]:
+    """Return the cells' weights and the sums' in integers: what rounding leaves goes to the cell itself."""
     share = 2**ROUNDING_BITS
     s = 1 + sums.sum(axis=0)
     below = np.rint(sums / s * share).astype(np.int64)
@@ -83,4 +109,4 @@ def _integers(sums: Floats) -> Dense:
     alone = share - below.sum(axis=0)
     # A cell whose sums took everything keeps one unit, and the others follow so that columns stay equal.
     deficit = max(0, 1 - int(alone.min()))
-    return Dense("optimised cells and sums", np.vstack([np.diag(alone + deficit), below]), float(share))
+    return alone + deficit, below

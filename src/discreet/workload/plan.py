@@ -15,10 +15,11 @@ from discreet.errors import ParameterError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.sensitivity import Sensitivity
-from discreet.workload.certified import lower_bound
+from discreet.workload.block import cells_and_blocks
+from discreet.workload.certified import lower_bound, spectral_bound
 from discreet.workload.column import workload_sensitivity
 from discreet.workload.forecast import Error, error
-from discreet.workload.linear import Array, Marginals, Product, Union, Workload
+from discreet.workload.linear import Array, Identity, Marginals, Product, Union, Workload
 from discreet.workload.noise import Noise, Promise, calibrated, promised, spread
 from discreet.workload.optimise import certified_optimum, optimised, optimised_product
 from discreet.workload.reconcile import Estimate, MeasuredStrategy, WorkloadAnswers, reconcile
@@ -31,6 +32,7 @@ from discreet.workload.strategy import (
     itself,
     measure_exactly,
     measured_rows,
+    plain_cells,
     rounded,
     sensitivity,
 )
@@ -38,7 +40,11 @@ from discreet.workload.strategy import (
 Progress = Callable[[str], None]
 
 _BRANCHINGS = (2, 4, 16)
-_MANY_CELLS = 2048
+_MANY_CELLS = {Pure: 1024, Concentrated: 2048}
+"""Beyond so many cells sums are optimised for blocks of cells."""
+
+_FEW_QUESTIONS = 8
+"""Over many cells the questions themselves are measured if there are so many times fewer of them."""
 
 LARGEST_ATTRIBUTE = 4096
 """The most cells of one attribute that are planned together."""
@@ -189,10 +195,11 @@ def _strategies(
         raise ParameterError(
             f"a single attribute is planned up to {LARGEST_ATTRIBUTE} cells, got {cells}; use coarser cells"
         )
+    if cells > _MANY_CELLS[type(guarantee)]:
+        return _many(workload, guarantee, progress)
     known: list[Strategy] = [identity(cells)]
-    branchings = _BRANCHINGS if cells <= _MANY_CELLS else _BRANCHINGS[-1:]
-    known += [Hierarchy(cells, b, rooted) for b in branchings if cells > b for rooted in (True, False)]
-    if 1 < cells <= _MANY_CELLS:
+    known += [Hierarchy(cells, b, rooted) for b in _BRANCHINGS if cells > b for rooted in (True, False)]
+    if cells > 1:
         known.append(Wavelet(cells))
     if workload.queries <= 2 * cells:
         known.append(itself(workload))
@@ -205,6 +212,18 @@ def _strategies(
             return [*known, optimised(workload, guarantee)], lower_bound(workload.gram())
         case _:
             assert_never(guarantee)
+
+
+def _many(workload: Workload, guarantee: Promise, progress: Progress) -> tuple[list[Strategy], float | None]:
+    """Return what is compared where matrices of cells would take too long to invert."""
+    known: list[Strategy] = [plain_cells(workload.cells)]
+    if workload.queries <= workload.cells // _FEW_QUESTIONS:
+        known.append(itself(workload))
+    bound = spectral_bound(workload)
+    if not isinstance(workload, Identity):  # of which nothing is better than itself
+        progress("optimising for blocks of cells")
+        known.append(cells_and_blocks(workload, guarantee))
+    return known, bound
 
 
 def _unit_noise(guarantee: Promise) -> float:

@@ -15,7 +15,7 @@ All of this is post-processing of integers that are already private; it may and 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -25,11 +25,19 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.exact.number import Real
 from discreet.mechanisms.gaussian import Gaussian
-from discreet.workload.forecast import as_products, inverse_and_sight, supported, variances
+from discreet.workload.forecast import as_products, inverse_and_sight, supported, unit_inverse, variances
 from discreet.workload.linear import Floats, Workload, kron
 from discreet.workload.nearest import descend, nearest_counts
 from discreet.workload.noise import Noise, grain, half_widths, spread
-from discreet.workload.strategy import Flat, Kronecker, Strategy, adjoint, information, measured_rows
+from discreet.workload.strategy import (
+    CellsAndBlocks,
+    Flat,
+    Kronecker,
+    Strategy,
+    adjoint,
+    information,
+    measured_rows,
+)
 
 _PROJECTION_STEPS = 20_000
 _PROJECTION_TOLERANCE = 1e-10
@@ -138,6 +146,8 @@ def reconcile(
             raise ParameterError(
                 "several measurements of a product of attributes cannot be reconciled together"
             )
+        case CellsAndBlocks() if len(measurements) == 1:
+            return _refined(first, total, nonnegative)
         case _:
             matrix, target = _pooled(measurements)
             if total is not None:
@@ -146,14 +156,32 @@ def reconcile(
                 matrix, target = matrix + weight, target + weight * total
             matrices = [matrix]
     inverses, seen = zip(*(inverse_and_sight(matrix) for matrix in matrices), strict=True)
-    cells = _along(inverses, target)
+    coarse = max(grain(measurement.noise) for measurement in measurements)
+    unsettled = Estimate(_along(inverses, target), inverses, total is not None, bell, seen, coarse)
+    return _settled(unsettled, total, nonnegative)
+
+
+def _refined(measurement: MeasuredStrategy, total: int | None, nonnegative: Workload | None) -> Estimate:
+    """Return the estimate from one measurement whose inverse is known without inverting all of it."""
+    if not isinstance(measurement.strategy, CellsAndBlocks):
+        raise TypeError("only cells and blocks are reconciled so")
+    weight, bell = spread(measurement.noise), isinstance(measurement.noise, Gaussian)
+    inverse, seen = unit_inverse(measurement.strategy)
+    cells = inverse @ adjoint(measurement.strategy, measurement.noisy)
+    inverse *= weight
+    unsettled = Estimate(cells, (inverse,), total is not None, bell, (seen,), grain(measurement.noise))
+    return _settled(unsettled, total, nonnegative)
+
+
+def _settled(estimate: Estimate, total: int | None, nonnegative: Workload | None) -> Estimate:
+    """Return an estimate that has the public total, and no negative cell where that is wished."""
+    cells = estimate.cells
     if total is not None:
-        shares = kron([inverse.sum(axis=1) for inverse in inverses])
+        shares = kron([inverse.sum(axis=1) for inverse in estimate.inverses])
         cells = cells + shares * ((total - cells.sum()) / shares.sum())
     if nonnegative is not None:
         cells = nearest_nonnegative(cells, nonnegative, total)
-    coarse = max(grain(measurement.noise) for measurement in measurements)
-    return Estimate(cells, inverses, total is not None, bell, seen, coarse)
+    return replace(estimate, cells=cells)
 
 
 def nearest_nonnegative(cells: Floats, workload: Workload, total: int | None) -> Floats:

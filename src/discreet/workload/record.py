@@ -25,7 +25,7 @@ from discreet.workload.linear import (
 from discreet.workload.marginal import MarginalPlan
 from discreet.workload.noise import Promise
 from discreet.workload.plan import Plan
-from discreet.workload.strategy import Dense, Hierarchy, Kronecker, Strategy, Wavelet
+from discreet.workload.strategy import CellsAndBlocks, Dense, Hierarchy, Kronecker, Strategy, Wavelet
 
 
 def describe(made: Plan | MarginalPlan) -> Json:
@@ -85,6 +85,10 @@ def _strategy(strategy: Strategy) -> Json:
             return {"kind": "Wavelet", "cells": cells}
         case Dense(name=name, rows=rows):
             return {"kind": "Dense", "called": name, "shape": list(rows.shape), "sha256": _seal(rows)}
+        case CellsAndBlocks(cells, width, each, blocks):
+            made = None if blocks is None else _strategy(blocks)
+            kept = {"cells": cells, "width": width, "each": _seal(each), "blocks": made}
+            return {"kind": "CellsAndBlocks", **kept}
         case Kronecker(factors):
             return {"kind": "Kronecker", "factors": [_strategy(factor) for factor in factors]}
         case _:

@@ -119,11 +119,48 @@ class Dense:
         return int(self.rows.shape[1])
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class CellsAndBlocks:
+    """Every cell, and a strategy for blocks of `width` cells: for domains too large to be written out.
+
+    With B the 0/1 matrix of which cell is in which block, E the diagonal matrix of what the block of a cell
+    has in `each`, and D the strategy for blocks, the matrix is A = [E; D B].  Without D it is the histogram.
+    """
+
+    cells: int
+    width: int
+    each: Integers
+    blocks: Dense | None = None
+
+    def __post_init__(self) -> None:
+        if min(self.cells, self.width, int(self.each.min(initial=1))) < 1 or self.each.dtype != np.int64:
+            raise ParameterError("cells and blocks need a cell, a width and whole weights of at least 1")
+        count = -(-self.cells // self.width)
+        if self.each.shape != (count,) or (self.blocks is not None and self.blocks.cells != count):
+            raise ParameterError(f"there are {count} blocks of {self.width} cells, each with its weight")
+        self.each.setflags(write=False)
+
+    @property
+    def name(self) -> str:
+        """What to call it in a table."""
+        return "identity" if self.blocks is None else f"cells, and {self.blocks.name}"
+
+    @property
+    def starts(self) -> Integers:
+        """Where the blocks begin."""
+        return np.arange(0, self.cells, self.width)
+
+    @property
+    def sizes(self) -> Integers:
+        """How many cells each block has."""
+        return np.diff(np.append(self.starts, self.cells))
+
+
 @dataclass(frozen=True, slots=True)
 class Kronecker:
     """One strategy per attribute, all combinations of their rows."""
 
-    factors: "tuple[Hierarchy | Wavelet | Dense, ...]"
+    factors: "tuple[Flat, ...]"
 
     def __post_init__(self) -> None:
         if not self.factors:
@@ -140,13 +177,18 @@ class Kronecker:
         return prod(factor.cells for factor in self.factors)
 
 
-Flat = Hierarchy | Wavelet | Dense
+Flat = Hierarchy | Wavelet | Dense | CellsAndBlocks
 Strategy = Flat | Kronecker
 
 
 def identity(cells: int) -> Dense:
     """Return the strategy that measures every cell."""
     return Dense("identity", np.eye(cells, dtype=np.int64))
+
+
+def plain_cells(cells: int) -> CellsAndBlocks:
+    """Return the strategy that measures every cell, not written out."""
+    return CellsAndBlocks(cells, cells, np.ones(1, dtype=np.int64))
 
 
 def itself(workload: Workload) -> Dense:
@@ -169,8 +211,8 @@ def matrix_of(strategy: Flat) -> Integers:
     match strategy:
         case Dense(rows=rows):
             return rows
-        case Hierarchy() | Wavelet():
-            return _measure_levels(strategy, np.eye(strategy.cells, dtype=np.int64))
+        case Hierarchy() | Wavelet() | CellsAndBlocks():
+            return _apply(strategy, np.eye(strategy.cells, dtype=np.int64))
         case _:
             assert_never(strategy)
 
@@ -182,6 +224,8 @@ def measured_rows(strategy: Strategy) -> int:
             return int(rows.shape[0])
         case Hierarchy() | Wavelet():
             return sum(level.starts.size for level in strategy.levels())
+        case CellsAndBlocks(cells=cells, blocks=blocks):
+            return cells + (0 if blocks is None else measured_rows(blocks))
         case Kronecker(factors):
             return prod(measured_rows(factor) for factor in factors)
         case _:
@@ -234,6 +278,11 @@ def adjoint(strategy: Strategy, measured: Array) -> Floats:
                 sizes = np.diff(np.append(level.starts, strategy.cells))
                 out += np.repeat(piece, sizes, axis=0) * _column(level.coefficients, piece.ndim)
             return out
+        case CellsAndBlocks(cells=cells, blocks=blocks):
+            own = answers[:cells] * _column(_weights(strategy), answers.ndim)
+            if blocks is None:
+                return np.asarray(own)
+            return np.asarray(own + np.repeat(adjoint(blocks, answers[cells:]), strategy.sizes, axis=0))
         case Kronecker(factors):
             table = answers.reshape([measured_rows(factor) for factor in factors])
             for axis, factor in enumerate(factors):
@@ -256,15 +305,25 @@ def information(strategy: Flat) -> Floats:
                     piece = level.coefficients[start:end]
                     total[start:end, start:end] += np.outer(piece, piece)
             return total
+        case CellsAndBlocks(cells=cells, blocks=blocks):
+            whole = np.zeros((cells, cells)) if blocks is None else spread_out(information(blocks), strategy)
+            np.einsum("ii->i", whole)[:] += _weights(strategy).astype(np.float64) ** 2
+            return whole
         case _:
             assert_never(strategy)
+
+
+def spread_out(matrix: Floats, strategy: CellsAndBlocks) -> Floats:
+    """Return B' M B, the matrix of cells whose entries are those of their blocks."""
+    return np.asarray(np.repeat(np.repeat(matrix, strategy.sizes, axis=0), strategy.sizes, axis=1))
 
 
 def sensitivity(strategy: Strategy, adjacency: Adjacency) -> Sensitivity:
     """Return how far one person moves what is measured: exact for the integer matrix itself.
 
     A person is in one block of every level of a hierarchy; a replacement moves two blocks of every level but
-    the last, whose one block holds everybody.
+    the last, whose one block holds everybody.  In a matrix of cells and blocks all columns of one block have
+    the same entries, so one cell of each stands for all; two cells of one block differ in themselves alone.
     """
     match strategy, adjacency:
         case Hierarchy(), Adjacency.ADD_REMOVE:
@@ -273,9 +332,26 @@ def sensitivity(strategy: Strategy, adjacency: Adjacency) -> Sensitivity:
             return Sensitivity.spread(2 * sum(level.starts.size > 1 for level in strategy.levels()), 1)
         case ((Wavelet() | Dense()), _):
             return matrix_sensitivity(matrix_of(strategy), adjacency)
+        case CellsAndBlocks(each=each, blocks=blocks), _:
+            rows = np.diag(each) if blocks is None else np.vstack([np.diag(each), blocks.rows])
+            apart = matrix_sensitivity(rows, adjacency)
+            together = each[strategy.sizes > 1]
+            if adjacency is Adjacency.ADD_REMOVE or not together.size:
+                return apart
+            within = Sensitivity.spread(2, int(together.max()))
+            return Sensitivity(
+                max(apart.l1, within.l1),
+                max(apart.l2_squared, within.l2_squared),
+                max(apart.linf, within.linf),
+                None if apart.l0 is None else max(apart.l0, 2),
+            )
         case Kronecker(factors), _:
             return kronecker_sensitivity([matrix_of(factor) for factor in factors], adjacency)
     raise AssertionError("every strategy has a sensitivity under both adjacencies")
+
+
+def _weights(strategy: CellsAndBlocks) -> Integers:
+    return np.repeat(strategy.each, strategy.sizes)
 
 
 def _factors(strategy: Strategy) -> tuple[Flat, ...]:
@@ -283,7 +359,13 @@ def _factors(strategy: Strategy) -> tuple[Flat, ...]:
 
 
 def _largest_entry(strategy: Flat) -> int:
-    return int(np.abs(strategy.rows).max()) if isinstance(strategy, Dense) else 1
+    match strategy:
+        case Dense(rows=rows):
+            return int(np.abs(rows).max())
+        case CellsAndBlocks(each=each, blocks=blocks):
+            return max(int(each.max()), 1 if blocks is None else _largest_entry(blocks))
+        case _:
+            return 1
 
 
 def _apply(strategy: Strategy, counts: Array) -> Array:
@@ -292,6 +374,11 @@ def _apply(strategy: Strategy, counts: Array) -> Array:
             return np.asarray(np.tensordot(rows.astype(counts.dtype), counts, 1), dtype=counts.dtype)
         case Hierarchy() | Wavelet():
             return _measure_levels(strategy, counts)
+        case CellsAndBlocks(blocks=blocks):
+            own = counts * _column(_weights(strategy), counts.ndim)
+            if blocks is None:
+                return np.asarray(own)
+            return np.concatenate([own, _apply(blocks, np.add.reduceat(counts, strategy.starts, axis=0))])
         case Kronecker(factors):
             table = counts.reshape([factor.cells for factor in factors])
             for axis, factor in enumerate(factors):
