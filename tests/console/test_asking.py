@@ -1,6 +1,7 @@
 """The analyst's story without JavaScript: look, quote, confirm, pay once, read, take away, find again."""
 
 import csv
+import html
 import io
 import json
 import re
@@ -10,12 +11,13 @@ from pathlib import Path
 import pyarrow
 import pyarrow.ipc
 import pytest
+from jinja2 import Environment
 from tests.console.world import BY_WARD, COUNT, FORMULA, IMAGE, SCRIPT, Console, console
 
 from discreet.console.language import FUNCTIONS
 from discreet.console.page import english
 from discreet.console.picture import harmless
-from discreet.console.view import lines
+from discreet.console.view import HEAVIEST, fitting, lines
 
 ONE = "/console/data/clinic"
 ROOM = Path(__file__).parents[2] / "src/discreet/console"
@@ -211,6 +213,27 @@ def test_an_answer_has_table_card_and_downloads_also_where_no_chart_can_be_drawn
     assert browser.get(f"{where}.exe").status == 404
 
 
+def test_an_answer_is_taken_away_as_a_report_that_stands_alone(site: Console):
+    browser = site.browser("analyst")
+    where = browser.ask(BY_WARD, epsilon="0.61").where.partition("?")[0]
+    site.pool.lost = set()
+    shown = browser.get(f"{where}.html?confidence=0.9")
+    assert "attachment" in shown.headers["content-disposition"]
+    assert shown.text.count("<svg") == 1
+    assert "90 % confidence" in shown.text
+    assert shown.text.count("±") >= 5
+    assert "Protects" in shown.text
+    tags = shown.tags()
+    assert not [tag for tag, _ in tags if tag in ("script", "img", "link", "form", "a")]
+    assert not [name for _, said in tags for name in said if name in ("src", "href", "style")]
+    assert {name[:2] for _, said in tags for name in said} & {"on"} == set()
+    assert html.escape(SCRIPT, quote=False) in shown.text
+    receipt = json.loads(browser.get(f"{where}.json").body)["receipt"]
+    assert receipt in html.unescape(shown.text)
+    for who in ("second", "curator"):
+        assert site.browser(who).get(f"{where}.html").status == 404
+
+
 def test_an_answer_is_for_whoever_asked_and_for_nobody_else(site: Console):
     one, other = site.browser("analyst"), site.browser("second")
     where = one.ask(COUNT, epsilon="0.71").where
@@ -320,6 +343,25 @@ def test_a_picture_with_more_in_it_than_a_picture_is_not_shown(drawn: str):
 def test_a_picture_is_shown_without_styles_and_its_words_stay_words():
     shown = harmless(SVG.format('<text style="x" fill="red">&lt;script&gt;</text>').encode())
     assert shown == '<svg aria-hidden="true"><text fill="red">&lt;script&gt;</text></svg>'
+
+
+def test_a_picture_too_large_for_a_page_is_not_shown_there():
+    drawn = SVG.format('<path aria-label="x" role="graphics-symbol" d="M0,0"></path>' * 2000).encode()
+    assert len(str(harmless(drawn))) < len(drawn) / 3
+    assert harmless(drawn, 30_000) is None
+    assert harmless(SVG.format("<g></g>" * 300_000).encode(), 10**9) is None
+
+
+@pytest.mark.parametrize("cell", ["x", "<" * 400, "ß" * 300, '"' * 90_000])
+def test_rows_of_a_page_have_so_much_room_and_no_more(cell: str):
+    rows = fitting([[cell, "1"]] * 3000, 500)
+    cells = '{% for cell in row %}<td class="number">{{ cell }}</td>{% endfor %}'
+    written = Environment(autoescape=True).from_string(
+        "{% for row in rows %}<tr>" + cells + "</tr>{% endfor %}"
+    )
+    assert len(rows) <= 500
+    assert len(written.render(rows=rows).encode()) <= HEAVIEST
+    assert len(rows) == 500 or len(written.render(rows=[[cell, "1"]] * (len(rows) + 1)).encode()) > HEAVIEST
 
 
 def test_no_page_grows_with_its_answer(site: Console):

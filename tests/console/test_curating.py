@@ -78,7 +78,7 @@ def test_questions_and_days_are_limited_for_one_and_for_everybody(own: Console):
     assert refused.status == 402
     assert "limit per question on analyst analyst" in refused.text
     page = curator.get(f"{ONE}/budget")
-    slow = page.form(per_day="", reason="")
+    slow = page.form(**{"": f"{ONE}/pace"})
     assert curator.submit(slow, reason="nothing said").status == 422
     assert curator.submit(slow, per_day="x", reason="odd").status == 422
     led = curator.submit(slow, per_day="0.25", reason="for everybody")
@@ -94,6 +94,56 @@ def test_questions_and_days_are_limited_for_one_and_for_everybody(own: Console):
     assert second.submit({**slow, "seal": seal, "per_day": "9", "reason": "me"}).status == 403
     decide(curator, do="limit", name="analyst", per_question="none", reason="trusted now")
     assert "may cost at most" not in curator.get(PEOPLE).text
+
+
+def test_a_project_has_a_limit_that_binds_whoever_works_for_it_and_nobody_else(own: Console):
+    curator, analyst, second = (own.browser(who) for who in ("curator", "analyst", "second"))
+    form = curator.get(f"{ONE}/budget").form(project="")
+    act = {"project": " Waiting  Times", "epsilon": "0.3", "reason": "a study of <i>queues</i>"}
+    entries = own.entries
+    for odd in ({"project": " "}, {"epsilon": ""}, {"reason": ""}, {"epsilon": "x"}, {"project": "wаiting"}):
+        assert curator.submit({**form, **act, **odd}).status == 422
+    for browser in (analyst, own.browser("auditor")):
+        seal = browser.get("/console/").forms()[0]["seal"]
+        assert browser.submit({**form, **act, "seal": seal}).status == 403
+    assert decide(curator, do="assign", name="analyst", project="waiting times").status == 422
+    assert own.entries == entries
+    assert curator.submit({**form, **act}).where == f"{ONE}/budget"
+    page = curator.get(f"{ONE}/budget").text
+    assert "The limits of project waiting times are set." in page
+    assert "a study of &lt;i&gt;queues&lt;/i&gt; (curator, in the console)" in curator.get(LEDGER).text
+    for odd, status in (({"project": "else"}, 422), ({"name": "stranger"}, 404), ({"name": "nobody"}, 404)):
+        fields = {"do": "assign", "name": "analyst", "project": "waiting times", **odd}
+        assert decide(curator, **fields).status == status
+    assert decide(curator, do="assign", name="analyst", project="waiting times").status == 303
+    assert "counts for: project waiting times." in curator.get(PEOPLE).text
+    assert analyst.ask(COUNT, epsilon="0.25").status == 303
+    refused = analyst.submit(analyst.quote(BY_WARD, epsilon="0.1").form(do="ask"))
+    assert refused.status == 402
+    assert "project waiting times" in refused.text
+    assert second.ask(BY_WARD, epsilon="0.1").status == 303
+    assert "waiting" not in second.get(f"{ONE}/budget").text
+    assert "project waiting times" in analyst.get(f"{ONE}/budget").text
+    told = curator.get(f"{ONE}/budget").text
+    assert "project waiting times: 83 % of the limit is used." in told
+    assert "<td>waiting times</td><td>epsilon 0.25</td>" in told
+
+
+def test_somebody_is_entered_for_a_project_and_leaves_it_with_what_was_spent_staying_there(own: Console):
+    curator = own.browser("curator")
+    form = curator.get(f"{ONE}/budget").form(project="")
+    assert curator.submit({**form, "project": "waiting", "per_day": "0.2", "reason": "slowly"}).status == 303
+    form = curator.get(PEOPLE).form(do="add", project="project")
+    curator.submit(form, name="ben", role="analyst", project="waiting", reason="new")
+    ben = own.browser()
+    assert ben.sign_in(str(token_on(curator.get(PEOPLE)))).status == 303
+    assert ben.ask(COUNT, epsilon="0.2").status == 303
+    wanted = ben.quote(BY_WARD, epsilon="0.2").form(do="ask")
+    assert ben.submit(wanted).status == 402
+    assert decide(curator, do="assign", name="ben", project="project").status == 303
+    assert ben.submit(wanted).status == 303
+    spent = {member[:2]: member[2].epsilon for member in own.pool.sessions["clinic"].budget.members}
+    assert spent == {("waiting", "ben"): Fraction(1, 5), ("project", "ben"): Fraction(1, 5)}
 
 
 def test_pages_of_a_dataset_with_delta_show_what_was_paid(tmp_path: Path):

@@ -74,11 +74,14 @@ def test_the_answers_of_a_batch_have_charts_files_and_the_saving(site: Console):
     svg = browser.get(f"{place}/2.svg").text
     assert svg.startswith("<svg")
     assert SCRIPT not in svg
+    report = browser.get(f"{place}.html")
+    assert report.text.count("<svg") == 2
+    assert not [tag for tag, _ in report.tags() if tag in ("script", "img", "link")]
     assert "**Protects**" in browser.get(f"{place}/1.md").text
     for odd in ("0.csv", "3.csv", "99.svg", "1.exe", "1.csv/", "-1.csv"):
         assert browser.get(f"{place}/{odd}").status == 404
     for who in ("second", "curator"):
-        for form in ("/1.csv", "/1.svg", ".json"):
+        for form in ("/1.csv", "/1.svg", ".json", ".html"):
             assert site.browser(who).get(f"{place}{form}").status == 404
     assert site.entries == entries
 

@@ -6,6 +6,7 @@ VISITS = "tests/console/test_visits.py"
 ASKING = "tests/console/test_asking.py"
 CURATING = "tests/console/test_curating.py"
 WIZARD = "tests/console/test_wizard.py"
+PROJECT = f"{CURATING}::test_a_project_has_a_limit_that_binds_whoever_works_for_it_and_nobody_else"
 STREAMS = "tests/console/test_streams.py"
 
 FAULTS: tuple[Fault, ...] = (
@@ -99,6 +100,34 @@ FAULTS: tuple[Fault, ...] = (
         "if False:",
         (f"{CURATING}::test_the_cap_is_raised_with_a_reason_and_the_token_and_the_data_opens_again",),
         "an open visit is enough to raise the cap",
+    ),
+    Fault(
+        "service/answering.py",
+        "return replace(opened, analyst=asked.name, project=asked.project)",
+        "return replace(opened, analyst=asked.name)",
+        (PROJECT,),
+        "what people of a project spend does not count for it",
+    ),
+    Fault(
+        "service/budget.py",
+        "if limit.scope.covers(project, name))",
+        "if limit.scope.analyst in (None, name))",
+        (PROJECT,),
+        "an analyst reads of projects that are not theirs",
+    ),
+    Fault(
+        "console/curator.py",
+        "if wanted not in (PROJECT, *view.projects(left)):",
+        "if False:",
+        (PROJECT,),
+        "somebody works for a misspelt project, which has no limit",
+    ),
+    Fault(
+        "console/picture.py",
+        "if len(kept.encode()) <= most else None",
+        "if kept else None",
+        (f"{ASKING}::test_a_picture_too_large_for_a_page_is_not_shown_there",),
+        "a page grows with its chart",
     ),
     Fault(
         "service/deciding.py",

@@ -3,6 +3,7 @@
 import json
 import re
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from discreet.cli.report import page
 from discreet.errors import CatalogError
 from discreet.query.catalog.manifest import declare
 from discreet.release.opening import open as open_session
+from discreet.release.picture import _crossed
 from discreet.release.sight import OpenData
 
 COLUMNS = {"ward": {"values": ["A", "B", "[/x]"]}, "cost": {"type": "integer", "low": 0, "high": 50}}
@@ -144,3 +146,21 @@ def test_a_chart_of_one_row_is_a_dot_with_its_interval():
     marks = {layer["mark"]["type"] for layer in drawn["layer"]}
     assert marks == {"rule", "point"}
     assert len(json.dumps(drawn["data"])) > 0
+
+
+def test_two_crossed_keys_are_a_map_that_says_how_far_off_its_cells_may_be():
+    sql = "SELECT ward, CASE WHEN cost > 25 THEN 'much' ELSE 'little' END AS price, COUNT(*) AS n FROM visits"
+    with opened() as data:
+        drawn = data.query(f"{sql} GROUP BY ward, price", epsilon=1).plot().to_dict()
+    assert drawn["layer"][0]["mark"]["type"] == "rect"
+    assert {(row["x"], row["y"]) for row in drawn["data"]["values"]} == {
+        (ward, price) for ward in ("A", "B", "[/x]") for price in ("little", "much")
+    }
+    assert re.search(r"each cell ± [\d.]+( to [\d.]+)? at 95% confidence", drawn["title"]["subtitle"][0])
+
+
+def test_keys_of_which_one_is_finer_than_the_other_are_bars_and_no_map_of_holes():
+    rows = [SimpleNamespace(key=(place // 3, place)) for place in range(12)]
+    assert not _crossed(rows)
+    assert not _crossed([SimpleNamespace(key=("all", place)) for place in range(12)])
+    assert _crossed([SimpleNamespace(key=(place // 3, place % 3)) for place in range(9)])

@@ -1,5 +1,6 @@
 """A curator over HTTP: people and tokens, limits that bind at once, the cap, and what proves the ledger."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,19 @@ def test_who_is_entered_asks_within_the_limits_they_were_given(service: Service)
     assert service.query(COUNT, "0.06", **ask).status == 200
     refused = service.query(COUNT, "0.195", **ask)
     assert "the limit on analyst ida" in refused.json()["detail"]
+
+
+def test_a_project_is_limited_over_http_and_binds_whoever_works_for_it(service: Service):
+    token = enter(service, "jo")
+    assert decide(service, "limit", {"epsilon": "0.2", **WHY}).status == 422
+    said = decide(service, "limit", {"project": "Queues", "epsilon": "0.2", **WHY})
+    assert said.json() == {"analyst": None, "project": "queues"}
+    assert service.query(COUNT, "0.11", dataset="spare", who=token).status == 200
+    service.people.assign("jo", "spare", "queues")
+    refused = service.query(f"{COUNT} WHERE cost > 7", "0.21", dataset="spare", who=token)
+    assert "the limit on project queues" in refused.json()["detail"]
+    seen = service.ask("GET", f"{SPARE}/budget", who="analyst").json()
+    assert "queues" not in json.dumps(seen)
 
 
 def test_a_day_of_everybody_together_binds_whoever_asks(service: Service):

@@ -249,7 +249,7 @@ def test_addresses_that_are_none_or_would_show_the_token_are_refused(url: str):
 def test_a_worker_past_its_time_is_killed_and_replaced_and_nothing_stays_behind(tmp_path: Path):
     settings = Settings((declare(tmp_path, "clinic", ROWS),), tmp_path, workers=1, seconds=2.0, queue=1)
     head = {"verb": "catalogue", "dataset": "clinic", "name": "ada", "role": "analyst"}
-    head |= {"body": {}, "kind": "application/json", "key": None}
+    head |= {"body": {}, "kind": "application/json", "key": None, "project": "project"}
 
     async def story() -> list[int]:
         async with Pool(settings) as pool:

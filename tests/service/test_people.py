@@ -1,7 +1,10 @@
 """Tokens are shown once, kept as hashes, and worth nothing once they are wrong, old, replaced or revoked."""
 
 import json
+import sqlite3
 import stat
+from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -129,6 +132,25 @@ def test_nobody_is_entered_twice_or_changed_who_is_not_there(people: People):
         People(people.path.with_name("none")).all()
 
 
+def test_a_project_is_given_by_dataset_and_an_older_register_knows_none(people: People):
+    token = people.add("ada", Role.ANALYST, "clinic")
+    people.allow("ada", "other")
+    assert people.assign("ada", "clinic", " Waiting  Times ") == "waiting times"
+    ada = people.holder(token)
+    assert ada is not None
+    assert [ada.project(dataset) for dataset in ("clinic", "other")] == ["waiting times", "project"]
+    for name, dataset, project in (
+        ("ada", "third", "x"),
+        ("ben", "clinic", "x"),
+        ("ada", "clinic", "wаiting"),
+    ):
+        with pytest.raises(ParameterError):
+            people.assign(name, dataset, project)
+    with closing(sqlite3.connect(people.path)) as book:
+        book.execute("DROP TABLE work")
+    assert people.holder(token) == replace(ada, projects=())
+
+
 @pytest.mark.parametrize("days", [0, -1, 10**6])
 def test_a_token_is_good_for_a_while_and_not_for_ever(people: People, days: int):
     with pytest.raises(ParameterError):
@@ -185,6 +207,8 @@ def test_the_command_enters_limits_lists_and_revokes(tmp_path: Path):
             ("ada", "day"),
         ]
         assert ledger.verify().trusted
+    assert run("project", "Waiting", "ada", "--epsilon", "2")["limits"][0]["limit_on"] == "project waiting"
+    assert [one.project("clinic") for one in people.all()] == ["waiting", "project"]
     assert run("rotate", "ada")["token"] != token
     run("revoke", "ada")
     listed = run("list")["people"]
@@ -199,7 +223,7 @@ def test_a_command_that_is_refused_changes_no_limit(tmp_path: Path):
     assert CliRunner().invoke(app, ["analyst", "add", manifest, "ada", "--epsilon", "1"]).exit_code == 0
     before = (tmp_path / "clinic.ledger").read_bytes()
     refusable = (["add", manifest, "ada"], ["limit", manifest, "ben"], ["add", manifest, "Ada"])
-    for words in (*refusable, ["limit", manifest]):
+    for words in (*refusable, ["limit", manifest], ["project", manifest, "x", "ada", "ben"]):
         refused = CliRunner().invoke(app, ["analyst", *words, "--epsilon", "9"])
         assert isinstance(refused.exception, dp.DiscreetError)
     assert (tmp_path / "clinic.ledger").read_bytes() == before

@@ -1,6 +1,7 @@
 """Charts draw what they are given, in the caller's order, and save without reaching for any host."""
 
 import re
+from datetime import date, timedelta
 from decimal import Decimal
 from fractions import Fraction
 
@@ -57,6 +58,16 @@ def test_an_empty_chart_is_refused(rows):
 def test_a_missing_column_is_named():
     with pytest.raises(ParameterError, match="'wards'"):
         bars(ROWS, x="wards", y="n")
+
+
+def test_many_days_are_an_axis_of_time_and_a_few_are_named_one_by_one():
+    first = date(2025, 1, 1)
+    rows = [{"d": (first + timedelta(n)).isoformat(), "n": n} for n in range(365)]
+    year = lines(rows, x="d", y="n").to_dict()["layer"][0]["encoding"]["x"]
+    assert (year["type"], year["scale"]) == ("temporal", {"type": "utc"})
+    assert lines(rows[:12], x="d", y="n").to_dict()["layer"][0]["encoding"]["x"]["type"] == "nominal"
+    words = [{"d": f"{row['d']} or so", "n": row["n"]} for row in rows]
+    assert lines(words, x="d", y="n").to_dict()["layer"][0]["encoding"]["x"]["type"] == "nominal"
 
 
 def test_small_heat_maps_carry_their_numbers_and_large_ones_do_not():

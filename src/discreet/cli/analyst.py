@@ -117,6 +117,41 @@ def limit(
 
 
 @app.command()
+def project(
+    manifest: Manifest,
+    name: Annotated[str, typer.Argument(help="The project.")],
+    members: Annotated[list[str] | None, typer.Argument(help="Who works for it from now on.")] = None,
+    epsilon: Annotated[str | None, typer.Option(help="The most that it may spend on this dataset.")] = None,
+    per_question: PerQuestion = None,
+    per_day: PerDay = None,
+    people: Register = None,
+    output: Output = Format.TABLE,
+) -> None:
+    """Limit what a project may spend, and say whose questions count for it; what it spent before counts."""
+    from discreet.ledger import Scope
+    from discreet.ledger.name import one_name
+    from discreet.service.deciding import like_cap
+
+    register, called = _register(manifest, people), one_name(name, "project")
+    for member in members or ():
+        if not register.knows(member):
+            raise unknown(member)
+    with Paper(output) as paper:
+        catalog, ledger = _books(manifest)
+        with ledger:
+            scope = Scope(project=called)
+            if epsilon is not None:
+                most = like_cap(catalog, epsilon)
+                ledger.set_limit(catalog.name, scope, most, reason="limited for the service")
+            _pace(ledger, catalog, scope, per_question, per_day)
+            view = ledger.budget(catalog.name)
+        for member in members or ():
+            register.assign(member, catalog.name, called)
+        paper.fact("project", called)
+        paper.table("", HEADS, [one.cells for one in view.every if one.scope == scope], name="limits")
+
+
+@app.command()
 def revoke(manifest: Manifest, name: Name, people: Register = None, output: Output = Format.TABLE) -> None:
     """Make somebody's token worth nothing, at once; what they spent stays spent."""
     with Paper(output) as paper:

@@ -20,13 +20,14 @@ from discreet.console.desk import Refused, checked, refusal
 from discreet.console.drawing import INLINE
 from discreet.console.language import words
 from discreet.console.page import say
-from discreet.console.picture import harmless
+from discreet.console.picture import LARGEST, LONGEST, harmless
+from discreet.console.report import KIND, report
 from discreet.console.room import Room, address, go
 from discreet.console.visit import Visit
 from discreet.service import problem, schema
 from discreet.service.kind import ARROW, CARD, CSV, JSON
 from discreet.service.problem import ServiceProblem
-from discreet.service.role import Verb, may, sees_all
+from discreet.service.role import PROJECT, Verb, may, sees_all
 
 ONE = "/console/data/{dataset}"
 CONFIDENCES = ("0.9", "0.95", "0.99")
@@ -41,6 +42,8 @@ STREAM = "stream "
 
 FORMS = {"csv": CSV, "json": JSON, "arrow": ARROW, "md": CARD}
 DRAWN = {"svg": "image/svg+xml", "png": "image/png"}
+REPORT = {"html": KIND}
+SHOWN_ROWS = 500
 _KEY = re.compile(r"console-[0-9a-f]{32}-([0-9/]{1,90})")
 
 
@@ -59,9 +62,13 @@ def routes(app: FastAPI, room: Room) -> None:
     async def budget(request: Request, dataset: str) -> Response:
         visit = room.allowed(request, Verb.BUDGET, dataset)
         body = await room.desk.ask(visit.person, Verb.BUDGET, dataset)
-        members = [(one["analyst"], one["project"], view.cost(one["cost"])) for one in body["spent"]]
+        members = [
+            (one["analyst"], "" if one["project"] == PROJECT else one["project"], view.cost(one["cost"]))
+            for one in body["spent"]
+        ]
         shown: dict[str, Any] = {
             "members": members,
+            "projects": view.projects(body),
             "counts": {"entries": body["entries"], "running": body["running"]},
         }
         shown |= {"known": json.dumps(body["limits"][0]["budget"]), "told": visit.told.pop(dataset, None)}
@@ -119,12 +126,15 @@ def _reading(app: FastAPI, room: Room) -> None:
             body: bytes | None = await room.desk.fetch(
                 visit.person, Verb.RECALL, dataset, asked, kind=FORMS[form]
             )
+        elif form in REPORT:
+            told = await room.desk.ask(visit.person, Verb.RECALL, dataset, asked)
+            picture, _ = await _picture(room, visit, dataset, asked, LONGEST)
+            body = report(dataset, number, [told], [picture])
         else:
             body = await _drawn(room, visit, dataset, asked, form) if form in DRAWN else None
         if body is None:
             raise refusal(problem.NOTHING)
-        headers = {"content-disposition": f'attachment; filename="{dataset_file(dataset)}-{number}.{form}"'}
-        return Response(body, media_type=(FORMS | DRAWN)[form], headers=headers)
+        return file(body, dataset, f"{number}.{form}", (FORMS | DRAWN | REPORT)[form])
 
     @app.get(f"{ONE}/answers/{{number:int}}")
     async def answer(request: Request, dataset: str, number: int) -> Response:
@@ -136,9 +146,11 @@ def _reading(app: FastAPI, room: Room) -> None:
             if refused.kind not in ("nothing", "question", "parameter"):
                 raise
             raise refusal(ServiceProblem("nothing", say("answer.gone"))) from None
-        picture = await _picture(room, visit, dataset, asked)
-        shown = {"number": number, "answer": body, "picture": picture, "confidences": CONFIDENCES}
-        shown |= {"promise": view.promise(body["card"])}
+        picture, drawn = await _picture(room, visit, dataset, asked)
+        forms = (*FORMS, *(DRAWN if drawn else ()), *REPORT)
+        shown = {"number": number, "answer": body, "picture": picture, "forms": forms}
+        shown |= {"promise": view.promise(body["card"]), "confidences": CONFIDENCES}
+        shown |= {"cells": view.fitting(body["cells"], SHOWN_ROWS)}
         sure = view.percent(body["confidence"])
         free = "before" in request.query_params
         return _of(
@@ -157,10 +169,12 @@ async def _outlook(room: Room, visit: Visit, dataset: str, body: Mapping[str, An
     }
 
 
-async def _picture(room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any]) -> Markup | None:
-    """Return the chart of an answer for its page; without one the numbers are there all the same."""
+async def _picture(
+    room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any], most: int = LARGEST
+) -> tuple[Markup | None, bool]:
+    """Return the chart of an answer, unless it is too large for its page, and whether there is any."""
     drawn = await _drawn(room, visit, dataset, asked, INLINE)
-    return None if drawn is None else harmless(drawn)
+    return (None, False) if drawn is None else (harmless(drawn, most), True)
 
 
 async def _drawn(room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any], form: str) -> bytes | None:
@@ -176,6 +190,12 @@ async def _drawn(room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any
 def dataset_file(dataset: str) -> str:
     """Return the name of a dataset as part of a file's name."""
     return re.sub(r"[^A-Za-z0-9-]+", "-", dataset)[:40] or "answer"
+
+
+def file(body: bytes, dataset: str, ending: str, kind: str) -> Response:
+    """Return something to take away."""
+    headers = {"content-disposition": f'attachment; filename="{dataset_file(dataset)}-{ending}"'}
+    return Response(body, media_type=kind, headers=headers)
 
 
 def _of(

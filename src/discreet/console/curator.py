@@ -20,11 +20,12 @@ from discreet.service import problem, schema
 from discreet.service.curating import ENTERED, barred, somebody
 from discreet.service.people import DAYS, Person, person_name
 from discreet.service.problem import ServiceProblem
-from discreet.service.role import Verb, sees_all
+from discreet.service.role import PROJECT, Verb, sees_all
 
 ONE = "/console/data/{dataset}"
 LAST = 1000
 LIMITS = ("epsilon", "per_question", "per_day")
+LONGEST = 200
 
 
 def routes(app: FastAPI, room: Room) -> None:
@@ -40,6 +41,8 @@ def routes(app: FastAPI, room: Room) -> None:
             dataset=dataset,
             tab="people",
             people=_people(room, visit, dataset, view.gauges(left)),
+            projects=list(view.projects(left)),
+            none_yet=PROJECT,
             roles=ENTERED,
             days=DAYS,
             told=visit.told.pop(dataset, None),
@@ -55,6 +58,11 @@ def routes(app: FastAPI, room: Room) -> None:
             raise refusal(problem.of(error)) from None
         return go(address(dataset, "people"))
 
+    _budgets(app, room)
+    _reading(app, room)
+
+
+def _budgets(app: FastAPI, room: Room) -> None:
     @app.post(f"{ONE}/budget")
     async def cap(request: Request, dataset: str) -> Response:
         visit = room.allowed(request, Verb.CAP, dataset)
@@ -68,6 +76,19 @@ def routes(app: FastAPI, room: Room) -> None:
         visit.told[dataset] = {"did": say("budget.raised")}
         return go(address(dataset, "budget"))
 
+    @app.post(f"{ONE}/project")
+    async def project(request: Request, dataset: str) -> Response:
+        visit = room.allowed(request, Verb.LIMIT, dataset)
+        given = await room.form(request)
+        name = given.get("project", "").strip()
+        if not name or not any(given.get(part, "").strip() for part in LIMITS):
+            raise refusal(ServiceProblem("parameter", say("budget.which_project")))
+        stated = {part: given.get(part, "").strip() or None for part in LIMITS}
+        sent = {"project": name[:LONGEST], **stated, "reason": given.get("reason", "")}
+        called = (await room.desk.ask(visit.person, Verb.LIMIT, dataset, sent))["project"]
+        visit.told[dataset] = {"did": say("budget.project_limited", project=called)}
+        return go(address(dataset, "budget"))
+
     @app.post(f"{ONE}/pace")
     async def pace(request: Request, dataset: str) -> Response:
         visit = room.allowed(request, Verb.LIMIT, dataset)
@@ -79,6 +100,8 @@ def routes(app: FastAPI, room: Room) -> None:
         visit.told[dataset] = {"did": say("budget.slowed")}
         return go(address(dataset, "budget"))
 
+
+def _reading(app: FastAPI, room: Room) -> None:
     @app.get(f"{ONE}/ledger")
     async def ledger(request: Request, dataset: str) -> Response:
         visit = _reader(room, request, dataset)
@@ -137,6 +160,7 @@ def _people(room: Room, visit: Visit, dataset: str, gauges: tuple[view.Gauge, ..
             "standing": person.standing(now),
             "expires": person.expires.date().isoformat(),
             "gauges": [gauge for gauge in gauges if gauge.analyst == person.name],
+            "project": person.project(dataset),
             "why_not": _why_not(visit.person, person),
         }
         for person in room.people.all()
@@ -168,13 +192,17 @@ async def _decided(room: Room, visit: Visit, dataset: str, given: Mapping[str, s
             days = _whole(given.get("days", ""))
             # Limited before they exist: nobody asks without the limit they were meant to have.
             await _limit(room, visit, dataset, name, given)
-            return {"name": name, "token": room.people.add(name, role, dataset, days=days)}
+            project = await _project(room, visit, dataset, given.get("project", "") or PROJECT)
+            return {"name": name, "token": room.people.add(name, role, dataset, days=days, project=project)}
         case "limit":
             _somebody(room, visit, dataset, name)
             if not any(given.get(part, "").strip() for part in LIMITS):
                 raise refusal(ServiceProblem("parameter", say("people.which_limit")))
             await _limit(room, visit, dataset, name, given)
             return {"name": name, "did": say("people.limited", name=name)}
+        case "assign":
+            _somebody(room, visit, dataset, name)
+            return {"name": name, "did": await _assigned(room, visit, dataset, name, given)}
         case "rotate":
             _changeable(visit.person, _somebody(room, visit, dataset, name))
             return {"name": name, "token": room.people.rotate(name)}
@@ -184,6 +212,21 @@ async def _decided(room: Room, visit: Visit, dataset: str, given: Mapping[str, s
             return {"name": name, "did": say("people.was_revoked", name=name)}
         case _:
             raise refusal(ServiceProblem("malformed", "the form does not say what to do"))
+
+
+async def _project(room: Room, visit: Visit, dataset: str, wanted: str) -> str:
+    """Return a project that the ledger knows of: one that is merely misspelt would have no limit."""
+    left = await room.desk.ask(visit.person, Verb.BUDGET, dataset)
+    if wanted not in (PROJECT, *view.projects(left)):
+        raise refusal(ServiceProblem("parameter", say("people.no_project")))
+    return wanted
+
+
+async def _assigned(room: Room, visit: Visit, dataset: str, name: str, given: Mapping[str, str]) -> str:
+    project = await _project(room, visit, dataset, given.get("project", ""))
+    room.people.assign(name, dataset, project)
+    words = say("people.no_project_of_theirs") if project == PROJECT else view.scope(project, None)
+    return say("people.assigned", name=name, project=words)
 
 
 def _somebody(room: Room, visit: Visit, dataset: str, name: str) -> Person:

@@ -26,12 +26,18 @@ ELEMENTS = frozenset(
         "title",
     }
 )
-LARGEST = 120_000
+DROPPED = ("style", "role", "aria-label", "aria-roledescription", "aria-hidden", "class")
+"""What a picture says twice: its page names it as a whole and has the same numbers in a table.  Styles in
+attributes have no place in the page's content policy."""
+
+LARGEST = 80_000
+LONGEST = 2_000_000
+"""The most of what is drawn that is read at all."""
 
 
-def harmless(drawn: bytes) -> Markup | None:
-    """Return a picture as part of a page, None where it is more than a picture."""
-    if len(drawn) > LARGEST or b"<!" in drawn:
+def harmless(drawn: bytes, most: int = LARGEST) -> Markup | None:
+    """Return a picture as part of a page, None where it is more than a picture, or too large."""
+    if len(drawn) > LONGEST or b"<!" in drawn:
         return None
     try:
         root = ET.fromstring(drawn)  # noqa: S314 - no document type, so no entities
@@ -41,10 +47,11 @@ def harmless(drawn: bytes) -> Markup | None:
         return None
     for element in root.iter():
         element.tag = element.tag.removeprefix(SPACE)
-        # The page's own content policy has no place for styles in attributes.
-        element.attrib.pop("style", None)
+        for name in DROPPED:
+            element.attrib.pop(name, None)
     root.set("aria-hidden", "true")
-    return Markup(ET.tostring(root, encoding="unicode", short_empty_elements=False))  # noqa: S704
+    kept = ET.tostring(root, encoding="unicode")
+    return Markup(kept) if len(kept.encode()) <= most else None  # noqa: S704
 
 
 def _plain(element: ET.Element) -> bool:

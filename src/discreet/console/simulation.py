@@ -4,6 +4,8 @@ import json
 
 from fastapi import FastAPI, Request, Response
 
+from discreet.console import view
+from discreet.console.analyst import SHOWN_ROWS
 from discreet.console.desk import checked, refusal
 from discreet.console.drawing import INLINE
 from discreet.console.page import say
@@ -32,4 +34,5 @@ def routes(app: FastAPI, room: Room) -> None:
             raise refusal(ServiceProblem("parameter", found["refused"]))
         drawn = await room.draw(found["chart"], INLINE)
         shown = {"found": found, "sql": sent["sql"], "picture": None if drawn is None else harmless(drawn)}
+        shown["cells"] = view.fitting(found["cells"], SHOWN_ROWS)
         return room.page(request, "simulation.html", dataset=dataset, tab="ask", **shown)

@@ -18,13 +18,14 @@ from discreet.console.analyst import (
     DRAWN,
     FORMS,
     SHOWN,
-    dataset_file,
+    file,
     wanted_confidence,
 )
 from discreet.console.desk import Refused, checked, refusal
 from discreet.console.drawing import INLINE
 from discreet.console.page import say
-from discreet.console.picture import harmless
+from discreet.console.picture import LONGEST, harmless
+from discreet.console.report import KIND, report
 from discreet.console.room import Room, address, go
 from discreet.console.visit import Visit
 from discreet.service import problem, schema
@@ -36,9 +37,10 @@ ONE = "/console/data/{dataset}"
 MOST = 20
 """So many questions are asked at once on a page."""
 
-HEAVIEST = 90_000
+HEAVIEST = 80_000
 """All charts of a page together are no longer."""
 
+SHOWN_ROWS = 100
 KEY = re.compile(r"batch-[0-9a-f]{32}-([0-9/]{1,90})")
 _PARTS = re.compile(r"'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|--[^\n]*|;|[^;'\"-]+|.", re.DOTALL)
 
@@ -77,10 +79,19 @@ def routes(app: FastAPI, room: Room) -> None:
         asked = await _asked(room, visit, dataset, number) | {"confidence": wanted_confidence(request)}
         body = await room.desk.ask(visit.person, Verb.RECALL, dataset, asked)
         first = body["answers"][0]
-        shown = {"answers": body["answers"], "number": number, "price": first["price"], "asked": asked}
+        room_each = view.HEAVIEST // len(body["answers"])
+        cells = [view.fitting(one["cells"], SHOWN_ROWS, room_each) for one in body["answers"]]
+        shown = {
+            "answers": body["answers"],
+            "cells": cells,
+            "number": number,
+            "price": first["price"],
+            "asked": asked,
+        }
         shown |= {"sure": view.percent(first["confidence"]), "receipt": first["receipt"]}
         shown |= {"saving": await _saving(room, visit, dataset, asked), "confidences": CONFIDENCES}
-        shown |= {"pictures": await _pictures(room, visit, dataset, asked), "forms": (*FORMS, *DRAWN)}
+        pictures = await _pictures(room, visit, dataset, asked, HEAVIEST)
+        shown |= {"pictures": pictures, "forms": (*FORMS, *DRAWN)}
         free = "before" in request.query_params
         return room.page(request, "together.html", dataset=dataset, tab="answers", free=free, **shown)
 
@@ -93,7 +104,15 @@ def _files(app: FastAPI, room: Room) -> None:
         visit = room.allowed(request, Verb.BATCH, dataset)
         asked = await _asked(room, visit, dataset, number) | {"confidence": wanted_confidence(request)}
         body = await room.desk.fetch(visit.person, Verb.RECALL, dataset, asked)
-        return _file(body, dataset, f"{number}.json", JSON)
+        return file(body, dataset, f"{number}.json", JSON)
+
+    @app.get(f"{ONE}/batch/{{number:int}}.html")
+    async def printed(request: Request, dataset: str, number: int) -> Response:
+        visit = room.allowed(request, Verb.BATCH, dataset)
+        asked = await _asked(room, visit, dataset, number) | {"confidence": wanted_confidence(request)}
+        body = await room.desk.ask(visit.person, Verb.RECALL, dataset, asked)
+        pictures = await _pictures(room, visit, dataset, asked, LONGEST)
+        return file(report(dataset, number, body["answers"], pictures), dataset, f"{number}.html", KIND)
 
     @app.get(f"{ONE}/batch/{{number:int}}/{{which:int}}.{{form}}")
     async def download(request: Request, dataset: str, number: int, which: int, form: str) -> Response:
@@ -104,17 +123,12 @@ def _files(app: FastAPI, room: Room) -> None:
         asked |= {"confidence": wanted_confidence(request), "which": which - 1}
         if form in FORMS:
             body = await room.desk.fetch(visit.person, Verb.RECALL, dataset, asked, kind=FORMS[form])
-            return _file(body, dataset, f"{number}-{which}.{form}", FORMS[form])
+            return file(body, dataset, f"{number}-{which}.{form}", FORMS[form])
         chart = await room.desk.ask(visit.person, Verb.PICTURE, dataset, asked)
         drawn = await room.draw(chart, form)
         if drawn is None:
             raise refusal(problem.NOTHING)
-        return _file(drawn, dataset, f"{number}-{which}.{form}", DRAWN[form])
-
-
-def _file(body: bytes, dataset: str, ending: str, kind: str) -> Response:
-    headers = {"content-disposition": f'attachment; filename="{dataset_file(dataset)}-{ending}"'}
-    return Response(body, media_type=kind, headers=headers)
+        return file(drawn, dataset, f"{number}-{which}.{form}", DRAWN[form])
 
 
 async def _saving(room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any]) -> str | None:
@@ -126,7 +140,9 @@ async def _saving(room: Room, visit: Visit, dataset: str, asked: Mapping[str, An
         return None
 
 
-async def _pictures(room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any]) -> list[Markup | None]:
+async def _pictures(
+    room: Room, visit: Visit, dataset: str, asked: Mapping[str, Any], most: int
+) -> list[Markup | None]:
     """Return the charts of the first questions, for as long as the page stays light."""
     place = visit.person.name, dataset, str(asked["epsilon"]), *asked["sql"], asked["confidence"]
     try:
@@ -137,8 +153,8 @@ async def _pictures(room: Room, visit: Visit, dataset: str, asked: Mapping[str, 
     found: list[Markup | None] = []
     for chart in json.loads(known):
         drawn = await room.draw(chart, INLINE)
-        picture = None if drawn is None else harmless(drawn)
-        light = picture is not None and sum(len(one or "") for one in found) + len(picture) <= HEAVIEST
+        picture = None if drawn is None else harmless(drawn, most)
+        light = picture is not None and sum(len(one or "") for one in found) + len(picture) <= most
         found.append(picture if light else None)
     return found
 

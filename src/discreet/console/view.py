@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from markupsafe import escape
+
 from discreet.console.page import say
+from discreet.service.role import PROJECT
 from discreet.show.number import format_number
 
 HIGH = 0.8
@@ -21,6 +24,11 @@ LONGEST = 20_000
 
 
 STATEMENTS = 4
+HEAVIEST = 70_000
+"""So many bytes of a page are for the rows of its tables; besides their text, a row and a cell take"""
+
+ROW, CELL = 9, 24
+"""so many of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +134,12 @@ def scope(project: str | None, analyst: str | None) -> str:
         return say("budget.everybody") if project is None else say("budget.project", project=project)
     whom = say("budget.analyst", analyst=analyst)
     return whom if project is None else f"{whom}, {say('budget.project', project=project)}"
+
+
+def projects(body: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the projects of a dataset: those that have a limit, and those for which something was spent."""
+    every = (*body["limits"], *body["paces"], *body["spent"])
+    return tuple(sorted({one["project"] for one in every} - {None, PROJECT}))
 
 
 def pace(said: Mapping[str, Any]) -> str:
@@ -250,6 +264,17 @@ def quote(body: Mapping[str, Any]) -> QuoteWords:
         tuple(body["proof"]),
         tuple(short(text, LONGEST) for text in body["statements"][:STATEMENTS]),
     )
+
+
+def fitting(cells: Sequence[Sequence[str]], most: int, room: int = HEAVIEST) -> list[Sequence[str]]:
+    """Return the first rows of a table, as many as a page has room for."""
+    found: list[Sequence[str]] = []
+    for row in cells[:most]:
+        room -= ROW + sum(CELL + len(escape(cell).encode()) for cell in row)
+        if room < 0:
+            break
+        found.append(row)
+    return found
 
 
 def compared(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from discreet.service.kind import ARROW, CARD, CSV, JSON, PAGE
 from discreet.service.paging import explained, picture, shown, together
 from discreet.service.replies import Replies
 from discreet.service.reply import Reply
-from discreet.service.role import Role, Verb, may, sees_all
+from discreet.service.role import PROJECT, Role, Verb, may, sees_all
 from discreet.service.wire import shape, system
 from discreet.service.wire.types import MEDIA_TYPE as WIRE
 
@@ -55,6 +55,7 @@ class Asked:
     body: Mapping[str, Any]
     kind: str = JSON
     key: str | None = None
+    project: str = PROJECT
 
     @property
     def request_id(self) -> str | None:
@@ -69,7 +70,7 @@ def answer(sessions: Mapping[str, Session], asked: Asked, replies: Replies | Non
         if opened is None or not may(asked.role, asked.verb):
             raise AccessError("nothing of that name")
         opened.renew()
-        return _answered(_for(opened, asked.name), asked, Replies() if replies is None else replies)
+        return _answered(_for(opened, asked), asked, Replies() if replies is None else replies)
     except AccessError:
         return refused(problem.NOTHING)
     except QueryError as error:
@@ -95,9 +96,9 @@ def refused(stated: problem.ServiceProblem) -> Reply:
     return Reply(stated.status, problem.MEDIA_TYPE, stated.body(), stated.headers)
 
 
-def _for(opened: Session, name: str) -> Session:
+def _for(opened: Session, asked: Asked) -> Session:
     """Return the open data as somebody's own session."""
-    return replace(opened, analyst=name)
+    return replace(opened, analyst=asked.name, project=asked.project)
 
 
 def _answered(session: Session, asked: Asked, replies: Replies) -> Reply:
@@ -139,7 +140,11 @@ def _answered(session: Session, asked: Asked, replies: Replies) -> Reply:
             )
             return _json({"answers": [released(release) for release in releases]})
         case Verb.BUDGET:
-            view = session.budget if sees_all(asked.role) else views.own(session.budget, asked.name)
+            view = (
+                session.budget
+                if sees_all(asked.role)
+                else views.own(session.budget, asked.name, asked.project)
+            )
             return _json({"lines": str(view).splitlines()} if asked.kind == WIRE else view.to_json())
         case Verb.HISTORY:
             entries = session.ledger.history(session.catalog.name, last=RECENT)

@@ -10,13 +10,17 @@ from discreet.ledger.codec import read_budget, read_cost
 from discreet.ledger.view import Collusion, Per
 
 
-def own(view: BudgetView, name: str) -> BudgetView:
+def own(view: BudgetView, name: str, project: str) -> BudgetView:
     """Return what one analyst may see: the limits on them, their own spending, and the sum of everybody's."""
+
+    def covering(limits: tuple[LimitView, ...]) -> tuple[LimitView, ...]:
+        return tuple(limit for limit in limits if limit.scope.covers(project, name))
+
     return replace(
         view,
         analysts=None if view.analysts is None else tuple(a for a in view.analysts if a == name),
-        limits=tuple(limit for limit in view.limits if limit.scope.analyst in (None, name)),
-        paces=tuple(limit for limit in view.paces if limit.scope.analyst in (None, name)),
+        limits=covering(view.limits),
+        paces=covering(view.paces),
         members=tuple(member for member in view.members if member[1] == name),
         collusion=replace(view.collusion, worst=view.limits[0].budget, sum_of_limits=None),
     )

@@ -49,10 +49,10 @@ def routes(api: FastAPI, ask: Asking, people: People) -> None:
 
     @api.post(
         f"{one}/limit",
-        summary="Limit what one question and one day of everybody together may cost",
+        summary="Limit a project, or what one question and one day of everybody together may cost",
         responses=described(schema.LimitsSet, *_DECIDING),
     )
-    async def limit(request: Request, dataset: str, body: schema.ToPace) -> Response:
+    async def limit(request: Request, dataset: str, body: schema.ToBound) -> Response:
         return await ask(request, Verb.LIMIT, dataset, body)
 
     @api.post(

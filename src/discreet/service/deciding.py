@@ -26,6 +26,7 @@ from discreet.ledger.entry import (
     Rotated,
     Succeeded,
 )
+from discreet.ledger.name import one_name
 from discreet.ledger.pace import Pace
 from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
 from discreet.query.catalog.manifest import Catalog
@@ -74,21 +75,31 @@ def like_cap(catalog: Catalog, epsilon: str) -> Budget:
 
 
 def limited(session: Session, curator: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Admit somebody and set the most that they may spend, for a stated reason.
+    """Admit somebody and set the most that they, or a project, may spend, for a stated reason.
 
     Without a name it is the questions and the days of everybody together that get a limit.
     """
-    name, reason = body.get("analyst"), _reason(body, curator)
+    name, project, reason = body.get("analyst"), body.get("project"), _reason(body, curator)
     ledger, catalog = session.ledger, session.catalog
     stated = [body.get(part) for part in ("epsilon", "per_question", "per_day")]
     epsilon, question, day = (None if one is None else str(one) for one in stated)
     for said in (epsilon, *(one for one in (question, day) if one != LIFTED)):
         if said is not None:
             like_cap(catalog, said)  # refused before anything is written
+    if epsilon is not None and name is None and project is None:
+        raise ParameterError(
+            "what everybody together may spend is the cap of the dataset; raise that instead"
+        )
     if name is not None:
         admit(ledger, catalog, name, epsilon, reason)
-    keep_pace(ledger, catalog, Scope(analyst=name), question, day, reason)
-    return {"analyst": name}
+    elif project is not None:
+        project = one_name(project, "project")
+        if epsilon is not None:
+            scope = Scope(project=project)
+            ledger.set_limit(catalog.name, scope, like_cap(catalog, epsilon), reason=reason)
+    scope = Scope(analyst=name) if project is None else Scope(project=project)
+    keep_pace(ledger, catalog, scope, question, day, reason)
+    return {"analyst": name, "project": project}
 
 
 def capped(session: Session, curator: str, body: Mapping[str, Any]) -> dict[str, Any]:

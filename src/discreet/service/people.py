@@ -19,7 +19,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from discreet.errors import ConflictError, LedgerError, ParameterError
-from discreet.service.role import Role
+from discreet.ledger.name import one_name
+from discreet.service.role import PROJECT, Role
 from discreet.service.wire.scram import Verifier, salt_of, verifier
 
 DAYS = 90
@@ -48,6 +49,10 @@ CREATE TABLE IF NOT EXISTS secret (id INTEGER PRIMARY KEY CHECK (id = 1), value 
 CREATE TABLE IF NOT EXISTS reach (
     name TEXT NOT NULL REFERENCES person(name), dataset TEXT NOT NULL, PRIMARY KEY (name, dataset)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS work (
+    name TEXT NOT NULL REFERENCES person(name), dataset TEXT NOT NULL, project TEXT NOT NULL,
+    PRIMARY KEY (name, dataset)
+) STRICT;
 """
 
 
@@ -65,6 +70,12 @@ class Person:
     expires: datetime
     datasets: frozenset[str]
     revoked: bool = False
+    projects: tuple[tuple[str, str], ...] = ()
+    """The project they work for, by dataset, where a curator has said one."""
+
+    def project(self, dataset: str) -> str:
+        """Return the project that what they spend on a dataset counts for."""
+        return dict(self.projects).get(dataset, PROJECT)
 
     def standing(self, at: datetime) -> str:
         """Return in one word whether the token is good."""
@@ -125,8 +136,9 @@ class People:
     path: Path
     clock: Callable[[], datetime] = now
 
-    def add(self, name: str, role: Role, dataset: str, *, days: int = DAYS) -> str:
+    def add(self, name: str, role: Role, dataset: str, *, days: int = DAYS, project: str = PROJECT) -> str:
         """Enter somebody and return their token, which cannot be had again."""
+        called = one_name(project, "project")
         token, number, digest = _issued()
         with self._writing() as book:
             if _row(book, person_name(name)) is not None:
@@ -136,6 +148,7 @@ class People:
                 (name, role.value, number, digest, self._expiry(days)),
             )
             book.execute("INSERT INTO reach VALUES (?, ?)", (name, dataset))
+            book.execute("INSERT INTO work VALUES (?, ?, ?)", (name, dataset, called))
             _keep(book, name, token)
         return token
 
@@ -151,6 +164,16 @@ class People:
         with self._writing() as book:
             _known(book, name)
             book.execute("INSERT OR IGNORE INTO reach VALUES (?, ?)", (name, dataset))
+
+    def assign(self, name: str, dataset: str, project: str) -> str:
+        """Let what somebody spends on a dataset count for a project from now on; return its one name."""
+        called = one_name(project, "project")
+        with self._writing() as book:
+            _known(book, name)
+            if (name, dataset) not in book.execute("SELECT name, dataset FROM reach"):
+                raise unknown(name)
+            book.execute("INSERT OR REPLACE INTO work VALUES (?, ?, ?)", (name, dataset, called))
+        return called
 
     def rotate(self, name: str, *, days: int = DAYS) -> str:
         """Return a new token for somebody; the old one is worth nothing from now on."""
@@ -341,4 +364,9 @@ def _person(book: sqlite3.Connection, row: tuple[str, str, str, bytes, str, int]
     name, role, _, _, expires, revoked = row
     reach = book.execute("SELECT dataset FROM reach WHERE name = ?", (name,)).fetchall()
     datasets = frozenset(dataset for (dataset,) in reach)
-    return Person(name, Role(role), datetime.fromisoformat(expires), datasets, bool(revoked))
+    projects: tuple[tuple[str, str], ...] = ()
+    # A register of an older version has no projects until somebody is entered or changed.
+    if book.execute("SELECT 1 FROM sqlite_master WHERE name = 'work'").fetchone() is not None:
+        found = book.execute("SELECT dataset, project FROM work WHERE name = ? ORDER BY dataset", (name,))
+        projects = tuple(found.fetchall())
+    return Person(name, Role(role), datetime.fromisoformat(expires), datasets, bool(revoked), projects)

@@ -11,6 +11,10 @@ class Role(StrEnum):
     AUDITOR = "auditor"
 
 
+PROJECT = "project"
+"""For what somebody works whom no curator has given a project."""
+
+
 class Verb(StrEnum):
     """What can be done through the wall."""
 

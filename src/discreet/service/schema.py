@@ -194,6 +194,19 @@ class ToLimit(ToPace):
     epsilon: Number | None = None
 
 
+class ToBound(ToLimit):
+    """What a project may spend in all, with one question and in one day; without one, what everybody may.
+
+    What everybody together may spend in all is the cap, which has an address of its own.
+    """
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"project": "waiting", "epsilon": "1", "reason": "agreed in June"}]},
+    )
+    project: Spelt | None = Field(default=None, min_length=1, max_length=200)
+
+
 class ToEnter(ToLimit):
     """Somebody new."""
 
@@ -358,6 +371,7 @@ class LimitsSet(Shown):
     """Whose limits were set; null means everybody."""
 
     analyst: str | None
+    project: str | None = None
 
 
 class Capped(Shown):

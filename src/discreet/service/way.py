@@ -63,6 +63,7 @@ class Asking:
             "dataset": dataset,
             "name": person.name,
             "role": person.role.value,
+            "project": person.project(dataset),
             "body": sent,
             "kind": kind,
             "key": key,

@@ -81,6 +81,7 @@ def asked(head: Mapping[str, Any]) -> Asked:
         head["body"],
         head["kind"],
         head["key"],
+        head["project"],
     )
 
 

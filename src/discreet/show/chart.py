@@ -5,6 +5,7 @@ Values may be int, float, Fraction, Decimal, str or None; numbers become floats 
 row whose drawn value is missing or infinite is left out of the picture.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
@@ -16,6 +17,11 @@ from discreet.show.theme import HEIGHT, INK, ON_DARK, ON_LIGHT, PALETTE, WIDTH
 from discreet.show.vega import Chart, Spec, above, amount, category, layered, mark
 
 Rows = Iterable[Mapping[str, Any]]
+
+MANY_DAYS = 31
+"""More days than this get an axis of time, which labels months and years instead of each of them."""
+
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def bars(
@@ -155,6 +161,9 @@ def lines(
 
 def _abscissa(data: list[dict[str, Any]], title: str, *, numeric: bool, log: bool) -> Spec:
     """Return the horizontal channel of lines: a scale of numbers, or categories in the caller's order."""
+    if not numeric and len(data) > MANY_DAYS and all(_DAY.fullmatch(str(row["x"])) for row in data):
+        # Read and written by the same clock, so that no day moves, wherever it is drawn.
+        return {"field": "x", "type": "temporal", "title": title, "scale": {"type": "utc"}}
     if not numeric:
         return category("x", title=title, axis={"labelAngle": 0})
     scale = {"type": "log", "nice": False} if log else {"zero": False, "nice": False}

@@ -48,6 +48,7 @@ class Asker:
             "dataset": guest.dataset,
             "name": person.name,
             "role": person.role.value,
+            "project": person.project(guest.dataset),
             "body": body,
             "kind": types.MEDIA_TYPE,
             "key": key,
