@@ -19,7 +19,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from discreet.errors import ConflictError, LedgerError, ParameterError
-from discreet.ledger.name import one_name
 from discreet.service.role import PROJECT, Role
 from discreet.service.wire.scram import Verifier, salt_of, verifier
 
@@ -138,7 +137,6 @@ class People:
 
     def add(self, name: str, role: Role, dataset: str, *, days: int = DAYS, project: str = PROJECT) -> str:
         """Enter somebody and return their token, which cannot be had again."""
-        called = one_name(project, "project")
         token, number, digest = _issued()
         with self._writing() as book:
             if _row(book, person_name(name)) is not None:
@@ -148,7 +146,7 @@ class People:
                 (name, role.value, number, digest, self._expiry(days)),
             )
             book.execute("INSERT INTO reach VALUES (?, ?)", (name, dataset))
-            book.execute("INSERT INTO work VALUES (?, ?, ?)", (name, dataset, called))
+            book.execute("INSERT INTO work VALUES (?, ?, ?)", (name, dataset, project))
             _keep(book, name, token)
         return token
 
@@ -165,15 +163,13 @@ class People:
             _known(book, name)
             book.execute("INSERT OR IGNORE INTO reach VALUES (?, ?)", (name, dataset))
 
-    def assign(self, name: str, dataset: str, project: str) -> str:
-        """Let what somebody spends on a dataset count for a project from now on; return its one name."""
-        called = one_name(project, "project")
+    def assign(self, name: str, dataset: str, project: str) -> None:
+        """Let what somebody spends on a dataset count for a project, by the name that the ledger has."""
         with self._writing() as book:
             _known(book, name)
             if (name, dataset) not in book.execute("SELECT name, dataset FROM reach"):
                 raise unknown(name)
-            book.execute("INSERT OR REPLACE INTO work VALUES (?, ?, ?)", (name, dataset, called))
-        return called
+            book.execute("INSERT OR REPLACE INTO work VALUES (?, ?, ?)", (name, dataset, project))
 
     def rotate(self, name: str, *, days: int = DAYS) -> str:
         """Return a new token for somebody; the old one is worth nothing from now on."""
