@@ -100,6 +100,7 @@ from discreet.verify.noise import discrete_gaussian as discrete_gaussian
 from discreet.verify.noise import exponential as exponential
 from discreet.verify.noise import gaussian as gaussian
 from discreet.verify.noise import geometric as geometric
+from discreet.verify.noise import gumbel as gumbel
 from discreet.verify.noise import laplace as laplace
 from discreet.verify.noise import response as response
 from discreet.verify.noise import uniform as uniform

@@ -21,8 +21,8 @@ FAULTS = (
     weaker("walk", "z3.And(before, odds > 0, odds < 1)", "odds > 0", "a loop ends by a coin it does not ask"),
     weaker(
         "state",
-        'case [*_, tree.Sample(_, "Bernoulli", (chance,))]:',
-        'case [*_, tree.Sample(_, "Bernoulli", (chance,))] | [*_, tree.Sample(_, _, (chance,)), _]:',
+        'case [*_, tree.Sample(_, "Bernoulli" | "Response" as law, (chance,))]:',
+        'case [*_, tree.Sample(_, law, (chance,))] | [*_, tree.Sample(_, law, (chance,)), _]:',
         "a coin may be overruled after it was tossed",
     ),
     weaker(
@@ -46,7 +46,7 @@ FAULTS = (
     ),
     weaker(
         "__init__",
-        "if sorted(sorted(way.items()) for way in wanted) != sorted(sorted(way.items()) for way in given):",
+        "if [dict(part.direction) for part in parts] != directions(program):",
         "if False:",
         "one order of the neighbours is proved for all",
     ),
@@ -69,7 +69,7 @@ FAULTS = (
     weaker("walk", "if self.concentrated else price\n", "\n", "epsilon is squared like rho"),
     weaker("walk", "log = log_up(1 / chance)", "log = log_up(1 / chance) / 2", "delta counts for its root"),
     weaker("walk", "if not 0 < chance < 1 or most < 0:", "if False:", "Gaussian noise without a delta"),
-    weaker("walk", "z3.And(slack[0] >= 0, slack[1] >= 0)", "TRUE", "delta may be negative"),
+    weaker("walk", "z3.And(slack[0] >= lost, slack[1] >= lost)", "TRUE", "delta may be negative"),
     weaker("walk", "z3.If(move >= 0, move, -move)", "move", "a move backwards earns"),
     weaker(
         "walk",
@@ -82,10 +82,18 @@ FAULTS = (
     weaker("walk", "draw, state, sizes[0] == sizes[1])", "draw, state, TRUE)", "one run chooses among more"),
     weaker(
         "walk",
-        "touched = {*sites, *tree.assigned(statement.body)}",
-        "touched = tree.assigned(statement.body)",
+        '(getattr(s, "target", 0), getattr(s, "site", 0))',
+        '(getattr(s, "target", 0),)',
         "what a loop moves is not counted",
     ),
+    # Tails.
+    weaker("walk", "if self.concentrated or draw in tree.statements(loops) or", "if", "a tail of every turn"),
+    weaker("walk", 'draw.law not in ("Laplace", "Geometric"):', "False:", "a tail of any law"),
+    weaker("walk", "exp_up(-abs(far))", "exp_up(-abs(far)) / 3", "a tail at a third of its price"),
+    weaker("walk", "scales <= most, scales >= most", "scales <= most, scales <= -most", "the other tail"),
+    weaker("walk", "case tree.Secret() if not self.tails:", "case tree.Secret():", "a tail keeps a secret"),
+    weaker("walk", 'if law == "Gumbel":', "if False:", "Gumbel noise may move down"),
+    weaker("pair", "and not part.side and tree.names(part) & private:", "and False:", "a header without runs"),
     # Laws.
     weaker(
         "walk",
@@ -141,7 +149,7 @@ FAULTS = (
     weaker(
         "walk", "z3.And(before >= 0, self.formula", "z3.And(TRUE, self.formula", "a variant falls for ever"
     ),
-    weaker("walk", "if key[0] in touched]", "if key[0] in ()]", "a loop changes nothing"),
+    weaker("walk", "if any(k[0] in own for own in inner)]", "if False]", "a loop changes nothing"),
     weaker("walk", "choose(waits[k[1] - 1], old, after.values[k])", "after.values[k]", "nobody waits"),
     weaker("walk", "if not quiet(statement.body):", "if False:", "a run that waits may draw"),
     weaker("walk", "if not quiet((statement,)):", "if False:", "branches that draw may differ"),
@@ -149,10 +157,16 @@ FAULTS = (
     # Meaning.
     weaker("walk", "state, need, side)", "state, TRUE, side)", "everything has a value"),
     weaker("meaning", "self.need(right != 0)", "self.need(right == right)", "one may divide by zero"),
-    weaker("walk", "self.pair.size(array, own or side)))\n", "index + 1))\n", "lists have no end"),
+    weaker("pair", "self.size(array, own or side)))\n", "index + 1))\n", "lists have no end"),
     weaker("state", "if len(set(numbers)) != len(numbers):", "if False:", "two draws have one number"),
     weaker("state", "if len(set(names)) != len(names) or", "if", "two parameters have one name"),
     # Neighbours.
+    weaker(
+        "pair",
+        "clauses = (*self.program.requires, self.program.adjacency)",
+        'clauses = (*self.program.requires, tree.Binary("and", self.program.adjacency, tree.TruthValue(False)))',
+        "a formula that no pair satisfies",
+    ),
     weaker(
         "pair", 'if self.kind(name) == "any" else ""', 'if False else ""', "any two lists have one length"
     ),
@@ -176,7 +190,7 @@ FAULTS = (
     weaker("table", "*(e > 0 for e in table.open)", "", "a constant that is left open may be negative"),
     weaker("table", "found += [pair.size(name, side) == len(given)]", "pass", "an input is its beginning"),
     weaker("table", "if self.is_nonnegative(b - a):", "if True:", "a chance may be above one"),
-    weaker("table", "if value < 0:", "if False:", "a chance may be below zero"),
+    weaker("table", "if value < 0 and not stated:", "if False:", "a chance may be below zero"),
     weaker(
         "table",
         "if not self.is_nonnegative(gap):",
@@ -204,7 +218,7 @@ FAULTS = (
         FORGED,
     ),
     weaker(
-        "table",
+        "meaning",
         "number = z3.simplify(real(whole(term)))",
         "number = z3.simplify(z3.substitute(real(whole(term)), (z3.Real('eps'), z3.RealVal(1))))",
         "an open constant is a number",

@@ -27,7 +27,78 @@ def _old_trap(name: str) -> tuple[str, ...]:
     return (f"tests/verify/test_soundness.py::test_a_trap_is_never_proved[{name}]",)
 
 
+_RACE = ("tests/verify/test_race.py",)
+_FORMULA = ("tests/verify/test_formula.py",)
+
 FAULTS = (
+    # Formulas of neighbours
+    Fault(
+        "verify/header.py",
+        'return Binary("and", *ways, found.at)',
+        "return found",
+        _FORMULA,
+        "neighbours in one order only",
+    ),
+    Fault(
+        "verify/header.py",
+        'return Binary("and", *ways, found.at)',
+        "return ways[0]",
+        _FORMULA,
+        "neighbours in one order, where the other has no value",
+    ),
+    Fault(
+        "verify/domain.py",
+        "always += [] if program.adjacency == TruthValue(True) else [program.adjacency]",
+        "always += []",
+        _FORMULA,
+        "the formula of neighbours is not read",
+    ),
+    Fault(
+        "verify/kinds.py",
+        "if private and not side:",
+        "if False:",
+        _FORMULA,
+        "a formula that does not say which run it speaks of",
+    ),
+    Fault(
+        "verify/certificate.py",
+        'joint = () if program.adjacency == TruthValue(True) else (f"by {show(program.adjacency)}",)',
+        "joint = ()",
+        _FORMULA,
+        "a certificate does not say for which neighbours it holds",
+    ),
+    # Gumbel noise and other races
+    Fault(
+        "verify/race.py",
+        "add(total, weight), size + count",
+        "add(total, own), size + count",
+        _RACE,
+        "every score of a race counts as the first",
+    ),
+    Fault("verify/race.py", "if child in parents:", "if False:", _RACE, "one noise below two others"),
+    Fault("verify/race.py", "if seen != len(children.keys() | parents):", "if False:", _RACE, "a circle"),
+    Fault(
+        "verify/race.py",
+        "if densities[first] != densities[second]:",
+        "if False:",
+        _RACE,
+        "Gumbel noise of two scales",
+    ),
+    Fault("verify/race.py", "location - lead", "location + lead", _RACE, "the score ahead is behind"),
+    Fault(
+        "verify/run.py",
+        "low.is_exact() and low == high",
+        "low.is_exact()",
+        _RACE,
+        "a Gumbel draw is told before its floor is known",
+    ),
+    Fault(
+        "verify/run.py",
+        "return _misused() if isinstance(value, Symbolic) else value",
+        "return value",
+        _RACE,
+        "a number without an exact value leaves the program",
+    ),
     # Names
     Fault(
         "verify/cursor.py",

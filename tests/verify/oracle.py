@@ -64,14 +64,14 @@ def value(expression, env):
             return number
         case tree.TruthValue(truth):
             return truth
-        case tree.Variable(name):
+        case tree.Variable(name, side):
             if name not in env:
                 raise MeaninglessError(name)
-            return env[name]
-        case tree.Size(array):
-            return Fraction(len(env[array]))
-        case tree.Element(array, index):
-            place, items = value(index, env), env[array]
+            return env[(name, side) if side else name]
+        case tree.Size(array, side):
+            return Fraction(len(env[(array, side) if side else array]))
+        case tree.Element(array, index, side):
+            place, items = value(index, env), env[(array, side) if side else array]
             if place.denominator != 1 or not 0 <= place < len(items):
                 raise MeaninglessError(array)
             return items[int(place)]
@@ -186,6 +186,11 @@ def outcomes(draw, env, spread):
         exponent = given[0] if law == "Response" else given[0].exponent
         yes, no = shares([exp_units(min(exponent, 0)), exp_units(min(-exponent, 0))])
         return [(True, yes), (False, no)], nothing
+    if law == "Bernoulli" and isinstance(given[0], Power):
+        if given[0].more or given[0].exponent > 0:
+            raise MeaninglessError(law)
+        low, high = exp_units(given[0].exponent)
+        return [(True, (low, high)), (False, (max(ONE - high, 0), ONE - low))], nothing
     if law == "Bernoulli":
         if not 0 <= given[0] <= 1:
             raise MeaninglessError(law)
@@ -433,6 +438,12 @@ def are_neighbours(program, one, two):
         return False
     if any(one[k] != two[k] for k in one if k not in {p.name for p in program.parameters if p.private}):
         return False
+    both = {(name, side): item for side, env in ((1, one), (2, two)) for name, item in env.items()}
+    try:
+        if not value(program.adjacency, {**one, **both}):
+            return False
+    except MeaninglessError:
+        return False
     return all(is_related(program, p, one, two) for p in program.parameters if p.private)
 
 
@@ -468,7 +479,7 @@ def is_related(program, parameter, one, two):
 def constants(program):
     """Return the names that only the header mentions."""
     found = {"eps"}
-    clauses = [*program.requires]
+    clauses = [*program.requires, program.adjacency]
     for clause in program.neighbours:
         clauses += [e for e in (clause.bound, clause.low, clause.high) if e is not None]
     claim = program.claim

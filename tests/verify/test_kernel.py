@@ -168,6 +168,7 @@ Stale (q : private real list) : public real list
                     "1": [["i{1} >= 0", "i{1} = i{2}", "eta{1} = eta{2}", "moved(1) <= 0"]],
                 },
                 "waits": {},
+                "tails": {},
             }
         ],
     }

@@ -13,7 +13,7 @@ from discreet.verify.kernel import Part
 from discreet.verify.syntax import Sample, statements
 
 
-def part(moves=(), invariants=(), variants=(), waits=(), direction=(), concentrated=False):
+def part(moves=(), invariants=(), variants=(), waits=(), direction=(), concentrated=False, tails=()):
     """Return a part whose terms are texts; of invariants, one visit for each loop."""
     return Part(
         dict(direction),
@@ -22,6 +22,7 @@ def part(moves=(), invariants=(), variants=(), waits=(), direction=(), concentra
         {k: (tuple(read(f) for f in v),) for k, v in dict(invariants).items()},
         {k: tuple(read(w) for w in v) for k, v in dict(waits).items()},
         concentrated,
+        {k: read(v) for k, v in dict(tails).items()},
     )
 
 
@@ -40,7 +41,49 @@ DATA = "(q : private real list); neighbours q one by 2; requires size(q) >= 1"
 COINS = ["k := 0", "t := $ Bernoulli(1/2)", "while t", "  k := k + 1"]
 CLOSED = "(x : private {0..5}) (p : public bool); neighbours x replace"
 
+TESTED = "(f : private real) (g : private int); neighbours g one by 1"
+TESTED += "; neighbours by abs(f{1} - f{2}) <= 1 or (g{1} <= 0 and g{2} <= 0)"
+TEST = ["h := $ Laplace(1, g)", "r := 0.0", "if h > 15 then", "  r := $ Laplace(1, f)", "return r"]
+TESTING = {"moves": {1: "g{1} - g{2}", 2: "f{1} - f{2}"}}
+PROPOSED = program(TESTED, *TEST, claim="epsilon 2 delta 1/1000000")
+OFTEN = ["i := 0", "while i < 20", *(f"  {line}" for line in TEST[:-1]), "  i := i + 1", "return i"]
+STILL = ["f{1} - f{2} <= 1", "f{2} - f{1} <= 1", "i{1} = i{2}", "moved(1) <= 0", "moved(2) <= 0"]
+
 WRONG = {
+    "a tail that costs more than delta": (PROPOSED, {**TESTING, "tails": {1: "13.8"}}, "delta may be too small"),
+    "no tail": (PROPOSED, TESTING, "cost too much"),
+    "the other tail": (PROPOSED, {**TESTING, "tails": {1: "-14"}}, "cost too much"),
+    "the tail of another draw": (PROPOSED, {**TESTING, "tails": {2: "14"}}, "cost too much"),
+    "a tail without delta": (
+        PROPOSED.replace(" delta 1/1000000", ""),
+        {**TESTING, "tails": {1: "14"}},
+        "delta may be too small",
+    ),
+    "a tail of every turn": (
+        program(TESTED, *OFTEN, claim="epsilon 2 delta 1/1000000"),
+        {**TESTING, "tails": {1: "14"}, "invariants": {1: STILL}, "variants": {1: "20 - i{1}"}},
+        "outside of loops",
+    ),
+    "a tail of a law that has another": (
+        program(Q, "z := $ Gumbel(1)", "return q[0] + z", claim="epsilon 1 delta 1/2"),
+        {"tails": {1: "-2"}},
+        "has a tail to give up",
+    ),
+    "a tail for a secret": (
+        program(Q, "z := $ Laplace(1)", "return z > 9 and q[0] > 0", claim="secret"),
+        {"tails": {1: "9"}},
+        "needs a claim",
+    ),
+    "Gumbel noise that moves down": (
+        program(Q, "z := $ Gumbel(1/eps)", "return q[0] + z"),
+        {"moves": {1: "q{1}[0] - q{2}[0]"}},
+        "may go down",
+    ),
+    "a response whose fall is changed": (
+        program(Q, *COINS, "  t := $ Response(1)", "  t := k > 0", "return k"),
+        {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}, "variants": {1: "t"}},
+        "may not end",
+    ),
     "a coin that always falls one way": (
         program(Q, *COINS, "  t := $ Bernoulli(1)", "return k"),
         {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}, "variants": {1: "t"}},
@@ -173,7 +216,7 @@ WRONG = {
     "a negative delta": (
         program(Q, "z := $ Laplace(1/eps, q[0])", "return z", claim="epsilon eps delta -1/10"),
         {"moves": {1: "q{1}[0] - q{2}[0]"}},
-        "delta may be negative",
+        "delta may be too small",
     ),
     "support": (
         program(Q, "z := $ Exponential(1/eps)", "return q[0] + z"),
@@ -557,7 +600,7 @@ def test_every_order_of_the_neighbours_needs_its_own_proof():
         with pytest.raises(CertificateError, match="every order"):
             kernel.accept(parse(MONOTONE).program, parts)
     with pytest.raises(CertificateError, match="leave the support"):
-        kernel.accept(parse(MONOTONE).program, [down, up])
+        kernel.accept(parse(MONOTONE).program, [up, down])
 
 
 def test_two_lists_have_four_orders():
@@ -793,3 +836,25 @@ P (x : private {0,1})
         else:
             with pytest.raises(CertificateError, match="not as private"):
                 accepted(tree, stated)
+
+
+def test_a_tail_pays_for_what_it_leaves_out():
+    right = part(**TESTING, tails={1: "14"})
+    assert kernel.accept(parse(PROPOSED).program, [right]) > 0
+
+
+def test_a_formula_of_neighbours_is_assumed_as_it_stands():
+    text = program("(x : private real); neighbours by x{1} = x{2} + 1", "return x - x / 1", claim="secret")
+    assert kernel.accept(parse(text).program, [part()]) >= 0
+    leak = parse(text.replace("x - x / 1", "x")).program
+    with pytest.raises(CertificateError, match="outputs may differ"):
+        kernel.accept(leak, [part()])
+
+
+@pytest.mark.parametrize("clause", ["x > 0", "q[0] > 0"])
+def test_the_header_says_of_a_private_input_in_which_run(clause):
+    header = "(x : private real) (q : private real list); neighbours x one by 1; neighbours q one by 1"
+    given = parse(program(header, "return 0")).program
+    for changed in (replace(given, requires=(read(clause),)), replace(given, adjacency=read(clause))):
+        with pytest.raises(CertificateError, match="in which run"):
+            kernel.accept(changed, [part()])

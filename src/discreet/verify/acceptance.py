@@ -12,7 +12,7 @@ import z3
 
 from discreet.errors import CertificateError
 from discreet.verify import kernel
-from discreet.verify.certificate import Certificate, claim_text, listed, neighbours_text, terms
+from discreet.verify.certificate import Certificate, claim_text, listed, relations, terms
 from discreet.verify.check import CheckedProgram, parse
 from discreet.verify.grammar import read
 from discreet.verify.syntax import Scalar
@@ -85,8 +85,7 @@ def _made_out(program: str, certificate: Certificate | str) -> tuple[CheckedProg
     checked = parse(program)
     if given.program != checked.digest:
         raise CertificateError("the certificate belongs to another program text")
-    relations = tuple(neighbours_text(relation) for relation in checked.program.neighbours)
-    if given.claim != claim_text(checked.program) or given.neighbours != relations:
+    if given.claim != claim_text(checked.program) or given.neighbours != relations(checked.program):
         raise CertificateError("the certificate states another claim or other neighbours than the program")
     if bool(given.laws) != (given.method == "enumeration") or bool(given.parts) == bool(given.laws):
         raise CertificateError("an alignment has parts, an enumeration has laws")

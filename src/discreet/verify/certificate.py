@@ -18,7 +18,7 @@ from discreet.verify.grammar import read
 from discreet.verify.kernel import Part as Proof
 from discreet.verify.syntax import EpsilonClaim, Expr, Neighbours, Program, Rho, Secret, TruthValue, show
 
-FORMAT = "discreet certificate 2"
+FORMAT = "discreet certificate 3"
 ARITHMETIC = "the proof is about ideal laws and exact real arithmetic, not about floating point"
 
 
@@ -33,6 +33,8 @@ class CertificatePart:
     """For each visit of a loop in the order of the text, what holds whenever the loop comes round."""
     waits: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     """When the first run, and when the second run, sits out a turn of a loop."""
+    tails: Mapping[int, str] = field(default_factory=dict)
+    """Beyond how many scales a draw is given up, for a part of delta."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class Certificate:
 
 
 _PART = {"direction": {str: str}, "moves": {int: str}, "variants": {int: str}}
-_PART |= {"invariants": {int: [[str]]}, "waits": {int: [str]}}
+_PART |= {"invariants": {int: [[str]]}, "waits": {int: [str]}, "tails": {int: str}}
 _SHAPE: dict[Any, Any] = dict.fromkeys(("format", "arithmetic", "program", "claim", "method"), str)
 _SHAPE |= {"neighbours": [str], "parts": [_PART], "laws": {str: {str: str}}}
 
@@ -119,6 +121,12 @@ def neighbours_text(relation: Neighbours) -> str:
     return text
 
 
+def relations(program: Program) -> tuple[str, ...]:
+    """Return everything that a program says of neighbours, as text."""
+    joint = () if program.adjacency == TruthValue(True) else (f"by {show(program.adjacency)}",)
+    return (*(neighbours_text(relation) for relation in program.neighbours), *joint)
+
+
 def written(proof: Proof) -> CertificatePart:
     """Return one part of a proof as text."""
     return CertificatePart(
@@ -130,6 +138,7 @@ def written(proof: Proof) -> CertificatePart:
             for loop, visits in proof.invariants.items()
         },
         {loop: tuple(show(wait) for wait in both) for loop, both in proof.waits.items()},
+        {site: show(tail) for site, tail in proof.tails.items()},
     )
 
 
@@ -145,6 +154,7 @@ def terms(part: CertificatePart, *, concentrated: bool = False) -> Proof:
         },
         {loop: tuple(read(text) for text in both) for loop, both in part.waits.items()},
         concentrated,
+        {site: read(text) for site, text in part.tails.items()},
     )
 
 
@@ -179,7 +189,7 @@ def issue(
     return Certificate(
         digest,
         claim_text(program),
-        tuple(neighbours_text(relation) for relation in program.neighbours),
+        relations(program),
         "enumeration" if laws else aligned,
         tuple(written(proof) for proof in proofs),
         {given: {output: show(weight) for output, weight in law.items()} for given, law in laws.items()},

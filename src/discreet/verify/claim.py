@@ -73,7 +73,7 @@ def composed(checked: CheckedProgram) -> CheckedProgram | None:
 
 def _concentrated(epsilon: Expr, delta: Expr | None) -> Expr:
     """Return a rho that is small enough for a claim of numbers epsilon and delta."""
-    numbers = [_number(part) for part in (epsilon, delta)]
+    numbers = [number_of(part) for part in (epsilon, delta)]
     if numbers[0] is not None and numbers[1] is not None and 0 < numbers[1] < 1:
         log = -math.log(numbers[1])
         root = max(0.0, math.sqrt(log + float(numbers[0])) - math.sqrt(log))
@@ -84,11 +84,14 @@ def _concentrated(epsilon: Expr, delta: Expr | None) -> Expr:
     )
 
 
-def _number(expression: Expr | None) -> Fraction | None:
+def number_of(expression: Expr | None) -> Fraction | None:
     """Return the value of an expression that is a number, whatever the inputs."""
     if expression is None:
         return None
-    value = ratio(expression)
+    try:
+        value = ratio(expression)
+    except NotRationalError:
+        return None
     if {*value.numerator, *value.denominator} - {()}:
         return None
     return value.numerator.get((), Fraction(0)) / value.denominator[()]

@@ -16,6 +16,7 @@ LAWS = (
     "Laplace",
     "Geometric",
     "Exponential",
+    "Gumbel",
     "Gaussian",
     "DiscreteGaussian",
     "Uniform",

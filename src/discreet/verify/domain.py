@@ -35,6 +35,7 @@ from discreet.verify.syntax import (
     Scalar,
     SensitiveQuery,
     Size,
+    TruthValue,
     Variable,
 )
 
@@ -136,6 +137,7 @@ def domain(program: Program, case: str) -> Domain:
     """Return the formula of one case of the neighbour relation."""
     single, ranges = valid(program)
     always = [e for condition in single for e in _both(program, condition)]
+    always += [] if program.adjacency == TruthValue(True) else [program.adjacency]
     links: dict[str, tuple[Expr, ...]] = {}
     positions: dict[str, str] = {}
     chosen = senses(program, case)

@@ -5,12 +5,13 @@ from fractions import Fraction
 
 import z3
 
+from discreet.verify.claim import polynomial
 from discreet.verify.obligation import PairState
 from discreet.verify.syntax import Number, Sample, Scalar, Variable
 from discreet.verify.term import Term, UnsupportedError, absolute, choose, real, symbol
 from discreet.verify.walker import PairWalk
 
-NOISE = ("Laplace", "Geometric", "Exponential", "Gaussian", "DiscreteGaussian")
+NOISE = ("Laplace", "Geometric", "Exponential", "Gumbel", "Gaussian", "DiscreteGaussian")
 ZERO = Number(Fraction(0))
 
 
@@ -35,12 +36,15 @@ def sample(walk: PairWalk, statement: Sample, state: PairState) -> PairState:
             distance = z3.simplify(walk.reading.formula(move, state))
     match entry.move:
         case "shift":
+            state = inside(walk, statement, state, noise)
             if law == "Geometric" and not z3.is_int(distance):
                 state = walk.later(state, "integer move", at, z3.IsInt(real(distance)))
                 distance = z3.ToInt(distance)
             if law == "Exponential":
                 state = replace(state, path=(*state.path, noise >= 0))
                 state = walk.later(state, "support", at, noise + distance >= 0)
+            if law == "Gumbel":
+                state = walk.later(state, "upward move", at, distance >= 0)
             spent = spent + real(absolute(distance))
             first, second = first + noise, second + noise + distance
         case "flip":
@@ -62,6 +66,16 @@ def sample(walk: PairWalk, statement: Sample, state: PairState) -> PairState:
             state = supported(walk, statement, state, noise)
     state = replace(state, cost={**state.cost, statement.site: z3.simplify(spent)})
     return walk.set(state, target, first, second)
+
+
+def inside(walk: PairWalk, statement: Sample, state: PairState, noise: Term) -> PairState:
+    """Assume that a draw is not in the tail that the proof gives up."""
+    if statement.site not in walk.tails:
+        return state
+    price, far = walk.sites[statement.site].price, walk.tails[statement.site]
+    scales = polynomial(price.numerator, {}, walk.inputs) * real(noise)
+    limit = polynomial(price.denominator, {}, walk.inputs) * z3.RealVal(str(far))
+    return replace(state, path=(*state.path, scales <= limit if far >= 0 else scales >= limit))
 
 
 def centre(walk: PairWalk, statement: Sample, state: PairState) -> tuple[PairState, Term, Term]:

@@ -54,7 +54,7 @@ def _counts(name: str, loop: While, *, up: bool) -> bool:
 
 def tossed(loop: While) -> list[Expr]:
     """Return the faces of coins, tossed anew by every turn, without which a loop does not go on."""
-    coins = {s.target for s in loop.body if isinstance(s, Sample) and s.law == "Bernoulli"}
+    coins = {s.target for s in loop.body if isinstance(s, Sample) and s.law in ("Bernoulli", "Response")}
     faces = [part for part in conjuncts(loop.condition) if isinstance(part, Variable | Unary)]
     return [face for face in faces if names(face) and names(face) <= coins]
 

@@ -82,7 +82,7 @@ def _move(statement: Sample, move: Expr, *, concentrated: bool) -> str:
             return f"combined by xor with {show(move)}, which costs nothing"
         case "Response" | "Bernoulli" if statement.law == "Response" or logistic(statement.arguments[0]):
             return f"flipped when {show(move)} is not 0, which costs its log-odds"
-        case "Laplace" | "Geometric" | "Exponential":
+        case "Laplace" | "Geometric" | "Exponential" | "Gumbel":
             return "; ".join(_cases(move, argument))
     return "the same value in both runs, which costs nothing"
 

@@ -19,6 +19,7 @@ from discreet.verify.integrate import (
     ZERO,
     Density,
     Function,
+    GumbelLaw,
     Inequality,
     LatticeLaw,
     NormalLaw,
@@ -34,7 +35,8 @@ from discreet.verify.integrate import (
 )
 from discreet.verify.limit import tick
 from discreet.verify.linear import Linear, UndecidedError
-from discreet.verify.run import Logistic, Value, decide, execute, require
+from discreet.verify.race import winning
+from discreet.verify.run import Exponential, Logistic, Value, decide, execute, require
 from discreet.verify.syntax import Sample
 
 MOST_PATHS = 4000
@@ -130,7 +132,7 @@ class _Walker:
     def draw(self, statement: Sample, arguments: tuple[Value, ...]) -> Value:
         law = statement.law
         match law:
-            case "Laplace" | "Exponential" | "Geometric" | "Gaussian" | "DiscreteGaussian":
+            case "Laplace" | "Exponential" | "Gumbel" | "Geometric" | "Gaussian" | "DiscreteGaussian":
                 if isinstance(arguments[0], Form):
                     raise TooHardError("a scale depends on noise")
                 scale = Fraction(arguments[0])
@@ -139,6 +141,7 @@ class _Walker:
                 makers: dict[str, Any] = {
                     "Laplace": laplace,
                     "Exponential": exponential,
+                    "Gumbel": GumbelLaw,
                     "Geometric": LatticeLaw,
                     "Gaussian": partial(NormalLaw, whole=False),
                     "DiscreteGaussian": partial(NormalLaw, whole=True),
@@ -161,6 +164,11 @@ class _Walker:
                     raise TooHardError(f"there are too many strings of {length} bits")
                 self.weigh({Fraction(0): Fraction(1, 2**length)}, UNIT)
                 return self.choose(2**length)
+            case "Bernoulli" if isinstance(arguments[0], Exponential):
+                power = self.exponent(arguments[0].chance(statement))
+                truth = self.choose(2) == 0
+                self.weigh({power: Fraction(1)} if truth else add(UNIT, {power: Fraction(1)}, -1), UNIT)
+                return truth
             case "Bernoulli" if not isinstance(arguments[0], Logistic):
                 p = Fraction(arguments[0])
                 require(0 <= p <= 1, "a probability must lie between 0 and 1", statement)
@@ -271,10 +279,14 @@ def path_probability(path: ExploredPath, event: tuple[Inequality, ...]) -> Quoti
     if not path.weight:
         return Quotient(ZERO, UNIT)
     continuous: list[Inequality] = []
+    races: list[Inequality] = []
     bounds: dict[int, tuple[int | None, int | None]] = {}
     for item in (*path.conditions, *event):
         if any(isinstance(path.densities[n], NormalLaw) for n, _ in item.coefficients):
             raise TooHardError("normal noise cannot be integrated exactly")
+        if any(isinstance(path.densities[n], GumbelLaw) for n, _ in item.coefficients):
+            races.append(item)
+            continue
         integers = [n for n, _ in item.coefficients if isinstance(path.densities[n], LatticeLaw)]
         if not integers:
             continuous.append(item)
@@ -288,7 +300,8 @@ def path_probability(path: ExploredPath, event: tuple[Inequality, ...]) -> Quoti
         bounds[integers[0]] = least, most
     densities = {n: d for n, d in path.densities.items() if isinstance(d, Function)}
     weight = multiply(path.weight, probability(densities, continuous))
-    divisor = path.divisor
+    above, below = winning(path.densities, races)
+    weight, divisor = multiply(weight, above), multiply(path.divisor, below)
     for noise, (least, most) in bounds.items():
         law = path.densities[noise]
         if isinstance(law, LatticeLaw):

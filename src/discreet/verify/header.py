@@ -8,10 +8,14 @@ from dataclasses import replace
 
 from discreet.verify.cursor import Cursor
 from discreet.verify.expression import integer, whole
+from discreet.verify.substitute import mapped
 from discreet.verify.syntax import (
     Array,
+    Binary,
     Claim,
+    Element,
     EpsilonClaim,
+    Expr,
     Kind,
     Length,
     Neighbours,
@@ -20,8 +24,11 @@ from discreet.verify.syntax import (
     Scalar,
     Secret,
     SensitiveQuery,
+    Size,
     TextPosition,
     Type,
+    Variable,
+    subexpressions,
 )
 
 RELATIONS = ("one", "all", "monotone", "increasing", "decreasing", "replace", "add-remove", "any")
@@ -123,8 +130,46 @@ def plain(at: Cursor, place: TextPosition) -> Scalar | Array | SensitiveQuery:
     return Scalar(kind, length=LENGTH if kind == "bits" else None)
 
 
+def formula(at: Cursor) -> Expr:
+    """Read how all private inputs together may differ; neighbours are so in either order.
+
+    The two orders are joined both ways round, so that neither has a value where the other has none.
+    """
+    at.relational = True
+    found = whole(at)
+    at.relational = False
+    other = swapped(found)
+    if other == found:
+        return found
+    ways = Binary("or", found, other, found.at), Binary("or", other, found, found.at)
+    return Binary("and", *ways, found.at)
+
+
+def swapped(expression: Expr) -> Expr:
+    """Return a formula in which the two runs have changed places."""
+    match expression:
+        case Variable(name, side, at) if side:
+            return Variable(name, 3 - side, at)
+        case Size(array, side, at) if side:
+            return Size(array, 3 - side, at)
+        case Element(array, index, side, at) if side:
+            return Element(array, swapped(index), 3 - side, at)
+        case _:
+            return mapped(expression, swapped)
+
+
+def differing(
+    found: tuple[Parameter, ...], neighbours: tuple[Neighbours, ...], formula: Expr
+) -> tuple[Neighbours, ...]:
+    """Return the neighbours clauses, with one for every number of which only the formula speaks."""
+    spoken = {part.name for part in subexpressions(formula) if isinstance(part, Variable) and part.side}
+    spoken -= {relation.name for relation in neighbours}
+    more = [p for p in found if p.name in spoken and p.type in (Scalar("int"), Scalar("real"))]
+    return (*neighbours, *(Neighbours(p.name, "any", at=formula.at) for p in more))
+
+
 def adjacency(at: Cursor, place: TextPosition) -> Neighbours:
-    """Read a neighbours clause, after its first word."""
+    """Read a neighbours clause about one input, after its first word."""
     name = at.identifier("the private input that differs").text
     word = at.identifier("how it differs (one, all, monotone, replace, add-remove, any)")
     kind = word.text

@@ -251,7 +251,14 @@ class NormalLaw:
     whole: bool
 
 
-Density = Function | LatticeLaw | NormalLaw
+@dataclass(frozen=True, slots=True)
+class GumbelLaw:
+    """The law Pr[z <= t] = exp(-exp(-t / scale)); `race` knows which of several is the largest."""
+
+    scale: Fraction
+
+
+Density = Function | LatticeLaw | NormalLaw | GumbelLaw
 
 
 def is_lattice(density: Density) -> bool:

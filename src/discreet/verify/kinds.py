@@ -46,6 +46,7 @@ ARITY = {
     "Laplace": (1, 2),
     "Geometric": (1, 2),
     "Exponential": (1, 1),
+    "Gumbel": (1, 1),
     "Gaussian": (1, 2),
     "DiscreteGaussian": (1, 2),
     "Uniform": (2, 2),
@@ -59,6 +60,7 @@ DRAWN: dict[str, Kind] = {
     "Laplace": "real",
     "Geometric": "int",
     "Exponential": "real",
+    "Gumbel": "real",
     "Gaussian": "real",
     "DiscreteGaussian": "int",
     "Uniform": "real",
@@ -105,6 +107,7 @@ class Types:
         for relation in self.program.neighbours:
             if seen.count(relation.name) > 1:
                 self.fail(f"{relation.name} has two neighbours clauses", relation.at)
+        self.together(self.program.adjacency)
         for condition in self.program.requires:
             if self.public(condition) != "bool":
                 self.fail("a requires clause needs a condition", condition.at)
@@ -117,6 +120,30 @@ class Types:
                         self.numeric(self.public(part), part)
             case Rho(rho):
                 self.numeric(self.public(rho), rho)
+
+    def together(self, formula: Expr) -> None:
+        """Check the formula of neighbours: of private inputs it says in which run."""
+        for part in subexpressions(formula):
+            match part:
+                case Variable(name, side, at):
+                    found = self.program.parameter(name)
+                    private = found is not None and found.private
+                    if private and not side:
+                        self.fail(f"{name} may differ: say in which run, {name}{{1}} or {name}{{2}}", at)
+                    if side and not private:
+                        self.fail(f"{name} is public, and the same in both runs: write {name}", at)
+                case Element(array, index, side, at):
+                    if not side:
+                        self.fail(f"say in which run {array} is read: {array}{{1}}[...] or {array}{{2}}[...]", at)
+                    if not isinstance(index, Number):
+                        self.fail("the place of an element is a number here", at)
+                case Ask(at=at):
+                    self.fail("a query already says how far apart its values are", at)
+                case Apply("exp", at=at):
+                    self.fail("exp has no exact value; it may only appear in the parameter of a law", at)
+                case _:
+                    pass
+        self.expect(formula, "bool")
 
     def public(self, expression: Expr) -> Kind:
         """Check an expression of the header: public constants and list sizes only."""

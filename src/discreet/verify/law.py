@@ -3,6 +3,7 @@
 Laplace(b)      the noise may move by any t, at cost |t| / b
 Geometric(b)    likewise by integers t; the law is proportional to exp(-|k| / b)
 Exponential(b)  likewise by t >= 0, since the law lives on the non-negative numbers
+Gumbel(b)       likewise by t >= 0: further down its density falls too fast
 Response(e)     the answer may be flipped, at cost e: the law is true with odds exp(e) : 1
 ExpMech(e, u)   the same index is drawn in both runs, at cost e B if the difference of two scores changes
                 by at most B
@@ -47,7 +48,7 @@ def site(checked: CheckedProgram, statement: Sample, inputs: Inputs) -> Site:
     free = SymbolicRatio({}, ONE)
     concentrated = is_concentrated(checked.program)
     match law:
-        case "Laplace" | "Geometric" | "Exponential" | "Gaussian" | "DiscreteGaussian":
+        case "Laplace" | "Geometric" | "Exponential" | "Gumbel" | "Gaussian" | "DiscreteGaussian":
             scale = _rigid(checked, statement, arguments[0], "scale")
             if concentrated:
                 return Site(statement, "same", _half_square(scale.inverse(), 2), (scale,))

@@ -142,9 +142,9 @@ class Inputs:
                 return self.scalars[node.name][node.side - 1]
             return self.public(node.name)
 
-        def element(node: Element, _: Term) -> Term:
+        def element(node: Element, place: Term) -> Term:
             if pair is None:
-                raise UnsupportedError(f"{node.array} cannot be read in the header")
+                return self.element(node.array, place, node.side, shared=True)
             return pair[(node.side or 1) - 1]
 
         def apply(call: Apply | Size | Ask) -> Term:

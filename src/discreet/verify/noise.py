@@ -35,6 +35,11 @@ def exponential(scale: Real) -> Fraction:
     return Fraction(_draw("Exponential", rational(scale, "scale")))
 
 
+def gumbel(scale: Real) -> Fraction:
+    """Draw from the Gumbel law of a scale: the largest of scores with such noise is an exponential mechanism."""
+    return Fraction(_draw("Gumbel", rational(scale, "scale")))
+
+
 def gaussian(scale: Real, centre: Real = 0) -> Fraction:
     """Draw from the Gaussian law of a standard deviation, around a centre."""
     return Fraction(_draw("Gaussian", rational(scale, "scale"), rational(centre, "centre")))
@@ -69,6 +74,7 @@ LAWS = {
     laplace: "Laplace",
     geometric: "Geometric",
     exponential: "Exponential",
+    gumbel: "Gumbel",
     gaussian: "Gaussian",
     discrete_gaussian: "DiscreteGaussian",
     uniform: "Uniform",

@@ -21,7 +21,7 @@ from fractions import Fraction
 
 from discreet.verify.cursor import INSTEAD, LAWS, Cursor, cursor
 from discreet.verify.expression import expression, listed, whole
-from discreet.verify.header import adjacency, claim, parameters, presumed, type_
+from discreet.verify.header import adjacency, claim, differing, formula, parameters, presumed, type_
 from discreet.verify.lexer import Token
 from discreet.verify.syntax import (
     Append,
@@ -39,6 +39,7 @@ from discreet.verify.syntax import (
     Scalar,
     Statement,
     TextPosition,
+    TruthValue,
     Type,
     Variable,
     While,
@@ -84,9 +85,14 @@ def procedure(at: Cursor) -> Program:
     neighbours: list[Neighbours] = []
     requires: list[Expr] = []
     claimed: Claim | None = None
+    together: Expr = TruthValue(True)
     while at.sees("neighbours", "requires", "ensures"):
         place = at.word.at
         match at.take().text:
+            case "neighbours" if at.accept("by"):
+                if together != TruthValue(True):
+                    at.fail("there is already a `neighbours by` clause: join the two with `and`", place)
+                together = formula(at)
             case "neighbours":
                 neighbours.append(adjacency(at, place))
             case "requires":
@@ -97,8 +103,9 @@ def procedure(at: Cursor) -> Program:
                 claimed = claim(at, place)
         end_of_statement(at)
     body = rest_of_block(at)
-    known = presumed(given, tuple(neighbours))
-    return Program(head.text, known, tuple(neighbours), tuple(requires), claimed, body, head.at, result)
+    clauses = differing(given, tuple(neighbours), together)
+    known = presumed(given, clauses)
+    return Program(head.text, known, clauses, tuple(requires), claimed, body, head.at, result, together)
 
 
 def returned_type(at: Cursor) -> Type:

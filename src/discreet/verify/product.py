@@ -20,6 +20,7 @@ a move that mentions the drawn variable speaks of its old value.
 
 from collections.abc import Mapping
 from dataclasses import replace
+from fractions import Fraction
 from typing import assert_never
 
 import z3
@@ -62,13 +63,14 @@ def obligations(
     unknowns: Mapping[str, Term] | None = None,
     instance: Instance | None = None,
     unroll: int = 0,
+    tails: Mapping[int, Fraction] | None = None,
 ) -> System:
     """Return what must be proved; with `unroll`, loops are walked that many times instead of cut."""
     inputs = Inputs(checked, direction, instance or Instance())
     draws = [s for s in statements(checked.program.body) if isinstance(s, Sample)]
     sites = {s.site: site(checked, s, inputs) for s in draws}
     reading = SymbolReading(checked, inputs, unknowns or {})
-    walk = PairWalk(checked, direction, moves, variants, reading, sites, unroll, block, step)
+    walk = PairWalk(checked, direction, moves, variants, reading, sites, unroll, block, step, tails or {})
     start(walk)
     return System(tuple(walk.relations), tuple(walk.clauses), walk.inputs, walk.sites)
 

@@ -6,16 +6,19 @@ everything found so far.  What survives is tried on the program with its loops c
 lists is unbounded. Nothing found here is believed before the kernel has agreed.
 """
 
+import math
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import product as cartesian
 
 import z3
 
+from discreet.exact.number import log_up
 from discreet.verify.check import CheckedProgram
+from discreet.verify.claim import number_of
 from discreet.verify.discharge import failures, possible, reachable, solver
 from discreet.verify.draw import NOISE
 from discreet.verify.ending import ranking, tossed
@@ -32,6 +35,7 @@ from discreet.verify.syntax import (
     EpsilonClaim,
     Expr,
     Number,
+    Program,
     Sample,
     Scalar,
     SensitiveQuery,
@@ -65,6 +69,8 @@ class Search:
     unproved: set[str] = field(default_factory=set)
     known: tuple[dict[int, Expr], ...] = ()
     """Moves that proved another direction: often they prove this one as well."""
+    tails: Mapping[int, Fraction] = field(default_factory=dict)
+    """Beyond how many scales draws are given up."""
 
     def out_of_time(self) -> bool:
         """Return whether the search should stop."""
@@ -73,18 +79,55 @@ class Search:
 
 def prove(checked: CheckedProgram, seconds: float = 30.0) -> tuple[Part, ...] | NoProof:
     """Return one proof for each direction of the neighbours, or the reason why there is none."""
+    start, ways = time.process_time(), list(given_up(checked.program))
+    found = _proved(checked, {}, start + (seconds / 2 if ways else seconds))
+    for tails in ways:
+        if isinstance(found, NoProof):
+            again = _proved(checked, tails, start + seconds)
+            whole = found.exhausted and isinstance(again, NoProof) and again.exhausted
+            found = NoProof(found.reason, whole) if isinstance(again, NoProof) else again
+    return found
+
+
+def _proved(
+    checked: CheckedProgram, tails: dict[int, Fraction], deadline: float
+) -> tuple[Part, ...] | NoProof:
     found: list[Part] = []
-    deadline = time.process_time() + seconds
     try:
         for direction in directions(checked):
             known = tuple(dict(part.moves) for part in found[-1:])
-            result = _direction(Search(checked, direction, deadline, known=known))
+            result = _direction(Search(checked, direction, deadline, known=known, tails=tails))
             if isinstance(result, NoProof):
                 return result
-            found.append(result)
+            found.append(replace(result, tails={site: Number(far) for site, far in tails.items()}))
     except UnsupportedError as problem:
         return NoProof(str(problem))
     return tuple(found)
+
+
+def given_up(program: Program) -> Iterator[dict[int, Fraction]]:
+    """Yield tails of draws that a claim of delta allows to give up: of each draw, and of all together."""
+    match program.claim:
+        case EpsilonClaim(_, delta) if delta is not None and not is_concentrated(program):
+            slack = number_of(delta)
+        case _:
+            return
+    loops = tuple(s for s in program.body if isinstance(s, While))
+    inner = [s for loop in loops for s in statements(loop.body)]
+    once = [s for s in statements(program.body) if isinstance(s, Sample) and s not in inner]
+    sites = [s.site for s in once if s.law in ("Laplace", "Geometric")]
+    if slack is None or not 0 < slack < 1:
+        return
+    for chosen in ([site] for site in sites):
+        for sign in (1, -1):
+            yield dict.fromkeys(chosen, sign * _scales(slack))
+    if len(sites) > 1:
+        yield dict.fromkeys(sites, _scales(slack / len(sites)))
+
+
+def _scales(chance: Fraction) -> Fraction:
+    """Return how many scales away a tail begins that has at most this chance, in round figures."""
+    return Fraction(math.ceil(1000 * log_up(1 / chance)), 1000)
 
 
 def _direction(search: Search) -> Part | NoProof:
@@ -99,7 +142,7 @@ def _direction(search: Search) -> Part | NoProof:
             f"line {at.line}, column {at.column}: no bound on the number of turns of this loop was found"
         )
     for moves in _candidates(search):
-        system = obligations(search.checked, search.direction, moves, variants)
+        system = obligations(search.checked, search.direction, moves, variants, tails=search.tails)
         invariants = induct(system, search)
         if invariants is not None and not reachable(system, invariants):
             return NoProof("nothing would be proved: no run of the program reaches its end")
@@ -231,6 +274,7 @@ class _Cases:
     template: Template
     unknowns: Mapping[str, Term]
     instances: list[Instance]
+    tails: Mapping[int, Fraction]
     built: list[Term] = field(default_factory=list)
 
     def each(self) -> Iterator[Term]:
@@ -243,6 +287,7 @@ class _Cases:
                     unknowns=self.unknowns,
                     instance=instance,
                     unroll=max(instance.sizes.values(), default=3) + 1,
+                    tails=self.tails,
                 )
                 self.built.append(_violation(system))
             yield self.built[place]
@@ -261,7 +306,7 @@ def _synthesise(
     unknowns: dict[str, Term] = {
         s.name: z3.Bool(s.name) if s.boolean else z3.Int(s.name) for s in template.slots
     }
-    cases = _Cases(shrunk(search.checked), search.direction, template, unknowns, instances)
+    cases = _Cases(shrunk(search.checked), search.direction, template, unknowns, instances, search.tails)
     guess = solver(4000)
     for unknown in unknowns.values():
         if z3.is_int(unknown):

@@ -110,9 +110,9 @@ def header_expressions(program: Program) -> tuple[Expr, ...]:
 
 
 def neighbour_expressions(program: Program) -> tuple[Expr, ...]:
-    """Return the bounds and limits of the neighbours clauses."""
+    """Return the bounds and limits of the neighbours clauses, and the formula that joins them."""
     parts = (e for r in program.neighbours for e in (r.bound, r.low, r.high))
-    return tuple(e for e in parts if e is not None)
+    return (*(e for e in parts if e is not None), program.adjacency)
 
 
 def claim_expressions(program: Program) -> tuple[Expr, ...]:

@@ -6,7 +6,7 @@ machines that explore every path instead.
 
 Continuous laws are executed on a declared grid of step h, by default 2**-32: Laplace(b) becomes h times
 the two-sided geometric variable of ratio exp(-h/b), the exponential law h times the geometric one, the
-Gaussian h times the discrete Gaussian of variance sigma**2 / h**2, and the uniform law is uniform over
+Gumbel law rounded down to the grid, the Gaussian h times the discrete Gaussian of variance sigma**2 / h**2, and the uniform law is uniform over
 2**32 grid points. The proofs of this room are about the ideal laws on the real numbers; a deployed
 mechanism should be one of the library's discrete mechanisms.
 """
@@ -16,10 +16,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NoReturn, Protocol, assert_never
 
+from flint import ctx
+
 from discreet.errors import ParameterError, ProgramError
 from discreet.exact import sample as sampler
 from discreet.exact.choice import choose_exponents
 from discreet.exact.coins import Coins, source
+from discreet.exact.number import ball
 from discreet.verify.check import CheckedProgram
 from discreet.verify.limit import tick
 from discreet.verify.linear import Linear, UndecidedError
@@ -86,7 +89,7 @@ class ExactDraws:
         coins = self.coins or source()
         law = statement.law
         match law:
-            case "Laplace" | "Exponential" | "Geometric" | "Gaussian" | "DiscreteGaussian":
+            case "Laplace" | "Exponential" | "Gumbel" | "Geometric" | "Gaussian" | "DiscreteGaussian":
                 scale = _positive(arguments[0], statement)
                 centre = arguments[1] if len(arguments) > 1 else 0
                 if law == "Geometric":
@@ -95,6 +98,8 @@ class ExactDraws:
                     return centre + self.grid * two_sided(self.grid / scale, coins)
                 if law == "Exponential":
                     return self.grid * one_sided(self.grid / scale, coins)
+                if law == "Gumbel":
+                    return self.grid * gumbel(scale / self.grid, coins)
                 if law == "DiscreteGaussian":
                     return centre + sampler.discrete_gaussian(scale**2, coins=coins)
                 return centre + self.grid * sampler.discrete_gaussian((scale / self.grid) ** 2, coins=coins)
@@ -111,6 +116,9 @@ class ExactDraws:
             case "Bernoulli":
                 if isinstance(arguments[0], Logistic):
                     return respond(Fraction(arguments[0].logit), coins)
+                if isinstance(arguments[0], Exponential):
+                    decay = -arguments[0].chance(statement)
+                    return bool(sampler.bernoulli_exp(Fraction(decay), coins=coins))
                 require(0 <= arguments[0] <= 1, "a probability must lie between 0 and 1", statement)
                 return bool(sampler.bernoulli(Fraction(arguments[0]), coins=coins))
             case "Response":
@@ -127,9 +135,23 @@ class ExactDraws:
         return decide(operator, left, right)
 
 
+def _misused(*_: Value) -> NoReturn:
+    raise ParameterError(
+        "exp has no exact value: it may only be the probability exp(e), exp(e) / (1 + exp(e)) or 1 / (1 + exp(e))"
+    )
+
+
+class Symbolic:
+    """A number that is kept as it is written because it is irrational: nothing can be computed with it."""
+
+    __slots__ = ()
+    __add__ = __radd__ = __neg__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _misused
+    __lt__ = __le__ = __gt__ = __ge__ = __mod__ = _misused
+
+
 @dataclass(frozen=True, slots=True)
-class Logistic:
-    """The number exp(l) / (1 + exp(l)), kept symbolic because it is irrational."""
+class Logistic(Symbolic):
+    """The number exp(l) / (1 + exp(l))."""
 
     logit: Value
 
@@ -145,6 +167,23 @@ def one_sided(rate: Fraction, coins: Coins) -> int:
     while sampler.bernoulli_exp(Fraction(1), coins=coins):
         turns += 1
     return int((remainder + denominator * turns) // numerator)
+
+
+def gumbel(scale: Fraction, coins: Coins) -> int:
+    """Return floor(scale G), where G has the law Pr[G <= t] = exp(-exp(-t)): its own floor, whatever it takes.
+
+    G is -ln(-ln U) for a uniform U, of which as many bits are drawn as it takes to tell the floor.
+    """
+    bits, drawn = 0, 0
+    while True:
+        bits, drawn = bits + 64, drawn << 64 | coins.bits(64)
+        with ctx.workprec(2 * bits):
+            low, high = (
+                (ball(-scale) * (-(ball(Fraction(u, 2**bits)).log())).log()).floor() if 0 < u < 2**bits else None
+                for u in (drawn, drawn + 1)
+            )
+            if low is not None and high is not None and low.is_exact() and low == high:
+                return int(low.fmpz())
 
 
 def two_sided(rate: Fraction, coins: Coins) -> int:
@@ -265,7 +304,7 @@ class Run:
             case "*":
                 return self._small(first * second, right)
             case "/":
-                if isinstance(second, _Exp):
+                if isinstance(second, Exponential):
                     return _logistic(first, second)
                 if isinstance(second, int | Fraction) and second == 0:
                     self._fail("division by zero", right)
@@ -290,7 +329,7 @@ class Run:
                 return values[0] if self.machine.compare("<=", *values) else values[1]
             case "max":
                 return values[0] if self.machine.compare(">=", *values) else values[1]
-        return _Exp(values[0])
+        return Exponential(values[0])
 
     def _small(self, value: Value, expression: Expr) -> Value:
         """Refuse numbers that would fill the memory."""
@@ -314,9 +353,11 @@ class Run:
                 case Assign(target, value):
                     self.values[target] = self.value(value)
                 case Append(target, value):
-                    self.values[target] = [*self.values[target], self.value(value)]
+                    self.values[target] = [*self.values[target], _told(self.value(value))]
                 case Sample(target, _, arguments):
                     given = tuple(self.value(a) for a in arguments)
+                    if statement.law != "Bernoulli":
+                        given = tuple(_told(value) for value in given)
                     self.values[target] = self.machine.draw(statement, given)
                 case If(condition, positive, negative):
                     self.block(positive if self.value(condition) else negative)
@@ -325,7 +366,7 @@ class Run:
                         self.block(body)
                         self._count(statement)
                 case Return(values):
-                    return tuple(self.value(v) for v in values)
+                    return tuple(_told(self.value(v)) for v in values)
                 case ProcedureCall(at=at):
                     raise ProgramError("calls must be inlined first", at.line, at.column)
         return ()
@@ -339,27 +380,37 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class _Exp:
+class Exponential(Symbolic):
     """exp(r), with just enough arithmetic to recognise exp(r) / (1 + exp(r))."""
 
     exponent: Value
     plus: int = 0
 
-    def __add__(self, other: Value) -> "_Exp":
-        if other != 1 or self.plus:
-            raise ParameterError("exp may only be used as exp(e) / (1 + exp(e))")
-        return _Exp(self.exponent, 1)
+    def __add__(self, other: Value) -> "Exponential":
+        return Exponential(self.exponent, 1) if other == 1 and not self.plus else _misused()
 
     __radd__ = __add__
+
+    def chance(self, statement: Sample) -> Value:
+        """Return the exponent of a probability, which must be one."""
+        if self.plus:
+            _misused()
+        require(decide("<=", self.exponent, 0), "a probability must lie between 0 and 1", statement)
+        return self.exponent
+
+
+def _told(value: Value) -> Value:
+    """Return a value that leaves the program or sets a scale, which must be an exact number."""
+    return _misused() if isinstance(value, Symbolic) else value
 
 
 def _logistic(first: Value, second: Value) -> Logistic:
     match first, second:
-        case _Exp(above, 0), _Exp(below, 1) if above == below:
+        case Exponential(above, 0), Exponential(below, 1) if above == below:
             return Logistic(above)
-        case 1, _Exp(below, 1):
+        case 1, Exponential(below, 1):
             return Logistic(-below)
-    raise ParameterError("exp may only be used as exp(e) / (1 + exp(e)) or 1 / (1 + exp(e))")
+    return _misused()
 
 
 def execute(

@@ -308,6 +308,8 @@ class Program:
     body: tuple[Statement, ...]
     at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
     result: Type | None = None
+    adjacency: Expr = TruthValue(True)
+    """What must hold of two neighbours besides, in terms of x{1} and x{2}; it is symmetric."""
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of that name, if there is one."""
@@ -327,6 +329,8 @@ class Part:
     """When the first run, and when the second run, sits out a turn of a loop."""
     concentrated: bool = False
     """Whether costs are counted as zero-concentrated privacy counts them, although nothing demands it."""
+    tails: Mapping[int, Expr] = field(default_factory=dict)
+    """Beyond how many scales a draw is given up, upwards or (negative) downwards, for a part of delta."""
 
 
 def children(expression: Expr) -> tuple[Expr, ...]:

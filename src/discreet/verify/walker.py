@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from itertools import count
 
 import z3
@@ -34,6 +35,8 @@ class PairWalk:
     unroll: int
     block: Callable[["PairWalk", tuple[Statement, ...], PairState, Then], None]
     step: Callable[["PairWalk", Statement, PairState], PairState]
+    tails: Mapping[int, Fraction] = field(default_factory=dict)
+    """Beyond how many scales draws are given up."""
     relations: list[LoopRelation] = field(default_factory=list)
     clauses: list[Clause] = field(default_factory=list)
     serial: count = field(default_factory=lambda: count(1))  # type: ignore[type-arg]

@@ -74,6 +74,14 @@ def whole(term: Term) -> Term:
     return z3.If(term, z3.IntVal(1), z3.IntVal(0)) if z3.is_bool(term) else term
 
 
+def rational(term: Term) -> Fraction:
+    """Return a term that must be one number, whatever the inputs; a truth value counts 0 or 1."""
+    number = z3.simplify(real(whole(term)))
+    if not z3.is_rational_value(number):
+        raise refuse("a number depends on a constant that is left open")
+    return Fraction(str(number.as_fraction()))
+
+
 @dataclass(slots=True)
 class Sight:
     """Reads expressions, given how to look up a name, a size, a query, an element at an index."""

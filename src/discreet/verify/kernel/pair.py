@@ -70,16 +70,16 @@ class Pair:
         for parameter in self.program.parameters:
             name, kind = parameter.name, parameter.type
             if isinstance(kind, tree.Scalar):
-                self.facts += self.related(
-                    parameter, (self.scalar(name, 1), self.scalar(name, 2)), [TRUE, TRUE]
-                )
+                sides = self.scalar(name, 1), self.scalar(name, 2)
+                self.facts += self.related(parameter, sides, [TRUE, TRUE])
             elif isinstance(kind, tree.Array):
                 self.facts += [self.size(name, side) >= 0 for side in (1, 2)]
                 if self.kind(name) in ("one", "replace", "add-remove"):
                     (first, second), place = self.element(name, self.position(name)), self.position(name)
                     same = z3.And(self.kind(name) != "add-remove", first == second)  # any place will do
                     self.facts += [z3.Or(same, z3.And(place >= 0, place < self.longest(name, 1)))]
-        self.facts += [self.header(clause, side) for clause in self.program.requires for side in (1, 2)]
+        clauses = (*self.program.requires, self.program.adjacency)
+        self.facts += [self.header(clause, side) for clause in clauses for side in (1, 2)]
 
     def symbol(self, name: str, kind: tree.Scalar) -> Term:
         """Return a constant of the sort that represents a type; bit strings of each length have their own."""
@@ -126,17 +126,27 @@ class Pair:
         self.facts += [sides[1] - sides[0] <= bound, sides[0] - sides[1] <= bound]
         return sides[side - 1]
 
+    def look(self, sight: Sight, side: int, node: tree.Expr, index: Term = None) -> Term:
+        """Return an input in one run, or in the run that the node names."""
+        match node:
+            case tree.Variable(name, own):
+                return self.scalar(name, own or side)
+            case tree.Element(array, _, own) if z3.is_int(index):
+                sight.need(z3.And(index >= 0, index < self.size(array, own or side)))
+                return self.read(array, index, own or side)
+            case tree.Size(array, own):
+                return self.size(array, own or side)
+            case tree.Ask(query, data, own):
+                return self.ask(query, data, own or side)
+        raise refuse("there is no rule for this expression", node)
+
     def header(self, expression: tree.Expr, side: int) -> Term:
         """Return an expression of the header; a clause can only hold where it has a value."""
-
-        def look(node: tree.Expr, *_: Term) -> Term:
-            if isinstance(node, tree.Size):
-                return self.size(node.array, side)
-            if not isinstance(node, tree.Variable) or self.parameter(node.name, tree.Scalar)[0].private:
-                raise refuse("the header speaks of more than public constants and sizes", expression)
-            return self.scalar(node.name, side)
-
-        sight = Sight(look)
+        private = {p.name for p in self.program.parameters if p.private}
+        for part in tree.subexpressions(expression):
+            if isinstance(part, tree.Variable | tree.Element) and not part.side and tree.names(part) & private:
+                raise refuse("the header speaks of a private input without saying in which run", part)
+        sight = Sight(lambda *node: self.look(sight, side, *node))
         term = sight(expression)
         self.facts += sight.needs
         return term

@@ -7,7 +7,7 @@ from fractions import Fraction
 from discreet.verify import syntax as tree
 from discreet.verify.kernel.meaning import TRUE, Term, refuse
 
-ONE = tree.Number(Fraction(1))
+ONE, HALF = tree.Number(Fraction(1)), tree.Number(Fraction(1, 2))
 Node = tree.Statement | tree.Expr
 
 
@@ -81,6 +81,6 @@ def tossed(loop: tree.While, coin: tree.Expr | None) -> tree.Expr | None:
     match coin:
         case tree.Variable(name) | tree.Unary("not", tree.Variable(name)):
             match [s for s in loop.body if name in tree.assigned((s,))]:
-                case [*_, tree.Sample(_, "Bernoulli", (chance,))]:
-                    return chance
+                case [*_, tree.Sample(_, "Bernoulli" | "Response" as law, (chance,))]:
+                    return chance if law == "Bernoulli" else HALF
     return None

@@ -21,7 +21,7 @@ from flint import fmpq, fmpq_poly
 
 from discreet.exact.number import exp_bounds
 from discreet.verify import syntax as tree
-from discreet.verify.kernel.meaning import ZERO, Sight, Term, equal, question, real, refuse, whole
+from discreet.verify.kernel.meaning import ZERO, Sight, Term, equal, question, rational, real, refuse
 from discreet.verify.kernel.pair import Pair, directions
 from discreet.verify.kernel.state import chance_of, shapely
 
@@ -101,19 +101,19 @@ class FiniteLaws:
             raise FinerError(units.denominator)
         return int(units)
 
-    def weight(self, term: tree.Expr, env: Env) -> Weight:
-        """Return a chance of the program, or a weight that a certificate states."""
+    def weight(self, term: tree.Expr, env: Env, *, stated: bool = False) -> Weight:
+        """Return a chance of the program, or a weight that a certificate states, which may be of any sign."""
         match term:
             case tree.Apply("exp", (argument,)):
                 units = self.exponent(self.value(argument, env))
                 return power(max(units, 0)), power(max(-units, 0))
             case tree.Binary("+" | "*" | "/" as operator, left, right):
-                (a, b), (c, d) = self.weight(left, env), self.weight(right, env)
+                (a, b), (c, d) = (self.weight(part, env, stated=stated) for part in (left, right))
                 if operator == "/" and c == 0:
                     raise refuse("a weight is divided by zero")
                 return {"+": (a * d + c * b, b * d), "*": (a * c, b * d), "/": (a * d, b * c)}[operator]
         value = self.number(term, env)
-        if value < 0:
+        if value < 0 and not stated:
             raise refuse("a weight is built from numbers above zero and exponentials by + * /")
         return ONE * fmpq(value.numerator), ONE * fmpq(value.denominator)
 
@@ -218,7 +218,7 @@ def _accepted(program: tree.Program, laws: Stated, unit: Fraction, deadline: flo
     table = FiniteLaws(program, {n for env in inputs for n in env if str(env[n]) == n}, unit, deadline)
     found = [table.law(env) for env in inputs]
     for env, law, (_, claimed) in zip(inputs, found, laws, strict=True):
-        stated = {output: table.weight(w, env) for output, w in claimed.items()}
+        stated = {output: table.weight(w, env, stated=True) for output, w in claimed.items()}
         if stated.keys() != law.keys() or any(a * law[o][1] != law[o][0] * b for o, (a, b) in stated.items()):
             raise refuse("the certificate states a weight that the program does not have")
     runs = list(zip(found, inputs, strict=True))
@@ -254,14 +254,6 @@ def same(pair: Pair, side: int, env: Env) -> Term:
         else:
             found += [equal(pair.scalar(name, side), given)]
     return z3.And(*found)
-
-
-def rational(term: Term) -> Fraction:
-    """Return a number that does not depend on e."""
-    number = z3.simplify(real(whole(term)))
-    if not z3.is_rational_value(number):
-        raise refuse("a number depends on a constant that is left open")
-    return Fraction(str(number.as_fraction()))
 
 
 def power(units: int) -> Any:

@@ -14,7 +14,8 @@ obligation waits for it until the next loop, or until this loop comes round.  A 
 its returned value as soon as nothing assigns it any more.
 
 Theorem (costs).  A draw moved by t costs |t| / b for Laplace(b), for Geometric(b) with integer t, and for
-Exponential(b) that stays above 0.  A Response(e) that is flipped costs e; a uniform bit string combined by
+Exponential(b) that stays above 0, and for Gumbel(b) that moves up: for t >= 0 its density, proportional to
+exp(-z - exp(-z)) at b z, falls from z to z + t by a factor exp(t + exp(-z - t) - exp(-z)) <= exp(t).  A Response(e) that is flipped costs e; a uniform bit string combined by
 xor with another costs nothing.  ExpMech(e, u) that draws the same index costs e B if the differences of two
 scores change by at most B.  Any other draw is the same from the same law, for nothing.
 
@@ -31,6 +32,12 @@ log-odds move by at most epsilon, as those of ExpMech, a epsilon**2 / 8 by Hoeff
 2021).  The last step is Bun and Steinke's (2016): with r = sqrt(rho) and l = sqrt(ln(1 / delta)) it asks
 (r + l)**2 - l**2 <= epsilon.
 
+Theorem (tails).  Under a claim of epsilon and delta, what is proved may leave out the runs on the first input in
+which a Laplace(b) or Geometric(b) draw that is made at most once exceeds m b, at the price exp(-m) of delta; or
+falls below -m b.
+Proof.  The probability of either is at most exp(-m), and Pr[M(D1) in S] <= Pr[tail] + exp(c) Pr[M(D2) in S]
+as the map of the alignment theorem is injective on what is left.
+
 Theorem (loops).  If an invariant holds on entry and every turn that both runs make together preserves it,
 then it holds whenever the loop comes round, and after it.  Both runs make as many turns: that their
 conditions agree may wait, within the turn or after the loop, as above.  In a loop that only computes a run
@@ -45,16 +52,16 @@ from typing import Any
 
 import z3
 
-from discreet.exact.number import log_up, sqrt_down, sqrt_up
+from discreet.exact.number import exp_up, log_up, sqrt_down, sqrt_up
 from discreet.verify import syntax as tree
-from discreet.verify.kernel.meaning import TRUE, ZERO, Sight, Term, choose, equal, real, refuse, whole
+from discreet.verify.kernel.meaning import TRUE, ZERO, Sight, Term, choose, equal, rational, real, refuse, whole
 from discreet.verify.kernel.pair import Pair
 from discreet.verify.kernel.state import START, Node, Obligation, State, flipped, quiet, shapely, tossed
 
 DRAWN: dict[str, tree.Kind] = {"UniformBits": "bits", "Bernoulli": "bool", "Response": "bool"}
 DRAWN |= {"Geometric": "int", "DiscreteGaussian": "int", "UniformInt": "int", "ExpMech": "int"}
 GAUSSIAN = ("Gaussian", "DiscreteGaussian")
-NOISE = ("Laplace", "Geometric", "Exponential", *GAUSSIAN)
+NOISE = ("Laplace", "Geometric", "Exponential", "Gumbel", *GAUSSIAN)
 
 
 @dataclass(slots=True)
@@ -73,8 +80,10 @@ class Walk:
     fresh: int = 0
     concentrated: bool = False
     """Whether costs are those of zero-concentrated privacy."""
+    tails: dict[int, Fraction] = field(default_factory=dict)
+    """Beyond how many scales draws are given up."""
 
-    def start(self) -> None:
+    def __post_init__(self) -> None:
         """Walk through the whole program."""
         shapely(self.pair.program)
         body = self.pair.program.body
@@ -84,6 +93,7 @@ class Walk:
         gaussian = any(draw.law in GAUSSIAN for draw in draws) or self.part.concentrated
         self.concentrated = gaussian or isinstance(self.pair.program.claim, tree.Rho)
         self.prices = {draw.site: self.price(draw) for draw in draws}
+        self.tails = {draw.site: self.tail(draw) for draw in draws if draw.site in self.part.tails}
         states = [State({(site, 0): z3.RealVal(0) for site in self.prices})]
         for place, statement in enumerate(body):
             ends = [end for begin in states for end in self.block((statement,), begin)]
@@ -112,6 +122,13 @@ class Walk:
         self.prove("a scale may not be positive", draw, START, first > 0)
         price = 1 / first if law in NOISE else first * real(self.spread(draw)) if law == "ExpMech" else first
         return price * price / (8 if law == "ExpMech" else 2) if self.concentrated else price
+
+    def tail(self, draw: tree.Sample) -> Fraction:
+        """Return beyond how many scales a draw is given up."""
+        loops = tuple(s for s in tree.statements(self.pair.program.body) if isinstance(s, tree.While))
+        if self.concentrated or draw in tree.statements(loops) or draw.law not in ("Laplace", "Geometric"):
+            raise refuse("only a Laplace or geometric draw outside of loops has a tail to give up", draw)
+        return rational(self.formula(self.part.tails[draw.site], START))
 
     def spread(self, draw: tree.Sample) -> Term:
         """Return by how much the difference of two scores of ExpMech is said to change."""
@@ -147,20 +164,13 @@ class Walk:
 
         def look(node: tree.Expr, index: Term = None) -> Term:
             match node:
-                case tree.Variable(name, own):
-                    held = state.values.get((name, own or side))
-                    return self.pair.scalar(name, own or side) if held is None else held
-                case tree.Element(array, _, own) if z3.is_int(index):
-                    sight.need(z3.And(index >= 0, index < self.pair.size(array, own or side)))
-                    return self.pair.read(array, index, own or side)
-                case tree.Size(array, own):
-                    held = state.values.get((array, 0))
-                    return self.pair.size(array, own or side) if held is None else held
-                case tree.Ask(query, data, own):
-                    return self.pair.ask(query, data, own or side)
+                case tree.Variable(name, own) if (name, own or side) in state.values:
+                    return state.values[name, own or side]
+                case tree.Size(name) if (name, 0) in state.values:
+                    return state.values[name, 0]
                 case tree.Apply(function, (tree.Variable(name, 0) | tree.Number(name),)) if ghosts:
                     return self.ghost(function, name, state)
-            raise refuse("there is no rule for this expression", node)
+            return self.pair.look(sight, side, node, index)
 
         sight = Sight(look)
         return sight
@@ -215,17 +225,12 @@ class Walk:
                 for side, term in enumerate(self.both(value, state), start=1):
                     state = self.store(state, target, side, term)
                 return [state]
-            case tree.If():
-                return self.branch(statement, state)
-            case tree.Append():
-                return [self.append(statement, state)]
-            case tree.Sample():
-                return [self.sample(statement, state)]
-            case tree.While():
-                return [self.loop(statement, state)]
-            case tree.Return():
-                return self.finish(statement, state)
-        raise refuse("there is no rule for this statement", statement)
+        rules: dict[Any, Any] = {tree.If: self.branch, tree.Append: self.append, tree.Sample: self.sample}
+        rules |= {tree.While: self.loop, tree.Return: self.finish}
+        if type(statement) not in rules:
+            raise refuse("there is no rule for this statement", statement)
+        after = rules[type(statement)](statement, state)
+        return after if isinstance(after, list) else [after]
 
     def store(self, state: State, target: str | int, side: int, term: Term) -> State:
         """Set a value, in one run or (side 0) of both."""
@@ -275,12 +280,17 @@ class Walk:
             if self.concentrated:
                 self.prove("the centres may be further apart", draw, state, z3.And(gap <= move, -gap <= move))
                 far, move = z3.If(gap == 0, z3.RealVal(0), real(move) * real(move)), -gap
+            if site in self.tails:
+                scales, most = self.prices[site] * real(noise), z3.RealVal(str(self.tails[site]))
+                state = self.assume(state, z3.If(most >= 0, scales <= most, scales >= most))
             if law in DRAWN:
                 state = self.later("a move may not be an integer", draw, state, z3.IsInt(real(move)))
                 move = z3.ToInt(real(move))
             if law == "Exponential":
                 state = self.assume(state, noise >= 0)
                 state = self.later("a move may leave the support", draw, state, noise + move >= 0)
+            if law == "Gumbel":
+                state = self.later("a move may go down", draw, state, move >= 0)
             first, second = centres[0] + noise, centres[1] + noise + move
         elif law == "UniformBits":
             second = noise if z3.is_arith(move) else noise ^ move
@@ -301,9 +311,8 @@ class Walk:
             state = self.assume(state, noise >= 0, noise < sizes[0])
             change = [self.pair.read(name, k, 2) - self.pair.read(name, k, 1) for k in (noise, other)]
             inside = self.assume(state, other >= 0, other < sizes[0])
-            self.prove(
-                "the scores may change by more", draw, inside, change[0] - change[1] <= self.spread(draw)
-            )
+            within = change[0] - change[1] <= self.spread(draw)
+            self.prove("the scores may change by more", draw, inside, within)
             return state
         given = [self.both(argument, state) for argument in draw.arguments]
         for first, second in given:
@@ -362,9 +371,8 @@ class Walk:
     def forget(self, statement: tree.While, state: State) -> State:
         """Return a state that knows nothing of what a loop may change."""
         self.fresh += 1
-        sites = [s.site for s in tree.statements(statement.body) if isinstance(s, tree.Sample)]
-        touched = {*sites, *tree.assigned(statement.body)}
-        changing = [(key, old.sort()) for key, old in state.values.items() if key[0] in touched]
+        inner = [(getattr(s, "target", 0), getattr(s, "site", 0)) for s in tree.statements(statement.body)]
+        changing = [(k, old.sort()) for k, old in state.values.items() if any(k[0] in own for own in inner)]
         fresh = {key: z3.Const(f"{key[0]}{{{key[1]}}}@{self.fresh}", sort) for key, sort in changing}
         return replace(state, values={**state.values, **fresh})
 
@@ -388,16 +396,15 @@ class Walk:
         match claim:
             case tree.Rho(rho):
                 return self.both(rho, state)
-            case tree.Secret():
+            case tree.Secret() if not self.tails:
                 return (z3.RealVal(0),)
             case tree.EpsilonClaim(epsilon, delta):
                 slack, terms = self.both(delta or ZERO, state), self.both(epsilon, state)
-                self.prove("delta may be negative", epsilon, state, z3.And(slack[0] >= 0, slack[1] >= 0))
+                lost = z3.RealVal(str(sum((exp_up(-abs(far)) for far in self.tails.values()), Fraction(0))))
+                self.prove("delta may be too small", epsilon, state, z3.And(slack[0] >= lost, slack[1] >= lost))
                 if not self.concentrated:
                     return terms
-                most, chance = (
-                    Fraction(str(z3.simplify(real(term)).as_fraction())) for term in (terms[0], slack[0])
-                )
+                most, chance = rational(terms[0]), rational(slack[0])
                 if not 0 < chance < 1 or most < 0:
                     raise refuse("Gaussian noise needs a delta between 0 and 1", epsilon)
                 log = log_up(1 / chance)
