@@ -1,15 +1,15 @@
-"""Neighbours by formula: one meaning for the prover, the refuter, the interpreter, the kernel and the oracle."""
+"""Neighbours by formula: one meaning for prover, refuter, interpreter, kernel and oracle."""
 
 import random
 from fractions import Fraction
 
 import pytest
+from tests.verify import oracle
 
 from discreet.errors import CertificateError, ProgramError
 from discreet.verify import Proved, Refuted, check_certificate, parse, verify
 from discreet.verify.parse import parse_file
 from discreet.verify.relate import are_neighbours
-from tests.verify import oracle
 
 TWO = """
 P (x : private {{0..3}}) (y : private {{0..3}}) : public int
@@ -81,7 +81,9 @@ def test_a_certificate_says_for_which_neighbours_it_holds():
     ],
 )
 def test_a_formula_that_has_no_meaning_is_refused(clause, message):
-    head = "P (x : private int) (y : private int) (q : private int list) : public int\n  neighbours q one by 1\n"
+    head = (
+        "P (x : private int) (y : private int) (q : private int list) : public int\n  neighbours q one by 1\n"
+    )
     lines = "".join(f"  {part}\n" for part in clause.split("; "))
     with pytest.raises(ProgramError, match=message.replace("{", r"\{").replace("}", r"\}")):
         parse(f"{head}{lines}  ensures epsilon eps\n  return 0\n")

@@ -50,7 +50,11 @@ OFTEN = ["i := 0", "while i < 20", *(f"  {line}" for line in TEST[:-1]), "  i :=
 STILL = ["f{1} - f{2} <= 1", "f{2} - f{1} <= 1", "i{1} = i{2}", "moved(1) <= 0", "moved(2) <= 0"]
 
 WRONG = {
-    "a tail that costs more than delta": (PROPOSED, {**TESTING, "tails": {1: "13.8"}}, "delta may be too small"),
+    "a tail that costs more than delta": (
+        PROPOSED,
+        {**TESTING, "tails": {1: "13.8"}},
+        "delta may be too small",
+    ),
     "no tail": (PROPOSED, TESTING, "cost too much"),
     "the other tail": (PROPOSED, {**TESTING, "tails": {1: "-14"}}, "cost too much"),
     "the tail of another draw": (PROPOSED, {**TESTING, "tails": {2: "14"}}, "cost too much"),

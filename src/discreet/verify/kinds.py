@@ -134,7 +134,9 @@ class Types:
                         self.fail(f"{name} is public, and the same in both runs: write {name}", at)
                 case Element(array, index, side, at):
                     if not side:
-                        self.fail(f"say in which run {array} is read: {array}{{1}}[...] or {array}{{2}}[...]", at)
+                        self.fail(
+                            f"say in which run {array} is read: {array}{{1}}[...] or {array}{{2}}[...]", at
+                        )
                     if not isinstance(index, Number):
                         self.fail("the place of an element is a number here", at)
                 case Ask(at=at):

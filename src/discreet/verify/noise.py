@@ -36,7 +36,7 @@ def exponential(scale: Real) -> Fraction:
 
 
 def gumbel(scale: Real) -> Fraction:
-    """Draw from the Gumbel law of a scale: the largest of scores with such noise is an exponential mechanism."""
+    """Draw from the Gumbel law of a scale: scores with such noise are an exponential mechanism."""
     return Fraction(_draw("Gumbel", rational(scale, "scale")))
 
 

@@ -1,11 +1,11 @@
 """Which of several scores with Gumbel noise is the largest: exact probabilities without an integral.
 
-Theorem (races).  Let y_v be independent, Pr[y_v <= t] = exp(-exp((m_v - t) / b)), one for each node of a forest.
-The probability that every node is at least as large as its children is the product over all nodes v of
-exp(m_v / b) / (sum of exp(m_u / b) over u in the subtree of v).
-Proof.  The largest of several y_u has a law of the same form, of location b ln(sum of exp(m_u / b)), and which of
-them it is does not depend on how large it is.  So, from the leaves up, that v is the largest of its subtree
-depends on its children's subtrees only by how large their largest members are, and is independent of who they are.
+Theorem (races).  Let y_v be independent, Pr[y_v <= t] = exp(-exp((m_v - t) / b)), one for each node of a
+forest.  The probability that every node is at least as large as its children is the product over all nodes v
+of exp(m_v / b) / (sum of exp(m_u / b) over u in the subtree of v).
+Proof.  The largest of several y_u has a law of the same form, of location b ln(sum of exp(m_u / b)), and
+which of them it is does not depend on how large it is.  So, from the leaves up, that v is the largest of its
+subtree depends on its children's subtrees only by how large their largest members are, not by who they are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ from discreet.verify.integrate import (
 
 
 def winning(densities: Mapping[int, Density], races: Sequence[Inequality]) -> tuple[Number, Number]:
-    """Return numerator and denominator of the probability that Gumbel noises satisfy comparisons of two each."""
+    """Return the probability that Gumbel noises satisfy comparisons of two each, as a quotient."""
     children: dict[int, list[tuple[int, Fraction]]] = {}
     parents: set[int] = set()
     for race in races:
@@ -60,7 +60,7 @@ def _heap(
     children: Mapping[int, list[tuple[int, Fraction]]],
     densities: Mapping[int, Density],
 ) -> tuple[Number, Number, Number, int]:
-    """Return the probability of a subtree as a quotient, the sum of its weights, and how many nodes it has."""
+    """Return the probability of a subtree as a quotient, the sum of its weights, and its number of nodes."""
     law = densities[node]
     scale = law.scale if isinstance(law, GumbelLaw) else Fraction(1)
     own: Number = {location / scale: Fraction(1)}

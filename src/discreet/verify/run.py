@@ -6,9 +6,9 @@ machines that explore every path instead.
 
 Continuous laws are executed on a declared grid of step h, by default 2**-32: Laplace(b) becomes h times
 the two-sided geometric variable of ratio exp(-h/b), the exponential law h times the geometric one, the
-Gumbel law rounded down to the grid, the Gaussian h times the discrete Gaussian of variance sigma**2 / h**2, and the uniform law is uniform over
-2**32 grid points. The proofs of this room are about the ideal laws on the real numbers; a deployed
-mechanism should be one of the library's discrete mechanisms.
+Gumbel law is rounded down to the grid, the Gaussian becomes h times the discrete Gaussian of variance
+sigma**2 / h**2, and the uniform law is uniform over 2**32 grid points. The proofs of this room are about the
+ideal laws on the real numbers; a deployed mechanism should be one of the library's discrete mechanisms.
 """
 
 from collections.abc import Mapping, Sequence
@@ -137,7 +137,7 @@ class ExactDraws:
 
 def _misused(*_: Value) -> NoReturn:
     raise ParameterError(
-        "exp has no exact value: it may only be the probability exp(e), exp(e) / (1 + exp(e)) or 1 / (1 + exp(e))"
+        "exp has no exact value: it may be a probability, exp(e), exp(e) / (1 + exp(e)) or 1 / (1 + exp(e))"
     )
 
 
@@ -145,7 +145,7 @@ class Symbolic:
     """A number that is kept as it is written because it is irrational: nothing can be computed with it."""
 
     __slots__ = ()
-    __add__ = __radd__ = __neg__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _misused
+    __neg__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _misused
     __lt__ = __le__ = __gt__ = __ge__ = __mod__ = _misused
 
 
@@ -154,6 +154,7 @@ class Logistic(Symbolic):
     """The number exp(l) / (1 + exp(l))."""
 
     logit: Value
+    __add__ = __radd__ = _misused
 
 
 def one_sided(rate: Fraction, coins: Coins) -> int:
@@ -170,7 +171,7 @@ def one_sided(rate: Fraction, coins: Coins) -> int:
 
 
 def gumbel(scale: Fraction, coins: Coins) -> int:
-    """Return floor(scale G), where G has the law Pr[G <= t] = exp(-exp(-t)): its own floor, whatever it takes.
+    """Return floor(scale G), where Pr[G <= t] = exp(-exp(-t)).
 
     G is -ln(-ln U) for a uniform U, of which as many bits are drawn as it takes to tell the floor.
     """
@@ -179,7 +180,9 @@ def gumbel(scale: Fraction, coins: Coins) -> int:
         bits, drawn = bits + 64, drawn << 64 | coins.bits(64)
         with ctx.workprec(2 * bits):
             low, high = (
-                (ball(-scale) * (-(ball(Fraction(u, 2**bits)).log())).log()).floor() if 0 < u < 2**bits else None
+                (ball(-scale) * (-(ball(Fraction(u, 2**bits)).log())).log()).floor()
+                if 0 < u < 2**bits
+                else None
                 for u in (drawn, drawn + 1)
             )
             if low is not None and high is not None and low.is_exact() and low == high:

@@ -32,7 +32,16 @@ EACH = 3
 """Pairs that are taken from one walk."""
 SIZES = 3
 """Lengths of lists that are tried."""
-TELLING = ("same output", "same branch", "cost", "support", "upward move", "integer move", "same end", "same turns")
+TELLING = (
+    "same output",
+    "same branch",
+    "cost",
+    "support",
+    "upward move",
+    "integer move",
+    "same end",
+    "same turns",
+)
 
 
 def suspects(checked: CheckedProgram) -> Iterator[NeighbourPair]:

@@ -74,7 +74,7 @@ def whole(term: Term) -> Term:
     return z3.If(term, z3.IntVal(1), z3.IntVal(0)) if z3.is_bool(term) else term
 
 
-def rational(term: Term) -> Fraction:
+def exact(term: Term) -> Fraction:
     """Return a term that must be one number, whatever the inputs; a truth value counts 0 or 1."""
     number = z3.simplify(real(whole(term)))
     if not z3.is_rational_value(number):

@@ -142,9 +142,9 @@ class Pair:
 
     def header(self, expression: tree.Expr, side: int) -> Term:
         """Return an expression of the header; a clause can only hold where it has a value."""
-        private = {p.name for p in self.program.parameters if p.private}
         for part in tree.subexpressions(expression):
-            if isinstance(part, tree.Variable | tree.Element) and not part.side and tree.names(part) & private:
+            loose = isinstance(part, tree.Variable | tree.Element) and not part.side
+            if loose and tree.names(part) & {p.name for p in self.program.parameters if p.private}:
                 raise refuse("the header speaks of a private input without saying in which run", part)
         sight = Sight(lambda *node: self.look(sight, side, *node))
         term = sight(expression)

@@ -21,7 +21,7 @@ from flint import fmpq, fmpq_poly
 
 from discreet.exact.number import exp_bounds
 from discreet.verify import syntax as tree
-from discreet.verify.kernel.meaning import ZERO, Sight, Term, equal, question, rational, real, refuse
+from discreet.verify.kernel.meaning import ZERO, Sight, Term, equal, exact, question, real, refuse
 from discreet.verify.kernel.pair import Pair, directions
 from discreet.verify.kernel.state import chance_of, shapely
 
@@ -86,8 +86,8 @@ class FiniteLaws:
         return self.known[key][0]
 
     def number(self, expression: tree.Expr, env: Env) -> Fraction:
-        """Return an expression that must be one rational number; a truth value counts 0 or 1."""
-        return rational(self.value(expression, env))
+        """Return an expression that must be one exact number; a truth value counts 0 or 1."""
+        return exact(self.value(expression, env))
 
     def exponent(self, term: Term) -> int:
         """Return how many units a number is, of e if that is left open."""
@@ -96,7 +96,7 @@ class FiniteLaws:
             number = z3.simplify(z3.substitute(term, (e, z3.RealVal(1))))
             if not z3.is_true(z3.simplify(term - number * e == 0, som=True)):
                 raise refuse(f"an exponent is not a multiple of {e}")
-        units = rational(number) / self.unit
+        units = exact(number) / self.unit
         if units.denominator != 1:
             raise FinerError(units.denominator)
         return int(units)

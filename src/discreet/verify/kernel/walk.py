@@ -13,11 +13,13 @@ That the first run outputs w speaks of the first run alone, so what it does late
 obligation waits for it until the next loop, or until this loop comes round.  A variable that is returned has
 its returned value as soon as nothing assigns it any more.
 
-Theorem (costs).  A draw moved by t costs |t| / b for Laplace(b), for Geometric(b) with integer t, and for
-Exponential(b) that stays above 0, and for Gumbel(b) that moves up: for t >= 0 its density, proportional to
-exp(-z - exp(-z)) at b z, falls from z to z + t by a factor exp(t + exp(-z - t) - exp(-z)) <= exp(t).  A Response(e) that is flipped costs e; a uniform bit string combined by
-xor with another costs nothing.  ExpMech(e, u) that draws the same index costs e B if the differences of two
-scores change by at most B.  Any other draw is the same from the same law, for nothing.
+Theorem (costs).  A draw moved by t costs |t| / b for Laplace(b), for Geometric(b) with integer t, for
+Exponential(b) that stays above 0, and for Gumbel(b) that moves up.  A Response(e) that is flipped costs e; a
+uniform bit string combined by xor with another costs nothing.  ExpMech(e, u) that draws the same index costs
+e B if the differences of two scores change by at most B.  Any other draw is the same from the same law, for
+nothing.
+Proof for Gumbel.  Its density at b z is proportional to exp(-z - exp(-z)), which from z to z + t, t >= 0,
+falls by the factor exp(t + exp(-z - t) - exp(-z)) <= exp(t).
 
 Theorem (concentration).  Under a claim of rho, or of epsilon and delta with Gaussian draws or where the proof
 asks for it (advanced composition), there is no w and nothing waits.
@@ -32,11 +34,11 @@ log-odds move by at most epsilon, as those of ExpMech, a epsilon**2 / 8 by Hoeff
 2021).  The last step is Bun and Steinke's (2016): with r = sqrt(rho) and l = sqrt(ln(1 / delta)) it asks
 (r + l)**2 - l**2 <= epsilon.
 
-Theorem (tails).  Under a claim of epsilon and delta, what is proved may leave out the runs on the first input in
-which a Laplace(b) or Geometric(b) draw that is made at most once exceeds m b, at the price exp(-m) of delta; or
-falls below -m b.
-Proof.  The probability of either is at most exp(-m), and Pr[M(D1) in S] <= Pr[tail] + exp(c) Pr[M(D2) in S]
-as the map of the alignment theorem is injective on what is left.
+Theorem (tails).  Under a claim of epsilon and delta a proof may leave out runs on the first input in which a
+Laplace(b) or Geometric(b) draw that is made at most once exceeds m b, or falls below -m b, at the price
+exp(-m) of delta.
+Proof.  Either happens with probability at most exp(-m).  On what is left the map of the alignment theorem is
+still injective, so Pr[M(D1) in S] <= Pr[tail] + exp(c) Pr[M(D2) in S].
 
 Theorem (loops).  If an invariant holds on entry and every turn that both runs make together preserves it,
 then it holds whenever the loop comes round, and after it.  Both runs make as many turns: that their
@@ -54,7 +56,7 @@ import z3
 
 from discreet.exact.number import exp_up, log_up, sqrt_down, sqrt_up
 from discreet.verify import syntax as tree
-from discreet.verify.kernel.meaning import TRUE, ZERO, Sight, Term, choose, equal, rational, real, refuse, whole
+from discreet.verify.kernel.meaning import TRUE, ZERO, Sight, Term, choose, equal, exact, real, refuse, whole
 from discreet.verify.kernel.pair import Pair
 from discreet.verify.kernel.state import START, Node, Obligation, State, flipped, quiet, shapely, tossed
 
@@ -128,7 +130,7 @@ class Walk:
         loops = tuple(s for s in tree.statements(self.pair.program.body) if isinstance(s, tree.While))
         if self.concentrated or draw in tree.statements(loops) or draw.law not in ("Laplace", "Geometric"):
             raise refuse("only a Laplace or geometric draw outside of loops has a tail to give up", draw)
-        return rational(self.formula(self.part.tails[draw.site], START))
+        return exact(self.formula(self.part.tails[draw.site], START))
 
     def spread(self, draw: tree.Sample) -> Term:
         """Return by how much the difference of two scores of ExpMech is said to change."""
@@ -401,10 +403,10 @@ class Walk:
             case tree.EpsilonClaim(epsilon, delta):
                 slack, terms = self.both(delta or ZERO, state), self.both(epsilon, state)
                 lost = z3.RealVal(str(sum((exp_up(-abs(far)) for far in self.tails.values()), Fraction(0))))
-                self.prove("delta may be too small", epsilon, state, z3.And(slack[0] >= lost, slack[1] >= lost))
+                self.prove("delta may be too small", epsilon, state, z3.And(*(s >= lost for s in slack)))
                 if not self.concentrated:
                     return terms
-                most, chance = rational(terms[0]), rational(slack[0])
+                most, chance = exact(terms[0]), exact(slack[0])
                 if not 0 < chance < 1 or most < 0:
                     raise refuse("Gaussian noise needs a delta between 0 and 1", epsilon)
                 log = log_up(1 / chance)
