@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from discreet.errors import BudgetError, BusyError, ConflictError
+from discreet.ledger import pool
 from discreet.ledger.entry import Granted
 from discreet.ledger.store import Again, Asked
 from discreet.ledger.turn import Turn
@@ -44,6 +45,11 @@ class Errand(Generic[Result]):
         self.act = act
         self.asked = asked
         self.outcome: Outcome | None = None
+        self.leads = False
+        """Whether whoever brought it is to do what waits."""
+        self.called = threading.Lock()
+        """Held until it is done, or leads."""
+        self.called.acquire()
 
     def result(self) -> Result:
         """Return what came of it, or raise what refused it."""
@@ -55,12 +61,18 @@ class Errand(Generic[Result]):
 
 
 class Errands:
-    """The errands that wait for a turn at one dataset, in the order in which they came."""
+    """The errands that wait for a turn at one dataset, in the order in which they came.
+
+    The first one leads: whoever brought it does what waits, calls all whose errands it has done, and lets the
+    first of those who came meanwhile lead.  So nobody is woken in vain, and whoever comes during a turn is
+    served in the next.
+    """
 
     def __init__(self, gate: Callable[[], AbstractContextManager[None]], turn: Callable[..., Any]) -> None:
         self._gate = gate
         self._turn = turn
         self._waiting: deque[Errand[Any]] = deque()
+        self._led = False
         self._guard = threading.Lock()
 
     def done(self, act: Callable[[Turn], Result], asked: Asked | None = None) -> Result:
@@ -71,17 +83,35 @@ class Errands:
         errand = Errand(act, asked)
         with self._guard:
             self._waiting.append(errand)
-        while errand.outcome is None:
-            try:
-                with self._gate():
-                    if errand.outcome is None:
-                        self._serve()
-            except BusyError:
-                with self._guard:
-                    if errand in self._waiting:
-                        self._waiting.remove(errand)
-                        raise
+            errand.leads, self._led = not self._led, True
+        if not errand.leads:
+            self._wait(errand)
+        if errand.leads:
+            self._lead(errand)
         return errand.result()
+
+    def _wait(self, errand: Errand[Any]) -> None:
+        """Wait until an errand is done or leads, but not for ever for its turn to begin."""
+        if errand.called.acquire(timeout=pool.PATIENCE):
+            return
+        with self._guard:
+            if errand in self._waiting and not errand.leads:
+                self._waiting.remove(errand)
+                raise BusyError("the ledger is busy: other threads keep using it")
+        errand.called.acquire()
+
+    def _lead(self, errand: Errand[Any]) -> None:
+        try:
+            with self._gate():
+                self._serve()
+        finally:
+            with self._guard:
+                if errand in self._waiting:  # others never left the gate
+                    self._waiting.remove(errand)
+                self._led = bool(self._waiting)
+                if self._led:
+                    self._waiting[0].leads = True
+                    self._waiting[0].called.release()
 
     def _serve(self) -> None:
         """Do what waits; only one thread at a time."""
@@ -93,6 +123,8 @@ class Errands:
         except BaseException as error:
             for errand in errands:
                 errand.outcome = errand.outcome or Outcome(None, error)
+        for errand in errands:
+            errand.called.release()
 
     def _outcomes(self, errands: list[Errand[Any]]) -> list[Outcome]:
         if len(errands) > 1:
