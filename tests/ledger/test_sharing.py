@@ -153,25 +153,33 @@ def test_a_turn_that_fails_to_become_durable_is_heard_of_by_everybody_in_it(plac
         assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(3, 10)
 
 
-def test_who_waits_too_long_leaves_the_line_and_pays_nothing(place: Place, monkeypatch):
+@pytest.mark.parametrize("place_in_line", [1, 2])
+def test_who_waits_too_long_leaves_the_line_and_pays_nothing(place: Place, place_in_line: int, monkeypatch):
+    """Whoever is first waits for the gate, the others wait for whoever is first."""
     with opened(place) as ledger:
         ledger.find(ask("nothing"))
-        monkeypatch.setattr("discreet.ledger.pool.PATIENCE", 0.01)
         entered, leave = threading.Event(), threading.Event()
 
         def stay(turn: Turn) -> None:
             entered.set()
             leave.wait(60)
 
-        holder = threading.Thread(target=ledger._write, args=("clinic", stay))
-        holder.start()
+        holders = [threading.Thread(target=ledger._write, args=("clinic", stay))]
+        holders[0].start()
         entered.wait(60)
+        if place_in_line == 2:
+            holders.append(threading.Thread(target=ledger.reserve, args=(ask("first"),)))
+            holders[1].start()
+            while not ledger._errands["clinic"]._waiting:
+                time.sleep(0.001)
+        monkeypatch.setattr("discreet.ledger.pool.PATIENCE", 0.01)
         with pytest.raises(ConflictError, match="busy"):
             ledger.reserve(ask("a"))
         leave.set()
-        holder.join()
+        for holder in holders:
+            holder.join()
         assert ledger.reserve(ask("a")).attempt == 1
-        assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(1, 10)
+        assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(place_in_line, 10)
 
 
 def test_no_more_than_so_many_share_a_turn(file: Place, monkeypatch):

@@ -310,6 +310,7 @@ LAX: dict[str, tuple[str, Callable]] = {
         ),
     ),
     "paces that are not kept": ("_check_paces", lambda self, request, day: None),
+    "questions that are too dear": ("_check_paces", lambda self, request, day: None),
     "days that are not counted": ("_counted", lambda self, scopes, day, cost: self.daily),
     "answers filed anywhere": ("_settled", misfiled),
     "lists that nobody keeps": ("_listed", lambda self: self.analysts or frozenset()),
@@ -336,6 +337,8 @@ def test_whatever_broken_code_with_the_key_has_written_is_found_by_both(
         if lax in ("paces that are not kept", "days that are not counted"):
             slow = Pace(PureBudget("1/4"), PureBudget("1/2"))
             ledger.set_pace("clinic", Scope(analyst=PEOPLE[0]), slow, reason="a trial")
+        if lax == "questions that are too dear":
+            ledger.set_pace("clinic", Scope(analyst=PEOPLE[0]), Pace(PureBudget("1/4")), reason="a trial")
         with monkeypatch.context() as patch:
             patch.setattr(Account, *LAX[lax])
             grow(ledger, chance, 120, (rule,))

@@ -251,7 +251,7 @@ FAULTS = (
     ),
     Fault(
         "ledger/abacus.py",
-        "if self._mac(tally_text(self._total)).hex() != seal:",
+        'if self._tally_mac(self._total.to_bytes(32, "big")).hex() != seal:',
         "if False:",
         SAME + REPLAY,
         "sealed sums that nobody compares",
@@ -272,10 +272,17 @@ FAULTS = (
     ),
     Fault(
         "ledger/sieve.py",
-        'if hashlib.sha256(payload).hexdigest() != event["digest"]:',
-        "if False:",
+        "answer = hashlib.sha256(payload).hexdigest()",
+        """answer = body.partition('"digest":"')[2][:64]""",
         SAME,
         "an edited answer passes the sieve",
+    ),
+    Fault(
+        "ledger/sieve.py",
+        "if hashlib.sha256(meaning.encode()).hexdigest() != asked:",
+        "if False:",
+        SAME,
+        "a payment that is filed under another question passes the sieve",
     ),
     Fault(
         "ledger/verifying.py",
@@ -436,10 +443,24 @@ FAULTS = (
     ),
     Fault(
         "ledger/sharing.py",
-        "self._waiting.remove(errand)\n",
-        "pass\n",
+        "self._waiting.remove(errand)\n                raise",
+        "raise",
         SHARING,
         "who has gone away pays all the same",
+    ),
+    Fault(
+        "ledger/sharing.py",
+        "self._waiting.remove(errand)\n                self._led",
+        "pass\n                self._led",
+        SHARING,
+        "who was first and has gone away pays all the same",
+    ),
+    Fault(
+        "ledger/sharing.py",
+        "                    self._waiting[0].leads = True\n",
+        "",
+        SHARING,
+        "who is called before their errand is done goes away without an answer",
     ),
     Fault(
         "ledger/turn.py",

@@ -55,7 +55,7 @@ from discreet.ledger.entry import (
 from discreet.ledger.orders import LADDER
 from discreet.ledger.pace import Daily, Pace
 from discreet.ledger.sieve import ANSWERED, RESERVED, Item, Price
-from discreet.ledger.written import DAY, MODULUS, all_rows, tally, tally_text, term_text
+from discreet.ledger.written import DAY, MODULUS, TALLY, all_rows, tally, term_text
 from discreet.privacy.filter import Budget
 
 Place = tuple[str | None, str | None]
@@ -123,7 +123,7 @@ class Abacus:
             raise LedgerError(f"the history of dataset {dataset} does not begin with its creation")
         own = seals.own(dataset, seals.key_at(dataset, number))
         self._seals, self._dataset, self._anchor = seals, dataset, state.anchor
-        self._mac = keyed(own)
+        self._mac, self._tally_mac = keyed(own), keyed(own, TALLY)
         self._total = tally(own, all_rows(account)) if state.total is None else state.total
         self._analysts = None if account.analysts is None else set(account.analysts)
         self._closed, self._lost = account.closed, account.lost
@@ -166,20 +166,20 @@ class Abacus:
     def take(self, number: int, item: Item) -> None:
         """Apply an entry, and raise LedgerError if it breaks a rule or seals anything but what follows."""
         try:
-            if isinstance(item, tuple):
-                seal, anchor = item[1], item[2]
-                if item[0] == RESERVED:
-                    self._pay(number, *item[3:])
-                elif item[0] == ANSWERED:
-                    self._answer(number, item[3], item[4])
+            if type(item) is tuple:
+                kind, seal, anchor, *rest = item
+                if kind == RESERVED:
+                    self._pay(number, *rest)
+                elif kind == ANSWERED:
+                    self._answer(number, *rest)
                 else:
-                    self._advance(number, *item[3:])
+                    self._advance(number, *rest)
             else:
                 seal, anchor = item.state, None if item.anchor is None else item.anchor[0]
                 self._apply(number, item.event)
         except _Refused:
             raise self._broken(number, item) from None
-        if self._mac(tally_text(self._total)).hex() != seal:
+        if self._tally_mac(self._total.to_bytes(32, "big")).hex() != seal:
             raise LedgerError(
                 f"entry {number} of dataset {self._dataset} seals totals that its history contradicts"
             )
@@ -270,7 +270,11 @@ class Abacus:
             self._total = (self._total + tempo.used_term - before) % MODULUS
 
     def _answer(self, number: int, reservation: int, question: str) -> None:
-        if self._settle(reservation) != question:
+        run = self._running.pop(reservation, None)
+        if run is None:
+            raise _Refused
+        self._total = (self._total - run[2]) % MODULUS
+        if run[1] != question:
             raise LedgerError(f"entry {number} of dataset {self._dataset} is filed under another question")
 
     def _settle(self, reservation: int) -> str:

@@ -28,6 +28,9 @@ FIRST = bytes(32)
 BLOCK = 64
 """So many bytes SHA-256 takes at a time."""
 
+SIZES = tuple(size.to_bytes(8, "big") for size in range(4096))
+"""The lengths that stand before the parts of a message."""
+
 KEY_VARIABLE = "DISCREET_LEDGER_KEY"
 
 
@@ -44,21 +47,21 @@ def mac_of(key: bytes, message: bytes) -> bytes:
 @lru_cache(1024)
 def sealing(key: bytes, ledger: str, dataset: str) -> Callable[[int, bytes, bytes], bytes]:
     """Return what seals many entries of one dataset, each by its number, the mac before it and its body."""
-    begin, mac = framed(b"discreet ledger entry", ledger.encode(), dataset.encode()), keyed(key)
+    mac = keyed(key, framed(b"discreet ledger entry", ledger.encode(), dataset.encode()))
 
     def sealed(number: int, previous: bytes, body: bytes) -> bytes:
-        digits = b"%d" % number
-        sizes = len(digits).to_bytes(8, "big"), len(previous).to_bytes(8, "big"), len(body).to_bytes(8, "big")
-        return mac(b"%b%b%b%b%b%b%b" % (begin, sizes[0], digits, sizes[1], previous, sizes[2], body))
+        digits, size = b"%d" % number, len(body)
+        length = SIZES[size] if size < len(SIZES) else size.to_bytes(8, "big")
+        return mac(b"".join((SIZES[len(digits)], digits, SIZES[len(previous)], previous, length, body)))
 
     return sealed
 
 
 @lru_cache(1024)
-def keyed(key: bytes) -> Callable[[bytes], bytes]:
-    """Return HMAC-SHA256 under a key, which is prepared once for all messages."""
+def keyed(key: bytes, begin: bytes = b"") -> Callable[[bytes], bytes]:
+    """Return HMAC-SHA256 under a key, prepared once for all messages, each of which begins like this."""
     padded = key if len(key) <= BLOCK else hashlib.sha256(key).digest()
-    inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in padded.ljust(BLOCK, b"\0"))).copy
+    inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in padded.ljust(BLOCK, b"\0")) + begin).copy
     outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in padded.ljust(BLOCK, b"\0"))).copy
 
     def mac(message: bytes) -> bytes:

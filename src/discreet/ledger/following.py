@@ -63,7 +63,7 @@ def caught_up(
 
 @lru_cache(64)
 def _sieve(key: bytes, ledger: str, dataset: str) -> Sieve:
-    return Sieve(Seals(key, ledger), dataset, ledger)
+    return Sieve(Seals(key, ledger), dataset, ledger, terms=False)
 
 
 def _after(

@@ -11,11 +11,13 @@ what is refused and in which words.
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from json.decoder import scanstring
 from json.encoder import encode_basestring_ascii as quoted
 from json.scanner import make_scanner
-from typing import Any
+from typing import Any, NamedTuple
 
 from discreet.errors import DiscreetError
 from discreet.ledger.chain import keyed, sealing
@@ -26,11 +28,16 @@ from discreet.ledger.store import checked_row
 from discreet.ledger.written import term_text
 
 RESERVED, ANSWERED, ADVANCED = range(3)
-REMEMBERED = 200_000
-"""So many names and prices that were found to be well-formed are remembered as such."""
+SEAL = 64
+"""So many characters a sealed sum has."""
 
-DRAWN = 5_000
-"""The same for lists of mechanisms, which may be long."""
+HEAD = re.compile(r'\{"anchor":\["([^"\\]*)",(?:0|[1-9][0-9]*)\],')
+TIME = re.compile(r'","time":"[^"\\]*"\}')
+REMEMBERED = 200_000
+"""So many names and times that were found to be well-formed are remembered as such."""
+
+BEGUN = 5_000
+"""The same for how events begin, which may be long: who asks, what it costs, and what is drawn."""
 
 Price = tuple[str | None, ...]
 Item = tuple[Any, ...] | Entry
@@ -44,6 +51,15 @@ or, for every other kind, the whole entry.
 """
 
 
+class _Begun(NamedTuple):
+    """How an event begins that pays: who asks, at which price, and what ends the meaning of the question."""
+
+    project: str
+    analyst: str
+    price: Price
+    rest: str
+
+
 @dataclass(frozen=True, slots=True)
 class Stretch:
     """Some entries in a row: what to replay of them, what they are linked to, and what stopped the sieve."""
@@ -55,16 +71,18 @@ class Stretch:
 
 
 class Sieve:
-    """Checks the entries of one dataset, each by itself."""
+    """Checks the entries of one dataset, each by itself; `terms` are only needed for replaying them."""
 
-    def __init__(self, seals: Seals, dataset: str, name: str) -> None:
+    def __init__(self, seals: Seals, dataset: str, name: str, *, terms: bool = True) -> None:
         self._seals = seals
         self._dataset = dataset
         self._name = name
+        self._terms = terms
         self._turning = {until for until, _ in seals.earlier.get(dataset, ())}
-        self._known: set[str] = set()
-        self._prices: dict[Price, tuple[Price, str]] = {}
-        self._drawn: dict[tuple[str, ...], str] = {}
+        self._names: set[str] = set()
+        self._times: set[str] = set()
+        self._begun: dict[str, _Begun] = {}
+        self._head = self._anchor = ""
         self._decode = make_scanner(json.JSONDecoder())  # type: ignore[arg-type]
 
     def stretch(self, rows: Iterable[tuple[Any, ...]], first: int, last: int) -> Stretch:
@@ -76,7 +94,9 @@ class Sieve:
             if values[1] != expected:
                 break
             try:
-                item = self._sifted(values)
+                item = self._quickly(*values) if expected not in self._turning else None
+                if item is None:
+                    item = self._strictly(values)
             except DiscreetError as problem:
                 return Stretch(items, begin, link, str(problem))
             if expected == first:
@@ -100,13 +120,9 @@ class Sieve:
         self._seal = sealing(key, self._seals.ledger, self._dataset)
         self._own = keyed(self._seals.own(self._dataset, key))
 
-    def _sifted(self, values: tuple[Any, ...]) -> Item:
+    def _strictly(self, values: tuple[Any, ...]) -> Item:
         if values[1] in self._turning:
             self._use_keys(values[1])
-        else:
-            found = self._quickly(*values)
-            if found is not None:
-                return found
         return self._seals.open(checked_row(values, self._name))
 
     def _quickly(
@@ -128,85 +144,122 @@ class Sieve:
         if self._seal(number, previous, body.encode()) != mac:
             return None
         try:
-            stored, end = self._decode(body, 0)
-            event, (anchor, reached), seal = stored["event"], stored["anchor"], stored["rows"]
-            if (
-                end != len(body)
-                or event["kind"] != kind
-                or (type(anchor), type(reached), type(seal)) != (str, int, str)
-            ):
-                return None
             if kind == "reserved":
-                if refers is not None or payload is not None:
+                if refers is not None or payload is not None or type(request) is not str:
                     return None
-                return self._reserved(number, request, asked, event, seal, anchor)
-            if request is not None or type(refers) is not int or event["reservation"] != refers:
+                return self._reserved(number, request, asked, body)
+            if request is not None or type(refers) is not int or type(payload) is not bytes:
                 return None
-            if type(payload) is not bytes or len(payload) != event["size"]:
+            if type(asked) is not str:
                 return None
-            if hashlib.sha256(payload).hexdigest() != event["digest"]:
-                return None
+            answer = hashlib.sha256(payload).hexdigest()
             if kind == "answered":
-                if type(asked) is not str or event["question"] != asked:
-                    return None
-                return ANSWERED, seal, anchor, refers, asked
-            return self._advanced(asked, refers, event, seal, anchor) if kind == "advanced" else None
+                return self._answered(asked, refers, body, answer, len(payload))
+            return self._advanced(asked, refers, body, answer, len(payload)) if kind == "advanced" else None
         except (KeyError, TypeError, ValueError, StopIteration, DiscreetError):
             return None
 
-    def _reserved(
-        self, number: int, request: Any, asked: Any, event: dict[str, Any], seal: str, anchor: str
-    ) -> Item | None:
-        snapshot, question, who = event["snapshot"], event["question"], event["analyst"]
-        if event["request"] != request or event["dataset"] != self._dataset:
+    def _answered(self, asked: str, refers: int, body: str, answer: str, size: int) -> Item | None:
+        """Compare a body with what its columns and its answer say, and read only what stands around that."""
+        event = (
+            f'"event":{{"digest":"{answer}","kind":"answered","question":{quoted(asked)},'
+            f'"reservation":{refers},"size":{size}}},"rows":"'
+        )
+        head, found, tail = body.partition(event)
+        if not found or not self._framed(head, tail):
             return None
-        if type(request) is not str or not request.isprintable() or not 0 < len(request) <= LONGEST_NAME:
+        return ANSWERED, tail[:SEAL], self._anchor, refers, asked
+
+    def _reserved(self, number: int, request: str, asked: Any, body: str) -> Item | None:
+        """Cut a body between its keys: within a text every quotation mark is escaped, so none looks like one.
+
+        The meaning is put together from the pieces as they are written, and its digest tells whether that is
+        how they would be written.
+        """
+        if not request.isprintable() or not 0 < len(request) <= LONGEST_NAME:
             return None
-        for name in (snapshot, event["project"], who):
-            if name not in self._known:
-                self._remember(name)
-        if not question:
+        before, _, after = body.partition(f',"request":{quoted(request)},"snapshot":')
+        head, _, begun = before.partition('"event":')
+        begun, _, question = begun.partition(',"question":')
+        snapshot, _, tail = after.partition('},"rows":"')
+        if not self._framed(head, tail):
             return None
-        (question + event.get("text", "")).encode()
-        if "day" in event:
+        snapshot, worded, text = snapshot.partition(',"text":')
+        if (worded and not _text(text)) or not _text(question):
             return None
-        price = tuple(event["cost"])
-        found = self._prices.get(price) or self._price(price)
-        drawn = tuple(event["mechanisms"])
-        mechanisms = self._drawn.get(drawn) or self._mechanisms(drawn)
-        meaning = f"[{quoted(snapshot)},{quoted(question)},{found[1]},{mechanisms}]"
+        if snapshot not in self._names:
+            self._remember(snapshot)
+        who = self._begun.get(begun) or self._begin(begun)
+        meaning = f"[{snapshot},{question},{who.rest}]"
         if hashlib.sha256(meaning.encode()).hexdigest() != asked:
             return None
-        running = self._own(term_text(f'["running",{number}]', f'[1,"{asked}"]'))
-        return RESERVED, seal, anchor, event["project"], who, found[0], asked, running
+        running = b""
+        if self._terms:
+            running = self._own(term_text(f'["running",{number}]', f'[1,"{asked}"]'))
+        return RESERVED, tail[:SEAL], self._anchor, who.project, who.analyst, who.price, asked, running
 
-    def _advanced(
-        self, asked: Any, refers: int, event: dict[str, Any], seal: str, anchor: str
-    ) -> Item | None:
+    def _advanced(self, asked: str, refers: int, body: str, answer: str, size: int) -> Item | None:
+        stored, end = self._decode(body, 0)
+        event, (anchor, reached), seal = stored["event"], stored["anchor"], stored["rows"]
+        if end != len(body) or (type(anchor), type(reached), type(seal)) != (str, int, str):
+            return None
+        if (event["kind"], event["reservation"]) != ("advanced", refers):
+            return None
+        if (event["digest"], event["size"]) != (answer, size):
+            return None
         first, last, state = event["first"], event["last"], event["secret"]
         if (type(first), type(last), type(state)) != (int, int, str) or asked != step_key(last):
             return None
         row = self._own(term_text(f'["stream",{refers}]', canonical([last, state])))
         return ADVANCED, seal, anchor, refers, first, last, state, row
 
-    def _remember(self, name: str) -> None:
-        named(name, "name")
-        if len(self._known) > REMEMBERED:
-            self._known.clear()
-        self._known.add(name)
+    def _framed(self, head: str, tail: str) -> bool:
+        """Return whether what stands around an event is an anchor, and a sealed sum and a time."""
+        if head != self._head:
+            found = HEAD.fullmatch(head)
+            if found is None:
+                return False
+            self._head, self._anchor = head, found[1]
+        time = tail[SEAL:]
+        if time not in self._times:
+            if TIME.fullmatch(time) is None:
+                return False
+            if len(self._times) > REMEMBERED:
+                self._times.clear()
+            self._times.add(time)
+        return tail[:SEAL].isalnum()
 
-    def _price(self, price: Any) -> tuple[Price, str]:
-        """Return a price and its text, if it is stored as it would be written."""
-        if write_cost(read_cost(list(price))) != list(price):
+    def _remember(self, text: str) -> None:
+        """Remember a name, if it is written as it would be."""
+        name = json.loads(text)
+        if quoted(named(name, "name")) != text:
             raise ValueError
-        if len(self._prices) > REMEMBERED:
-            self._prices.clear()
-        found = self._prices[price] = price, canonical(list(price[:3]))
+        if len(self._names) > REMEMBERED:
+            self._names.clear()
+        self._names.add(text)
+
+    def _begin(self, text: str) -> "_Begun":
+        """Read how an event begins, up to its question, and remember it, if it is written as it would be."""
+        event = json.loads(text + "}")
+        price, drawn = event["cost"], event["mechanisms"]
+        said = {"dataset": self._dataset, "kind": "reserved"}
+        usual = {key: event[key] for key in ("analyst", "cost", "mechanisms", "project")}
+        if canonical({**said, **usual}) != text + "}" or write_cost(read_cost(price)) != price:
+            raise ValueError
+        "".join(drawn).encode()
+        if len(self._begun) > BEGUN:
+            self._begun.clear()
+        project, analyst = named(event["project"], "project"), named(event["analyst"], "analyst")
+        rest = f"{canonical(price[:3])},{canonical(drawn)}"
+        found = self._begun[text] = _Begun(project, analyst, tuple(price), rest)
         return found
 
-    def _mechanisms(self, drawn: tuple[str, ...]) -> str:
-        "".join(drawn).encode()
-        if len(self._drawn) > DRAWN:
-            self._drawn.clear()
-        text = self._drawn[drawn] = canonical(list(drawn))
-        return text
+
+def _text(piece: str) -> bool:
+    """Return whether a piece of a body is one text, not empty, and without surrogates."""
+    if "\\" not in piece:
+        return len(piece) > 2 and piece[0] == '"' == piece[-1] and piece.count('"') == 2
+    if piece[:1] != '"':
+        return False
+    text, end = scanstring(piece, 1, True)
+    return end == len(piece) and bool(text.encode())

@@ -125,6 +125,9 @@ class Replaying:
     def take(self, first: int, items: Iterable[Item]) -> None:
         """Replay some entries, or raise LedgerError at the first that breaks a rule."""
         for number, item in enumerate(items, first):
+            if type(item) is tuple and self._abacus is not None:
+                self._abacus.take(number, item)
+                continue
             if isinstance(item, Entry) and not self._usual(item):
                 state = self.state
                 state.take(item)

@@ -19,7 +19,7 @@ from typing import Any, assert_never
 
 from discreet.errors import LedgerError
 from discreet.ledger.account import Account, Running, Standing
-from discreet.ledger.chain import framed, keyed, mac_of
+from discreet.ledger.chain import SIZES, framed, keyed, mac_of
 from discreet.ledger.codec import (
     canonical,
     read_budget,
@@ -54,6 +54,7 @@ from discreet.privacy.filter import Cost
 
 MODULUS = 2**256
 ROW = framed(b"row")
+TALLY = b"tally"
 DAY = "day"
 """What ends the names of rows with what was spent on a day; like all that is spent, analysts write them."""
 
@@ -75,8 +76,10 @@ def term(key: bytes, name: str, value: str) -> int:
 def term_text(name: str, value: str) -> bytes:
     """Return what is hashed of a row: its parts, each preceded by its length."""
     first, second = name.encode(), value.encode()
-    sizes = len(first).to_bytes(8, "big"), len(second).to_bytes(8, "big")
-    return b"%b%b%b%b%b" % (ROW, sizes[0], first, sizes[1], second)
+    size, length = len(first), len(second)
+    begin = SIZES[size] if size < len(SIZES) else size.to_bytes(8, "big")
+    between = SIZES[length] if length < len(SIZES) else length.to_bytes(8, "big")
+    return b"".join((ROW, begin, first, between, second))
 
 
 def tally(key: bytes, rows: Iterable[tuple[str, str]]) -> int:
@@ -92,7 +95,7 @@ def tally_seal(key: bytes, total: int) -> str:
 
 def tally_text(total: int) -> bytes:
     """Return what is hashed of a tally."""
-    return b"tally" + total.to_bytes(32, "big")
+    return TALLY + total.to_bytes(32, "big")
 
 
 def all_rows(account: Account) -> Iterator[tuple[str, str]]:
