@@ -166,7 +166,7 @@ class Abacus:
     def take(self, number: int, item: Item) -> None:
         """Apply an entry, and raise LedgerError if it breaks a rule or seals anything but what follows."""
         try:
-            if type(item) is tuple:
+            if isinstance(item, tuple):
                 kind, seal, anchor, *rest = item
                 if kind == RESERVED:
                     self._pay(number, *rest)

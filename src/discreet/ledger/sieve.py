@@ -14,7 +14,6 @@ import json
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from json.decoder import scanstring
 from json.encoder import encode_basestring_ascii as quoted
 from json.scanner import make_scanner
 from typing import Any, NamedTuple
@@ -257,9 +256,9 @@ class Sieve:
 
 def _text(piece: str) -> bool:
     """Return whether a piece of a body is one text, not empty, and without surrogates."""
-    if "\\" not in piece:
-        return len(piece) > 2 and piece[0] == '"' == piece[-1] and piece.count('"') == 2
-    if piece[:1] != '"':
+    if len(piece) < 3 or piece[0] != '"' or piece[-1] != '"':
         return False
-    text, end = scanstring(piece, 1, True)
-    return end == len(piece) and bool(text.encode())
+    if "\\" not in piece:
+        return piece.count('"') == 2
+    text: str = json.loads(piece)
+    return bool(text.encode())
