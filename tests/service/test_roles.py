@@ -21,6 +21,13 @@ ADDRESSES = {
     "quote": ("POST", f"{ONE}/quote", PRICED, ("analyst", "curator")),
     "query": ("POST", f"{ONE}/query", PRICED, ("analyst", "curator")),
     "batch": ("POST", f"{ONE}/batch", {"sql": [COUNT], "epsilon": "0.1"}, ("analyst", "curator")),
+    "find": ("POST", f"{ONE}/find", PRICED, ("analyst", "curator")),
+    "synthesise": (
+        "POST",
+        f"{ONE}/synthesise",
+        {"epsilon": "0.1", "columns": ["ward"]},
+        ("analyst", "curator"),
+    ),
     "budget": ("GET", f"{ONE}/budget", None, ROLES),
     "history": ("GET", f"{ONE}/history", None, ROLES),
     "metrics": ("GET", "/metrics", None, ("auditor", "curator")),

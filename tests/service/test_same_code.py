@@ -1,9 +1,11 @@
 """One suite of analyst's code against `dp.open` and `dp.connect`: the same verbs, values and refusals."""
 
+import inspect
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
+import pyarrow
 import pytest
 from tests.service.world import BY_WARD, COUNT, Service
 
@@ -32,6 +34,35 @@ def there(service: Service) -> Iterator[dp.Remote]:
 @pytest.fixture(params=["here", "there"])
 def data(request: pytest.FixtureRequest) -> Any:
     return request.getfixturevalue(request.param)
+
+
+CURATORS = {
+    "engine": "reads the data",
+    "ledger": "keeps the budget, with its key",
+    "manifest": "is a file of the curator's",
+    "renew": "takes over a cap that was raised, which a service does for every question",
+    "find_bounds": "declares a column for everybody, which goes into the manifest",
+    "plans": "are worked out on both sides",
+    "project": "is the dataset's own",
+}
+"""What open data has that a connection has not, and why."""
+
+
+def names(data: Any) -> set[str]:
+    return {name for name in dir(data) if not name.startswith("_")}
+
+
+def test_a_connection_has_everything_that_open_data_has_but_what_is_the_curators(here: Any, there: Any):
+    assert names(here) - names(there) == set(CURATORS)
+    assert names(there) - names(here) == {"line", "history", "verify_receipt"}
+    common = names(here) & names(there)
+    verbs = {name for name in common if inspect.isfunction(getattr(type(here), name, None))}
+    assert {"quote", "query", "batch", "stream", "recall", "synthesise", "table", "close"} <= verbs
+    for name in verbs:
+        near, far = (inspect.signature(getattr(type(data), name)).parameters for data in (here, there))
+        assert [(one.name, one.kind, one.default) for one in near.values()] == [
+            (one.name, one.kind, one.default) for one in far.values()
+        ], name
 
 
 def test_a_quote_is_free_and_says_what_the_question_then_costs(data: Any):
@@ -122,6 +153,28 @@ def test_an_id_is_paid_once_and_stands_for_one_question(data: Any, request: pyte
         data.query(f"{COUNT} WHERE stay > 17", epsilon="0.1", request_id=f"monday-{name}")
 
 
+def test_an_answer_is_found_again_without_paying(data: Any, here: Any):
+    before = here.budget.entries
+    assert data.recall(BY_WARD, epsilon="0.0301") is None
+    assert data.recall_batch(BATCH, epsilon="0.0301") is None
+    assert here.budget.entries == before
+    first, several = data.query(BY_WARD, epsilon="0.031"), data.batch(BATCH, epsilon="0.031")
+    before = here.budget.entries
+    again = data.recall(BY_WARD, epsilon="0.031", confidence="0.5")
+    assert (again.noisy, again.receipt, again.free) == (first.noisy, first.receipt, True)
+    assert again.quote.confidence == Fraction(1, 2)
+    assert [one.rows for one in data.recall_batch(BATCH, epsilon="0.031")] == [one.rows for one in several]
+    assert here.budget.entries == before
+
+
+def test_people_above_a_limit_are_counted(data: Any):
+    first = data.over_limit("visits", epsilon="0.21")
+    assert data.over_limit("visits", epsilon="0.21").noisy == first.noisy
+    assert first.columns == ("people",)
+    with pytest.raises(dp.CatalogError, match="nothing"):
+        data.over_limit("nothing", epsilon=1)
+
+
 REFUSALS: dict[str, tuple[type[Exception], Callable[[Any], Any]]] = {
     "rows": (dp.QueryError, lambda data: data.query("SELECT * FROM visits", epsilon=1)),
     "no table": (dp.QueryError, lambda data: data.quote("SELECT COUNT(*) FROM nothing", epsilon=1)),
@@ -131,6 +184,10 @@ REFUSALS: dict[str, tuple[type[Exception], Callable[[Any], Any]]] = {
     "negative": (dp.ParameterError, lambda data: data.query(COUNT, epsilon=-1)),
     "not a number": (dp.ParameterError, lambda data: data.quote(COUNT, epsilon=float("nan"))),
     "too sure": (dp.ParameterError, lambda data: data.quote(COUNT, epsilon=1, confidence=1)),
+    "no such table": (dp.CatalogError, lambda data: data.synthesise("nothing", epsilon=1)),
+    "too many records": (dp.ParameterError, lambda data: data.synthesise(epsilon=1, rows=10**9)),
+    "a person": (dp.QueryError, lambda data: data.synthesise(epsilon=1, columns=["note"])),
+    "dear records": (dp.BudgetError, lambda data: data.synthesise(epsilon=10**7)),
     "too dear": (dp.BudgetError, lambda data: data.query(COUNT, epsilon=10**7)),
 }
 
@@ -146,6 +203,73 @@ def test_refusals_are_the_same_errors_with_the_same_words(here: Any, there: Any,
         said.append(str(refusal.value))
         assert data.budget.entries == entries
     assert said[0] == said[1]
+
+
+RECORDS: dict[str, dict[str, Any]] = {
+    "all columns": {"epsilon": "0.4"},
+    "two": {"table": "visits", "epsilon": 2, "columns": ["stay", "ward"], "bins": 4, "rows": 25},
+    "one": {"epsilon": 1, "columns": ["ward"], "limits": dp.Limits(rows_per_unit=1)},
+}
+
+
+@pytest.mark.parametrize("case", RECORDS)
+def test_made_up_records_are_the_same_on_both_sides_and_paid_once(here: Any, there: Any, case: str):
+    asked = RECORDS[case]
+    planned = {key: value for key, value in asked.items() if key != "rows"}
+    plans = [data.plan_records(**planned) for data in (here, there)]
+    assert plans[0] == plans[1]
+    assert plans[0].cost == plans[1].cost
+    spent = here.budget.limits[0].spent
+    far = there.synthesise(**asked)
+    assert here.budget.limits[0].spent == spent + far.cost
+    assert not far.free
+    near = here.synthesise(**asked)
+    assert here.budget.limits[0].spent == spent + far.cost
+    assert (near.free, there.synthesise(**asked).free) == (True, True)
+    assert (near.columns, near.edges, len(near)) == (far.columns, far.edges, len(far))
+    assert list(near) == list(far)
+    assert near.report() == far.report()
+    assert [one.receipt for one in near.releases] == [one.receipt for one in far.releases]
+
+
+def test_made_up_records_leave_as_a_sheet_or_in_arrow(service: Service, here: Any):
+    asked = {"epsilon": "0.9", "columns": ["ward", "stay"], "rows": 30}
+    place = "/v1/datasets/clinic/synthesise"
+    sheet = service.ask("POST", place, asked, accept="text/csv")
+    assert sheet.status == 200
+    head, *rows = sheet.body.decode().splitlines()
+    assert (head, len(rows)) == ("ward,stay", 30)
+    table = service.ask("POST", place, asked, accept="application/vnd.apache.arrow.stream")
+    assert table.headers["discreet-free"] == "true"
+    found = pyarrow.ipc.open_stream(table.body).read_all()
+    assert found.equals(here.synthesise(**asked).to_arrow())
+    cells = [[row["ward"], row["stay"]] for row in found.to_pylist()]
+    assert [",".join("" if cell is None else str(cell) for cell in row) for row in cells] == rows
+    entries = here.budget.entries
+    many = service.ask("POST", place, {"epsilon": "0.91", "rows": 2_000_000}, accept="text/csv")
+    assert (many.status, here.budget.entries) == (422, entries)
+    assert "at most 1000000" in many.json()["detail"]
+
+
+TAMPERED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
+    "other columns": lambda body: body | {"columns": ["stay", "ward"]},
+    "no such pair": lambda body: body | {"pairs": [["ward", "person"]]},
+    "a pair in a heap": lambda body: body | {"pairs": [["ward", "stay", "cost"]]},
+    "fewer answers": lambda body: body | {"answers": body["answers"][:1]},
+    "dearer": lambda body: body | {"answers": [one | {"cost": ["2", "2", "0"]} for one in body["answers"]]},
+    "tables of another size": lambda body: (
+        body | {"answers": [one | {"drawn": body["answers"][1]["drawn"]} for one in body["answers"]]}
+    ),
+    "another table": lambda body: body | {"answers": [body["answers"][1], body["answers"][1]]},
+}
+
+
+@pytest.mark.parametrize("how", TAMPERED)
+def test_records_that_do_not_follow_from_the_declarations_are_refused(there: Any, monkeypatch, how: str):
+    post = there.line.post
+    monkeypatch.setattr(there.line, "post", lambda *path, **options: TAMPERED[how](post(*path, **options)))
+    with pytest.raises(dp.ServiceError):
+        there.synthesise(epsilon=3, columns=["ward", "stay", "cost"], bins=3)
 
 
 def priced(release: dp.Release) -> tuple[Any, ...]:

@@ -183,24 +183,39 @@ def make_up(
     answer: "Callable[[str, Quote], Release]",
 ) -> MadeUp:
     """Ask both questions, the second about what the first told, and draw the records."""
-    from discreet.workload.forest import draw_records, spanning_forest
-    from discreet.workload.shrink import ShrunkTables, pooled
+    from discreet.workload.forest import spanning_forest
+    from discreet.workload.shrink import ShrunkTables
 
     require_rows(rows)
     named = ", ".join(plan.columns)
     first = answer(f"made-up records of {plan.table}: all pairs of {named}", plan.first)
-    known = known_from(first)
     releases: tuple[Release, ...] = (first,)
-    edges = spanning_forest(ShrunkTables(known), plan.pairs)
+    edges = spanning_forest(ShrunkTables(known_from(first)), plan.pairs)
     if plan.rest is not None:
         again = plan.second(edges, price)
         if again.cost != plan.rest.cost:
             raise AssertionError("the second question costs what was said beforehand")
         told = ", ".join(" - ".join(plan.columns[i] for i in pair) for pair in edges)
         second = answer(f"made-up records of {plan.table}: {named}; {told or 'no pairs'}", again)
-        known, releases = pooled(known, known_from(second)), (first, second)
-    tables = ShrunkTables(known)
-    count = min(round(known.total), MOST_ROWS) if rows is None else rows
+        releases = (first, second)
+    return drawn(plan, releases, edges, rows)
+
+
+def drawn(
+    plan: RecordsPlan,
+    releases: "tuple[Release, ...]",
+    edges: tuple[Attributes, ...],
+    rows: int | None,
+    most: int = MOST_ROWS,
+) -> MadeUp:
+    """Draw records along these pairs from what was released: so many, or as many as the noisy total says."""
+    from discreet.workload.forest import draw_records
+    from discreet.workload.shrink import ShrunkTables, pooled
+
+    require_rows(rows)
+    known = [known_from(release) for release in releases]
+    tables = ShrunkTables(known[0] if len(known) == 1 else pooled(*known))
+    count = min(round(tables.known.total), most) if rows is None else rows
     codes = draw_records(tables, edges, count, expanded(releases, b"records", count))
     return MadeUp(plan, releases, edges, codes, tables)
 

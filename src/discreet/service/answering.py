@@ -25,7 +25,7 @@ from discreet.release.remedy import remedy
 from discreet.release.session import Session
 from discreet.release.sheet import sheet
 from discreet.service import budget as views
-from discreet.service import problem
+from discreet.service import making, problem
 from discreet.service.catalogue import published
 from discreet.service.counting import streamed
 from discreet.service.deciding import capped, decision, limited, verified
@@ -139,6 +139,10 @@ def _answered(session: Session, asked: Asked, replies: Replies) -> Reply:
                 asked.body["sql"], **price, request_id=asked.request_id, postprocess=shown_as
             )
             return _json({"answers": [released(release) for release in releases]})
+        case Verb.FIND:
+            return _json({"answers": [released(one) for one in _found(session, asked.body)]})
+        case Verb.SYNTHESISE:
+            return _synthesised(session, asked.body, asked.kind)
         case Verb.BUDGET:
             view = (
                 session.budget
@@ -195,6 +199,30 @@ def _recalled(session: Session, body: Mapping[str, Any]) -> Release:
     if found is None:
         raise AccessError("nothing of that name")
     return found
+
+
+def _found(session: Session, body: Mapping[str, Any]) -> tuple[Release, ...]:
+    """Return the answers that were given before, none where there are none."""
+    price = {"epsilon": body["epsilon"], "confidence": body["confidence"]}
+    if isinstance(body["sql"], list):
+        return session.recall_batch(body["sql"], **price) or ()
+    found = session.recall(body["sql"], **price)
+    return () if found is None else (found,)
+
+
+def _synthesised(session: Session, body: Mapping[str, Any], kind: str) -> Reply:
+    """Return made-up records, or as JSON what they are drawn from."""
+    rows, sent = body["rows"], kind in (CSV, ARROW)
+    if sent:
+        making.refuse_many(rows)
+    made = making.asked(session, body)
+    if not sent:
+        return _json(making.told(made, [_drawn(one) for one in made.releases]))
+    made = making.records(made, rows)
+    headers = {"Discreet-Free": str(made.free).lower()}
+    if kind == ARROW:
+        return Reply(200, ARROW, _stream(made.to_arrow()), headers)
+    return Reply(200, f"{CSV}; charset=utf-8", making.as_sheet(made).encode(), headers)
 
 
 def _recalled_batch(session: Session, body: Mapping[str, Any]) -> tuple[Release, ...]:
@@ -265,16 +293,23 @@ def _paid(priced: Quote) -> dict[str, Any]:
 def released(release: Release) -> dict[str, Any]:
     """Return an answer as JSON values: rows to read, the same cells exactly, and what was drawn."""
     return {
-        "question": release.question,
-        "dataset": release.dataset,
+        **_drawn(release),
         "columns": list(release.columns),
         "rows": [_readable(record) for record in release.intervals(release.quote.confidence)],
         "exact": [[_exact(cell) for cell in row.cells] for row in release.rows],
+        "card": release.card(),
+    }
+
+
+def _drawn(release: Release) -> dict[str, Any]:
+    """Return what was drawn for a question, and its price, as JSON values."""
+    return {
+        "question": release.question,
+        "dataset": release.dataset,
         **_paid(release.quote),
         "receipt": str(release.receipt),
         "free": release.free,
         "drawn": json.loads(encode(release.noisy)),
-        "card": release.card(),
     }
 
 
@@ -303,16 +338,15 @@ def _released(release: Release, kind: str) -> Reply:
         text = sheet(list(records[0]) if records else list(release.columns), records)
         return Reply(200, f"{CSV}; charset=utf-8", text.encode(), headers)
     if kind == ARROW:
-        return Reply(200, ARROW, _arrow(release), headers)
+        return Reply(200, ARROW, _stream(release.to_arrow(intervals=True)), headers)
     if kind == CARD:
         return Reply(200, f"{CARD}; charset=utf-8", release.card().encode(), headers)
     return Reply(200, JSON, json.dumps(released(release)).encode(), headers)
 
 
-def _arrow(release: Release) -> bytes:
+def _stream(table: Any) -> bytes:
     import pyarrow
 
-    table = release.to_arrow(intervals=True)
     sink = pyarrow.BufferOutputStream()
     with pyarrow.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)

@@ -160,6 +160,22 @@ def _routes(api: FastAPI, ask: Asking) -> None:
     async def batch(request: Request, dataset: str, body: schema.Questions, key: Key = None) -> Response:
         return await ask(request, Verb.BATCH, dataset, body, key)
 
+    @api.post(
+        f"{one}/find",
+        summary="The answer that a question was given before, if it was; free",
+        responses=described(schema.Answers, *_ASKING),
+    )
+    async def find(request: Request, dataset: str, body: schema.ToFind) -> Response:
+        return await ask(request, Verb.FIND, dataset, body)
+
+    @api.post(
+        f"{one}/synthesise",
+        summary="Make up records of a table; as CSV or Arrow, or as JSON what they are drawn from",
+        responses=described(schema.Records, "budget", *_ASKING),
+    )
+    async def synthesise(request: Request, dataset: str, body: schema.ToSynthesise) -> Response:
+        return await ask(request, Verb.SYNTHESISE, dataset, body)
+
     @api.get(
         f"{one}/budget",
         summary="What is spent and what is left",

@@ -9,18 +9,23 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import AccessError, ParameterError, ServiceError
 from discreet.exact.number import Real as Number
-from discreet.exact.number import rational
+from discreet.exact.number import positive, rational
 from discreet.ledger import BudgetView, Receipt
 from discreet.ledger.codec import write_cost
 from discreet.query.catalog.manifest import Catalog
+from discreet.query.check.above import people_above
+from discreet.query.check.batch import Batch
 from discreet.query.check.identity import identity
+from discreet.query.check.measurement import Checked
 from discreet.query.check.question import Limits
 from discreet.query.language.asked import stated, text_of
+from discreet.query.price.either import Terms
 from discreet.query.price.expected import Quote
 from discreet.release.answer import Release
 from discreet.release.noisy import decode
@@ -36,12 +41,14 @@ from discreet.release.pricing import (
     split,
     told,
 )
+from discreet.release.records_plan import PARTS, RecordsPlan, cells_for, plan_records, table_of
 from discreet.release.sight import OpenData
 from discreet.service import budget as views
 from discreet.service import catalogue
 from discreet.service.line import Line
 
 if TYPE_CHECKING:
+    from discreet.release.made_up import MadeUp
     from discreet.release.stream import NamedStream
 
 
@@ -169,9 +176,83 @@ class Remote(OpenData):
         priced = price_question(self.catalog, batch.whole, epsilon, within, confidence)
         sent = {"sql": texts, **_price(priced, limits, dialect)}
         answers = self._post("batch", sent, request_id or secrets.token_hex(16))["answers"]
+        found = self._parted(texts, batch, priced, answers)
+        return tuple(one.shown(postprocess=postprocess) for one in found)
+
+    def _parted(
+        self, texts: Sequence[str], batch: Batch, priced: Quote, answers: Sequence[Mapping[str, Any]]
+    ) -> tuple[Release, ...]:
+        """Return the answers of a batch as they were sent."""
         releases = [self._release(said, priced, text) for text, said in zip(texts, answers, strict=True)]
-        whole = joined(batch, releases[0], [release.noisy for release in releases])
-        return tuple(one.shown(postprocess=postprocess) for one in split(texts, batch, whole))
+        return split(texts, batch, joined(batch, releases[0], [release.noisy for release in releases]))
+
+    def recall(
+        self, question: str, *, epsilon: Number | None = None, confidence: Number = "0.95"
+    ) -> Release | None:
+        """Return the answer that a question at this price was given before, None where there is none."""
+        checked = check_question(self.catalog, question, None)
+        priced = price_question(self.catalog, checked, epsilon, None, confidence)
+        answers = self._post("find", {"sql": question, **_exactly(priced)})["answers"]
+        return self._release(answers[0], priced, question) if answers else None
+
+    def recall_batch(
+        self, questions: Sequence[str], *, epsilon: Number | None = None, confidence: Number = "0.95"
+    ) -> tuple[Release, ...] | None:
+        """Return the answers that a batch at this price was given before, None where there are none."""
+        batch = check_batch(self.catalog, questions, None)
+        priced = price_question(self.catalog, batch.whole, epsilon, None, confidence)
+        sent = {"sql": list(questions), **_exactly(priced)}
+        answers = self._post("find", sent)["answers"]
+        return self._parted(questions, batch, priced, answers) if answers else None
+
+    def over_limit(self, table: str, *, epsilon: Number) -> Release:
+        """Count, privately, the people with more rows in a table than its limit lets count."""
+        return self.query(people_above(self.catalog, table), epsilon=epsilon)
+
+    def plan_records(
+        self,
+        table: str | None = None,
+        *,
+        epsilon: Number,
+        columns: Sequence[str] | None = None,
+        bins: int = PARTS,
+        limits: Limits | None = None,
+    ) -> RecordsPlan:
+        """Return, free of charge, what made-up records of a table would be drawn from, and their price."""
+        found = table_of(self.catalog, table)
+        cells, left_out = cells_for(found, columns, bins)
+        asked = positive(epsilon, "epsilon")
+        return plan_records(self.catalog, found, cells, left_out, asked, limits, self._in_terms)
+
+    def synthesise(
+        self,
+        table: str | None = None,
+        *,
+        epsilon: Number,
+        columns: Sequence[str] | None = None,
+        rows: int | None = None,
+        bins: int = PARTS,
+        limits: Limits | None = None,
+    ) -> "MadeUp":
+        """Make up records that agree with private tables of pairs of columns, at the price of one question.
+
+        The tables are asked of the service; the records are drawn here.
+        """
+        from discreet.release.made_up import require_rows
+        from discreet.service import making
+
+        require_rows(rows)
+        plan = self.plan_records(table, epsilon=epsilon, columns=columns, bins=bins, limits=limits)
+        sent = {"table": plan.table, "epsilon": str(plan.epsilon), "columns": columns, "bins": bins}
+        body = self._post("synthesise", {**sent, **_limits(limits)})
+
+        def release(said: Mapping[str, Any], priced: Quote) -> Release:
+            return self._release(said, priced, said["question"])
+
+        return making.read(plan, rows, self._in_terms, body, release)
+
+    def _in_terms(self, checked: Checked, epsilon: Fraction, terms: Terms) -> Quote:
+        return price_question(self.catalog, checked, epsilon, terms=terms)
 
     def stream(
         self,
@@ -274,15 +355,20 @@ def _weights(weights: Weights) -> dict[str, Any]:
 
 def _price(priced: Quote, limits: Limits | None, dialect: str | None) -> dict[str, Any]:
     """Return a price as it is sent: worked out, and exact; beside it whose SQL it is for."""
-    sent: dict[str, Any] = {"epsilon": str(priced.epsilon), "confidence": str(priced.confidence)}
+    sent: dict[str, Any] = {**_exactly(priced), **_limits(limits)}
     if dialect is not None:
         sent["dialect"] = dialect
     if priced.delta:
         sent["delta"] = str(priced.delta)
-    if limits is not None:
-        sent["limits"] = {
-            "rows_per_unit": limits.rows_per_unit,
-            "groups_per_unit": limits.groups_per_unit,
-            "rows_per_group": limits.rows_per_group,
-        }
     return sent
+
+
+def _exactly(priced: Quote) -> dict[str, str]:
+    return {"epsilon": str(priced.epsilon), "confidence": str(priced.confidence)}
+
+
+def _limits(limits: Limits | None) -> dict[str, Any]:
+    if limits is None:
+        return {}
+    names = ("rows_per_unit", "groups_per_unit", "rows_per_group")
+    return {"limits": {name: getattr(limits, name) for name in names}}

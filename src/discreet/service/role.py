@@ -42,12 +42,15 @@ class Verb(StrEnum):
     PEOPLE = "people"
     STREAMS = "streams"
     DRAFT = "draft"
+    FIND = "find"
+    SYNTHESISE = "synthesise"
 
 
 STREAMING = frozenset({Verb.STREAM, Verb.STEP, Verb.STEPS, Verb.STREAMS})
-ASKING = frozenset({Verb.QUOTE, Verb.QUERY, Verb.BATCH, Verb.RECALL, Verb.PICTURE, Verb.DESCRIBE}) | STREAMING
-SLOTTED = frozenset({Verb.QUERY, Verb.BATCH})
+RECALLING = frozenset({Verb.RECALL, Verb.FIND, Verb.PICTURE})
+SLOTTED = frozenset({Verb.QUERY, Verb.BATCH, Verb.SYNTHESISE})
 """What touches data, and so answers in slots of time."""
+ASKING = SLOTTED | RECALLING | STREAMING | {Verb.QUOTE, Verb.DESCRIBE}
 
 _READING = frozenset(
     {Verb.SELF, Verb.DATASETS, Verb.CATALOGUE, Verb.BUDGET, Verb.HISTORY, Verb.RECEIPT, Verb.SYSTEM}

@@ -8,6 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
+from discreet.query.check.coding import MOST_PARTS
+from discreet.release.made_up import MOST_ROWS
+from discreet.release.records_plan import PARTS
 from discreet.service.settings import MOST_STEPS
 
 LONGEST_SQL = 8192
@@ -131,6 +134,39 @@ class ToQuote(_Priced):
     )
     delta: Number | None = None
     weights: Columns | None = None
+
+
+class ToFind(_Sent):
+    """A question that may have been answered, or the list of a batch, as it was asked."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"sql": QUESTION, "epsilon": "0.1"}]}
+    )
+    sql: Sql | Annotated[list[Sql], Field(min_length=1, max_length=LARGEST_BATCH)]
+    epsilon: Number | None = Field(default=None, description="What was spent.")
+    confidence: Number = Field(default="0.95", description="How sure the intervals are.")
+
+
+class ToSynthesise(_Sent):
+    """Which table to make up records of, and what to spend on it."""
+
+    model_config = ConfigDict(
+        extra="forbid", json_schema_extra={"examples": [{"table": "visits", "epsilon": 1, "rows": 100}]}
+    )
+    table: Annotated[Spelt, Field(max_length=200)] | None = Field(
+        default=None, description="May be left out where there is one private table."
+    )
+    epsilon: Number
+    columns: Annotated[list[Annotated[Spelt, Field(max_length=200)]], Field(max_length=256)] | None = Field(
+        default=None, description="By default all that have declared values or bounds."
+    )
+    rows: Whole | None = Field(
+        default=None, ge=1, le=MOST_ROWS, description="By default as many as the noisy total says."
+    )
+    bins: Whole = Field(
+        default=PARTS, ge=2, le=MOST_PARTS, description="Parts that wide ranges are cut into."
+    )
+    limits: LimitsSent | None = None
 
 
 class ReceiptText(_Sent):
@@ -304,6 +340,27 @@ class Answers(Shown):
     """The answers of a batch; each states the price of all, which was paid once."""
 
     answers: list[Answer]
+
+
+class Measured(CostShown):
+    """What was drawn for one question, its price and its receipt."""
+
+    question: str
+    dataset: str
+    receipt: str = Field(examples=[RECEIPT])
+    free: bool
+    drawn: list[Any]
+
+
+class Records(Shown):
+    """What made-up records are drawn from: the answers to one or two counts, and which pairs are kept."""
+
+    table: str = Field(examples=["visits"])
+    columns: list[str] = Field(examples=[["ward", "stay"]])
+    left_out: list[str] = Field(examples=[["note"]])
+    pairs: list[list[str]] = Field(examples=[[["ward", "stay"]]])
+    free: bool
+    answers: list[Measured]
 
 
 class Budget(Shown):
