@@ -249,6 +249,8 @@ def test_made_up_records_leave_as_a_sheet_or_in_arrow(service: Service, here: An
     many = service.ask("POST", place, {"epsilon": "0.91", "rows": 2_000_000}, accept="text/csv")
     assert (many.status, here.budget.entries) == (422, entries)
     assert "at most 1000000" in many.json()["detail"]
+    more = service.ask("POST", place, {"epsilon": "0.91", "rows": 10**9})
+    assert (more.status, here.budget.entries) == (422, entries)
 
 
 TAMPERED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {

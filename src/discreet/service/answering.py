@@ -213,8 +213,7 @@ def _found(session: Session, body: Mapping[str, Any]) -> tuple[Release, ...]:
 def _synthesised(session: Session, body: Mapping[str, Any], kind: str) -> Reply:
     """Return made-up records, or as JSON what they are drawn from."""
     rows, sent = body["rows"], kind in (CSV, ARROW)
-    if sent:
-        making.refuse_many(rows)
+    making.refuse_many(rows, sent=sent)
     made = making.asked(session, body)
     if not sent:
         return _json(making.told(made, [_drawn(one) for one in made.releases]))

@@ -7,7 +7,7 @@ from fastapi.exceptions import RequestValidationError
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from discreet.service import curating, metrics, problem, schema, streams
+from discreet.service import curating, metrics, problem, records, schema, streams
 from discreet.service.direct import Direct
 from discreet.service.gate import Gate
 from discreet.service.people import People
@@ -51,6 +51,8 @@ def application(pool: Pool, people: People, settings: Settings) -> Gate:
     api.add_exception_handler(HTTPException, _not_found)
     _public(api, gate, pool)
     _routes(api, ask)
+    _accounts(api, ask)
+    records.routes(api, ask)
     streams.routes(api, ask)
     curating.routes(api, ask, people)
     return gate
@@ -168,13 +170,9 @@ def _routes(api: FastAPI, ask: Asking) -> None:
     async def find(request: Request, dataset: str, body: schema.ToFind) -> Response:
         return await ask(request, Verb.FIND, dataset, body)
 
-    @api.post(
-        f"{one}/synthesise",
-        summary="Make up records of a table; as CSV or Arrow, or as JSON what they are drawn from",
-        responses=described(schema.Records, "budget", *_ASKING),
-    )
-    async def synthesise(request: Request, dataset: str, body: schema.ToSynthesise) -> Response:
-        return await ask(request, Verb.SYNTHESISE, dataset, body)
+
+def _accounts(api: FastAPI, ask: Asking) -> None:
+    one = "/v1/datasets/{dataset}"
 
     @api.get(
         f"{one}/budget",

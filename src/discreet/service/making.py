@@ -11,8 +11,8 @@ from discreet.errors import ParameterError, ServiceError
 from discreet.query.check.question import Limits
 from discreet.query.price.expected import Quote
 from discreet.release.answer import Release
-from discreet.release.made_up import MadeUp, drawn
-from discreet.release.records_plan import Attributes, Pricing, RecordsPlan
+from discreet.release.made_up import MadeUp, drawn, require_rows
+from discreet.release.records_plan import PARTS, Attributes, Pricing, RecordsPlan
 from discreet.release.session import Session
 from discreet.release.sheet import sheet
 
@@ -29,14 +29,15 @@ def asked(session: Session, body: Mapping[str, Any]) -> MadeUp:
         columns=body["columns"],
         # Those that leave are drawn afterwards, so that none is drawn for nobody.
         rows=1,
-        bins=body["bins"],
+        bins=PARTS if body["bins"] is None else body["bins"],
         limits=None if limits is None else Limits(**limits),
     )
 
 
-def refuse_many(rows: int | None) -> None:
-    """Refuse to send more records than can be, before anything is paid."""
-    if rows is not None and rows > MOST_SENT:
+def refuse_many(rows: int | None, *, sent: bool) -> None:
+    """Refuse more records than can be drawn, or sent, before anything is paid."""
+    require_rows(rows)
+    if sent and rows is not None and rows > MOST_SENT:
         raise ParameterError(
             f"rows must be at most {MOST_SENT} where records are sent; dp.connect draws more"
         )

@@ -8,9 +8,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
 
-from discreet.query.check.coding import MOST_PARTS
-from discreet.release.made_up import MOST_ROWS
-from discreet.release.records_plan import PARTS
 from discreet.service.settings import MOST_STEPS
 
 LONGEST_SQL = 8192
@@ -53,11 +50,13 @@ COST = ["1/10", "1/200", "0"]
 RECEIPT = "6f1d0c52a87e4b39a2c17d90be5f8a44/7/c0ffee…/clinic"
 
 
-class _Sent(BaseModel):
+class Sent(BaseModel):
+    """What may be sent: these members and no others."""
+
     model_config = ConfigDict(extra="forbid")
 
 
-class LimitsSent(_Sent):
+class LimitsSent(Sent):
     """Contribution limits of this question; each can only tighten what the table declares."""
 
     rows_per_unit: Whole | None = Field(default=None, ge=1, le=2**20)
@@ -65,7 +64,7 @@ class LimitsSent(_Sent):
     rows_per_group: Whole | None = Field(default=None, ge=1, le=2**20)
 
 
-class _Priced(_Sent):
+class _Priced(Sent):
     epsilon: Number | None = Field(default=None, description="What to spend; give this or `within`.")
     within: Number | None = Field(
         default=None, description="Spend the least that gets every answer this close."
@@ -136,7 +135,7 @@ class ToQuote(_Priced):
     weights: Columns | None = None
 
 
-class ToFind(_Sent):
+class ToFind(Sent):
     """A question that may have been answered, or the list of a batch, as it was asked."""
 
     model_config = ConfigDict(
@@ -147,29 +146,7 @@ class ToFind(_Sent):
     confidence: Number = Field(default="0.95", description="How sure the intervals are.")
 
 
-class ToSynthesise(_Sent):
-    """Which table to make up records of, and what to spend on it."""
-
-    model_config = ConfigDict(
-        extra="forbid", json_schema_extra={"examples": [{"table": "visits", "epsilon": 1, "rows": 100}]}
-    )
-    table: Annotated[Spelt, Field(max_length=200)] | None = Field(
-        default=None, description="May be left out where there is one private table."
-    )
-    epsilon: Number
-    columns: Annotated[list[Annotated[Spelt, Field(max_length=200)]], Field(max_length=256)] | None = Field(
-        default=None, description="By default all that have declared values or bounds."
-    )
-    rows: Whole | None = Field(
-        default=None, ge=1, le=MOST_ROWS, description="By default as many as the noisy total says."
-    )
-    bins: Whole = Field(
-        default=PARTS, ge=2, le=MOST_PARTS, description="Parts that wide ranges are cut into."
-    )
-    limits: LimitsSent | None = None
-
-
-class ReceiptText(_Sent):
+class ReceiptText(Sent):
     """A receipt, as it came with an answer."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"receipt": RECEIPT}]})
@@ -182,7 +159,7 @@ Reason = Annotated[
 Days = Annotated[Whole, Field(ge=1, le=3660, description="For how many days the token is good.")]
 
 
-class ToStream(_Sent):
+class ToStream(Sent):
     """A stream: the name alone goes on with one that was begun; the rest begins it and is paid once."""
 
     model_config = ConfigDict(
@@ -200,7 +177,7 @@ class ToStream(_Sent):
     )
 
 
-class Steps(_Sent):
+class Steps(Sent):
     """Increments of a stream from the step `first` on; a step that was taken returns what it released."""
 
     model_config = ConfigDict(
@@ -213,7 +190,7 @@ class Steps(_Sent):
     )
 
 
-class ToPace(_Sent):
+class ToPace(Sent):
     """What one question and one day of everybody together may cost; "none" lifts a limit."""
 
     model_config = ConfigDict(
@@ -255,13 +232,13 @@ class ToEnter(ToLimit):
     days: Days = 90
 
 
-class ToRotate(_Sent):
+class ToRotate(Sent):
     """How long a new token is good for."""
 
     days: Days = 90
 
 
-class ToCap(_Sent):
+class ToCap(Sent):
     """A higher cap, the one that you know (as `limits[0].budget` of the budget says it), and why."""
 
     model_config = ConfigDict(
@@ -340,27 +317,6 @@ class Answers(Shown):
     """The answers of a batch; each states the price of all, which was paid once."""
 
     answers: list[Answer]
-
-
-class Measured(CostShown):
-    """What was drawn for one question, its price and its receipt."""
-
-    question: str
-    dataset: str
-    receipt: str = Field(examples=[RECEIPT])
-    free: bool
-    drawn: list[Any]
-
-
-class Records(Shown):
-    """What made-up records are drawn from: the answers to one or two counts, and which pairs are kept."""
-
-    table: str = Field(examples=["visits"])
-    columns: list[str] = Field(examples=[["ward", "stay"]])
-    left_out: list[str] = Field(examples=[["note"]])
-    pairs: list[list[str]] = Field(examples=[[["ward", "stay"]]])
-    free: bool
-    answers: list[Measured]
 
 
 class Budget(Shown):
