@@ -9,6 +9,7 @@ MADE_UP, SHRINK, FOREST, CLI = (
     "tests/cli/test_synthesise.py",
 )
 TREE, ADAPTIVE = "tests/theorems/test_split_tree.py", "tests/workload/test_adaptive.py"
+SPARSE, PARTED = "tests/theorems/test_sparse_histogram.py", "tests/release/test_parted.py"
 LOSS = (f"{MADE_UP}::test_both_questions_together_lose_what_one_may_whatever_the_first_one_told",)
 PARTS = (f"{MADE_UP}::test_the_parts_never_cost_more_than_one_question_and_fit_a_budget_of_that_size",)
 CELLS = (f"{MADE_UP}::test_every_row_is_in_the_cell_that_its_value_says",)
@@ -170,8 +171,8 @@ FAULTS = (
     ),
     Fault(
         "workload/adaptive.py",
-        "return Geometric.calibrate(epsilon=self.rest, sensitivity=self.height + 1)",
-        "return Geometric.calibrate(epsilon=self.rest, sensitivity=max(self.height, 1))",
+        "return _noise(self.rest, self.height + 1)",
+        "return _noise(self.rest, max(self.height, 1))",
         (f"{ADAPTIVE}::test_either_way_costs_what_was_asked_at_most",),
         "one level of sums is not paid for",
     ),
@@ -181,6 +182,42 @@ FAULTS = (
         "best.append((own * (part - 1) + below * (whole - part)) / (whole - 1))",
         (f"{ADAPTIVE}::test_one_walk_up_and_one_down_is_least_squares",),
         "the worse estimate weighs more",
+    ),
+    Fault(
+        "workload/adaptive.py",
+        "total = int(self.counting.sample(int(counts.sum())))",
+        "total = int(counts.sum())",
+        (f"{SPARSE}::test_the_release_draws_from_that_law",),
+        "cells or blocks are chosen by the exact number of rows",
+    ),
+    Fault(
+        "query/price/sparse.py",
+        "cells=keys.size, sensitivity=reach, ranges=False",
+        "cells=keys.size, ranges=False",
+        (f"{PARTED}::test_people_of_several_rows_pay_for_all_of_them",),
+        "people of several rows pay for one of them",
+    ),
+    Fault(
+        "query/price/sparse.py",
+        "radius(2 * beta if 4 * beta < 1 else beta)",
+        "radius(4 * beta if 4 * beta < 1 else beta)",
+        (f"{SPARSE}::test_a_cell_holds_at_most_what_its_block_does",),
+        "the interval of a cell misses twice as often as stated",
+    ),
+    Fault(
+        "query/proof/check.py",
+        """            _at_most(release.output, "l1", moves.l1, claimed_reach)
+            says = f"cells move by at most {moves.l1} in l1, one by one\"""",
+        """            says = f"cells move by at most {moves.l1} in l1, one by one\"""",
+        (f"{PARTED}::test_the_checker_refuses_cells_that_move_further_than_the_tree_is_calibrated_for",),
+        "cells may move further than their tree is calibrated for",
+    ),
+    Fault(
+        "release/parted.py",
+        "near = nearest_counts(counts, max(float(counts.sum()), 0.0))",
+        "near = np.maximum(counts, 0)",
+        (f"{PARTED}::test_the_stored_form_names_its_blocks_and_refuses_impossible_ones",),
+        "raising negative blocks adds people where there are none",
     ),
     Fault(
         "workload/strategy.py",

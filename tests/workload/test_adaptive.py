@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import ParameterError
+from discreet.mechanisms.geometric import Geometric
 from discreet.workload import AdaptivePlan
 from discreet.workload.adaptive import BRANCHING, MeasuredBlocks, MeasuredSums, least_squares, possible
 from discreet.workload.strategy import Hierarchy, information
@@ -16,9 +17,12 @@ from discreet.workload.strategy import Hierarchy, information
 @pytest.mark.parametrize("total", [None, 0, 10**6])
 def test_either_way_costs_what_was_asked_at_most(epsilon, total):
     for cells, changes in ((1, 1), (300, 2), (4096, 1)):
-        plan = AdaptivePlan.calibrate(epsilon=epsilon, cells=cells, total=total, sensitivity=changes)
-        asked = Fraction(epsilon)
-        assert asked * Fraction(9, 10) < plan.guarantee.cost <= asked
+        for ranges in (True, False):
+            plan = AdaptivePlan.calibrate(
+                epsilon=epsilon, cells=cells, total=total, sensitivity=changes, ranges=ranges
+            )
+            asked = Fraction(epsilon)
+            assert asked * Fraction(9, 10) < plan.guarantee.cost <= asked
 
 
 def test_few_rows_are_split_and_many_are_summed():
@@ -39,6 +43,19 @@ def test_few_rows_are_split_and_many_are_summed():
         cells = plan.estimate(measured)
         assert cells.shape == (1000,)
         assert cells.min() >= 0
+
+
+def test_where_cells_are_asked_each_is_measured_or_blocks_of_them():
+    plan = AdaptivePlan.calibrate(epsilon=1, cells=100, ranges=False)
+    assert plan.splits(100)
+    assert not plan.splits(110)
+    many = plan.measure(np.full(100, 50))
+    assert isinstance(many, MeasuredSums)
+    assert [level.size for level in many.levels] == [100]
+    # Nothing is spent on sums: 49 of 50 parts of the price are left for the cells.
+    assert plan.sums == Geometric.calibrate(epsilon=Fraction(49, 50))
+    cells = plan.estimate(MeasuredSums((np.array([3, -4] * 50),)))
+    assert cells.tolist() == [3, 0] * 50
 
 
 def test_one_walk_up_and_one_down_is_least_squares():

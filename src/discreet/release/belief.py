@@ -13,6 +13,7 @@ from discreet.exact.number import Real
 from discreet.query.check.measurement import Measurement
 from discreet.query.price.expected import Quote
 from discreet.query.price.mechanism import MeasurementShare
+from discreet.query.price.sparse import Sparse
 from discreet.query.price.together import Together
 
 if TYPE_CHECKING:
@@ -53,7 +54,9 @@ def advice(priced: Quote, prior: "Prior | Sequence[Real]", loss: "Loss | str") -
 def _only_count(priced: Quote) -> int:
     """Return the place of a question's only measurement, refusing what is not an integer count or sum."""
     match priced.shares:
-        case (MeasurementShare(Measurement(scale=1), mechanism),) if not isinstance(mechanism, Together):
+        case (MeasurementShare(Measurement(scale=1), mechanism),) if not isinstance(
+            mechanism, Together | Sparse
+        ):
             return 0
     raise ParameterError(
         "prior and loss are for a question that measures one whole number, such as COUNT(DISTINCT person); "

@@ -12,6 +12,7 @@ from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.price.expected import reach_of
 from discreet.query.price.mechanism import MeasurementShare
+from discreet.query.price.sparse import Sparse
 from discreet.query.price.together import Together
 from discreet.query.price.words import price
 from discreet.show.number import format_number
@@ -57,6 +58,8 @@ def _noise(share: MeasurementShare) -> str:
         case Together() as joint:
             worst = format_number(joint.radius(BETA) / share.measured.scale)
             return f"{name}: all groups measured together, {joint.name}, ± {worst} at 95 % at most"
+        case Sparse():
+            return f"{name}: exact geometric noise, in cells or, where rows are few, in blocks of like cells"
         case Geometric() | Staircase() | Gaussian() as noise:
             kind = type(noise).__name__.lower()
             scale = share.measured.scale

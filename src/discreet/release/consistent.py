@@ -34,6 +34,7 @@ from discreet.query.check.tables import tables
 from discreet.query.price.expected import Quote
 from discreet.query.price.together import GRID, Together
 from discreet.release.noisy import Key, Noisy
+from discreet.release.parted import possible
 from discreet.release.shrunk import shrunk
 from discreet.release.steady import running
 
@@ -54,6 +55,8 @@ def settled(priced: Quote, noisy: Noisy) -> Noisy | None:
             return Noisy(noisy.keys, tuple(_nearest(overlapping, column) for column in noisy.values))
         case Sets():
             return shrunk(priced, noisy)
+        case _ if noisy.widths:
+            return possible(noisy)
         case _:
             return None
 

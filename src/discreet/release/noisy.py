@@ -6,7 +6,7 @@ measurement.  Its stored form is canonical, so the same release is always the sa
 """
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
 from functools import lru_cache
@@ -40,6 +40,8 @@ from discreet.query.check.tables import cells as cells_of
 from discreet.query.check.tables import output as output_of
 from discreet.query.check.tables import tables
 from discreet.query.price.expected import Quote
+from discreet.query.price.mechanism import MeasurementShare
+from discreet.query.price.sparse import Sparse
 from discreet.query.price.together import Together
 
 Key = tuple[Public, ...]
@@ -47,10 +49,14 @@ Key = tuple[Public, ...]
 
 @dataclass(frozen=True, slots=True)
 class Noisy:
-    """Released values: for each measurement, one for each key, in natural units."""
+    """Released values: for each measurement, one for each key, in natural units.
+
+    Where cells were measured in blocks of like ones, `widths` say for each key how many cells its block has.
+    """
 
     keys: tuple[Key, ...]
     values: tuple[tuple[Public, ...], ...]
+    widths: tuple[int, ...] = ()
 
     def at(self, row: int) -> dict[int, Public]:
         """Return the released value of each measurement for one key."""
@@ -60,6 +66,11 @@ class Noisy:
 def draw(priced: Quote, exact: Exact) -> Noisy:
     """Draw the noise, once."""
     keys, counts = _keys(priced, exact)
+    match priced.shares:
+        case (MeasurementShare(Measurement(scale=scale), Sparse() as blocks),):
+            integers: NDArray[Any] = np.array(exact.integers("m0", keys), dtype=object)  # type: ignore[arg-type]
+            shown, widths = blocks.release(integers)
+            return Noisy(keys, (tuple(_natural(value, scale) for value in shown),), widths)
     return Noisy(
         keys,
         tuple(
@@ -119,21 +130,26 @@ def _tables(overlapping: Keys, position: int, exact: Exact) -> dict[tuple[int, .
     return found
 
 
-def _natural(value: int, scale: int) -> int | Fraction:
-    natural = Fraction(value, scale)
+def _natural(value: int | Fraction, scale: int) -> int | Fraction:
+    natural = Fraction(value) / scale
     return natural.numerator if natural.denominator == 1 else natural
 
 
-FORMAT = "release/1"
+FORMAT, PARTED = "release/1", "release/2"
 
 
 def encode(noisy: Noisy) -> bytes:
     """Return the one stored form of released values."""
-    body = [
-        FORMAT,
+    body: list[Any] = [
+        PARTED if noisy.widths else FORMAT,
         [[_write(v) for v in key] for key in noisy.keys],
         [[_write(v) for v in c] for c in noisy.values],
+        *([list(noisy.widths)] if noisy.widths else []),
     ]
+    return _body(body)
+
+
+def _body(body: list[Any]) -> bytes:
     return json.dumps(body, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 
@@ -145,7 +161,20 @@ def decode(payload: bytes) -> Noisy:
                 tuple(tuple(_read(v) for v in key) for key in keys),
                 tuple(tuple(_read(v) for v in c) for c in values),
             )
+        case ["release/2", list(keys), list(values), list(widths)] if _in_blocks(widths, len(keys)):
+            return replace(decode(_body([FORMAT, keys, values])), widths=tuple(widths))
     raise LedgerError("the ledger holds an answer in a form this version does not know; upgrade discreet")
+
+
+def _in_blocks(widths: list[Any], cells: int) -> bool:
+    """Whether numbers can be the widths of the blocks that so many cells lie in."""
+    place = 0
+    while place < len(widths):
+        width = widths[place]
+        if type(width) is not int or width < 1 or widths[place : place + width] != [width] * width:
+            return False
+        place += width
+    return 0 < len(widths) == cells
 
 
 SHORT = 4096

@@ -37,6 +37,7 @@ from discreet.query.check.question import Limits
 from discreet.query.price.either import Terms
 from discreet.query.price.expected import Quote
 from discreet.query.price.mechanism import MeasurementShare
+from discreet.query.price.sparse import Sparse
 from discreet.query.price.together import Together
 from discreet.query.proof import ProvedStatement
 from discreet.release.afford import compared, require_room
@@ -436,8 +437,8 @@ class Session(OpenData):
 
 def _stored(share: MeasurementShare) -> str:
     match share.mechanism:
-        case Together() as joint:
-            return joint.stored()
+        case Together() | Sparse() as planned:
+            return planned.stored()
         case mechanism:
             return encode_mechanism(mechanism)
 

@@ -18,6 +18,7 @@ from discreet.query.price.expected import Quote, told_apart
 from discreet.query.price.interval import Intervals
 from discreet.release.consistent import settled as settled_values
 from discreet.release.noisy import Key, Noisy
+from discreet.release.parted import parted
 from discreet.release.quantile import quantiles
 from discreet.release.window import compute, settled, windows
 
@@ -163,6 +164,12 @@ def _places(priced: Quote, noisy: Noisy, confidence: Fraction) -> list[_Place]:
         return [
             _Place(read.key, {0: read.value}, partial(span, key=read.key, spans={0: (read.low, read.high)}))
             for read in quantiles(priced, keys, noisy, confidence)
+        ]
+    if noisy.widths:
+        spans = parted(priced, noisy, confidence)
+        return [
+            _Place(key, noisy.at(place), partial(span, key=key, spans={0: spans[place]}))
+            for place, key in enumerate(noisy.keys)
         ]
     intervals = Intervals(priced, confidence)
     return [

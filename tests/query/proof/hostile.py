@@ -27,7 +27,7 @@ from tests.query.proof.world import (
 
 from discreet.query.plan import Among, Call, Column, Literal, Scalar
 from discreet.query.plan import Case as When
-from discreet.query.proof import Chosen, Claim, Kept, Reached
+from discreet.query.proof import Chosen, Claim, Divided, Kept, Reached
 from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, StoredTable
 
 COUNT = f("count_rows")
@@ -259,6 +259,7 @@ GOOD = (
         statement(total(COUNT, per_person(COUNT, c("t", "k")), None, c("r", "g0"))),
         Claim((WARDS,), (Reached("m0", 3),)),
     ),
+    Case("cells or blocks of them", statement(*dealt()), Claim((WARDS,), (Divided("m0", 4 * W),))),
     Case(
         "candidates",
         statement(total(COUNT, inner(Query((("x", AGE),), VOTES)), None, c("r", "x")), cells=True),
@@ -677,6 +678,11 @@ HOSTILE = (
         "half of replace in cells",
         statement(*shared(rows=rows("swaps"))),
         Claim((WARDS,), (Reached("m0", 3 * W),)),
+    ),
+    Case(
+        "half of replace in blocks",
+        statement(*shared(rows=rows("swaps"))),
+        Claim((WARDS,), (Divided("m0", 3 * W),)),
     ),
     # Functions that raise for some cells.
     raising("an overflow of a sum", f("add", c("t", "x"), 1)),

@@ -15,7 +15,17 @@ from discreet.errors import EngineError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.plan import Call, Column, Literal, Scalar
-from discreet.query.proof import Blended, Chosen, Claim, Declarations, Kept, Noised, Reached, TableDeclaration
+from discreet.query.proof import (
+    Blended,
+    Chosen,
+    Claim,
+    Declarations,
+    Divided,
+    Kept,
+    Noised,
+    Reached,
+    TableDeclaration,
+)
 from discreet.query.proof.declared import outputs_of
 from discreet.query.statement import Inner, Named, Query, Source, Statement, StoredTable
 
@@ -135,7 +145,7 @@ def _violated(release: Any, case: Case, present: Exact, absent: Exact) -> bool:
             within = sum(map(abs, moved)) <= claimed.l1 and sum(d * d for d in moved) <= claimed.l2_squared
             within = within and max(map(abs, moved), default=0) <= claimed.linf
             return not within or (claimed.l0 is not None and len(moved) > claimed.l0)
-        case Reached(_, int(reach)) | Blended(_, int(reach)):
+        case Reached(_, int(reach)) | Divided(_, int(reach)) | Blended(_, int(reach)):
             return sum(map(abs, moved)) > reach
         case Kept(_, groups):
             return max(map(abs, moved), default=0) > 1 or len(moved) > groups

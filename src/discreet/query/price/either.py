@@ -18,6 +18,7 @@ has both compared at an equal part of the budget, instead of at the epsilon that
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from math import log
 from typing import TypeAlias, assert_never
@@ -40,6 +41,7 @@ from discreet.query.price.mechanism import (
     pure_epsilon,
     share_of,
 )
+from discreet.query.price.sparse import Sparse
 from discreet.query.price.split import parts
 from discreet.query.price.together import Together
 
@@ -109,6 +111,8 @@ def _error(share: MeasurementShare) -> float:
             return _log(stairs.variance) / 2
         case Gaussian(sigma_squared=variance):
             return _log(variance) / 2
+        case Sparse() as blocks:
+            return _error(replace(share, mechanism=blocks.alone))
         case Together() as joint:
             return log(float(joint.variances.mean())) / 2
         case Exponential(alpha=alpha) | PermuteAndFlip(alpha=alpha):

@@ -33,6 +33,7 @@ from discreet.query.check.measurement import (
 )
 from discreet.query.price.assumed import radius_under
 from discreet.query.price.mechanism import MeasurementShare
+from discreet.query.price.sparse import Sparse
 from discreet.query.price.tail import NoiseLaw, Peaked, Round, parts_of, quantile, rate_of
 from discreet.query.price.together import Together
 from discreet.query.proof import Proof
@@ -105,6 +106,8 @@ class Quote:
                 return Fraction(reach_of(noise, beta), measurement.scale)
             case Measurement() as measurement, Together() as joint:
                 return joint.radius(beta, key) / measurement.scale
+            case Measurement() as measurement, Sparse() as blocks:
+                return Fraction(reach_of(blocks.alone, beta), measurement.scale)
             case _, KeyCount() as counts:
                 return Fraction(counts.radius(beta))
             case _:
@@ -155,6 +158,8 @@ def expect(priced: Quote, name: str, formula: Formula) -> Expected:
             if isinstance(priced.checked.keys, RunningGroups) and priced.checked.keys.levels:
                 return Expected(name, rank=priced.radius(position, beta))
             match share.measured, share.mechanism:
+                case _, Sparse():
+                    return Expected(name)
                 case (QuantileChoice() | ModeChoice()) as choice, (
                     Exponential() | PermuteAndFlip()
                 ) as mechanism:
@@ -170,7 +175,8 @@ def expect(priced: Quote, name: str, formula: Formula) -> Expected:
                 case _:
                     return Expected(name, priced.radius(position, beta))
         case _:
-            known = _linear(priced, formula)
+            blocks = any(isinstance(priced.shares[p].mechanism, Sparse) for p in measured(formula))
+            known = None if blocks else _linear(priced, formula)
             under = None if priced.count is None else radius_under(priced, formula, priced.count)
             if known is None and under is not None:
                 return Expected(name, under, count=priced.count)

@@ -33,6 +33,7 @@ from discreet.query.check.measurement import (
 )
 from discreet.query.check.tables import overlap
 from discreet.query.plan import given
+from discreet.query.price.sparse import Sparse, sparse
 from discreet.query.price.together import Together, together
 
 Noise: TypeAlias = Geometric | Staircase | Gaussian
@@ -86,14 +87,14 @@ class MeasurementShare:
     """One measurement with the mechanism that will release it; `offset` is the inward aim of an extreme."""
 
     measured: Measured
-    mechanism: Noise | Choice | KeyCount | Together
+    mechanism: Noise | Choice | KeyCount | Together | Sparse
     offset: int = 0
 
     @property
     def name(self) -> str:
         """What to call the mechanism."""
         made = self.mechanism
-        return made.name if isinstance(made, Together) else type(made).__name__
+        return made.name if isinstance(made, Together | Sparse) else type(made).__name__
 
     def moves(self, keys: Keys) -> Sensitivity:
         """Return how far one person moves the released values while the noise stays the same.
@@ -119,7 +120,8 @@ def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> 
         )
     match measurement:
         case Measurement():
-            return MeasurementShare(measurement, noise_for(measurement, price))
+            blocks = sparse(checked, measurement, price.epsilon) if isinstance(price, PurePrice) else None
+            return MeasurementShare(measurement, blocks or noise_for(measurement, price))
         case QuantileChoice():
             mechanism = Exponential.calibrate(epsilon=_ranged(price), sensitivity=measurement.sensitivity)
             return MeasurementShare(measurement, mechanism, _offset(measurement, mechanism))
@@ -230,7 +232,7 @@ def _spent(family: Sequence[MeasurementShare]) -> Cost:
     if any(other.measured.sensitivity != change for other in family):
         raise AssertionError("all corners of a simplex are calibrated for how far they move together")
     match share.mechanism:
-        case Together():
+        case Together() | Sparse():
             return share.mechanism.cost
         case Geometric() | Staircase() | Gaussian():
             return share.mechanism.guarantee(change).price()

@@ -18,12 +18,14 @@ from discreet.query.check.measurement import (
 from discreet.query.check.tables import cells, output, tables
 from discreet.query.price.expected import Quote
 from discreet.query.price.mechanism import MeasurementShare
+from discreet.query.price.sparse import Sparse
 from discreet.query.price.together import Together
 from discreet.query.proof import (
     Blended,
     Chosen,
     Claim,
     Declarations,
+    Divided,
     Kept,
     Noised,
     Proof,
@@ -116,6 +118,8 @@ def _release(name: str, share: MeasurementShare) -> Release:
             return Kept(name, share.measured.sensitivity.l0 or 0)
         case _, Together() as joint:
             return Reached(name, joint.reach)
+        case _, Sparse() as blocks:
+            return Divided(name, blocks.reach)
         case Measurement(sensitivity=sensitivity), _:
             return Noised(name, sensitivity)
         case QuantileChoice(level=level, size=size) as choice, _:

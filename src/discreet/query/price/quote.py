@@ -30,6 +30,7 @@ from discreet.query.plan import given
 from discreet.query.price.either import Terms, better, converted, kinds
 from discreet.query.price.expected import Quote, expect
 from discreet.query.price.mechanism import PurePrice, charge, share_of
+from discreet.query.price.sparse import FEWEST_CELLS, Sparse
 from discreet.query.price.split import parts
 
 SEARCH = 40
@@ -121,6 +122,12 @@ def _smallest(
             for expected in priced.expected
             if expected.radius is not None and expected.radius > 0
         ]
+        if any(isinstance(share.mechanism, Sparse) for share in priced.shares):
+            raise QueryError(
+                "within",
+                "a histogram of so many cells may be measured in blocks: errors are known with the answer",
+                f"ask with epsilon=..., or for fewer than {FEWEST_CELLS} cells",
+            )
         if not radii:
             raise QueryError(
                 "within",

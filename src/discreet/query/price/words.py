@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from discreet.markup import aligned, table
 from discreet.query.check.formula import measured
 from discreet.query.check.measurement import Measurement, ModeChoice, QuantileChoice, Sort
+from discreet.query.price.sparse import Sparse
 from discreet.show.number import format_number
 
 if TYPE_CHECKING:
@@ -118,6 +119,16 @@ def takes(priced: "Quote") -> list[str]:
     return said
 
 
+def blocks(priced: "Quote") -> list[str]:
+    """Return in words why the errors of a histogram of very many cells are not known beforehand."""
+    if not any(isinstance(share.mechanism, Sparse) for share in priced.shares):
+        return []
+    return [
+        "where rows are few, cells that are alike are measured in blocks, and the interval of such a cell is "
+        "from nothing to what its block may hold"
+    ]
+
+
 def _percent(share: "Fraction") -> str:
     return f"{float(share):.2%}".replace(".00%", "%")
 
@@ -125,12 +136,13 @@ def _percent(share: "Fraction") -> str:
 def text(priced: "Quote") -> str:
     """Return a quote as a few lines: the error of each column, the price, and what is left for it."""
     paid = [f"cost {price(priced.cost)}", *takes(priced)]
-    parts = [*paid, "nothing is spent yet", afford(priced), paced(priced), *caps(priced.checked)]
+    said = [*blocks(priced), *caps(priced.checked)]
+    parts = [*paid, "nothing is spent yet", afford(priced), paced(priced), *said]
     last = "; ".join(part for part in parts if part is not None)
     return f"{aligned([heads(priced), *lines(priced)])}\n{last}"
 
 
 def html(priced: "Quote") -> str:
     """Return a quote as a table under its price; nothing in it comes from the data."""
-    said = [f"Quote: {price(priced.cost)}", *takes(priced), "nothing is spent yet", *caps(priced.checked)]
-    return table(heads(priced), lines(priced), caption="; ".join(said))
+    said = [f"Quote: {price(priced.cost)}", *takes(priced), "nothing is spent yet", *blocks(priced)]
+    return table(heads(priced), lines(priced), caption="; ".join([*said, *caps(priced.checked)]))

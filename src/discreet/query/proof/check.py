@@ -18,6 +18,7 @@ from discreet.query.proof.declared import (
     Chosen,
     Claim,
     Declarations,
+    Divided,
     Kept,
     Noised,
     Reached,
@@ -209,6 +210,12 @@ def _released(body: Body, statement: Statement, release: Release) -> Step:
             moves = reach.moves(body.owner.adjacency, body.size)
             _at_most(release.output, "l1", moves.l1, claimed_reach)
             says = f"cells move by at most {moves.l1} in l1"
+        case Divided(_, claimed_reach):
+            if body.keys is None or len(statement.outputs) != 1:
+                raise ProofError(f"the output {release.output}", "is divided, and needs declared cells alone")
+            moves = reach.moves(body.owner.adjacency, body.size)
+            _at_most(release.output, "l1", moves.l1, claimed_reach)
+            says = f"cells move by at most {moves.l1} in l1, one by one"
         case Kept(_, groups):
             moves = reach.moves(body.owner.adjacency, body.size)
             _at_most(release.output, "one key", moves.linf, 1)

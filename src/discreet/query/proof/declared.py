@@ -75,6 +75,21 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
+class Divided:
+    """A split tree and the counts of its blocks, or of cells, calibrated for integers that move by `reach`.
+
+    Theorem.  Let the mechanisms together lose at most c where one cell's integer moves by one.  If one person
+    moves the integers of all declared groups by h with |h|_1 <= reach, they lose at most reach c: two vectors
+    of integers so near are joined by at most `reach` steps of one in one cell, through vectors of integers,
+    and what is lost adds up along them.
+    Needs: declared groups, so that every cell is there whatever the data, and no other output beside them.
+    """
+
+    output: str
+    reach: int
+
+
+@dataclass(frozen=True, slots=True)
 class Blended:
     """Several outputs of one statement with noise that is calibrated for how far all of them move together.
 
@@ -110,7 +125,7 @@ class Chosen:
     monotone: bool = False
 
 
-Release: TypeAlias = Noised | Reached | Blended | Kept | Chosen
+Release: TypeAlias = Noised | Reached | Divided | Blended | Kept | Chosen
 
 
 def outputs_of(release: Release) -> tuple[str, ...]:
