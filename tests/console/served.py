@@ -25,6 +25,9 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+STILL = 0.1
+"""What browsers call good: less of a page moves by itself."""
+
 EXPECTED = ("422", "403")
 """Statuses that a browser mentions on its console, and that belong to the story."""
 
@@ -116,8 +119,24 @@ def serve(folder: Path) -> Served:
     return Served(f"https://localhost:{port}", tokens, process, people)
 
 
-def accessible(page: Page) -> None:
-    """Demand that axe-core finds nothing serious on a page."""
+def jumps(page: Page) -> float:
+    """Return how much of a page moved by itself since it was loaded, as browsers measure it."""
+    return float(
+        page.evaluate(
+            """() => new Promise((done) => {
+                let sum = 0;
+                const add = (list) => list.forEach((one) => { sum += one.hadRecentInput ? 0 : one.value; });
+                const watch = new PerformanceObserver((list) => add(list.getEntries()));
+                watch.observe({ type: "layout-shift", buffered: true });
+                setTimeout(() => { add(watch.takeRecords()); done(sum); }, 60);
+            })"""
+        )
+    )
+
+
+def sound(page: Page) -> None:
+    """Demand that axe-core finds nothing serious on a page, and that nothing of it jumped."""
+    assert jumps(page) < STILL, page.url
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     serious = [one for one in found if one["impact"] in ("serious", "critical")]
     assert not serious, [(one["id"], [node["html"] for node in one["nodes"]]) for one in serious]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
-from tests.console.served import FLAGS, Served, accessible, serve
+from tests.console.served import FLAGS, STILL, Served, jumps, serve, sound
 from tests.console.world import BY_WARD, COUNT, IMAGE, SCRIPT
 
 pytestmark = pytest.mark.browser
@@ -45,8 +45,11 @@ def spent(page: Any, served: Served) -> float:
 def test_an_analyst_asks_watches_the_price_and_pays_once(served: Served, chromium: Browser):
     with served.visit(chromium, "analyst") as page:
         before = spent(page, served)
+        sound(page)
+        page.goto(f"{served.url}/console/")
+        sound(page)
         page.goto(f"{served.data}/")
-        accessible(page)
+        sound(page)
         page.get_by_role("link", name="Ask about visits").click()
         expect(page.get_by_label("Question, in SQL")).to_have_value(re.compile("SELECT ward"))
         # The quote comes by itself, and follows the slider.
@@ -59,7 +62,7 @@ def test_an_analyst_asks_watches_the_price_and_pays_once(served: Served, chromiu
         expect(page.locator("#pay button")).to_have_text("Pay epsilon 0.5 and ask")
         page.get_by_text("Why this is private").click()
         expect(page.locator(".tree")).to_be_visible()
-        accessible(page)
+        sound(page)
         page.locator("#pay button").dblclick()
         page.wait_for_url("**/answers/*")
         # Hostile keys are words in the table and in the chart, and nothing else.
@@ -67,7 +70,7 @@ def test_an_analyst_asks_watches_the_price_and_pays_once(served: Served, chromiu
         expect(page.locator("tbody")).to_contain_text(IMAGE)
         expect(page.locator(".chart svg")).to_be_visible()
         assert page.locator("main img, main script").count() == 0
-        accessible(page)
+        sound(page)
         answer = page.url.partition("?")[0]
         svg = page.request.get(f"{answer}.svg").text()
         assert svg.startswith("<svg")
@@ -82,7 +85,7 @@ def test_an_analyst_asks_watches_the_price_and_pays_once(served: Served, chromiu
         page.reload()
         assert spent(page, served) - before == pytest.approx(0.5)
         page.goto(f"{served.data}/answers")
-        accessible(page)
+        sound(page)
 
 
 def test_several_questions_are_asked_at_once_and_one_is_simulated(served: Served, chromium: Browser):
@@ -91,11 +94,11 @@ def test_several_questions_are_asked_at_once_and_one_is_simulated(served: Served
         page.get_by_label("Questions, in SQL").fill(f"{COUNT};\n{BY_WARD};")
         page.get_by_role("button", name="Quote, free").click()
         expect(page.get_by_role("status")).to_contain_text("Asked together")
-        accessible(page)
+        sound(page)
         page.get_by_role("button", name="once and ask all").click()
         page.wait_for_url("**/batch/*")
         expect(page.locator("tbody").last).to_contain_text(SCRIPT)
-        accessible(page)
+        sound(page)
         page.goto(f"{served.data}/ask")
         page.get_by_label("Question, in SQL").fill(f"{BY_WARD} -- 'by' ward")
         expect(page.locator(".colours .sql-function")).to_have_text("COUNT")
@@ -105,24 +108,13 @@ def test_several_questions_are_asked_at_once_and_one_is_simulated(served: Served
         expect(page.get_by_role("status")).to_contain_text("Made-up data. This is not an answer.")
         expect(page.locator(".made-up svg")).to_be_visible()
         assert page.locator("main img, main script").count() == 0
-        accessible(page)
-
-
-def jumps(page: Any) -> float:
-    """Return how much of a page moved by itself."""
-    return float(
-        page.evaluate(
-            """() => new Promise((done) => new PerformanceObserver((list) => done(
-            list.getEntries().reduce((sum, one) => sum + (one.hadRecentInput ? 0 : one.value), 0)))
-            .observe({ type: "layout-shift", buffered: true }) || setTimeout(() => done(0), 200))"""
-        )
-    )
+        sound(page)
 
 
 def test_a_curator_drafts_a_manifest_and_a_stream_grows(served: Served, chromium: Browser):
     with served.visit(chromium, "curator") as page:
         page.get_by_role("link", name="New dataset").click()
-        accessible(page)
+        sound(page)
         page.get_by_label("File, or table").fill("clinic.parquet")
         page.get_by_label("File, or table").press("Enter")
         expect(page.locator("#result pre")).to_contain_text("[tables.clinic]")
@@ -135,20 +127,33 @@ def test_a_curator_drafts_a_manifest_and_a_stream_grows(served: Served, chromium
         expect(page.locator('.column[data-name="person"]')).to_be_hidden()
         expect(page.locator("#result pre")).to_contain_text('"<b>odd</b>"')
         assert page.locator("main b, main img, main script").count() == 0
-        assert jumps(page) < 0.1
-        accessible(page)
+        sound(page)
         page.get_by_role("button", name="Save as a new file").press("Enter")
         expect(page.get_by_role("status")).to_contain_text("drafted.toml is saved")
+        sound(page)
         page.goto(f"{served.data}/streams")
         page.get_by_label("Name").fill(SCRIPT.replace("/", "|"))
         page.get_by_label("Epsilon").press("Enter")
-        accessible(page)
+        sound(page)
         page.get_by_role("button", name="once and begin").click()
         page.get_by_label("Counted").fill("3 4 5")
         page.get_by_role("button", name="Count, and release step 1").click()
         expect(page.locator(".chart svg")).to_be_visible()
         assert page.locator("main img, main script").count() == 0
-        accessible(page)
+        sound(page)
+
+
+def test_a_page_that_jumps_is_found_out(served: Served, chromium: Browser):
+    with served.visit(chromium, "plain") as page:
+        page.goto(f"{served.data}/")
+        page.wait_for_timeout(600)
+        assert jumps(page) < STILL
+        page.evaluate(
+            "() => document.getElementById('content').prepend(...new Array(9).fill(0).map(() => {"
+            "const one = document.createElement('h1'); one.textContent = 'late'; return one; }))"
+        )
+        page.wait_for_timeout(100)
+        assert jumps(page) > STILL
 
 
 def test_every_other_page_is_for_everybody(served: Served, chromium: Browser):
@@ -156,18 +161,19 @@ def test_every_other_page_is_for_everybody(served: Served, chromium: Browser):
         for place in ("mechanism", "composition", "optimal", "attack"):
             page.goto(f"{served.url}/console/laboratory/{place}")
             expect(page.locator("#result h2, #result table").first).to_be_visible()
-            accessible(page)
+            sound(page)
         page.goto(f"{served.data}/budget")
         expect(page.get_by_role("heading", name="Outlook")).to_be_visible()
         page.get_by_text("Do limits of rows per person hide much?").click()
-        accessible(page)
+        sound(page)
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_label("Token")).to_be_visible()
-        accessible(page)
+        sound(page)
 
 
 def test_writing_is_completed_by_keys_and_a_refusal_leads_to_its_place(served: Served, chromium: Browser):
-    with served.visit(chromium, "analyst", color_scheme="dark") as page:
+    phone = {"width": 390, "height": 800}
+    with served.visit(chromium, "analyst", color_scheme="dark", viewport=phone) as page:
         page.goto(f"{served.data}/ask")
         editor = page.get_by_label("Question, in SQL")
         editor.press_sequentially("SELECT COUNT(*) AS n\nFROM vis")
@@ -177,7 +183,7 @@ def test_writing_is_completed_by_keys_and_a_refusal_leads_to_its_place(served: S
         editor.press("End")
         editor.press_sequentially(f"\nWHERE nothing = '{SCRIPT}'")
         expect(page.locator("#quote mark")).to_have_text("nothing")
-        accessible(page)
+        sound(page)
         page.get_by_role("button", name="Go there").click()
         assert page.evaluate("() => getSelection().toString()") == "nothing"
         editor.fill("SELECT wrd, COUNT(*) AS n FROM visits GROUP BY wrd")
@@ -185,7 +191,9 @@ def test_writing_is_completed_by_keys_and_a_refusal_leads_to_its_place(served: S
         expect(editor).to_have_value("SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward")
         expect(page.locator("#pay button")).to_be_visible()
         page.goto(f"{served.url}/console/laboratory/program")
-        accessible(page)
+        page.get_by_role("button", name="Prove or refute").click()
+        expect(page.get_by_role("heading", name="Proved")).to_be_visible()
+        sound(page)
 
 
 def test_everything_works_without_javascript(served: Served, chromium: Browser):
@@ -232,7 +240,7 @@ def test_a_line_that_breaks_after_paying_loses_nothing(served: Served, chromium:
 def test_a_curator_enters_somebody_and_checks_the_ledger(served: Served, chromium: Browser):
     with served.visit(chromium, "curator", color_scheme="dark") as page:
         page.goto(f"{served.data}/people")
-        accessible(page)
+        sound(page)
         page.get_by_label("Name").fill("ben")
         page.locator("#epsilon").fill("0.5")
         page.locator("#reason").fill(SCRIPT)
@@ -244,11 +252,11 @@ def test_a_curator_enters_somebody_and_checks_the_ledger(served: Served, chromiu
         expect(page.locator("tbody")).to_contain_text(f"{SCRIPT} (curator, in the console)")
         page.get_by_role("button", name="Check every entry").click()
         expect(page.get_by_role("status")).to_contain_text("is sealed")
-        accessible(page)
+        sound(page)
     with served.visit(chromium, "ben") as page:
         page.goto(f"{served.data}/people")
         expect(page.get_by_role("alert")).to_contain_text("not for your role")
-        accessible(page)
+        sound(page)
     with served.visit(chromium, "auditor") as page:
         page.goto(f"{served.data}/ask")
         expect(page.get_by_role("alert")).to_contain_text("not for your role")
