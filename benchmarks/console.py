@@ -6,7 +6,7 @@ timed from the request that follows a pause in typing until its last byte is the
 nobody asked before.  Processor time is that of the service alone, which another's load hardly changes.
 Memory is resident: of the process that shows the pages, after all of them were shown, and of those that draw
 and compute.  A page is weighed with its scripts and styles, before compression; charts are drawn by the
-service, so a page carries the picture and no library.  `DISCREET_BENCH_TIMES` (15) is how often each is timed.
+service: a page carries the picture and no library.  `DISCREET_BENCH_TIMES` (15) says how often each is timed.
 """
 
 import os

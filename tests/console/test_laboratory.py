@@ -1,6 +1,7 @@
 """The laboratory: laws, compositions and programs in pages, and a bench that falls alone."""
 
 import asyncio
+import html
 import json
 import math
 import re
@@ -27,6 +28,20 @@ def test_a_mechanism_shows_its_accuracy_and_what_is_not_understood_is_said(site:
         page = browser.get(f"{LAB}/mechanism?{odd}")
         assert page.status == 422
         assert 'role="alert"' in page.text
+
+
+@pytest.mark.parametrize("name", ["geometric", "laplace"])
+def test_the_law_the_ratio_and_the_accuracy_against_epsilon_are_drawn(name: str):
+    asked = {"name": name, "epsilon": "1/2", "sensitivity": "1", "delta": "1e-6"}
+    (law, ratio, _), (curve, now) = (
+        part.get("vconcat") or part["layer"] for part in bench.mechanism(asked)["chart"]["vconcat"]
+    )
+    rows = curve["data"]["values"]
+    assert [row["x"] for row in rows] == sorted(row["x"] for row in rows)
+    assert [row["y"] for row in rows] == sorted((row["y"] for row in rows), reverse=True)
+    (here,) = now["data"]["values"]
+    assert here in rows
+    assert law["height"] > ratio["height"]
 
 
 def test_many_releases_cost_less_together_than_their_sum(site: Console):
@@ -71,10 +86,14 @@ def test_a_program_is_proved_refuted_or_wrong_at_its_place(site: Console):
     form = browser.get(f"{LAB}/program").form(text=EXAMPLE)
     assert "<h2>Proved</h2>" in browser.submit(form).text
     bad = (PROGRAMS / "bad_histogram.dp").read_text()
-    assert "<h2>Refuted</h2>" in browser.submit(form, text=bad).text
+    refuted = browser.submit(form, text=bad).text
+    assert "<h2>Refuted</h2>" in refuted
+    assert "What line 6 claims is false." in refuted
+    assert "<mark>ensures epsilon eps</mark>" in refuted
     page = browser.submit(form, text=f"Count {SCRIPT}")
     assert page.status == 422
     assert "line 1, column" in page.text
+    assert html.escape(SCRIPT[0]) in re.search(r"<mark>(.*?)</mark>", page.text)[1]
     assert not [tag for tag, said in page.tags() if tag == "script" and "src" not in said]
     assert browser.post(f"{LAB}/program", {"text": EXAMPLE}).status == 403
 

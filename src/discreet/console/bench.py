@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.console.process import attend
 from discreet.errors import DiscreetError, ParameterError, ProgramError
-from discreet.exact.number import positive, whole
+from discreet.exact.number import Real, positive, whole
 
 if TYPE_CHECKING:
     from discreet.audit.attack import AttackReport
     from discreet.mechanisms.table import Label
+    from discreet.show.vega import Chart
+    from discreet.verify.syntax import Program
 
 SECONDS = 10.0
 MEGABYTES = 1024
@@ -26,6 +28,10 @@ ROOM = 6 * 2**30
 
 MOST = 100_000
 CHANCES = ("0.5", "0.1", "0.05", "0.01", "0.001")
+BETA = Fraction(1, 20)
+EPSILONS = (*(Fraction(digit, 100) * 10**power for power in (0, 1, 2) for digit in (1, 2, 3, 5)), 10)
+"""At these epsilons the accuracy of a mechanism is shown beside that of now."""
+
 MECHANISMS = ("geometric", "laplace", "staircase", "gaussian")
 LARGEST = 24
 """The largest count whose best mechanism is searched for here."""
@@ -70,14 +76,17 @@ def _noise(asked: Mapping[str, Any]) -> Any:
 
 def mechanism(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return the accuracy of a mechanism, and the chart of its law, its ratio and its tail."""
+    from discreet.show.chart import stacked
     from discreet.show.law import portrait
     from discreet.show.number import format_number
     from discreet.show.save import specification
 
     noise = _noise(asked)
     move = positive(asked["sensitivity"], "sensitivity")
-    epsilon = None if asked["name"] == "gaussian" else float(positive(asked["epsilon"], "epsilon"))
-    chart = portrait(noise, (0, move), epsilon=epsilon, title=f"{asked['name']}, ε = {asked['epsilon']}")
+    epsilon = float(positive(asked["epsilon"], "epsilon"))
+    title = f"{asked['name']}, ε = {asked['epsilon']}"
+    law = portrait(noise, (0, move), epsilon=epsilon, title=title)
+    chart = stacked([law, _against_epsilon(asked, noise.radius(BETA))])
     return {
         "accuracy": [
             [f"{100 - 100 * float(beta):g} %", format_number(noise.radius(beta))] for beta in CHANCES
@@ -85,6 +94,25 @@ def mechanism(asked: Mapping[str, Any]) -> dict[str, Any]:
         "theorem": (type(noise).__doc__ or "").strip().splitlines()[0],
         "chart": specification(chart),
     }
+
+
+def _against_epsilon(asked: Mapping[str, Any], now: Real) -> "Chart":
+    """Return how far off a report may be as epsilon grows, with the epsilon of now marked."""
+    from discreet.show.chart import lines
+    from discreet.show.theme import INK
+    from discreet.show.vega import amount, mark, over
+
+    rows = [
+        {"epsilon": epsilon, "error": _noise({**asked, "epsilon": str(epsilon)}).radius(BETA)}
+        for epsilon in EPSILONS
+    ]
+    titles = {"x_title": "epsilon", "y_title": f"error within, {100 - 100 * float(BETA):g} %"}
+    drawn = lines(rows, x="epsilon", y="error", log_x=True, log_y=True, height=190, **titles)
+    if not now:
+        return drawn
+    here = [{"x": float(positive(asked["epsilon"], "epsilon")), "y": float(now)}]
+    place = {"x": amount("x"), "y": amount("y")}
+    return over(drawn, mark("point", place, rows=here, filled=True, size=80, opacity=1, color=INK))
 
 
 def composition(asked: Mapping[str, Any]) -> dict[str, Any]:
@@ -118,9 +146,19 @@ def program(asked: Mapping[str, Any]) -> dict[str, Any]:
             said = {"verdict": "proved", "words": proof_in_words(parse(text), certificate)}
             return said | {"public": list(public)}
         case Refuted(witness):
-            return {"verdict": "refuted", "words": counterexample_in_words(witness)}
+            said = {"verdict": "refuted", "words": counterexample_in_words(witness)}
+            return said | _claimed(text, parse(text).program)
         case unknown:
             return {"verdict": "unknown", "words": unknown.reason}
+
+
+def _claimed(text: str, read: "Program") -> dict[str, Any]:
+    """Return where a program says what its counterexample shows to be false."""
+    if read.claim is None:
+        return {}
+    at = read.claim.at
+    clause = text.splitlines()[at.line - 1][at.column - 1 :].partition("#")[0].rstrip()
+    return {"line": at.line, "column": at.column, "clause": clause}
 
 
 def optimal(asked: Mapping[str, Any]) -> dict[str, Any]:

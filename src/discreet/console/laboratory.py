@@ -7,6 +7,7 @@ from typing import Any
 from fastapi import FastAPI, Request, Response
 from markupsafe import Markup
 
+from discreet.console import view
 from discreet.console.door import PREFIX
 from discreet.console.drawing import INLINE
 from discreet.console.page import say
@@ -20,6 +21,9 @@ PATIENCE = 30.0
 PLACES = ("mechanism", "composition", "optimal", "program", "attack")
 LOSSES, PRIORS = ("absolute", "squared", "zero-one"), ("uniform", "binomial")
 MECHANISMS = ("geometric", "laplace", "staircase", "gaussian")
+WIDE = 120_000
+"""These pages are little else than their picture."""
+
 STORIES = ("difference", "average", "trace", "reconstruction", "float")
 LONG = 60
 LONGEST = 8192
@@ -75,19 +79,19 @@ def routes(app: FastAPI, room: Room) -> None:
     @app.get(f"{HERE}/program")
     async def blank(request: Request) -> Response:
         room.visit(request)
-        return _page(room, request, "program", {"text": EXAMPLE}, {})
+        return _page(room, request, "program", {"text": EXAMPLE}, {}, lines=())
 
     @app.post(f"{HERE}/program")
     async def program(request: Request) -> Response:
         room.visit(request)
         text = (await room.form(request)).get("text", "")[:LONGEST]
         found = await _found(room, {"what": "program", "text": text})
-        return _page(room, request, "program", {"text": text}, found)
+        return _page(room, request, "program", {"text": text}, found, lines=view.lines(text, found))
 
 
 async def _picture(room: Room, found: Mapping[str, Any]) -> Markup | None:
     drawn = await room.draw(found["chart"], INLINE) if "chart" in found else None
-    return None if drawn is None else harmless(drawn)
+    return None if drawn is None else harmless(drawn, WIDE)
 
 
 def _given(request: Request, start: Mapping[str, str] = START) -> dict[str, str]:
