@@ -106,7 +106,7 @@ def _against_epsilon(asked: Mapping[str, Any], now: Real) -> "Chart":
         {"epsilon": epsilon, "error": _noise({**asked, "epsilon": str(epsilon)}).radius(BETA)}
         for epsilon in EPSILONS
     ]
-    titles = {"x_title": "epsilon", "y_title": f"error within, {100 - 100 * float(BETA):g} %"}
+    titles: dict[str, Any] = {"x_title": "epsilon", "y_title": f"error within, {100 - 100 * float(BETA):g} %"}
     drawn = lines(rows, x="epsilon", y="error", log_x=True, log_y=True, height=190, **titles)
     if not now:
         return drawn
