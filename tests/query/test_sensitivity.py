@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil, floor
 from random import Random
 from typing import Any
 
@@ -16,7 +17,7 @@ from discreet.engines.exact import Exact
 from discreet.errors import QueryError
 from discreet.mechanisms.quantile import Quantile
 from discreet.privacy.sensitivity import Sensitivity, scaled
-from discreet.query.check.measurement import Checked, Declared, Measured, Measurement, QuantileChoice
+from discreet.query.check.measurement import WEIGHT, Checked, Declared, Measured, Measurement, QuantileChoice
 from discreet.query.check.question import check
 from discreet.query.language.sql import read
 
@@ -55,8 +56,10 @@ def scores(choice: Any, weights: dict[Any, int]) -> list[int]:
     up, unit = choice.level.numerator, choice.level.denominator
     cells = [weights.get(position, 0) for position in range(choice.size)]
     records, below, found = sum(cells), 0, []
+    # Half a row less its share: where an interpolated quantile lies.
+    middle = round(Fraction(unit - 2 * up, 2) * choice.scale) if 0 < up < unit else 0
     for weight in cells:
-        target = up * records
+        target = up * records + middle
         found.append(-max(0, unit * below - target, target - unit * (below + weight)))
         below += weight
     return found
@@ -197,12 +200,31 @@ def test_no_person_moves_the_integers_further_than_claimed() -> None:
         assert REACHED[sort] == 1, (sort, REACHED)
 
 
+@pytest.mark.parametrize("level", ["1/2", "1/3", "1/10", "9/10", "99/100"])
+def test_a_quantile_aims_where_an_interpolated_one_lies(level: str) -> None:
+    random = Random(5)
+    for scale in (1, WEIGHT):
+        choice = QuantileChoice("q", Fraction(level), 0, 400, 1, Sensitivity.of(1), scale, None)  # type: ignore[arg-type]
+        # Otherwise scores would move by more than they are calibrated for.
+        assert choice.aim(0).unit == choice.level.denominator
+        for _ in range(20):
+            rows = sorted(random.sample(range(400), random.randrange(1, 60)))
+            found = scores(choice, dict.fromkeys(rows, scale))
+            best = [position for position, score in enumerate(found) if score == max(found)]
+            place = choice.level * (len(rows) - 1)
+            nearest = {rows[floor(place)], rows[ceil(place)]}
+            assert min(nearest) <= best[0] <= best[-1] <= max(nearest)
+            # At a row itself nothing else is as good.
+            assert place.denominator > 1 or choice.level.denominator % 2 or best == [rows[int(place)]]
+
+
 @pytest.mark.parametrize("level", ["1/2", "0", "1", "9/10"])
 def test_scores_by_counting_agree_with_the_mechanism(level: str) -> None:
     random = Random(3)
     choice = QuantileChoice("q", Fraction(level), 0, 30, 1, Sensitivity.of(1), 1, None)  # type: ignore[arg-type]
     weights = {random.randrange(30): random.randrange(5) for _ in range(9)}
-    levels = Quantile(choice.level).levels(sorted(weights), [weights[p] for p in sorted(weights)], 30)
+    target = choice.aim(0) if level not in ("0", "1") else Quantile(choice.level)
+    levels = target.levels(sorted(weights), [weights[p] for p in sorted(weights)], 30)
     spread = [0] * 30
     for score, start, size in zip(levels.scores, levels.starts, levels.sizes, strict=True):
         for position in range(int(start), int(start) + int(size)):

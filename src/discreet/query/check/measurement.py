@@ -21,6 +21,8 @@ from discreet.query.check.formula import Formula, Public
 from discreet.query.plan import Scalar
 from discreet.query.statement import Source
 
+_HALF = Fraction(1, 2)
+
 WEIGHT = 2**16
 """Integer units that stand for one whole row when people above their limit are weighted down."""
 
@@ -144,8 +146,19 @@ class QuantileChoice:
         """Return the quantile that the mechanism selects, aiming `offset` weight units inside the data."""
         positions = sorted(position for position in weights if isinstance(position, int))
         counts = [weights[position] for position in positions]
-        target = Quantile(self.level, Fraction(offset if self.level < Fraction(1, 2) else -offset))
-        return self.value(mechanism.sample(target.levels(positions, counts, self.size)))
+        return self.value(mechanism.sample(self.aim(offset).levels(positions, counts, self.size)))
+
+    def aim(self, offset: int) -> Quantile:
+        """Return the target among weights, `offset` units inside the data or where an interpolated one lies.
+
+        The quantile q of n rows is q (n - 1) rows above the first.  A row covers ranks from those below it to
+        those up to it, so the first one's middle is rank 1/2, and the target is rank q n + 1/2 - q.  What is
+        added is the same for all data, in whole units of the scores, so no score moves further for it.
+        """
+        if offset:
+            return Quantile(self.level, Fraction(offset if self.level < _HALF else -offset))
+        units = self.level.denominator
+        return Quantile(self.level, Fraction(round((_HALF - self.level) * self.scale * units), units))
 
 
 @dataclass(frozen=True, slots=True)

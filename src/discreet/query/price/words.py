@@ -75,7 +75,10 @@ def _chosen(checked: "Checked") -> list[str]:
             "rows is not released: QUANTILES(x, [0.5]) has one"
         )
     if ModeChoice in kinds:
-        said.append("a mode has no interval: counts by its values, with GROUP BY, have one")
+        said.append(
+            "a mode has no interval, because how often values occur is not released: counts by its values, "
+            "with GROUP BY, have one"
+        )
     return said
 
 
