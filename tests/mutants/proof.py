@@ -114,6 +114,18 @@ FAULTS = (
         "        if self.domain is not None:\n            wide",
         "texts have few values",
     ),
+    weaker(
+        "word",
+        "replace(found, missing=True) if values[0].kind is Kind.NULL else found",
+        "replace(found, missing=True)",
+        "whatever was converted is taken for NULL",
+    ),
+    weaker(
+        "value",
+        "held = [value for value in known if not value.missing] or known",
+        "held = known[:1]",
+        "a choice is as wide as its first branch",
+    ),
     # Choices.
     weaker(
         "select",

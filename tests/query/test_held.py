@@ -18,9 +18,12 @@ from discreet.engines.duckdb.render import scalar_text
 from discreet.errors import QueryError
 from discreet.query.catalog.kind import Day, Kind, Real, Text, Truth, Typed, Whole
 from discreet.query.check.lineage import trace
+from discreet.query.check.question import check
 from discreet.query.check.scope import Lineage, names, resolve
-from discreet.query.language.sql import fragment
+from discreet.query.language.sql import fragment, read
 from discreet.query.plan import Call, Scan, walk
+from discreet.query.price.proving import proof_of
+from discreet.query.price.quote import quote
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +121,8 @@ DECLARED_ONLY = [
     "NULLIF(ward, 'A')",
     "CASE WHEN age > 3 THEN ward ELSE 'A' END",
     "LOWER(UPPER(TRIM(ward)))",
+    "LOWER(CASE WHEN age < 40 THEN 'A' ELSE 'a' END)",
+    "REPLACE(CASE WHEN age < 40 THEN 'A' ELSE 'a' END, 'a', 'A')",
     "DATE_TRUNC('month', day)",
     "CAST(day AS DATE)",
     "EXTRACT(year FROM day)",
@@ -149,7 +154,6 @@ def test_declared_values_bound_nobodys_rows(key: str, manner: str, people: Neigh
         ("age > 40", 3),
         ("CLAMP(score, 0, 2)", 4),
         ("CASE WHEN age < 40 THEN 'young' ELSE 'old' END", 3),
-        ("LOWER(CASE WHEN age < 40 THEN 'A' ELSE 'a' END)", 2),
         ("SIGN(score)", 4),
         ("huge % 3", 6),
         ("ROUND(score)", 14),
@@ -161,6 +165,41 @@ def test_what_the_statement_itself_enforces_bounds_a_person(key: str, bound: int
     question = f"SELECT COUNT(*) FROM (SELECT DISTINCT person, {key} AS k FROM visits) AS t"
     assert l1(question, rows=None, groups=None) == [bound]
     assert people.honest(question, rows=None, groups=None)
+
+
+CHOICES = (
+    "CASE WHEN flag THEN 'a' WHEN age > 4 THEN 'b' END",
+    "CASE WHEN flag THEN 5 WHEN age > 4 THEN 7 END",
+    "CASE WHEN flag THEN NULL ELSE 5 END",
+    "CASE WHEN flag THEN 1.5 WHEN age > 4 THEN 2.5 END",
+    "CASE WHEN flag THEN DATE '2024-01-01' WHEN age > 4 THEN DATE '2024-03-01' END",
+    "CASE ward WHEN 'A' THEN 1 WHEN 'B' THEN 2 END",
+    "CAST(CASE WHEN flag THEN 'a' ELSE 'b' END AS TEXT)",
+    "CAST(CASE WHEN flag THEN DATE '2024-01-01' ELSE DATE '2024-03-01' END AS DATE)",
+    "COALESCE(NULL, 5)",
+    "COALESCE(CASE WHEN flag THEN 'a' WHEN age > 4 THEN 'b' END, 'z')",
+    "UPPER(CASE WHEN flag THEN 'a' ELSE 'b' END)",
+    "IF(flag, 1, NULL)",
+    "MONTHNAME(day)",
+    "DAYNAME(any_day)",
+    "CASE WHEN flag THEN MONTHNAME(day) ELSE 'none' END",
+)
+
+
+@pytest.mark.parametrize("key", CHOICES)
+@pytest.mark.parametrize("rows", [3, 200])
+def test_choices_of_constants_bound_a_person_in_the_proof_too(
+    key: str, rows: int, people: Neighbours
+) -> None:
+    for question in (
+        f"SELECT COUNT(*) FROM (SELECT DISTINCT person, {key} AS k FROM visits) AS t",
+        f"SELECT UPPER(c), COUNT(*) FROM (SELECT person, MAX(city) AS c FROM visits GROUP BY person, {key}) "
+        "GROUP BY 1",
+    ):
+        catalog = clinic(rows=rows, groups=None)
+        priced = quote(check(read(question), catalog), epsilon=1, delta=Fraction(1, 10**9))
+        assert proof_of(priced, catalog)
+        assert people.honest(question, rows=rows, groups=None)
 
 
 def test_nothing_is_held_by_default() -> None:

@@ -701,6 +701,17 @@ HOSTILE = (
     voted("least of NULL", f("least", f("clamp", AGED, 0, 100), NULL), 0),
     voted("greatest of NULL", f("greatest", f("multiply", f("clamp", AGED, 0, 100), -1), NULL), 0),
     voted("doubles cut at NULL", f("to_whole", f("clamp_real", c("t", "c"), NULL, NULL)), 0),
+    voted(
+        "a choice between a constant and a cell",
+        When(((f("lt", AGED, 0), Literal(1)),), f("to_whole", f("clamp", AGED, 0, 9))),
+        1,
+    ),
+    voted(
+        "a choice between a small and a large constant",
+        When(((f("lt", AGED, 0), Literal(1)),), Literal(9)),
+        1,
+    ),
+    voted("the first of NULL and a cell", f("coalesce", f("to_whole", NULL), f("clamp", AGED, 0, 9)), 1),
     voted("bits of 128", f("bits_set", f("multiply_wide", AGED, -1)), 64),
     voted("a choice of 71 bits", When(((f("gt", AGED, 7), Literal(2**70)),), Literal(0)), 2**70, seen=False),
     voted("a sum of 71 bits", f("add", f("clamp", AGED, 0, 9), 2**70), 2**70 + 9, seen=False),

@@ -44,7 +44,8 @@ class Value:
     """One column or expression: its kind, interval, width in bits, and what it can be.
 
     `ones` is the most bits that are set in a whole number, where that is known; `origin` is the stored column
-    that an identifier of undeclared type comes from: only such of one origin are of one type.
+    that an identifier of undeclared type comes from: only such of one origin are of one type.  What is
+    `missing` is NULL whatever the cells are: any interval is true of it.
     """
 
     kind: Kind
@@ -57,6 +58,7 @@ class Value:
     origin: str = ""
     bounded: bool = True
     finite: bool = True
+    missing: bool = False
 
     @property
     def members(self) -> Domain | None:
@@ -161,32 +163,33 @@ def alike(values: Iterable[Value]) -> bool:
 def union(values: Iterable[Value]) -> Value | None:
     """Return what holds every one of some values, or None where their kinds do not agree.
 
-    A whole number beside a double becomes one.
+    A whole number beside a double becomes one; what is always NULL widens nothing.
     """
     known = [value for value in values if value.kind is not Kind.NULL]
     if not known:
         return NOTHING
     kinds = {value.kind for value in known}
-    if not all(value.bounded for value in known) and kinds <= {Kind.WHOLE, Kind.REAL}:
+    held = [value for value in known if not value.missing] or known
+    if not all(value.bounded for value in held) and kinds <= {Kind.WHOLE, Kind.REAL}:
         return REAL
     if kinds == {Kind.WHOLE, Kind.REAL}:
-        finite = all(value.finite for value in known)
-        return real(min(value.low for value in known), max(value.high for value in known), finite=finite)
+        finite = all(value.finite for value in held)
+        return real(min(value.low for value in held), max(value.high for value in held), finite=finite)
     if len(kinds) > 1 or not alike(known):
         return None
-    domains = [value.members for value in known]
+    domains = [value.members for value in held]
     joint: Domain | None = None
     if all(domain is not None and not isinstance(domain, range) for domain in domains):
         joint = frozenset(member for domain in domains for member in domain or ())
     return replace(
-        known[0],
-        low=min(value.low for value in known),
-        high=max(value.high for value in known),
+        held[0],
+        low=min(value.low for value in held),
+        high=max(value.high for value in held),
         bits=max(value.bits for value in known),
         null=True,
         domain=joint if joint != TRUTHS else None,
         ones=None,
-        finite=all(value.finite for value in known),
+        finite=all(value.finite for value in held),
     )
 
 

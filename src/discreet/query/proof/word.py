@@ -1,6 +1,7 @@
 """Functions of texts, dates and truth values: their types, and that no cell makes them raise."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
 
@@ -225,6 +226,9 @@ def convert(kind: Kind, taken: frozenset[Kind]) -> Rule:
                 return real(value.low, value.high, finite=value.finite) if value.bounded else REAL
             case Kind.REAL, _:
                 return REAL
+            case ((Kind.TEXT | Kind.DAY | Kind.MOMENT), same_kind) if same_kind is kind:
+                # What is of this kind already stays what it is.
+                return replace(value, null=True)
             case ((Kind.DAY | Kind.MOMENT), (Kind.DAY | Kind.MOMENT)):
                 return day(value.low, value.high, kind=kind)
             case ((Kind.DAY | Kind.MOMENT), _):
@@ -232,4 +236,8 @@ def convert(kind: Kind, taken: frozenset[Kind]) -> Rule:
             case _:
                 return Value(kind)
 
-    return rule
+    def typed(name: str, values: Sequence[Value], scalars: Sequence[Scalar]) -> Value:
+        found = rule(name, values, scalars)
+        return replace(found, missing=True) if values[0].kind is Kind.NULL else found
+
+    return typed

@@ -56,8 +56,8 @@ def _change_text(name: str, arguments: Sequence[Typed]) -> Typed:
         after: tuple[str, ...] | None = tuple(sorted({changes[name](value) for value in values}))
     else:
         after = None
-    # Declared values say nothing about what the cells hold; only where they are known does the result follow.
-    return Typed(Call(name, (_text(name, arguments[0]),)), Text(after), arguments[0].held)
+    # Declared values say nothing about what the cells hold, and the proof counts no values of a changed text.
+    return Typed(Call(name, (_text(name, arguments[0]),)), Text(after))
 
 
 def _length(name: str, arguments: Sequence[Typed]) -> Typed:
@@ -125,7 +125,7 @@ def _piece(name: str, arguments: Sequence[Typed]) -> Typed:
     after: tuple[str, ...] | None = None
     if values is not None and len(values) * _most(name, max(map(len, values), default=0)) <= LISTED_LIMIT:
         after = tuple(sorted({_PIECES[name](value[:longest], *constants) for value in values}))
-    return Typed(Call(name, (text, *found)), Text(after), arguments[0].held)
+    return Typed(Call(name, (text, *found)), Text(after))
 
 
 def _most(name: str, longest: int) -> int:
