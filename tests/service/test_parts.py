@@ -33,6 +33,7 @@ from discreet.service.line import ATTEMPTS, Line
 from discreet.service.pace import Rates, until_slot
 from discreet.service.pool import Pool
 from discreet.service.settings import Settings, loopback
+from discreet.service.worker import opened
 
 
 @given(st.floats(0, 1e4), st.floats(1e-3, 10))
@@ -281,3 +282,13 @@ def test_a_manifest_that_cannot_be_opened_is_said_in_the_workers_own_words(tmp_p
 
     with pytest.raises(ServiceError, match="visits"):
         asyncio.run(start())
+
+
+def test_the_engines_of_all_workers_share_the_machine(tmp_path: Path, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    shares = [Settings((), tmp_path / "people", workers=workers).threads for workers in (1, 2, 3, 9)]
+    assert shares == [8, 4, 2, 1]
+    (session,) = opened([str(declare(tmp_path, "clinic", ROWS))], 3).values()
+    with session:
+        told = session.engine.connection.execute("SELECT current_setting('threads')").fetchone()
+    assert told == (3,)

@@ -19,15 +19,23 @@ from discreet.query.proof import ProvedStatement, sealed
 
 
 def open_engine(
-    tables: Mapping[str, Origin], *, folder: Path = Path(), timeout: float | None = None
+    tables: Mapping[str, Origin],
+    *,
+    folder: Path = Path(),
+    timeout: float | None = None,
+    threads: int | None = None,
 ) -> Engine:
-    """Open declared tables for questions, where the private ones are."""
+    """Open declared tables for questions, where the private ones are.
+
+    Files and frames are read by so many threads of this process, by default as many as the machine has cores.
+    """
     places = {name: _place(name, origin.rows) for name, origin in tables.items()}
     home = _home(tables, places)
     own = {name: origin for name, origin in tables.items() if places[name] == home}
     others = {name: origin for name, origin in tables.items() if places[name] != home}
     if home is None:
-        return duckdb.open_tables({**own, **_arrived(others)}, folder=folder, timeout=timeout)
+        every = {**own, **_arrived(others)}
+        return duckdb.open_tables(every, folder=folder, timeout=timeout, threads=threads)
     public = {name: (origin, _columns(name, origin, folder)) for name, origin in others.items()}
     if home[0] == "postgres":
         return postgres.open_tables(own, public, timeout=timeout)

@@ -93,6 +93,12 @@ def _is_manifest(data: object) -> bool:
     return isinstance(data, str | Path) and Path(data).suffix == ".toml"
 
 
+def open_manifest(manifest: str | Path, *, threads: int | None = None) -> Session:
+    """Open what a manifest declares, with an engine of so many threads: one of several beside each other."""
+    place, catalog = Path(manifest), load(manifest)
+    return open_catalog(catalog, {}, _home(place, catalog), manifest=place, threads=threads)
+
+
 def open_books(manifest: str | Path) -> tuple[Catalog, Ledger]:
     """Return what a manifest declares and its ledger with the dataset's account; no data is opened."""
     catalog = load(manifest)
@@ -131,13 +137,15 @@ def open_catalog(
     project: str = "project",
     timeout: float | None = None,
     manifest: Path | None = None,
+    threads: int | None = None,
 ) -> Session:
     """Open a catalog whose tables are files or the given frames, with its ledger at `home` or in memory.
 
     The account is pinned in the `manifest` that declared the catalog, if one did.
     """
     budget = declared_budget(catalog)
-    engine = open_engine(origins(catalog, frames), folder=catalog.folder, timeout=timeout)
+    found = origins(catalog, frames)
+    engine = open_engine(found, folder=catalog.folder, timeout=timeout, threads=threads)
     scratch = mkdtemp(prefix="discreet-", dir=_memory()) if home is None else None
     try:
         # A ledger that the manifest names is somewhere, or lost: a new one would be a new budget.

@@ -132,13 +132,7 @@ def _answered(session: Session, asked: Asked, replies: Replies) -> Reply:
             catalog, form = session.catalog, (asked.kind, asked.kind == WIRE and asked.body["intervals"])
             return replies.of(release, catalog, form, lambda: _written(release, catalog, *form))
         case Verb.BATCH:
-            price = _price(asked.body)
-            price.pop("delta"), price.pop("count")
-            shown_as = asked.body.get("postprocess", True)
-            releases = session.batch(
-                asked.body["sql"], **price, request_id=asked.request_id, postprocess=shown_as
-            )
-            return _json({"answers": [released(release) for release in releases]})
+            return _json({"answers": [released(one) for one in _together(session, asked)]})
         case Verb.FIND:
             return _json({"answers": [released(one) for one in _found(session, asked.body)]})
         case Verb.SYNTHESISE:
@@ -182,6 +176,14 @@ def _answered(session: Session, asked: Asked, replies: Replies) -> Reply:
             return _json(verified(session))
         case _:
             raise AccessError("nothing of that name")
+
+
+def _together(session: Session, asked: Asked) -> tuple[Release, ...]:
+    """Return the answers of a batch."""
+    price = _price(asked.body)
+    price.pop("delta"), price.pop("count")
+    shown_as = asked.body.get("postprocess", True)
+    return session.batch(asked.body["sql"], **price, request_id=asked.request_id, postprocess=shown_as)
 
 
 def _whole_batch(body: Mapping[str, Any]) -> bool:

@@ -47,7 +47,11 @@ class Worker:
 
     async def open(self, settings: Settings) -> frozenset[str]:
         """Wait until data is open and return the datasets, or end the process and say why it could not."""
-        told = {"manifests": [str(path.resolve()) for path in settings.manifests], "memory": settings.memory}
+        told = {
+            "manifests": [str(path.resolve()) for path in settings.manifests],
+            "memory": settings.memory,
+            "threads": settings.threads,
+        }
         try:
             async with asyncio.timeout(STARTING):
                 head, _ = await self.exchange(told)

@@ -1,5 +1,6 @@
 """How a service is run: what it opens, where it listens, and how much anybody may ask of it."""
 
+import os
 from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
@@ -80,6 +81,11 @@ class Settings:
             refuse_source(source)
         if not self.slot >= 0:
             raise ParameterError(f"slot must be 0 or more seconds, got {self.slot}")
+
+    @property
+    def threads(self) -> int:
+        """Return how many threads the engine of each worker has: its share of the machine."""
+        return max((os.cpu_count() or 1) // self.workers, 1)
 
     @property
     def address(self) -> str:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO
 
 from discreet.errors import DiscreetError
 from discreet.ledger.shield import shielded
-from discreet.release.opening import open as open_session
+from discreet.release.opening import open_manifest
 from discreet.release.session import Session
 from discreet.service import pipe
 from discreet.service.answering import Asked, answer
@@ -43,7 +43,7 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
     with suppress(EOFError, BrokenPipeError):
         told, _ = pipe.read(incoming)
         try:
-            sessions = opened(told["manifests"])
+            sessions = opened(told["manifests"], told["threads"])
         except DiscreetError as error:
             outgoing.write(pipe.write({"refused": str(error)}))
             return
@@ -58,11 +58,11 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
             outgoing.write(_reply(answer(sessions, asked(head), replies)))
 
 
-def opened(manifests: list[str]) -> dict[str, Session]:
+def opened(manifests: list[str], threads: int | None = None) -> dict[str, Session]:
     """Return the open data by the name of the dataset."""
     found: dict[str, Session] = {}
     for manifest in manifests:
-        session = open_session(manifest)
+        session = open_manifest(manifest, threads=threads)
         if session.catalog.name in found:
             raise DiscreetError(
                 f"two manifests declare a dataset {session.catalog.name!r}; give each dataset.name of its own"

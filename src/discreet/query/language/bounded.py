@@ -29,9 +29,10 @@ def clamped(tokens: list[Token]) -> list[Token]:
                 "GROUP BY person)",
                 _place(found[place]),
             )
-        opened = _opened(found, place)
-        if word == PER_ROW or (word == "CLAMPED" and opened > 0 and id(found[opened - 1]) in anonymous):
-            found = _rewritten(found, opened, place)
+        if word in (PER_ROW, "CLAMPED"):
+            opened = _opened(found, place)
+            if word == PER_ROW or (opened > 0 and id(found[opened - 1]) in anonymous):
+                found = _rewritten(found, opened, place)
         place += 1
     return found
 
