@@ -484,7 +484,7 @@ FACTS = (
     ),
     walked(
         "check/function/text",
-        "Typed(Call(name, (_text(name, arguments[0]),)), Text(after), arguments[0].held)",
+        "Typed(Call(name, (_text(name, arguments[0]),)), Text(after))",
         "Typed(Call(name, (_text(name, arguments[0]),)), Text(after), held=True)",
         "LOWER and TRIM make facts of declared values",
     ),
