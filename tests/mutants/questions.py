@@ -23,7 +23,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "query/check/function/text.py",
-        "return Typed(Call(name, (_text(name, arguments[0]),)), Text(after), arguments[0].held)",
+        "return Typed(Call(name, (_text(name, arguments[0]),)), Text(after))",
         "return Typed(Call(name, (_text(name, arguments[0]),)), Text(after), held=True)",
         HELD,
         "LOWER, UPPER and TRIM make facts of declared values",
