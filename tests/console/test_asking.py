@@ -281,7 +281,7 @@ def test_every_function_on_offer_is_understood(site: Console):
     browser = site.browser("analyst")
     seal = browser.get("/console/").forms()[0]["seal"]
     for name, example in FUNCTIONS.items():
-        sql = example.format(table="visits", number="stay", key="ward")
+        sql = example.format(table="visits", number="stay", key="ward", day="day", unit="person")
         assert name in sql
         page = browser.post(f"{ONE}/quote", {"seal": seal, "sql": sql, "epsilon": "1"})
         assert page.status == 200, (name, page.text)

@@ -141,20 +141,22 @@ const called = new Set(JSON.parse(form.dataset.words).filter(([, kind]) => kind 
 const clauses = new Set(JSON.parse(form.dataset.words).filter(([, kind]) => kind === "clause").flatMap(([word]) => word.split(" ")).concat("BY", "NULL", "USING", "LEFT", "WITH", "DATE", "ASC"));
 const PIECES = /(--[^\n]*)|('(?:[^']|'')*'?)|("(?:[^"]|"")*"?)|(\b\d+(?:\.\d+)?(?:e[+-]?\d+)?\b)|([A-Za-z_][A-Za-z0-9_]*)/gi;
 
-function kindOf([, remark, text, name, number, word]) {
+function kindOf([, remark, text, name, number, word], rest) {
   if (remark !== undefined) return "remark";
   if (text !== undefined) return "text";
   if (name !== undefined) return "name";
   if (number !== undefined) return "number";
   const big = word.toUpperCase();
-  return called.has(big) ? "function" : clauses.has(big) ? "clause" : "";
+  // LEFT is called before a bracket, and joins before anything else.
+  const both = called.has(big) && clauses.has(big);
+  return called.has(big) && (!both || /^\s*\(/.test(rest)) ? "function" : clauses.has(big) ? "clause" : "";
 }
 
 function colour() {
   const nodes = [];
   let from = 0;
   for (const piece of sql.value.matchAll(PIECES)) {
-    const kind = kindOf(piece);
+    const kind = kindOf(piece, sql.value.slice(piece.index + piece[0].length, piece.index + piece[0].length + 20));
     if (!kind) continue;
     nodes.push(sql.value.slice(from, piece.index));
     const span = document.createElement("span");
