@@ -30,6 +30,10 @@ FROM visits
 GROUP BY ward
 ORDER BY visits DESC"""
 
+PAIRS = """SELECT ward, MONTH(day) AS month, COUNT(*) AS visits
+FROM visits
+GROUP BY ward, month"""
+
 SEVERAL = """SELECT COUNT(*) AS visits FROM visits;
 SELECT ward, COUNT(*) AS visits FROM visits GROUP BY ward;
 SELECT ward, COUNT(*) AS long FROM visits WHERE ward <> 'Oncology' GROUP BY ward;"""
@@ -133,6 +137,12 @@ def analyst(page: Page, root: str) -> Iterator[str]:
     page.wait_for_url("**/answers/*")
     alone(page, "answer", 960)
     yield "answer"
+    page.goto(f"{data}/ask")
+    page.get_by_label("Question, in SQL").fill(PAIRS)
+    page.locator("#epsilon").fill("0.2")
+    page.get_by_text("Pay epsilon 0.2").click()
+    page.wait_for_url("**/answers/*")
+    yield "map"
     page.goto(f"{data}/batch")
     page.get_by_label("Questions, in SQL").fill(SEVERAL)
     page.get_by_role("button", name="Quote, free").click()
@@ -174,11 +184,18 @@ def analyst(page: Page, root: str) -> Iterator[str]:
 
 def curator(page: Page, root: str) -> Iterator[str]:
     data = f"{root}/data/clinic"
+    page.goto(f"{data}/budget")
+    page.get_by_label("Project", exact=True).fill("waiting times")
+    page.get_by_label("Epsilon the project may spend").fill("1.5")
+    page.locator("#project-reason").fill("agreed in June")
+    page.get_by_role("button", name="Set the limits of the project").click()
+    page.get_by_role("status").wait_for()
+    page.goto(f"{data}/budget")
+    alone(page, "budget", 900)
+    yield "budget"
     page.goto(f"{data}/people")
     page.get_by_text("Change ada").click()
     yield "people"
-    page.goto(f"{data}/budget")
-    yield "budget"
     page.goto(f"{data}/ledger")
     page.get_by_role("button", name="Check every entry").click()
     alone(page, "ledger", 700, "dark")

@@ -135,8 +135,9 @@ def jumps(page: Page) -> float:
 
 
 def sound(page: Page) -> None:
-    """Demand that axe-core finds nothing serious on a page, and that nothing of it jumped."""
+    """Demand that axe-core finds nothing serious on a page, that nothing of it jumped, and that it fits."""
     assert jumps(page) < STILL, page.url
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), page.url
     found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     serious = [one for one in found if one["impact"] in ("serious", "critical")]
     assert not serious, [(one["id"], [node["html"] for node in one["nodes"]]) for one in serious]
