@@ -146,3 +146,72 @@ SELECT WIDTH_BUCKET(age, 0, 100, 100000) AS b, COUNT(*) FROM visits GROUP BY b -
 SELECT HISTOGRAM(age, 100000000) FROM visits -> answered
 SELECT ward, COUNT(*) FROM visits GROUP BY CUBE (ward, flag, score, age, day, LOWER(ward), UPPER(ward), TRIM(ward), city, LEFT(ward, 1), age + 1) -> too many sets
 SELECT SUBSTRING(city, 0 - 99999999999, 1), COUNT(*) FROM visits GROUP BY 1 -> refused
+
+-- different values, shapes and truths of many rows
+SELECT SUM(DISTINCT age) FROM visits -> answered
+SELECT ward, SUM(DISTINCT score), AVG(DISTINCT age) FROM visits GROUP BY ward -> answered
+SELECT SUM(DISTINCT CASE WHEN person = 'eve' THEN age END) FROM visits -> declare the column's type
+SELECT SUM(DISTINCT CASE WHEN city = 'ada' THEN 120 ELSE -7 END) FROM visits -> answered
+SELECT SUM(DISTINCT ALL age) FROM visits -> refused
+SELECT SUM(DISTINCT age, score) FROM visits -> takes one expression
+SELECT SUM(DISTINCT SUM(age)) FROM visits -> cannot contain another aggregate
+SELECT SUM(DISTINCT huge) FROM visits -> have no bounds
+SELECT SUM(DISTINCT wild) FROM visits -> refused
+SELECT SUM(DISTINCT temp * temp) FROM visits -> needs values on a grid
+SELECT SUM(DISTINCT age) OVER () FROM visits -> DISTINCT in a window
+SELECT SKEWNESS(age), KURTOSIS(score) FROM visits -> answered
+SELECT ward, KURTOSIS(cost), COUNT(*) FROM visits GROUP BY ward -> answered
+SELECT KURTOSIS(temp) FILTER (WHERE city = 'ada') FROM visits -> answered
+SELECT SKEWNESS(DISTINCT age) FROM visits -> which values there are
+SELECT SKEWNESS(huge) FROM visits -> have no bounds
+SELECT SKEWNESS(age) OVER (PARTITION BY person) FROM visits -> refused
+SELECT BOOL_OR(city = 'ada'), EVERY(flag) FROM visits -> answered
+SELECT BOOL_OR(person = 'eve') FROM visits -> declare the column's type
+SELECT BOOL_OR((SELECT flag FROM visits)) FROM visits -> would let one person change every row
+SELECT ENTROPY(ward), COUNT(*) FROM visits -> answered
+SELECT ENTROPY(DISTINCT ward) FROM visits -> refused
+SELECT ENTROPY(ENTROPY(ward)) FROM visits -> cannot contain another aggregate
+SELECT person, ENTROPY(ward) FROM visits GROUP BY person -> refused
+
+-- what a person adds, and labels of subtotals
+SELECT SUM(huge, contribution_bounds_per_group => (0, 5)) FROM visits -> have no bounds
+SELECT SUM(age, contribution_bounds_per_group => (-1e300, 1e300)) FROM visits -> refused
+SELECT ward, SUM(age, contribution_bounds_per_group => (-3, 5)), COUNT(*) FROM visits GROUP BY ward -> answered
+SELECT SUM(age, contribution_bounds_per_group => (0, 5), contribution_bounds_per_group => (0, 500)) FROM visits -> refused
+SELECT BOUNDED_PER_GROUP(BOUNDED_PER_GROUP(SUM(age), 0, 5), 0, 500) FROM visits -> by two constants
+SELECT BOUNDED_PER_GROUP(age, 0, 5) FROM visits -> by two constants
+SELECT BOUNDED_PER_GROUP(SUM(age), 0, (SELECT 5)) FROM visits -> refused
+SELECT SUM(age) OVER (PARTITION BY contribution_bounds_per_group => (0, 5)) FROM visits -> refused
+SELECT COUNT(*, contribution_bounds_per_group => (0, 2)) FROM visits v JOIN visits w ON v.person = w.person -> answered
+SELECT GROUPING(person), COUNT(*) FROM visits GROUP BY ROLLUP (person) -> one group per person
+SELECT GROUPING(ward), COUNT(*) FROM visits GROUP BY CUBE (ward, city) -> cannot be found in the data
+SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward) HAVING GROUPING(city) = 1 -> must be grouped by
+
+-- texts that grow, masks, and expressions that repeat
+SELECT COUNT(*) FROM visits WHERE REPEAT(REPEAT(REPEAT(city, 32), 32), 32) = 'x' -> too many parts
+SELECT COUNT(*) FROM visits WHERE LENGTH(REPEAT(REPEAT(city, 32), 32)) > 3 -> answered
+SELECT REPEAT(REPEAT(REPEAT('x', 32), 32), 32) || ward, COUNT(*) FROM visits GROUP BY ward -> answered
+SELECT REPEAT('x', COUNT(*) * 1000000000), COUNT(*) FROM visits -> answered
+SELECT REPLACE(REPLACE(REPLACE(CAST(COUNT(*) AS TEXT), '1', '11111111'), '1', '11111111'), '1', '11111111') FROM visits -> answered
+SELECT LPAD(CAST(COUNT(*) AS TEXT), 1000000000, 'x') FROM visits -> answered
+SELECT COUNT(*) FROM visits WHERE age & -1 = 3 -> needs a constant
+SELECT COUNT(*) FROM visits WHERE age & 4294967295 = 3 -> needs a constant
+SELECT COUNT(*) FROM visits WHERE huge & 1 = 1 -> answered
+SELECT COUNT(*) FROM visits WHERE city & 1 = 1 -> needs numbers
+SELECT COUNT(*) FROM visits WHERE city ~ '^(a+)+$' -> refused
+SELECT COUNT(*) FROM visits WHERE city ~ '(a|a)*b' -> refused
+SELECT COUNT(*) FROM visits WHERE city ~ '^[a-z]{1,64}[a-z]{1,64}$' -> too many optional parts
+SELECT COUNT(*) FROM visits WHERE city ~ '.*.*.*.*.*.*x' -> answered
+SELECT COUNT(*) FROM visits WHERE city ~ 'a.*b.*c.*d.*e.*f' -> at most four %
+SELECT COUNT(*) FROM visits WHERE city ~ '^[a-z]+$' -> answered
+SELECT COUNT(*) FROM visits WHERE city ~ '^\' -> refused
+SELECT COUNT(*) FROM visits WHERE city ~ '^[^\d%_!]{3}$' -> answered
+SELECT COUNT(*) FROM visits WHERE city ~ '[a-z]{3}[a-z]*$' -> answered
+SELECT COUNT(*) FROM visits WHERE person ~ '^[a-z]' -> needs text
+SELECT INITCAP(city) AS c, COUNT(*) FROM visits GROUP BY c -> declared values
+SELECT MAX(REVERSE(ward)) FROM visits -> refused
+SELECT COUNT(*) FROM visits WHERE EXTRACT(YEAR FROM AGE(city, day)) > 3 -> refused
+[mysql] SELECT COUNT(*) FROM visits WHERE flag XOR (SELECT flag FROM visits) -> would let one person change every row
+SELECT q, COUNT(*) FROM (SELECT person, NTILE(2) OVER (PARTITION BY person ORDER BY day) AS q FROM visits) t GROUP BY q -> answered
+SELECT COUNT(*) FROM (SELECT person, NTILE(2) OVER (ORDER BY day) AS q FROM visits) t -> PARTITION BY
+SELECT COUNT(*) FROM (SELECT person, NTILE(age) OVER (PARTITION BY person ORDER BY day) AS q FROM visits) t -> constant number of parts

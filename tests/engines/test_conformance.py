@@ -96,6 +96,10 @@ SCALARS = (
         "SPLIT_PART(t, '0', 3)",
     ),
     *("SPLIT_PART(t, ' ', 9)", "SPLIT_PART(t, 'xx', 4)", "LPAD(t, 4, '0')"),
+    *("w & 6", "w | 9", "REPEAT(t, 2)", "REPEAT(t, 0)", "TRANSLATE(t, 'a1', 'b')", "GREATEST(r, 1)"),
+    *("LEAST(w, 3)", "LN(GREATEST(r, 0.5))", "b XOR c", "EXTRACT(YEAR FROM AGE(d, e))"),
+    *("t ~ '^[0-9]+$'", "t ~ '^[a-z]_?[^a]$'", "t ~ '[0-9]{3}$'", "t ~* '^[X-Z]{2}'", "t ~ '[%_!]'"),
+    *("t ~ '^ ?[0-9]'", "t ~ '^.{2,3}$'", "t ~ '[a-c1]2?$'", "t ~ '^[^ ]'"),
     *("RPAD(t, 3, '\u00e9-')", "LPAD(t, 0, 'x')", "RPAD(t, 9, 'ab')", "LAST_DAY(d)", "LAST_DAY(m)"),
 )
 INTERNAL: tuple[Scalar, ...] = (

@@ -646,10 +646,8 @@ WEIGHTS = (
     ),
     walked(
         "rewrite/integers",
-        'rows = person_rows(checked, (("x", given(measurement.fixed.argument)),), unit=limit is not None)\n'
-        "    if limit is None:\n",
-        'rows = person_rows(checked, (("x", given(measurement.fixed.argument)),), unit=limit is not None)\n'
-        "    if True:\n",
+        'rows = person_rows(checked, (("x", value),), unit=limit is not None)\n    if limit is None:\n',
+        'rows = person_rows(checked, (("x", value),), unit=limit is not None)\n    if True:\n',
         "distinct values are counted without a limit",
     ),
     walked(

@@ -141,6 +141,9 @@ class Questions:
             f"POWER({inner[0]}, 2)",
             f"LEAST({inner[0]}, {inner[1]})",
             f"GREATEST({inner[0]}, {inner[1]})",
+            f"LEAST(GREATEST({inner[0]}, {self.pick('1', '-2.5', '0')}), {self.pick('2', '70')})",
+            f"(age {self.pick('&', '|')} {self.pick('1', '6', '64')})",
+            "EXTRACT(YEAR FROM AGE(DATE '2025-02-28', any_day))",
             f"COALESCE({inner[0]}, {inner[1]})",
             f"NULLIF({inner[0]}, {inner[1]})",
             f"CASE WHEN {self.condition(depth - 1)} THEN {inner[0]} ELSE {inner[1]} END",
@@ -173,6 +176,9 @@ class Questions:
             "CAST(CAST(city AS BOOLEAN) AS TEXT)",
             f"({inner} || {self.text(0)})",
             f"COALESCE({inner}, 'none')",
+            f"REPEAT({inner}, {self.pick('0', '2', '3')})",
+            f"TRANSLATE({inner}, 'ab', '{self.pick('', 'c')}')",
+            f"{self.pick('REVERSE', 'INITCAP')}(ward)",
             "CAST(age AS TEXT)",
             "CAST(day AS TEXT)",
         )
@@ -201,6 +207,9 @@ class Questions:
                 "city ILIKE 'xA' ESCAPE 'b'",
                 "city ILIKE 'AA%' ESCAPE 'A'",
                 "city LIKE '%!%%' ESCAPE '!'",
+                "city ~ '^[a-c]d?[a-z]+$'",
+                "city ~* '[0-9]{2}$'",
+                "(flag XOR ward = 'A')",
                 "city IS NULL",
                 "cost IS NOT NULL",
                 "cost BETWEEN 3 AND 20.5",
@@ -254,6 +263,10 @@ class Questions:
             f"SUM({bounded}) FILTER (WHERE {self.condition(1)})",
             f"MEDIAN({self.pick('age', 'score', 'cost')})",
             f"QUANTILE({self.pick('age', 'score')}, 0.{self.random.randint(1, 9)})",
+            f"SUM(DISTINCT {self.pick('age', 'score', 'cost', 'ROUND(temp, 1)')})",
+            f"AVG(DISTINCT {self.pick('age', 'score')})",
+            f"{self.pick('SKEWNESS', 'KURTOSIS')}({self.pick('age', 'score', 'cost', 'temp')})",
+            f"BOOL_OR({self.condition(1)})",
             f"MIN({self.pick('age', 'score')})",
             f"MAX({self.pick('age', 'cost')})",
             f"MODE({self.pick('ward', 'score', 'flag')})",
@@ -285,7 +298,8 @@ class Questions:
 
     def _per_person(self, where: str | None) -> "Question":
         inner = self.pick(
-            "COUNT(*)", "SUM(cost)", "MAX(age)", "AVG(temp)", "COUNT(DISTINCT ward)", "MIN(score)"
+            *("COUNT(*)", "SUM(cost)", "MAX(age)", "AVG(temp)", "COUNT(DISTINCT ward)", "MIN(score)"),
+            "CAST(BOOL_AND(flag) AS INTEGER)",
         )
         extra = self.random.choice((*[""] * 4, *PERSON_KEYS))
         clause = f" WHERE {where}" if where else ""

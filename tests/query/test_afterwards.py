@@ -60,6 +60,29 @@ QUESTIONS = [
     "SELECT REGR_R2(CLAMPED(cost), NULLIF(CLAMPED(age), 12)), REGR_AVGX(CLAMPED(age), CLAMPED(cost)) "
     "FROM visits",
     f"SELECT COALESCE(NULLIF(ward, 'A'), '?'), ward IS DISTINCT FROM 'B' {BY}",
+    f"SELECT ward, flag, NTILE(4) OVER (ORDER BY COUNT(*)), NTILE(9) OVER (ORDER BY ward, flag) {BY}",
+    f"SELECT ward, flag, NTH_VALUE(ward, 2) OVER (ORDER BY COUNT(*)) {BY}",
+    f"SELECT ward, flag, STDDEV(COUNT(*)) OVER (), MEDIAN(COUNT(*)) OVER (PARTITION BY flag) {BY}",
+    f"SELECT ward, VAR_POP(n), STDDEV_SAMP(n), MEDIAN(n) FROM {T} GROUP BY ward",
+    f"SELECT 'n = ' || CAST(COUNT(*) AS VARCHAR), CONCAT(ward, '-', COUNT(*)), CAST(flag AS TEXT) {BY}",
+    f"SELECT LPAD(CAST(COUNT(*) AS TEXT), 6, '01'), RPAD(ward, 3, 'xy'), REPEAT(ward, 3), REVERSE('ab' || "
+    f"ward) {BY}",
+    f"SELECT REPLACE('AB' || ward, 'A', 'xx'), SPLIT_PART('q-' || ward, '-', 2), LTRIM(ward || 'A', 'A') "
+    f"{BY}",
+    f"SELECT ward LIKE '_' AND flag, ward ILIKE 'a%', ward || 'x%' LIKE '%!%' ESCAPE '!', "
+    f"STARTS_WITH(ward, 'A') {BY}",
+    f"SELECT TRUNC(COUNT(*) / 7, 2), TRUNC(-COUNT(*), -1), TRUNC(COUNT(*) / 2) {BY}",
+    "SELECT SUM(DISTINCT CLAMPED(age)), AVG(DISTINCT CLAMPED(cost)) FROM visits",
+    "SELECT ward, SUM(DISTINCT score), COUNT(DISTINCT score) FROM visits GROUP BY ward",
+    "SELECT SKEWNESS(CLAMPED(age)), KURTOSIS(CLAMPED(age)), KURTOSIS_POP(CLAMPED(age)) FROM visits",
+    "SELECT ward, SKEWNESS(score), AVG(score), STDDEV(score), VAR_POP(score) FROM visits GROUP BY ward",
+    "SELECT ENTROPY(ward) FROM visits",
+    "SELECT flag, ROUND(ENTROPY(ward), 4), COUNT(*) FROM visits GROUP BY flag ORDER BY 2 DESC",
+    "SELECT AVG(LN(GREATEST(CLAMPED(age), 20))), SUM(LEAST(CLAMPED(cost), 1)) FROM visits",
+    "SELECT COUNT(*) FROM visits WHERE age & 5 = 4",
+    "SELECT SUM((score | 2) & 3) FROM visits",
+    "SELECT COUNT(*) FROM (SELECT person, BOOL_OR(age > 78) AS a, BOOL_AND(age > 10) AS b FROM visits "
+    "GROUP BY person) t WHERE a OR b",
 ]
 
 

@@ -16,11 +16,17 @@ from discreet.query.language.frame import (
     col,
     count,
     dense_rank,
+    entropy,
+    every,
     highest,
+    kurtosis,
     mean,
+    ntile,
     ordered,
     rank,
     row_number,
+    skewness,
+    some,
     table,
     total,
     when,
@@ -232,6 +238,30 @@ SAME: list[tuple[Posed, str]] = [
         ).count(),
         "SELECT COUNT(*) FROM visits WHERE TRIM(BOTH '/' FROM REPLACE(city, 'a', 'b')) = 'x' "
         "AND SPLIT_PART(city, '/', 1) = 'y' AND HOUR(moment) < 9",
+    ),
+    (
+        visits.group("ward").agg(
+            s=skewness("age"),
+            k=kurtosis("age"),
+            d=col("age").sum(distinct=True),
+            m=col("age").mean(distinct=True),
+        ),
+        "SELECT ward, SKEWNESS(age), KURTOSIS(age), SUM(DISTINCT age), AVG(DISTINCT age) FROM visits "
+        "GROUP BY ward",
+    ),
+    (visits.agg(e=entropy("ward")), "SELECT ENTROPY(ward) FROM visits"),
+    (
+        visits.agg(a=some(col("age") > 90), b=every("flag")),
+        "SELECT BOOL_OR(age > 90), BOOL_AND(flag) FROM visits",
+    ),
+    (
+        visits.with_columns(q=ntile(4).over("day", partition=["person"])).group("q").count(),
+        "SELECT q, COUNT(*) FROM (SELECT *, NTILE(4) OVER (PARTITION BY person ORDER BY day) AS q "
+        "FROM visits) AS t GROUP BY q",
+    ),
+    (
+        visits.where(col("city").matches("^[a-z]{2}$")).count(),
+        "SELECT COUNT(*) FROM visits WHERE city ~ '^[a-z]{2}$'",
     ),
     (visits.cdf("age", 10), "SELECT CDF(age, 10) FROM visits"),
     (visits.histogram("age", [18, 65]), "SELECT HISTOGRAM(age, [18, 65]) FROM visits"),

@@ -45,6 +45,8 @@ QUESTIONS = (
     "SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person, flag ORDER BY day) AS n, "
     "LAST_VALUE(age) OVER (PARTITION BY person ORDER BY day) AS v, MIN(score) OVER (PARTITION BY person "
     "ORDER BY city) AS m FROM visits) WHERE n = 1 AND v > 3 OR m < 0",
+    "SELECT q, COUNT(*) FROM (SELECT person, NTILE(3) OVER (PARTITION BY person ORDER BY age) AS q FROM "
+    "visits) GROUP BY q",
 )
 
 
@@ -97,6 +99,8 @@ def test_a_window_is_what_the_words_say() -> None:
     assert found("row_number", [], tie, whole) == [1, 2, 3, 4]
     assert found("rank", [], order, whole) == [1, 2, 2, 4]
     assert found("dense_rank", [], order, whole) == [1, 2, 2, 3]
+    assert found("ntile", [(3,) * 4], tie, whole) == [1, 1, 2, 3]
+    assert found("ntile", [(9,) * 4], tie, whole) == [1, 2, 3, 4]
     assert found("lag", [values, (1,) * 4], tie, whole) == [None, 5, None, 7]
     assert found("lead", [values, (2,) * 4], tie, whole) == [7, 9, None, None]
     assert found("sum", [values], order, so_far) == [5, 12, 12, 21]
@@ -138,13 +142,17 @@ def test_the_number_of_a_row_keeps_one_of_each_person() -> None:
         (("row_number", (), ("a",), ("j",), ALL), "other people"),
         (("row_number", (), (), ("j",), ALL), "other people"),
         (("row_number", (), ("u",), ("a",), ALL), "tie"),
+        (("ntile", (Literal(2),), ("u",), ("a",), ALL), "tie"),
+        (("ntile", (Literal(2),), ("a",), ("j",), ALL), "other people"),
+        (("ntile", (Literal(0),), ("u",), ("a", "j"), ALL), "does not know"),
+        (("ntile", AGE, ("u",), ("a", "j"), ALL), "does not know"),
         (("row_number", (), ("u",), (), ALL), "tie"),
         (("lag", (*AGE, Literal(1)), ("u",), ("a",), ALL), "tie"),
         (("first_value", AGE, ("u",), ("a",), SO_FAR), "tie"),
         (("sum", AGE, ("u",), ("a",), TWO), "tie"),
         (("sum", AGE, ("u",), (), SO_FAR), "tie"),
         (("sum", (Literal("x"),), ("u",), ("j",), TWO), "does not take"),
-        (("ntile", (Literal(4),), ("u",), ("j",), ALL), "does not know"),
+        (("ntile", (Literal(4),), ("u",), ("j",), ALL), "any number of rows"),
         (("lag", (*AGE, Literal(-1)), ("u",), ("j",), ALL), "does not know"),
         (("sum", AGE, ("u",), ("j",), ("range", -1, 0)), "range"),
         # Two rows of a person may have the same rank, and each partition has a first row.

@@ -11,6 +11,7 @@ import pytest
 from tests.query.tpch import generated
 
 from discreet.errors import QueryError
+from discreet.privacy.filter import ApproximateBudget
 from discreet.query.catalog.manifest import declare
 from discreet.query.check.question import check
 from discreet.query.language.sql import read
@@ -61,6 +62,16 @@ def test_every_answered_question_is_priced_and_proved(number: str, question: str
     checked = check(read(question), catalog)
     proof_of(quote(checked, epsilon=1, conversion=SMALL, delta=SMALL), catalog)
     assert checked.rows.rows is None or checked.rows.rows <= 120
+
+
+@pytest.mark.parametrize(("number", "within"), [("4", 90), ("12", 719)])
+def test_a_join_along_the_path_errs_as_the_page_says(number: str, within: int) -> None:
+    """The page's own budget pays: noise is of the kind that errs less for it."""
+    checked = check(read(dict(ANSWERED)[number]), declare(MANIFEST))
+    budget = ApproximateBudget(Fraction(10), SMALL)
+    priced = quote(checked, epsilon=1, conversion=SMALL, delta=SMALL, budget=budget)
+    assert {round(found.radius) for found in priced.expected if found.radius} == {within}
+    assert f"within {within}" in PAGE.replace("\n", " ")
 
 
 @cache

@@ -122,7 +122,7 @@ def _called(name: str, arguments: list[Known]) -> Known:
             return Known(joint.kind, joint.graded and name not in ("add", "subtract", "multiply"), joint.wide)
         case "min" | "max" | "grouped" | "series" | "descending":
             return _joint(arguments)
-        case "sum" | "multiply_wide":
+        case "sum" | "sum_distinct" | "multiply_wide":
             return Known("integer", wide=True)
         case _:
             return Known(_KINDS[name])

@@ -204,7 +204,7 @@ def window_text(
             for term in window.order
         )
         parts.append(f"ORDER BY {', '.join(terms)}")
-    if window.function not in ("row_number", "rank", "dense_rank", "lag", "lead"):
+    if window.function not in ("row_number", "rank", "dense_rank", "ntile", "lag", "lead"):
         kind, start, end = window.frame
         first = "UNBOUNDED PRECEDING" if start is None else _end(start)
         last = "UNBOUNDED FOLLOWING" if end is None else _end(end)

@@ -72,6 +72,7 @@ class Aggregate:
 
     A distribution (`cdf`, `histogram`, `quantiles`) has one value for each of many places: `cells` is how
     many equal parts the interval of the argument is cut into, or the edges between; `levels` are quantiles.
+    `within` bounds what one person adds to a group.
     """
 
     function: str
@@ -81,6 +82,7 @@ class Aggregate:
     where: "Scalar | None" = None
     cells: int | tuple[Fraction, ...] | None = None
     levels: tuple[Fraction, ...] = ()
+    within: tuple[Fraction, Fraction] | None = None
 
 
 Scalar: TypeAlias = Literal | Column | Call | Case | Among | Aggregate

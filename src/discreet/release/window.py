@@ -6,6 +6,7 @@ from functools import partial
 from itertools import accumulate
 from typing import Any, Protocol
 
+from discreet.exact.number import sqrt_down
 from discreet.query.check.formula import (
     Formula,
     NoisyTerm,
@@ -77,20 +78,27 @@ def _fill(window: Windowed, rows: Sequence[WindowGroup], numbers: Sequence[int],
     firsts, lasts, ranks = _ties(ties)
     values = [_at(window.arguments[0], row) for row in rows] if window.arguments else []
     sums = _Sums(values) if window.function in ("sum", "avg", "count") else None
+    seen: dict[tuple[int, int], Public] = {}
     for place, number in enumerate(numbers):
         if window.function in RANKED:
             found[number] = RANKED[window.function](
                 place, firsts[place], lasts[place], ranks[place], len(rows)
             )
+        elif window.function == "ntile":
+            found[number] = _part(_count(window, 0, rows[place]), place, len(rows))
         elif window.function in ("lag", "lead"):
             found[number] = _step(window, rows, values, place)
         else:
             low, high = _frame(window, place, lasts[place], len(rows))
-            found[number] = (
-                _total(window.function, values[low:high])
-                if sums is None
-                else sums.of(window.function, low, high)
-            )
+            if window.function == "nth_value":
+                wanted = low + _count(window, 1, rows[place]) - 1
+                found[number] = values[wanted] if wanted < high else None
+            elif sums is None:
+                if (low, high) not in seen:
+                    seen[low, high] = _total(window.function, values[low:high])
+                found[number] = seen[low, high]
+            else:
+                found[number] = sums.of(window.function, low, high)
 
 
 RANKED: dict[str, Callable[[int, int, int, int, int], Public]] = {
@@ -134,11 +142,23 @@ def _number(value: Public) -> Fraction:
     return Fraction(value) if isinstance(value, int | Fraction) else Fraction(0)
 
 
+def _part(parts: int, place: int, size: int) -> int:
+    """Return which of so many parts a place belongs to: the first size % parts of them have one row more."""
+    small, larger = divmod(size, parts)
+    longer = larger * (small + 1)
+    return 1 + (place // (small + 1) if place < longer else larger + (place - longer) // small)
+
+
+def _count(window: Windowed, argument: int, row: WindowGroup) -> int:
+    found = _at(window.arguments[argument], row)
+    if not isinstance(found, int):
+        raise AssertionError("the language takes whole numbers only")
+    return found
+
+
 def _step(window: Windowed, rows: Sequence[WindowGroup], values: Sequence[Public], place: int) -> Public:
-    _, distance, missing = window.arguments
-    steps = _at(distance, rows[place])
-    if not isinstance(steps, int):
-        raise AssertionError("the language takes whole distances only")
+    missing = window.arguments[2]
+    steps = _count(window, 1, rows[place])
     other = place - steps if window.function == "lag" else place + steps
     return values[other] if 0 <= other < len(rows) else _at(missing, rows[place])
 
@@ -174,4 +194,34 @@ def _total(function: str, values: Sequence[Public]) -> Public:
             known: list[Any] = [value for value in values if value is not None]
             pick: Callable[[list[Any]], Public] = min if function == "min" else max
             return pick(known) if known else None
+        case "median" | "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
+            return _SUMMARIES[function]([_number(value) for value in values if value is not None])
     raise AssertionError(f"no window function is called {function}")
+
+
+def _median(numbers: list[Fraction]) -> Public:
+    ordered, half = sorted(numbers), len(numbers) // 2
+    if not ordered:
+        return None
+    return ordered[half] if len(ordered) % 2 else (ordered[half - 1] + ordered[half]) / 2
+
+
+def _variance(numbers: list[Fraction], less: int) -> Fraction | None:
+    """Return the sum of squared distances from the mean, over the count or one less."""
+    if len(numbers) <= less:
+        return None
+    mean = sum(numbers, Fraction(0)) / len(numbers)
+    return sum(((number - mean) ** 2 for number in numbers), Fraction(0)) / (len(numbers) - less)
+
+
+def _root(number: Fraction | None) -> Fraction | None:
+    return None if number is None else sqrt_down(number, 64)
+
+
+_SUMMARIES: dict[str, Callable[[list[Fraction]], Public]] = {
+    "median": _median,
+    "var_samp": lambda numbers: _variance(numbers, 1),
+    "var_pop": lambda numbers: _variance(numbers, 0),
+    "stddev_samp": lambda numbers: _root(_variance(numbers, 1)),
+    "stddev_pop": lambda numbers: _root(_variance(numbers, 0)),
+}

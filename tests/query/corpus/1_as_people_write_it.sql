@@ -126,7 +126,7 @@ SELECT APPROX_MEDIAN(age) FROM visits == SELECT MEDIAN(age) FROM visits
 SELECT APPROX_QUANTILES(score, 2) FROM visits == SELECT QUANTILES(score, [0, 0.5, 1]) FROM visits
 SELECT AVG(b) FROM (SELECT person, AVG(flag) AS b FROM visits GROUP BY person) AS t -> answered
 SELECT COUNT(1) FROM visits -> answered
-SELECT SUM(DISTINCT age) FROM visits -> refused: SUM(DISTINCT) >> SELECT COUNT(DISTINCT age) FROM visits
+SELECT SUM(DISTINCT age) FROM visits -> answered
 SELECT VAR(COUNT(*)) FROM visits -> refused: cannot contain another aggregate >> SELECT VAR(age) FROM visits
 SELECT ANY_VALUE(age) FROM visits -> refused: takes an arbitrary row >> SELECT MEDIAN(age) FROM visits
 

@@ -66,7 +66,7 @@ SELECT COUNT(*) FROM visits WHERE 1 = 1 -> answered
 SELECT COUNT(*) FROM visits WHERE flag IS NOT TRUE -> answered
 SELECT COUNT(*) FROM visits WHERE (age, ward) = (3, 'A') -> refused: (age, ward) >> SELECT COUNT(*) FROM visits WHERE age = 3 AND ward = 'A'
 SELECT COUNT(*) FROM visits WHERE city ~ '^b.*' == SELECT COUNT(*) FROM visits WHERE city LIKE 'b%'
-SELECT COUNT(*) FROM visits WHERE city ~ '[bz].*' -> refused: a regular expression >> SELECT COUNT(*) FROM visits WHERE city LIKE 'b%'
+SELECT COUNT(*) FROM visits WHERE city ~ '[bz].*' == SELECT COUNT(*) FROM visits WHERE city LIKE '%b%' OR city LIKE '%z%'
 SELECT COUNT(*) FROM visits WHERE city SIMILAR TO 'b%' == SELECT COUNT(*) FROM visits WHERE city LIKE 'b%'
 SELECT COUNT(*) FROM visits WHERE city > 3 -> refused: mixes text and integer >> SELECT COUNT(*) FROM visits WHERE city > 'c'
 
@@ -163,7 +163,7 @@ SELECT COUNT(*) FROM (SELECT person, MIN(age) AS low, MAX(age) AS high FROM visi
 SELECT AVG(late) FROM (SELECT person, AVG(CASE WHEN cost > 10 THEN 1 ELSE 0 END) AS late FROM visits GROUP BY person) AS t -> answered
 SELECT AVG(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS t -> answered
 SELECT flag, MAX(n) FROM (SELECT ward, flag, COUNT(*) AS n FROM visits GROUP BY ward, flag) AS t GROUP BY flag HAVING MIN(n) > 0 -> answered
-SELECT MEDIAN(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS t -> refused: over released rows >> SELECT MEDIAN(n) FROM (SELECT person, ward, COUNT(*) AS n FROM visits GROUP BY person, ward) AS t
+SELECT MEDIAN(n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS t -> answered
 SELECT COUNT(*) FROM (SELECT * FROM visits ORDER BY age LIMIT 10) AS t -> refused: in a subquery >> SELECT COUNT(*) FROM (SELECT * FROM visits) AS t
 SELECT MEDIAN(n) FROM (SELECT person, MEDIAN(age) AS n FROM visits GROUP BY person) AS t -> refused: is not supported per person >> SELECT MEDIAN(n) FROM (SELECT person, MAX(age) AS n FROM visits GROUP BY person) AS t
 
@@ -194,9 +194,9 @@ SELECT STDDEV(cost) / AVG(cost) AS variation FROM visits -> answered
 SELECT CORR(age, wild) FROM visits -> refused: have no bounds >> SELECT CORR(age, CLAMP(wild, -9, 9)) FROM visits
 SELECT CORR(AVG(age), cost) FROM visits -> refused: cannot contain another aggregate >> SELECT CORR(age, cost) FROM visits
 SELECT SUM(huge) FROM visits -> refused: have no bounds >> SELECT SUM(CLAMP(huge, 0, 100)) FROM visits
-SELECT KURTOSIS(age) FROM visits -> refused: can be made private >> SELECT VARIANCE(age) FROM visits
-SELECT STRING_AGG(city, ',') FROM visits -> refused: can be made private >> SELECT city, COUNT(*) FROM visits GROUP BY city
-SELECT ARRAY_AGG(age) FROM visits -> refused: can be made private >> SELECT HISTOGRAM(age, 6) FROM visits
+SELECT KURTOSIS(age) FROM visits -> answered
+SELECT STRING_AGG(city, ',') FROM visits -> refused: shows what single rows hold >> SELECT city, COUNT(*) AS n FROM visits GROUP BY city
+SELECT ARRAY_AGG(age) FROM visits -> refused: shows what single rows hold >> SELECT age, COUNT(*) AS n FROM visits GROUP BY age
 SELECT FIRST(age) FROM visits -> refused: can be made private >> SELECT MIN(age) FROM visits
 
 -- afterwards
@@ -216,7 +216,7 @@ SELECT ward, CASE WHEN COUNT(*) > 10 THEN 'many' ELSE 'few' END AS size FROM vis
 SELECT ward, SUM(age) OVER (ORDER BY day) FROM visits -> refused: over rows of people >> SELECT ward, SUM(SUM(age)) OVER (ORDER BY ward) FROM visits GROUP BY ward
 SELECT COUNT(*) FROM (SELECT ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS r FROM visits) AS t WHERE r = 1 -> answered
 SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING ward > 3 -> refused: mixes text and a number >> SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING ward > 'A'
-SELECT ward, NTILE(4) OVER (ORDER BY COUNT(*)) FROM visits GROUP BY ward -> refused: NTILE >> SELECT ward, RANK() OVER (ORDER BY COUNT(*)) FROM visits GROUP BY ward
+SELECT ward, NTILE(4) OVER (ORDER BY COUNT(*)) FROM visits GROUP BY ward -> answered
 SELECT ward, SUM(COUNT(*)) OVER (ORDER BY ward RANGE BETWEEN 2 PRECEDING AND CURRENT ROW) FROM visits GROUP BY ward -> refused: counts rows >> SELECT ward, SUM(COUNT(*)) OVER (ORDER BY ward ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) FROM visits GROUP BY ward
 
 -- vendors' clauses
@@ -229,7 +229,7 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (privacy_unit_column = city) COUNT(*) F
 SELECT SUM(age, contribution_bounds_per_row => (0, 100)) FROM visits == SELECT SUM(CLAMP(age, 0, 100)) FROM visits
 SELECT AVG(LEAST(age, 90), contribution_bounds_per_row => (-1, 100)) FROM visits == SELECT AVG(CLAMP(LEAST(age, 90), -1, 100)) FROM visits
 SELECT SUM(age, contribution_bounds_per_row => (0, 1, 2)) FROM visits -> refused: bounds one value >> SELECT SUM(CLAMP(age, 0, 100)) FROM visits
-SELECT SUM(age, contribution_bounds_per_group => (0, 100)) FROM visits -> refused: sum per person first >> SELECT SUM(CLAMP(s, 0, 100)) FROM (SELECT person, SUM(age) AS s FROM visits GROUP BY person)
+SELECT SUM(age, contribution_bounds_per_group => (0, 100)) FROM visits == SELECT SUM(CLAMP(s, 0, 100)) FROM (SELECT person, SUM(age) AS s FROM visits GROUP BY person) t
 SELECT WITH ANONYMIZATION OPTIONS (epsilon = 1, kappa = 2) ward, ANON_COUNT(*) FROM visits GROUP BY ward == SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 1, max_groups_contributed = 2) ward, COUNT(*) FROM visits GROUP BY ward
 SELECT WITH ANONYMIZATION ANON_SUM(age CLAMPED BETWEEN 0 AND 100) FROM visits == SELECT SUM(CLAMP(age, 0, 100)) FROM visits
 SELECT COUNT(*) FROM (SELECT person, age AS clamped FROM visits) WHERE clamped BETWEEN 0 AND 3 -> answered
@@ -265,7 +265,7 @@ SELECT SAFE_DIVIDE(SUM(cost), COUNT(*)) FROM visits -> answered
 SELECT ward, IFNULL(AVG(age), 0) FROM visits GROUP BY ward -> answered
 SELECT DATE_PART('dow', day) AS weekday, COUNT(*) FROM visits GROUP BY weekday -> answered
 SELECT IIF(age >= 18, 'adult', 'child') AS who, COUNT(*) FROM visits GROUP BY who -> answered
-SELECT ward, flag FROM visits GROUP BY ALL ORDER BY ALL -> refused: ALL >> SELECT ward, flag FROM visits GROUP BY ALL ORDER BY ward
+SELECT ward, flag FROM visits GROUP BY ALL ORDER BY ALL -> answered
 SELECT COUNT(DISTINCT ward, flag) FROM visits -> answered
 SELECT TRUNC_FORMAT(day, 'MM'), COUNT(*) FROM visits GROUP BY 1 -> refused: TRUNC_FORMAT >> SELECT TRUNC(day, 'MM'), COUNT(*) FROM visits GROUP BY 1
 SELECT ROUND(cost, 1) AS c, COUNT(*) FROM visits GROUP BY c -> answered

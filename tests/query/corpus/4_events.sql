@@ -68,4 +68,4 @@ SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person, war
 SELECT first, COUNT(*) FROM (SELECT person, FIRST_VALUE(ward) OVER (PARTITION BY person ORDER BY day) AS first FROM visits) t GROUP BY first -> answered
 SELECT SUM(fresh) FROM (SELECT person, CASE WHEN DATE_DIFF('minute', LAG(moment) OVER (PARTITION BY person ORDER BY moment), moment) > 30 THEN 1 ELSE 0 END AS fresh FROM visits) t -> answered
 SELECT COUNT(*) FROM (SELECT person, RANK() OVER (PARTITION BY ward ORDER BY age) AS r FROM visits) t WHERE r = 1 -> refused: other people's rows >> SELECT COUNT(*) FROM (SELECT person, RANK() OVER (PARTITION BY person ORDER BY age) AS r FROM visits) t WHERE r = 1
-SELECT COUNT(*) FROM (SELECT person, NTILE(4) OVER (PARTITION BY person ORDER BY age) AS r FROM visits) t WHERE r = 1 -> refused: NTILE >> SELECT COUNT(*) FROM (SELECT person, RANK() OVER (PARTITION BY person ORDER BY age) AS r FROM visits) t WHERE r = 1
+SELECT COUNT(*) FROM (SELECT person, NTILE(4) OVER (PARTITION BY person ORDER BY age) AS r FROM visits) t WHERE r = 1 -> answered

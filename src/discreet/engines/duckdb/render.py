@@ -101,6 +101,7 @@ TEMPLATES = {
     "count_rows": "count(*)",
     "count_values": "count({0})",
     "count_distinct": "count(DISTINCT {0})",
+    "sum_distinct": "sum(DISTINCT {0})",
     "sum": "sum({0})",
     "mean": "(TRY_CAST({0} AS DOUBLE) / ({1} * {2}))",
     "min": "min({0})",

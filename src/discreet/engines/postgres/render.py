@@ -115,6 +115,7 @@ TEMPLATES = {
     "count_rows": "count(*)",
     "count_values": "count({0})",
     "count_distinct": "count(DISTINCT {0})",
+    "sum_distinct": "sum(DISTINCT {0})",
     "sum": "sum({0})",
     "mean": "(CAST({0} AS float8) / ({1} * {2}))",
     "min": "min({0})",

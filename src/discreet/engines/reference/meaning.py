@@ -284,6 +284,7 @@ AGGREGATES: dict[str, Callable[[list[Any]], Any]] = {
     "count_values": len,
     "count_distinct": lambda cells: len(set(cells)),
     "sum": lambda cells: sum(cells) if cells else None,
+    "sum_distinct": lambda cells: sum(set(cells)) if cells else None,
     "min": lambda cells: min(cells, default=None),
     "max": lambda cells: max(cells, default=None),
     "bits_or": lambda cells: reduce(operator.or_, cells) if cells else None,

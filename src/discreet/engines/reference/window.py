@@ -57,6 +57,8 @@ def _value(
             return 1 + keys.index(keys[place])
         case "dense_rank":
             return len(set(keys[: place + 1]))
+        case "ntile":
+            return _part(arguments[0][rows[place]], place, len(rows))
         case "lag" | "lead":
             distance = arguments[1][rows[place]]
             other = place - distance if function == "lag" else place + distance
@@ -65,6 +67,13 @@ def _value(
     if function in ("first_value", "last_value"):
         return (cells[0] if function == "first_value" else cells[-1]) if cells else None
     return _TOGETHER[function]([cell for cell in cells if cell is not None])
+
+
+def _part(parts: int, place: int, size: int) -> int:
+    """Return which of so many parts a place belongs to; the first have one row more where it is uneven."""
+    small, larger = divmod(size, parts)
+    longer = larger * (small + 1)
+    return 1 + (place // (small + 1) if place < longer else larger + (place - longer) // small)
 
 
 def _frame(frame: tuple[str, int | None, int | None], keys: list[tuple[Any, ...]], place: int) -> range:

@@ -178,6 +178,8 @@ class _Writing:
                 return sql.window_text(Call(name, arguments), self.text, self.total)
             case "sum":
                 return self.total(arguments[0])
+            case "sum_distinct":
+                return self.total(arguments[0], "DISTINCT ")
             case "substring":
                 return self.substring(*arguments)
             case "like" | "ilike":
@@ -232,8 +234,9 @@ class _Writing:
             case _:
                 return f"{self.text(term)} ASC NULLS LAST"
 
-    def total(self, argument: Scalar) -> str:
-        return f"sum(CAST({self.text(argument)} AS DECIMAL({38 if self.known(argument).wide else 20}, 0)))"
+    def total(self, argument: Scalar, each: str = "") -> str:
+        size = 38 if self.known(argument).wide else 20
+        return f"sum({each}CAST({self.text(argument)} AS DECIMAL({size}, 0)))"
 
     def digest(self, arguments: tuple[Scalar, ...]) -> str:
         texts = [f"CAST({self.text(argument)} AS STRING)" for argument in arguments]

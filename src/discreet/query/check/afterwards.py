@@ -1,9 +1,14 @@
 """Functions of released values, in Python: they see nothing else, and what is undefined is NULL."""
 
 import math
+import re
+from calendar import monthrange
 from collections.abc import Callable
 from datetime import date, datetime, timedelta
 from fractions import Fraction
+from functools import partial
+from itertools import accumulate
+from operator import or_
 from typing import Any
 
 BITS = 4_096
@@ -105,17 +110,136 @@ CURVES: dict[str, Callable[..., Fraction | None]] = {
 }
 """Functions of numbers."""
 
+LONGEST = 4_096
+"""What makes a text longer keeps so many characters of it."""
+
+
+def shown(value: Any) -> str:
+    """Return a released value as text."""
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case Fraction() if value.denominator == 1:
+            return str(value.numerator)
+        case Fraction():
+            return repr(float(value))
+        case datetime():
+            return value.isoformat(" ")
+        case _:
+            return str(value)
+
+
+def _cut(grown: Callable[..., str]) -> Callable[..., str]:
+    return lambda *arguments: grown(*arguments)[:LONGEST]
+
+
+def _repeated(text: str, times: Fraction) -> str:
+    return text * min(max(int(times), 0), LONGEST)
+
+
+def _split(text: str, sign: str, place: Fraction) -> str:
+    parts = text.split(sign) if sign else [text]
+    return parts[int(place) - 1] if 1 <= place <= len(parts) else ""
+
+
+def _padded(text: str, length: Fraction, fill: str, *, left: bool) -> str:
+    size = min(max(int(length), 0), LONGEST)
+    more = (fill * size)[: max(size - len(text), 0)]
+    return more + text[:size] if left else text[:size] + more
+
+
+def _like(text: str, pattern: str, escape: str = "", *, fold: bool = False) -> bool:
+    """Whether a text matches a pattern of LIKE; `reached` says up to which places of the text it does."""
+    if fold:
+        text, pattern = text.lower(), pattern.lower()
+    places = [(sign, False) for sign in pattern]
+    if escape:
+        places, rest = [], iter(pattern)
+        for sign in rest:
+            places.append((next(rest, ""), True) if sign == escape else (sign, False))
+    reached = [True, *(False for _ in text)]
+    for sign, plain in places:
+        if sign == "%" and not plain:
+            reached = list(accumulate(reached, or_))
+        else:
+            meets = [here == sign or (sign == "_" and not plain) for here in text]
+            reached = [False, *(one and met for one, met in zip(reached, meets, strict=False))]
+    return reached[-1]
+
+
+def _as_day(value: Any) -> date | None:
+    if isinstance(value, str):
+        try:
+            return date.fromisoformat(value.strip(" "))
+        except ValueError:
+            return None
+    return value.date() if isinstance(value, datetime) else value
+
+
+def _as_moment(value: Any) -> datetime | None:
+    if isinstance(value, str):
+        try:
+            found = datetime.fromisoformat(value.strip(" "))
+        except ValueError:
+            return None
+        return found if found.tzinfo is None else None
+    return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
+
+
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+def _shift(unit: str, day: date, count: Fraction) -> date | None:
+    """Return a date moved by so many units; the last day of a month stays within the month."""
+    steps = int(count)
+    if unit not in _MONTHS:
+        place = day.toordinal() + steps * (7 if unit == "week" else 1)
+        return date.fromordinal(place) if 1 <= place <= date.max.toordinal() else None
+    year, month = divmod(day.year * 12 + day.month - 1 + steps * _MONTHS[unit], 12)
+    if not 1 <= year <= 9999:
+        return None
+    return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
+
+
+def _difference(unit: str, one: date, other: date) -> int:
+    """Return how many boundaries of a unit lie between two dates."""
+    if unit in _MONTHS:
+        months = (day.year * 12 + day.month - 1 for day in (other, one))
+        later, earlier = (month // _MONTHS[unit] for month in months)
+        return later - earlier
+    # Weeks begin on Monday, which the first day of all was.
+    length = 7 if unit == "week" else 1
+    return (other.toordinal() - 1) // length - (one.toordinal() - 1) // length
+
+
 WORDS: dict[str, Callable[..., Any]] = {
     "lower": str.lower,
     "upper": str.upper,
     "trim": lambda text: text.strip(" "),
+    "ltrim": str.lstrip,
+    "rtrim": str.rstrip,
     "length": len,
-    "concat": lambda *texts: "".join(texts),
+    "to_text": shown,
+    "concat": _cut(lambda *parts: "".join(map(shown, parts))),
+    "replace": _cut(lambda text, old, new: text.replace(old, new) if old else text),
+    "repeat": _cut(_repeated),
+    "reverse": lambda text: text[::-1],
+    "initcap": lambda text: re.sub(r"[A-Za-z0-9]+", lambda word: word.group().capitalize(), text),
+    "split_part": _split,
+    "lpad": partial(_padded, left=True),
+    "rpad": partial(_padded, left=False),
     "left": lambda text, count: text[: max(int(count), 0)],
     "right": _right,
     "substring": _substring,
+    "starts_with": str.startswith,
+    "like": _like,
+    "ilike": partial(_like, fold=True),
     "part": _part,
     "trunc": _trunc,
+    "shift": _shift,
+    "difference": _difference,
+    "to_day": _as_day,
+    "to_moment": _as_moment,
     "day_at": _day_at,
     "moment_at": _moment_at,
 }

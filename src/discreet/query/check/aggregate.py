@@ -9,17 +9,17 @@ the three terms of the squared width, and gives the average as well.
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import ceil, floor
+from math import ceil, comb, floor
 
 from discreet.errors import QueryError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
-from discreet.query.catalog.kind import Typed, Whole, domain, known
-from discreet.query.check import function
+from discreet.query.catalog.kind import Real, Typed, Whole, domain, known
+from discreet.query.check import function, shape
 from discreet.query.check.contribution import claim, claim_simplex
 from discreet.query.check.distribution import cells
 from discreet.query.check.fixed_point import bounds, cell, units
-from discreet.query.check.formula import Combination, Constant, Formula, Mean, NoisyTerm, Operation, Variance
+from discreet.query.check.formula import Constant, Formula, Mean, NoisyTerm, Operation, Variance
 from discreet.query.check.limits import Bounding
 from discreet.query.check.measurement import (
     Fixed,
@@ -32,59 +32,23 @@ from discreet.query.check.measurement import (
 )
 from discreet.query.check.per_person import counted
 from discreet.query.check.scope import condition, find, resolve
+from discreet.query.check.simplex import ONE, ZERO, Simplex
 from discreet.query.plan import Aggregate, Case, Column, Literal, Scalar, given
 
 CHOICE_LIMIT = 20_000
 SQUARE_REACH = 2**25
 """Variances sum squares of integers up to about this, so that they fit into 64 bits."""
 
-ZERO, ONE = Fraction(0), Fraction(1)
+WIDTHS = {3: 2**19, 4: 2**14}
+"""Third and fourth powers are those of integers up to about this, for the same reason."""
 
-SPREADS = ("var_samp", "var_pop", "stddev_samp", "stddev_pop")
-
-
-@dataclass(frozen=True, slots=True)
-class Simplex:
-    """Where the corners of a simplex are measured, and what follows from them in natural units.
-
-    Theorem.  With y = x - low, the term of number i of d in (y + (width - y))**d sums over rows to t_i, and
-    the sum of x is the sum of (low + i width / d) t_i / width**d, because i / d times the i-th term of a
-    binomial law has the sum y / width.
-    """
-
-    first: int
-    degree: int
-    low: Fraction
-    width: Fraction
-    complete: bool
-
-    @property
-    def high(self) -> Fraction:
-        """The upper bound of values."""
-        return self.low + self.width
-
-    @property
-    def corners(self) -> tuple[int, ...]:
-        """The positions of the corners of rows with a value."""
-        return tuple(range(self.first, self.first + self.degree + 1))
-
-    @property
-    def count(self) -> Combination:
-        """The number of rows with a value."""
-        return Combination(tuple((place, 1 / self.width**self.degree) for place in self.corners), counts=True)
-
-    @property
-    def rows(self) -> Combination:
-        """The number of all rows."""
-        places = range(self.first, self.first + self.degree + 1 + self.complete)
-        return Combination(tuple((place, 1 / self.width**self.degree) for place in places), counts=True)
-
-    @property
-    def total(self) -> Combination:
-        """The sum of the values."""
-        nodes = [self.low + self.width * Fraction(number, self.degree) for number in range(self.degree + 1)]
-        terms = zip(self.corners, (node / self.width**self.degree for node in nodes), strict=True)
-        return Combination(tuple(terms))
+DEGREES = {
+    "avg": 1,
+    **dict.fromkeys(("var_samp", "var_pop", "stddev_samp", "stddev_pop"), 2),
+    "skewness": 3,
+    **dict.fromkeys(("kurtosis", "kurtosis_pop"), 4),
+}
+"""The statistics that are measured on a simplex, and the powers of a value that they need."""
 
 
 @dataclass
@@ -100,6 +64,8 @@ class Measuring:
 
     def formula(self, aggregate: Aggregate) -> Formula:
         """Return how an aggregate follows from measurements, adding those that are missing."""
+        if aggregate.within is not None:
+            raise AssertionError("bounds of what a person adds are said with subqueries before")
         match aggregate.function:
             case "count" if aggregate.argument is None and aggregate.where is None:
                 return self._rows()
@@ -110,6 +76,10 @@ class Measuring:
             case "count":
                 simplex = self._measured_by(aggregate)
                 return NoisyTerm(self._present(aggregate)) if simplex is None else simplex.count
+            case "sum" if aggregate.distinct:
+                return NoisyTerm(self._each(aggregate))
+            case "avg" if aggregate.distinct:
+                return self._mean_of_each(aggregate)
             case "sum":
                 simplex = self._measured_by(aggregate)
                 return NoisyTerm(self._sum(aggregate)) if simplex is None else simplex.total
@@ -117,6 +87,8 @@ class Measuring:
                 return self._average(aggregate)
             case "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
                 return self._variance(aggregate)
+            case "skewness" | "kurtosis" | "kurtosis_pop":
+                return self._shape(aggregate)
             case "quantile" | "min" | "max":
                 return NoisyTerm(self._quantile(aggregate))
             case "mode":
@@ -188,7 +160,7 @@ class Measuring:
         if simplex is None:
             # All values are the same one: the mean is known where there are any.
             total, count = self._sum(aggregate), self._present(aggregate)
-            fixed = self._integers(aggregate, squares=False)
+            fixed = self._integers(aggregate)
             only = Constant(Fraction(fixed.low, fixed.scale))
             return Operation("clamp", (Operation("ratio", (NoisyTerm(total), NoisyTerm(count))), only, only))
         return Mean(simplex.total, simplex.count, simplex.low, simplex.high)
@@ -198,10 +170,22 @@ class Measuring:
         if simplex is None:
             count = NoisyTerm(self._present(aggregate))
             return Operation("clamp", (Operation("ratio", (count, count)), Constant(0), Constant(0)))
-        low, middle, high = simplex.corners
         sample = aggregate.function.endswith("samp")
-        variance = Variance((low, middle, high), simplex.high - simplex.low, sample)
+        variance: Formula
+        if simplex.degree == 2:
+            low, middle, high = simplex.corners
+            variance = Variance((low, middle, high), simplex.width, sample)
+        else:
+            variance = shape.variance(simplex.moment, simplex.count, simplex.width, sample=sample)
         return Operation("sqrt", (variance,)) if aggregate.function.startswith("stddev") else variance
+
+    def _shape(self, aggregate: Aggregate) -> Formula:
+        simplex = self._simplex(aggregate)
+        if simplex is None:
+            # All values are the same one, and have no shape.
+            count = NoisyTerm(self._present(aggregate))
+            return Operation("nullif", (count, count))
+        return shape.SHAPES[aggregate.function](simplex.moment, simplex.count)
 
     def _simplex(self, aggregate: Aggregate) -> Simplex | None:
         """Return the simplex from which statistics of a column follow, or None where all values are the same.
@@ -210,11 +194,10 @@ class Measuring:
         simplex of a question that counts all rows.
         """
         alike = [one for one in self._statistics if self._subject(one) == self._subject(aggregate)]
-        squared = any(one.function in SPREADS for one in alike)
-        fixed = self._integers(aggregate, squares=squared)
+        degree = max(DEGREES[one.function] for one in alike)
+        fixed = self._integers(aggregate, degree)
         if fixed.low == fixed.high:
             return None
-        degree = 2 if squared else 1
         complete = self._completed(aggregate)
         own = [replace(fixed, degree=degree, corner=corner) for corner in range(degree + 1 + complete)]
         top = own[0].top
@@ -236,7 +219,10 @@ class Measuring:
         missing = f"{name} missing"
         if degree == 1:
             return f"sum({below})", f"sum({above})", missing
-        return f"sum(({below})^2)", f"sum(2 ({below}) ({above}))", f"sum(({above})^2)", missing
+        if degree == 2:
+            return f"sum(({below})^2)", f"sum(2 ({below}) ({above}))", f"sum(({above})^2)", missing
+        terms = ((comb(degree, corner), degree - corner, corner) for corner in range(degree + 1))
+        return *(f"sum({n} ({below})^{one} ({above})^{other})" for n, one, other in terms), missing
 
     def _measured_by(self, aggregate: Aggregate) -> Simplex | None:
         """Return the simplex that gives a column's count and sum, where one is measured anyway."""
@@ -253,7 +239,7 @@ class Measuring:
     @property
     def _statistics(self) -> list[Aggregate]:
         """The aggregates that are measured on a simplex."""
-        return [one for one in self.asked if one.function in ("avg", *SPREADS)]
+        return [one for one in self.asked if one.function in DEGREES and not one.distinct]
 
     def _completed(self, aggregate: Aggregate) -> bool:
         """Whether a column's simplex also counts rows without a value, because COUNT(*) follows from it."""
@@ -292,21 +278,29 @@ class Measuring:
         return self._weighed(name, Sort.ROWS, Fixed(typed.scalar, present=True), ZERO, ONE)
 
     def _sum(self, aggregate: Aggregate) -> int:
-        fixed = self._integers(aggregate, squares=False)
+        fixed = self._integers(aggregate)
         ends = (Fraction(end, fixed.scale) for end in fixed.ends)
         return self._weighed(f"sum({self._name(aggregate)})", Sort.SUM, fixed, *ends)
 
-    def _integers(self, aggregate: Aggregate, *, squares: bool) -> Fixed:
+    def _integers(self, aggregate: Aggregate, degree: int = 1) -> Fixed:
         typed, auto = self._argument(aggregate)
         low, high = bounds(aggregate.function, typed.kind, auto)
         scale, reach = units(typed.kind, low, high), max(abs(low), abs(high))
-        while squares and scale > 1 and reach * scale > SQUARE_REACH:
+        while degree == 2 and scale > 1 and reach * scale > SQUARE_REACH:
             scale = max(scale // 2, 1)
-        if squares and reach * scale > 2**30:
+        if degree == 2 and reach * scale > 2**30:
             raise QueryError(
                 aggregate.function.upper(),
                 "the bounds are too wide for squares",
                 "narrow them with CLAMP(x, low, high)",
+            )
+        while degree in WIDTHS and scale > 1 and (high - low) * scale > WIDTHS[degree]:
+            scale = max(scale // 2, 1)
+        if degree in WIDTHS and (high - low) * scale > WIDTHS[degree]:
+            raise QueryError(
+                aggregate.function.upper(),
+                f"the bounds are too wide for powers of {degree}",
+                "the shape of x / 1000.0 is the same: ask for that, or narrow the bounds with CLAMP",
             )
         self._clamped(aggregate, low, high)
         return Fixed(
@@ -333,8 +327,30 @@ class Measuring:
         name = f"count(distinct {self._name(aggregate)})"
         return self._add(Measurement(name, Sort.DISTINCT, sensitivity, 1, ZERO, ONE, fixed))
 
+    def _each(self, aggregate: Aggregate) -> int:
+        """Add the sum of the different values that there are, each of which counts once."""
+        typed, _ = self._argument(aggregate)
+        if isinstance(typed.kind, Real) and typed.kind.step is None:
+            raise QueryError(
+                f"{aggregate.function.upper()}(DISTINCT)",
+                "needs values on a grid: which decimals are equal would depend on their last digits",
+                "write SUM(DISTINCT ROUND(x, 2)), or declare a step",
+            )
+        fixed = self._integers(aggregate)
+        sensitivity = claim(self.bounding.pairs(), *fixed.ends)
+        low, high = (Fraction(end, fixed.scale) for end in fixed.ends)
+        name = f"sum(distinct {self._name(aggregate)})"
+        return self._add(Measurement(name, Sort.EACH, sensitivity, fixed.scale, low, high, fixed))
+
+    def _mean_of_each(self, aggregate: Aggregate) -> Formula:
+        total = NoisyTerm(self._each(aggregate))
+        count = NoisyTerm(self._distinct(replace(aggregate, function="count")))
+        fixed = self._integers(aggregate)
+        ends = (Constant(Fraction(end, fixed.scale)) for end in (fixed.low, fixed.high))
+        return Operation("clamp", (Operation("ratio", (total, count)), *ends))
+
     def _quantile(self, aggregate: Aggregate) -> int:
-        fixed = self._integers(aggregate, squares=False)
+        fixed = self._integers(aggregate)
         extremes = {"min": ZERO, "max": ONE}
         level: Fraction = given(extremes.get(aggregate.function, aggregate.parameter))
         if level in (0, 1):

@@ -34,6 +34,7 @@ class Sort(StrEnum):
     SUM = "sum"
     PEOPLE = "people"
     DISTINCT = "distinct"
+    EACH = "each value once"
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +107,7 @@ class Measurement:
     @property
     def counting(self) -> bool:
         """Whether the measurement is a plain count: one unit in one group moves it by one."""
-        return self.sort is not Sort.SUM
+        return self.sort not in (Sort.SUM, Sort.EACH)
 
 
 @dataclass(frozen=True, slots=True)

@@ -156,6 +156,12 @@ def counted(name: str, argument: Typed) -> Typed:
 
 def _person_aggregate(aggregate: Aggregate, inner: Lineage) -> Typed:
     limit = inner.bound if inner.bound is not None else inner.rows
+    if aggregate.within is not None:
+        raise QueryError(
+            "contribution_bounds_per_group",
+            "bounds what people add to the groups that are released",
+            "write CLAMP(SUM(x), 0, 100) in a subquery",
+        )
     if aggregate.argument is None:
         if aggregate.where is None:
             return Typed(Call("count_rows", ()), Whole(0, limit))
@@ -181,6 +187,12 @@ def _person_aggregate(aggregate: Aggregate, inner: Lineage) -> Typed:
                 )
             # An extreme is one of the values.
             return Typed(Call(aggregate.function, (argument.scalar,)), argument.kind, argument.held)
+        case "sum" | "avg" if aggregate.distinct:
+            raise QueryError(
+                f"{aggregate.function.upper()}(DISTINCT) in a subquery",
+                "is not supported per person",
+                "take SELECT DISTINCT person, x FROM t first, and sum that",
+            )
         case "sum" | "avg":
             return _person_total(aggregate.function, argument, limit)
         case _:

@@ -13,6 +13,7 @@ from discreet.query.catalog import manifest as declared
 from discreet.query.catalog.kind import Day, Moment, Nothing, Opaque, Real, domain, word
 from discreet.query.check import distribution, function
 from discreet.query.check.aggregate import Measuring
+from discreet.query.check.entropy import informed
 from discreet.query.check.formula import Constant, Formula, Key, NoisyTerm, Operation
 from discreet.query.check.grid import on_grid
 from discreet.query.check.joins import settled
@@ -38,6 +39,7 @@ from discreet.query.check.ranking import narrowed
 from discreet.query.check.reading import Reading
 from discreet.query.check.released import NUMBER, Kinds, kind_of, kind_word
 from discreet.query.check.scope import Lineage, condition, names, resolve
+from discreet.query.check.share import bounded_shares
 from discreet.query.check.summary import summarised
 from discreet.query.check.tables import cells
 from discreet.query.check.tables import tables as tables_of
@@ -82,10 +84,13 @@ def check(
     """
     require_wellformed(block, catalog)
     own = options(block.privacy)
-    block = summarised(settled(block, catalog), catalog)
+    block = summarised(informed(settled(block, catalog)), catalog)
     block, limits = _keyed(_lift(block)), limits or Limits()
     scope = trace(block.source, catalog, names())
     own.require_unit(scope)
+    bounded = bounded_shares(block, scope)
+    if bounded is not block:
+        block, scope = bounded, trace(bounded.source, catalog, names())
     if not scope.private:
         raise QueryError("FROM", "only public tables are named, which need no privacy", "query them directly")
     scope = replace(

@@ -35,7 +35,8 @@ OPERATIONS = frozenset(
         *("floor", "ceil", "power", "ln", "exp", "sign", "modulo", "quotient", "to_real", "to_whole"),
         *("eq", "ne", "lt", "le", "gt", "ge", "distinct", "and", "or", "not", "is_null", "coalesce"),
         *("nullif", "lower", "upper", "trim", "length", "concat", "left", "right", "substring"),
-        *("day_at", "moment_at"),
+        *("ltrim", "rtrim", "replace", "split_part", "lpad", "rpad", "reverse", "initcap", "repeat"),
+        *("starts_with", "like", "ilike", "to_text", "day_at", "moment_at", "to_day", "to_moment"),
     )
 )
 """What may be computed from released values."""
@@ -76,8 +77,10 @@ class Reading:
                 return self._window(window_of(call), clause)
             case Call("negate", (argument,)):
                 return Operation("subtract", (Constant(0), self.formula(argument, clause)))
-            case Call("part" | "trunc" as name, (Literal(unit), argument)):
-                return Operation(name, (Constant(unit), self.formula(argument, clause)))
+            case Call("part" | "trunc" | "shift" | "difference" as name, (Literal(unit), *arguments)):
+                return Operation(name, (Constant(unit), *(self.formula(one, clause) for one in arguments)))
+            case Call("grouping", arguments):
+                return self._grouping(arguments, clause)
             case Call(name, arguments) if name in OPERATIONS:
                 return Operation(name, tuple(self.formula(argument, clause) for argument in arguments))
             case Call("interval_low" | "interval_high" as end):
@@ -116,6 +119,19 @@ class Reading:
             ),
             window.frame,
         )
+
+    def _grouping(self, arguments: tuple[Scalar, ...], clause: str) -> Formula:
+        """Return which columns a row of subtotals leaves out, as bits: there it is NULL, and nowhere else."""
+        total: Formula = Constant(0)
+        for argument in arguments:
+            key = self.formula(argument, clause)
+            if not isinstance(key, Key) or None in (self.columns[key.position].values or ()):
+                raise QueryError("GROUPING", "takes columns that are grouped by", "write GROUPING(a)")
+            left_out = Operation("is_null", (key,)) if self.block.sets is not None else Constant(False)
+            bit = Operation("case", (left_out, Constant(1), Constant(0)))
+            doubled = Operation("multiply", (total, Constant(2)))
+            total = bit if total == Constant(0) else Operation("add", (doubled, bit))
+        return total
 
     def _item(self, name: str) -> Item | None:
         return next((item for item in self.block.items if same(item.name, name)), None)

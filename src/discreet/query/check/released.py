@@ -32,11 +32,23 @@ NUMBERS = frozenset(
         *("round", "floor", "ceil", "power", "ln", "exp", "sign", "modulo", "quotient", "to_real"),
     )
 )
-TEXTS = frozenset(("lower", "upper", "trim", "concat", "left", "right", "substring"))
 COMPARISONS = {"eq": "=", "ne": "<>", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "distinct": "IS DISTINCT"}
 ALIKE = frozenset(("coalesce", "nullif", "among", *COMPARISONS))
 
 NUMBER, TEXT, TRUTH, DAY, MOMENT = "a number", "text", "a condition", "a date", "a timestamp"
+
+TEXTS: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("lower", "upper", "trim", "reverse", "initcap"), ()),
+    **dict.fromkeys(("left", "right", "repeat"), (NUMBER,)),
+    "substring": (NUMBER, NUMBER),
+    **dict.fromkeys(("ltrim", "rtrim"), (TEXT,)),
+    "replace": (TEXT, TEXT),
+    "split_part": (TEXT, NUMBER),
+    **dict.fromkeys(("lpad", "rpad"), (NUMBER, TEXT)),
+    "starts_with": (TEXT,),
+    **dict.fromkeys(("like", "ilike"), (TEXT, TEXT)),
+}
+"""Functions of text, and the kinds of what they take after it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +98,11 @@ class Kinds:
                 raise QueryError(clause, "ROUND keeps a constant number of digits", "write ROUND(x, 2)")
             return found, NUMBER
         if name in TEXTS:
-            _all(kinds[:1] if name in ("left", "right", "substring") else kinds, TEXT, name, clause)
-            _all(kinds[1:] if name in ("left", "right", "substring") else [], NUMBER, name, clause)
+            for kind, wanted in zip(kinds, (TEXT, *TEXTS[name]), strict=False):
+                _all([kind], wanted, name, clause)
+            return found, TRUTH if name in ("starts_with", "like", "ilike") else TEXT
+        if name in ("concat", "to_text"):
+            # What is joined to a text is shown as one.
             return found, TEXT
         if name in ("and", "or", "not"):
             _all(kinds, TRUTH, name, clause)
@@ -110,6 +125,12 @@ class Kinds:
                 return found, NUMBER
             case "day_at" | "moment_at":
                 return found, DAY if name == "day_at" else MOMENT
+            case "to_day" | "to_moment" if kinds[0] in (TEXT, DAY, MOMENT, None):
+                return found, DAY if name == "to_day" else MOMENT
+            case "shift" if kinds[1] in (DAY, None) and formulas[0] in _UNITS[:5]:
+                return found, DAY
+            case "difference" if set(kinds[1:]) <= {DAY, None} and formulas[0] in _UNITS[:5]:
+                return found, NUMBER
             case "part" if kinds[1] == MOMENT and formulas[0] in (*_UNITS, *_HOURS):
                 return found, NUMBER
             case "part" | "trunc" if kinds[1] in (DAY, None) and formulas[0] in _UNITS:
@@ -133,12 +154,12 @@ class Kinds:
             partition=tuple(self.sound(part, clause) for part in window.partition),
             order=tuple((self.sound(part, clause), down, first) for part, down, first in window.order),
         )
-        if window.function in ("sum", "avg"):
+        if window.function in ("sum", "avg", "median", "var_samp", "var_pop", "stddev_samp", "stddev_pop"):
             _all([kind for _, kind in arguments], NUMBER, window.function, clause)
         kinds = [kind for _, kind in arguments]
         if window.function in ("lag", "lead"):
             return found, _alike([kinds[0], kinds[2]], window.function.upper(), clause)
-        if window.function in ("min", "max", "first_value", "last_value"):
+        if window.function in ("min", "max", "first_value", "last_value", "nth_value"):
             return found, kinds[0]
         return found, NUMBER
 

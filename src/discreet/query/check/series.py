@@ -30,6 +30,7 @@ from discreet.query.plan import (
     Scalar,
     Window,
     aggregates,
+    constant,
     given,
     has_window,
     rebuilt,
@@ -43,7 +44,7 @@ ALIAS, GROUPS, PLACE = f"{HIDDEN}window", f"{HIDDEN}groups", "j"
 
 RANKS = frozenset(("row_number", "rank", "dense_rank"))
 PICKS = frozenset(("lag", "lead", "first_value", "last_value", "min", "max"))
-TIED = frozenset(("row_number", "lag", "lead", "first_value", "last_value"))
+TIED = frozenset(("row_number", "ntile", "lag", "lead", "first_value", "last_value"))
 """Functions that the order of ties would decide."""
 
 WHOLE = ("rows", None, None)
@@ -132,6 +133,9 @@ class _Windows:
             if window.function == "row_number" and all(key in self.inner.units for key in keys):
                 self.numbered.add(found.name)
             return Typed(found, Whole(1, limit))
+        if window.function == "ntile":
+            # A part has one of their numbers.
+            return Typed(over("ntile", *window.arguments), Whole(1, constant(window.arguments[0])), held=True)
         if window.function == "count":
             return Typed(over("count", self._argument(window).scalar), Whole(0, limit))
         if window.function in PICKS:
@@ -202,7 +206,7 @@ class _Windows:
         return Column(None, self.below.setdefault(scalar, f"a{len(self.below)}"))
 
     def _window(self, window: Window) -> Column:
-        if window.function in ("row_number", "rank", "dense_rank", "lag", "lead"):
+        if window.function in ("row_number", "rank", "dense_rank", "ntile", "lag", "lead"):
             window = replace(window, frame=WHOLE)
         if window.function in TIED or (window.frame[0] == "rows" and window.frame != WHOLE):
             window = replace(window, order=(*window.order, Order(Column(None, PLACE))))

@@ -6,6 +6,7 @@ Nothing here decides about privacy: the block that comes out is checked like any
 """
 
 from dataclasses import replace
+from fractions import Fraction
 
 from discreet.errors import QueryError
 from discreet.query.catalog.manifest import Catalog
@@ -16,6 +17,7 @@ from discreet.query.name import folded
 from discreet.query.plan import (
     Aggregate,
     Block,
+    Call,
     Case,
     Column,
     Item,
@@ -30,7 +32,9 @@ from discreet.query.plan import (
     windowed,
 )
 
-FUNCTIONS = frozenset(("count", "sum", "avg", "min", "max"))
+FUNCTIONS = frozenset(
+    ("count", "sum", "avg", "min", "max", "var_samp", "var_pop", "stddev_samp", "stddev_pop")
+)
 
 
 def summarised(block: Block, catalog: Catalog) -> Block:
@@ -47,14 +51,15 @@ def summarised(block: Block, catalog: Catalog) -> Block:
     def meant(scalar: Scalar) -> Scalar:
         return rebuilt(scalar, lambda part: _window(part, block) if isinstance(part, Aggregate) else None)
 
+    first = windowed(Window("row_number", (), block.group, (), ("rows", None, None)))
+    only = Call("eq", (first, Literal(1)))
     return replace(
         block,
         items=tuple(Item(item.name, meant(item.scalar)) for item in block.items),
         group=(),
         having=None,
-        qualify=None if block.having is None else meant(block.having),
+        qualify=only if block.having is None else Call("and", (only, meant(block.having))),
         order=tuple(Order(meant(one.scalar), one.descending, one.nulls_first) for one in block.order),
-        distinct=True,
     )
 
 
@@ -107,9 +112,13 @@ def _releases(block: Block, catalog: Catalog) -> bool:
 
 def _window(aggregate: Aggregate, block: Block) -> Scalar:
     name = aggregate.function
-    if name not in FUNCTIONS or aggregate.distinct:
+    if name == "quantile" and aggregate.parameter == Fraction(1, 2):
+        name = "median"
+    elif name not in FUNCTIONS or aggregate.distinct or aggregate.within is not None:
         raise QueryError(
-            f"{name.upper()} over released rows", "is not supported", "use COUNT, SUM, AVG, MIN or MAX there"
+            f"{name.upper()} over released rows",
+            "is not supported",
+            "use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN or MAX there",
         )
     value = Literal(1) if aggregate.argument is None else aggregate.argument
     if aggregate.where is not None:

@@ -1,12 +1,19 @@
-"""Bounds of values as vendors write them inside an aggregate: both are CLAMP of what is aggregated.
+"""Bounds as vendors write them inside an aggregate, replaced by functions before anything is parsed.
 
-BigQuery says SUM(x, contribution_bounds_per_row => (0, 100)), and said ANON_SUM(x CLAMPED BETWEEN 0 AND 100).
-They are replaced before anything is parsed, because no dialect here has such arguments.
+BigQuery says SUM(x, contribution_bounds_per_row => (0, 100)), and said ANON_SUM(x CLAMPED BETWEEN 0 AND 100):
+both are CLAMP of what is aggregated.  SUM(x, contribution_bounds_per_group => (0, 100)) bounds what a person
+adds to a group, which is BOUNDED_PER_GROUP(SUM(x), 0, 100) here.
 """
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
 
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import QueryError
+from discreet.query.language.constant import settled
+from discreet.query.plan import Aggregate, Call, Literal, Scalar
 
 PER_ROW, PER_GROUP = "CONTRIBUTION_BOUNDS_PER_ROW", "CONTRIBUTION_BOUNDS_PER_GROUP"
 
@@ -21,17 +28,11 @@ def clamped(tokens: list[Token]) -> list[Token]:
     place = 0
     while place < len(found):
         word = _word(found[place]) if _follows(found, place, "=>", "BETWEEN") else ""
-        if word == PER_GROUP:
-            raise QueryError(
-                found[place].text,
-                "bounds what a person adds to a group",
-                "sum per person first: SELECT SUM(CLAMP(s, 0, 100)) FROM (SELECT person, SUM(x) AS s FROM t "
-                "GROUP BY person)",
-                _place(found[place]),
-            )
-        if word in (PER_ROW, "CLAMPED"):
+        if word in (PER_ROW, PER_GROUP, "CLAMPED"):
             opened = _opened(found, place)
-            if word == PER_ROW or (opened > 0 and id(found[opened - 1]) in anonymous):
+            if word == PER_GROUP:
+                found = _outside(found, opened, place)
+            elif word == PER_ROW or (opened > 0 and id(found[opened - 1]) in anonymous):
                 found = _rewritten(found, opened, place)
         place += 1
     return found
@@ -54,6 +55,30 @@ def _rewritten(tokens: list[Token], opened: int, place: int) -> list[Token]:
     head = [_like(mark, TokenType.VAR, "CLAMP"), _like(mark, TokenType.L_PAREN, "(")]
     inside = [*head, *value, comma, *ends[0], comma, *ends[1], close]
     return [*tokens[: opened + 1], *inside, *tokens[closed:]]
+
+
+def _outside(tokens: list[Token], opened: int, place: int) -> list[Token]:
+    """Return f(x, bounds) as BOUNDED_PER_GROUP(f(x), low, high)."""
+    closed = _closed(tokens, place)
+    ends = _listed(tokens[place + 2 : closed])
+    if (
+        opened < 1
+        or place - opened < 3
+        or ends is None
+        or tokens[place - 1].text != ","
+        or closed == len(tokens)
+    ):
+        raise QueryError(
+            tokens[place].text,
+            "bounds what a person adds to a group",
+            "write SUM(x, contribution_bounds_per_group => (0, 100))",
+            _place(tokens[place]),
+        )
+    mark = tokens[place]
+    comma, close = _like(mark, TokenType.COMMA, ","), _like(mark, TokenType.R_PAREN, ")")
+    head = [_like(mark, TokenType.VAR, "BOUNDED_PER_GROUP"), _like(mark, TokenType.L_PAREN, "(")]
+    inside = [*tokens[opened - 1 : place - 1], close, comma, *ends[0], comma, *ends[1], close]
+    return [*tokens[: opened - 1], *head, *inside, *tokens[closed + 1 :]]
 
 
 def _opened(tokens: list[Token], place: int) -> int:
@@ -127,3 +152,27 @@ def _word(token: Token) -> str:
     """Return a token as a word of the language; texts and quoted names are none."""
     quoted = token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
     return "" if quoted else token.text.upper()
+
+
+def per_group(arguments: Sequence[Scalar]) -> Scalar:
+    """BOUNDED_PER_GROUP(SUM(x), 0, 100): what one person adds to a group is clamped."""
+    match tuple(map(_number, arguments)):
+        case (
+            Aggregate("sum" | "count" | "avg", distinct=False, within=None) as found,
+            Literal(int() | Fraction() as low),
+            Literal(int() | Fraction() as high),
+        ) if low <= high and not isinstance(low, bool) and not isinstance(high, bool):
+            return replace(found, within=(Fraction(low), Fraction(high)))
+    raise QueryError(
+        "contribution_bounds_per_group",
+        "bounds a COUNT, SUM or AVG by two constants, the lower one first",
+        "write SUM(x, contribution_bounds_per_group => (0, 100))",
+    )
+
+
+def _number(scalar: Scalar) -> Scalar:
+    match scalar:
+        case Call("negate", (Literal(Fraction() as number),)):
+            return Literal(-number)
+        case _:
+            return settled(scalar)

@@ -10,11 +10,13 @@ from discreet.errors import QueryError
 from discreet.query.language.expression import expression
 from discreet.query.language.refusal import fields, refusal
 from discreet.query.name import same
-from discreet.query.plan import Column, Item, Literal, Order, Scalar, aggregates
+from discreet.query.plan import Aggregate, Call, Column, Item, Literal, Order, Scalar, aggregates, walk
 
 CUBE_LIMIT = 10
 
 SET_LIMIT = 1_024
+
+SUBTOTALS = "GROUP BY with subtotals"
 
 
 def group_by(
@@ -29,8 +31,10 @@ def group_by(
         return tuple(dict.fromkeys(key for key in keys if not isinstance(key, Literal))), None
     terms: list[Scalar] = []
 
+    several = any(node.find(exp.Rollup, exp.Cube, exp.GroupingSets) for node in _entries(clause))
+
     def place(node: exp.Expr) -> int:
-        term = _reference(node, items, "GROUP BY")
+        term = _reference(node, items, SUBTOTALS if several else "GROUP BY")
         if term not in terms:
             terms.append(term)
         return terms.index(term)
@@ -112,9 +116,25 @@ def _reference(node: exp.Expr, items: tuple[Item, ...], clause: str) -> Scalar:
             return items[position - 1].scalar
         case Column(None, name):
             for item in items:
-                if same(item.name, name) and (clause == "ORDER BY" or not isinstance(item.scalar, Column)):
+                if same(item.name, name) and (clause == "ORDER BY" or _is_key(item.scalar, name, clause)):
                     return item.scalar
     return scalar
+
+
+def _is_key(scalar: Scalar, name: str, clause: str) -> bool:
+    """Whether an output column of this name is what is grouped by, and not a column that it is made of.
+
+    A subtotal is labelled so: COALESCE(a, 'all') AS a ... ROLLUP (a).
+    """
+    parts = list(walk(scalar))
+    labelled = any(isinstance(part, Column) and same(part.name, name) for part in parts)
+    marked = any(isinstance(part, Aggregate) or part_is(part, "grouping") for part in parts)
+    return not isinstance(scalar, Column) and not marked and not (labelled and clause == SUBTOTALS)
+
+
+def part_is(scalar: Scalar, function: str) -> bool:
+    """Whether a scalar is a call of this function."""
+    return isinstance(scalar, Call) and scalar.function == function
 
 
 def order_by(clause: exp.Expr | None, items: tuple[Item, ...]) -> tuple[Order, ...]:
@@ -122,9 +142,19 @@ def order_by(clause: exp.Expr | None, items: tuple[Item, ...]) -> tuple[Order, .
     if clause is None:
         return ()
     terms = []
-    for node in fields(clause, "expressions")["expressions"]:
+    listed = fields(clause, "expressions")["expressions"]
+    if len(listed) == 1 and isinstance(listed[0], exp.Ordered) and _is_all(listed[0].this):
+        parts = fields(listed[0], "this", "desc", "nulls_first")
+        first, down = bool(parts.get("nulls_first")), bool(parts.get("desc"))
+        return tuple(Order(item.scalar, down, first) for item in items)
+    for node in listed:
         terms.append(ordered(node, lambda inner: _reference(inner, items, "ORDER BY")))
     return tuple(terms)
+
+
+def _is_all(node: object) -> bool:
+    """Whether a term of an order is the word ALL, which stands for every output column."""
+    return isinstance(node, exp.Var) and str(node.this).upper() == "ALL"
 
 
 def ordered(node: exp.Expr, read: Callable[[exp.Expr], Scalar] = expression) -> Order:

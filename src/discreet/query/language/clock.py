@@ -16,13 +16,18 @@ def this_minute() -> datetime:
     return datetime.now(UTC).replace(second=0, microsecond=0, tzinfo=None)
 
 
-_CLOCK = re.compile(r"current_date|today|current_timestamp|localtimestamp|now|getdate|sysdate", re.IGNORECASE)
+_CLOCK = re.compile(
+    r"current_date|today|current_timestamp|localtimestamp|now|getdate|sysdate|age\s*\(", re.IGNORECASE
+)
 
 
 def dated(tree: exp.Expr, now: datetime | None) -> exp.Expr:
-    """Return a tree in which CURRENT_DATE is a date, and NOW() the minute."""
+    """Return a tree in which CURRENT_DATE is a date, and NOW() the minute; AGE(d) is that of today."""
     for node in list(tree.walk()) if now is not None else ():
         named = str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
+        if now is not None and named == "age" and len(node.expressions) == 1:
+            today = exp.cast(exp.Literal.string(now.date().isoformat()), "DATE")
+            node.set("expressions", [today, *node.expressions])
         if now is None or any(value for key, value in node.args.items() if not (named and key == "this")):
             continue
         if isinstance(node, exp.CurrentDate):

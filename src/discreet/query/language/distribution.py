@@ -16,8 +16,8 @@ Row = Callable[[str, object], Scalar]
 DISTRIBUTIONS = {
     "cdf": ("a column and, if you like, the number of cells", "write CDF(x) or CDF(x, 100)"),
     "histogram": (
-        "a column and the number of cells, or the edges between them",
-        "write HISTOGRAM(x, 10) or HISTOGRAM(x, [18, 65])",
+        "a column and, if you like, the number of cells, or the edges between them",
+        "write HISTOGRAM(x), HISTOGRAM(x, 10) or HISTOGRAM(x, [18, 65])",
     ),
     "quantiles": (
         "a column, a list of levels from 0 to 1 and, if you like, the number of cells",
@@ -29,8 +29,8 @@ DISTRIBUTIONS = {
 def distribution(name: str, nodes: list[exp.Expr], read: Read, row: Row) -> Aggregate:
     """Return CDF, HISTOGRAM or QUANTILES; `read` translates an expression, `row` one without aggregates."""
     match name, nodes:
-        case "cdf", [argument]:
-            return Aggregate(name, row("CDF", argument))
+        case (("cdf" | "histogram"), [argument]):
+            return Aggregate(name, row(name, argument))
         case (("cdf" | "histogram"), [argument, cells]):
             edges = name == "histogram" and isinstance(cells, exp.Array)
             cut = tuple(_numbers(name, cells, read)) if edges else _cells(name, read(cells))

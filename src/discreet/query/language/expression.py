@@ -7,11 +7,12 @@ from fractions import Fraction
 from sqlglot import exp
 
 from discreet.errors import QueryError
+from discreet.query.language.bounded import per_group
 from discreet.query.language.constant import clamped, settled
 from discreet.query.language.conversion import CASTS
 from discreet.query.language.date import Argument, Span, iso_weekday
 from discreet.query.language.distribution import DISTRIBUTIONS, distribution
-from discreet.query.language.leaf import column_of, leaf_of, literal_of, truth_of, unit_of
+from discreet.query.language.leaf import column_of, leaf_of, literal_of, truth_of, unit_named, unit_of
 from discreet.query.language.moment import MOMENTS, between, compared, interval_of
 from discreet.query.language.pair import KINDS as PAIRS
 from discreet.query.language.pair import pair
@@ -19,6 +20,7 @@ from discreet.query.language.piece import PIECES
 from discreet.query.language.place import place_of
 from discreet.query.language.refusal import fields, refusal, words_of
 from discreet.query.language.searching import INSIDE, Reader, any_of, found_inside
+from discreet.query.language.sign import SIGNS, age_part, is_age
 from discreet.query.language.spelling import folded_number, quantile_level, spelled, understood
 from discreet.query.language.vocabulary import AGGREGATES, BINARY, PARTS, UNARY
 from discreet.query.language.window import window
@@ -89,10 +91,16 @@ def _aggregate(node: exp.Expr, function: str) -> Aggregate:
     distinct = isinstance(inner, exp.Distinct)
     if distinct:
         (inner,) = _one(fields(inner, "expressions")["expressions"])
-        if function not in ("min", "max"):
-            raise QueryError(f"{function.upper()}(DISTINCT)", "is not supported", "use COUNT(DISTINCT x)")
+        if function not in ("min", "max", "sum", "avg"):
+            raise QueryError(
+                f"{words_of(node)}(DISTINCT)",
+                "is about which values there are, not how often",
+                "use COUNT(DISTINCT x), SUM(DISTINCT x) or AVG(DISTINCT x)",
+            )
     half = Fraction(1, 2) if function == "quantile" else None
-    return Aggregate(function, _plain(function, inner), parameter=half)
+    # The least of all values is the least of the different ones.
+    apart = distinct and function in ("sum", "avg")
+    return Aggregate(function, _plain(function, inner), distinct=apart, parameter=half)
 
 
 def _plain(function: str, node: object) -> Scalar:
@@ -136,6 +144,8 @@ def _together(parts: list[Scalar]) -> Scalar:
 
 def _quantile(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "quantile", "expression")
+    if isinstance(parts.get("expression"), exp.Array):
+        return distribution("quantiles", [parts["this"], parts["expression"]], expression, _plain)
     level = expression(parts.get("quantile", parts.get("expression")))
     return Aggregate("quantile", _plain("QUANTILE", parts["this"]), parameter=quantile_level(level))
 
@@ -272,6 +282,8 @@ def _extract(node: exp.Expr) -> Scalar:
         return iso_weekday(expression(parts["expression"]))
     if isinstance(parts["this"], exp.Var) and str(parts["this"].this).upper() == "EPOCH":
         return between(parts["expression"], expression)
+    if is_age(parts["expression"]):
+        return age_part(unit_of(parts["this"]), parts["expression"], expression)
     return Call("part", (unit_of(parts["this"]), expression(parts["expression"])))
 
 
@@ -347,14 +359,18 @@ def _anonymous(node: exp.Expr) -> Scalar:
     name, nodes = str(parts.get("this", "")).lower(), parts.get("expressions", [])
     if name in DISTRIBUTIONS:
         return distribution(name, nodes, expression, _plain)
-    if not understood(name) and name != "clamp":
+    if not understood(name) and name not in ("clamp", "bounded_per_group"):
         raise refusal(node)
+    if name in ("date_part", "datepart") and len(nodes) == 2 and is_age(nodes[1]):
+        return age_part(unit_named(str(nodes[0].this)), nodes[1], expression)
     written: tuple[Argument, ...] = tuple(map(_argument, nodes))
     found = spelled(name, written)
     if found is not None:
         return found
     arguments = tuple(part for part in written if not isinstance(part, Span))
     match name, len(written):
+        case "bounded_per_group", 3:
+            return per_group(arguments)
         case "clamp", 3:
             return Call("clamp", tuple(folded_number(argument) for argument in arguments))
         case "clamp", _:
@@ -412,7 +428,7 @@ _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
     exp.Greatest: _many("greatest", "ignore_nulls"),
     exp.Concat: _many("concat", "safe", "coalesce"),
     exp.Round: _round,
-    **{kind: _by(build) for kind, build in {**INSIDE, **MOMENTS, **PIECES, **CASTS}.items()},
+    **{kind: _by(build) for kind, build in {**INSIDE, **MOMENTS, **PIECES, **CASTS, **SIGNS}.items()},
     exp.Substring: _substring,
     exp.Left: _side("left"),
     exp.Right: _side("right"),

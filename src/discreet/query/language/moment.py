@@ -1,6 +1,7 @@
 """Times of day as SQL writes them: seconds since 1970, bins, zones, and how long something took."""
 
 from collections.abc import Callable
+from datetime import date, datetime, time
 
 from sqlglot import exp
 
@@ -71,10 +72,28 @@ def _epoch(node: exp.Expr, read: Reader) -> Scalar:
 
 def _bin(node: exp.Expr, read: Reader) -> Scalar:
     """TIME_BUCKET(INTERVAL '15 minutes', t) and DATE_BIN: the beginning of the bin that holds a time."""
-    parts = fields(node, "this", "expression")
-    if not isinstance(parts["this"], exp.Interval):
+    parts = fields(node, "this", "expression", "unit")
+    width = parts["this"]
+    if isinstance(width, exp.Literal) and width.is_string and len(str(width.this).split()) == 2:
+        amount, unit = str(width.this).split()
+        width = exp.Interval(this=exp.Literal.string(amount), unit=exp.var(unit))
+    if not isinstance(width, exp.Interval):
         raise refusal(node)
-    return Call("bin", (Literal(seconds_of(parts["this"]) * 10**6), read(parts["expression"])))
+    origin = Literal(None) if parts.get("unit") is None else read(parts["unit"])
+    # Bins divide a day, so they begin at any midnight alike.
+    if origin != Literal(None) and not _midnight(origin):
+        raise QueryError("DATE_BIN", "counts bins from midnight", "write DATE_BIN(INTERVAL 15 MINUTE, t)")
+    return Call("bin", (Literal(seconds_of(width) * 10**6), read(parts["expression"])))
+
+
+def _midnight(origin: Scalar) -> bool:
+    match origin:
+        case Literal(datetime() as moment):
+            return moment.time() == time(0)
+        case Literal(date()):
+            return True
+        case _:
+            return False
 
 
 def _zoned(node: exp.Expr, read: Reader) -> Scalar:

@@ -73,7 +73,7 @@ ADVICE: tuple[tuple[tuple[type, ...], str, str, str], ...] = (
         (exp.Subquery, exp.Select, exp.Exists),
         "a subquery inside an expression",
         "would let one person change every row",
-        "join a subquery grouped by the person",
+        "join a subquery grouped by the person; the total of all groups is SUM(COUNT(*)) OVER ()",
     ),
     (
         (exp.SetOperation,),
@@ -98,6 +98,24 @@ ADVICE: tuple[tuple[tuple[type, ...], str, str, str], ...] = (
         "a parameter",
         "has no value",
         "give it with parameters=..., or write the constant",
+    ),
+    (
+        (exp.GroupConcat, exp.ArrayAgg, exp.ArrayUniqueAgg, exp.List),
+        "a list of values",
+        "shows what single rows hold",
+        "group by the column, and count: SELECT x, COUNT(*) AS n FROM t GROUP BY x",
+    ),
+    (
+        (exp.ArgMax, exp.ArgMin),
+        "the value beside an extreme",
+        "belongs to one row, and so to one person",
+        "ask for MODE(x) of the rows above a bound",
+    ),
+    (
+        (exp.MD5, exp.MD5Digest, exp.SHA, exp.SHA2),
+        "a hash",
+        "hides nothing: whoever guesses a value can check the guess",
+        "use the column itself",
     ),
     ((exp.Lambda,), "a function of your own", "is not supported", "use the supported functions"),
     ((exp.Star,), "*", "a private row cannot be released", "list aggregates such as COUNT(*)"),

@@ -13,6 +13,8 @@ from discreet.query.language.date import BUILDERS as DATES
 from discreet.query.language.date import Argument, scalars, truncated_to_format
 from discreet.query.language.format import formatted
 from discreet.query.language.regular import matched
+from discreet.query.language.said import EXAMPLES as SAID_EXAMPLES
+from discreet.query.language.said import SAID
 from discreet.query.plan import Aggregate, Call, Case, Literal, Scalar, aggregates, constant
 
 Builder = Callable[[str, Sequence[Argument]], Scalar]
@@ -147,9 +149,21 @@ def _whole_part(name: str, arguments: Sequence[Argument]) -> Scalar:
     found = _plain(name, arguments, 1, 2)
     if len(found) == 2 and isinstance(found[1], Literal) and isinstance(found[1].value, str):
         return truncated_to_format(name, arguments)
-    if len(found) == 2 and found[1] != Literal(0):
-        raise QueryError(name.upper(), "to some digits is not supported", "write ROUND(x, 2), or TRUNC(x)")
-    (number, *_) = found
+    (number, *rest) = found
+    digits = constant(folded_number(rest[0])) if rest else 0
+    if digits is None or not -9 <= digits <= 9 or (digits > 0 and not aggregates(number)):
+        # In doubles 0.29 times 100 is less than 29, so what is left of it would be 0.28.
+        raise QueryError(
+            name.upper(), "to some digits is that of released values", "write ROUND(x, 2), or TRUNC(x)"
+        )
+    if digits == 0:
+        return _towards_zero(number)
+    unit = Literal(10 ** abs(digits))
+    back, forth = ("divide", "multiply") if digits > 0 else ("multiply", "divide")
+    return Call(back, (_towards_zero(Call(forth, (number, unit))), unit))
+
+
+def _towards_zero(number: Scalar) -> Scalar:
     return Case(((Call("lt", (number, Literal(0))), Call("ceil", (number,))),), Call("floor", (number,)))
 
 
@@ -235,7 +249,17 @@ def _matching(name: str, arguments: Sequence[Argument]) -> Scalar:
     return matched(text, pattern, whole=name == "regexp_full_match")
 
 
+def _changed(name: str, arguments: Sequence[Argument]) -> Scalar:
+    return Call(name, _plain(name, arguments, 1))
+
+
 _BUILDERS: dict[str, Builder] = {
+    **SAID,
+    **dict.fromkeys(("skew", "skewness_samp"), _statistic("skewness")),
+    "kurtosis_samp": _statistic("kurtosis"),
+    "kurtosis_pop": _statistic("kurtosis_pop"),
+    "entropy": _statistic("entropy"),
+    **dict.fromkeys(("reverse", "initcap"), _changed),
     "mean": _statistic("avg"),
     **dict.fromkeys(("make_date", "date_from_parts", "datefromparts"), _day),
     "quotient": _quotient,
@@ -266,6 +290,11 @@ _BUILDERS: dict[str, Builder] = {
 }
 
 _EXAMPLES = {
+    **SAID_EXAMPLES,
+    **dict.fromkeys(("skew", "skewness_samp", "kurtosis_samp", "kurtosis_pop"), "write SKEWNESS(x)"),
+    "entropy": "write ENTROPY(x)",
+    "reverse": "write REVERSE(x)",
+    "initcap": "write INITCAP(x)",
     "approx_percentile": "write APPROX_PERCENTILE(x, 0.9)",
     "percentile": "write PERCENTILE(x, 0.9)",
     "percentile_approx": "write PERCENTILE_APPROX(x, 0.9)",

@@ -40,6 +40,8 @@ AS_WRITTEN = frozenset(
         *("ANY_VALUE", "CONTAINS", "ENDS_WITH", "ENDSWITH", "SAFE_DIVIDE", "NVL2", "CONCAT_WS", "TO_DAYS"),
         *("MAKE_DATE", "DATE_FROM_PARTS", "DATEFROMPARTS"),
         *("FORMAT_TIMESTAMP", "FORMAT_DATETIME", "REGEXP_CONTAINS", "REGEXP_FULL_MATCH"),
+        *("BOOL_OR", "BOOL_AND", "LOGICAL_OR", "LOGICAL_AND", "BOOLOR_AGG", "BOOLAND_AGG", "REPEAT"),
+        *("TRANSLATE", "PI", "REVERSE", "INITCAP", "BITAND", "BITOR"),
     )
 )
 """Functions whose arguments the parser leaves alone."""
@@ -50,12 +52,18 @@ class WrittenDialect(DuckDB):
 
     ORIGINAL_NAME_META_KEY = NAME
 
+    class Tokenizer(DuckDB.Tokenizer):
+        """The words of this dialect: XOR is one between conditions."""
+
+        KEYWORDS = {**DuckDB.Tokenizer.KEYWORDS, "XOR": TokenType.XOR}  # noqa: RUF012
+
     class Parser(DuckDBParser):
         """The parser of this dialect."""
 
         FUNCTIONS = {  # noqa: RUF012
             name: build for name, build in DuckDBParser.FUNCTIONS.items() if name not in AS_WRITTEN
         }
+        DISJUNCTION = {**DuckDBParser.DISJUNCTION, TokenType.XOR: exp.Xor}  # noqa: RUF012
 
 
 @dataclass(frozen=True, slots=True)

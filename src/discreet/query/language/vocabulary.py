@@ -63,6 +63,8 @@ AGGREGATES: dict[type[exp.Expr], str] = {
     exp.Stddev: "stddev_samp",
     exp.StddevSamp: "stddev_samp",
     exp.StddevPop: "stddev_pop",
+    exp.Skewness: "skewness",
+    exp.Kurtosis: "kurtosis",
 }
 
 TYPES = {
@@ -90,6 +92,7 @@ UNITS = {
 
 SUPPORTED = (
     *("COUNT", "SUM", "AVG", "VARIANCE", "STDDEV", "MEDIAN", "QUANTILE", "MIN", "MAX", "MODE"),
+    *("SKEWNESS", "KURTOSIS", "ENTROPY", "BOOL_OR", "BOOL_AND"),
     *("CDF", "HISTOGRAM", "QUANTILES"),
     *(
         "ABS",
@@ -106,7 +109,7 @@ SUPPORTED = (
         "ROUND",
     ),
     *("SIGN", "SQRT", "LEFT", "LENGTH", "LOWER", "RIGHT", "STARTS_WITH", "SUBSTRING", "TRIM", "UPPER"),
-    *("LPAD", "LTRIM", "REPLACE", "RPAD", "RTRIM", "SPLIT_PART"),
+    *("INITCAP", "LPAD", "LTRIM", "REPEAT", "REPLACE", "REVERSE", "RPAD", "RTRIM", "SPLIT_PART", "TRANSLATE"),
     *(
         "DATE_DIFF",
         "DATE_TRUNC",

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from discreet.errors import QueryError
-from discreet.query.language.refusal import fields, refusal
-from discreet.query.plan import Literal, Order, Scalar, Window, constant, windowed
+from discreet.query.language.refusal import fields, refusal, words_of
+from discreet.query.plan import Call, Literal, Order, Scalar, Window, constant, windowed
 
 RANKS: dict[type[exp.Expr], str] = {
     exp.Rank: "rank",
@@ -26,16 +26,33 @@ OVER_ROWS: dict[type[exp.Expr], str] = {
     exp.LastValue: "last_value",
 }
 
+OVER_ALL: dict[type[exp.Expr], str] = {
+    exp.Stddev: "stddev_samp",
+    exp.StddevSamp: "stddev_samp",
+    exp.StddevPop: "stddev_pop",
+    exp.Variance: "var_samp",
+    exp.VariancePop: "var_pop",
+    exp.Median: "median",
+}
+
 STEPS: dict[type[exp.Expr], str] = {exp.Lag: "lag", exp.Lead: "lead"}
 
 
 def window(node: exp.Expr, read: Callable[[object], Scalar], order: Callable[[exp.Expr], Order]) -> Scalar:
     """Return a window function; `read` and `order` translate what is inside."""
     parts = fields(node, "this", "partition_by", "order", "spec", "over")
+    if _share(parts["this"]):
+        (whole,) = parts["this"].expressions
+        total = exp.Window(**{**node.args, "this": exp.Sum(this=whole.copy())})
+        return Call("divide", (read(whole), window(total, read, order)))
     function, arguments = _function(parts["this"], read)
     terms = fields(parts["order"], "expressions")["expressions"] if parts.get("order") else ()
-    if not terms and function in ("row_number", "rank", "dense_rank", "lag", "lead"):
+    if not terms and function in ("row_number", "rank", "dense_rank", "ntile", "lag", "lead"):
         raise QueryError(f"{function.upper()} OVER", "needs an order", "write OVER (ORDER BY COUNT(*) DESC)")
+    if function in OVER_ALL.values() and (terms or parts.get("spec")):
+        raise QueryError(
+            f"{function.upper()} OVER", "is of all rows of its part", "leave ORDER BY and the frame out"
+        )
     return windowed(
         Window(
             function,
@@ -59,20 +76,37 @@ def _function(node: exp.Expr, read: Callable[[object], Scalar]) -> tuple[str, tu
             raise QueryError(STEPS[kind].upper(), "needs a constant distance", "write LAG(COUNT(*), 1)")
         missing = Literal(None) if parts.get("default") is None else read(parts["default"])
         return STEPS[kind], (read(parts["this"]), distance, missing)
-    if kind in OVER_ROWS:
+    if kind is exp.Ntile:
+        parts_of = constant(read(fields(node, "this")["this"]))
+        if parts_of is None or not 1 <= parts_of <= 10**6:
+            raise QueryError("NTILE", "needs a constant number of parts", "write NTILE(4)")
+        return "ntile", (Literal(parts_of),)
+    if kind is exp.NthValue:
+        parts = fields(node, "this", "offset")
+        number = constant(read(parts.get("offset")))
+        if number is None or not 1 <= number <= 10**6:
+            raise QueryError("NTH_VALUE", "needs a constant place", "write NTH_VALUE(x, 2)")
+        return "nth_value", (read(parts["this"]), Literal(number))
+    if kind in OVER_ROWS or kind in OVER_ALL:
         inner = fields(node, "this", "big_int").get("this")
         if isinstance(inner, exp.Distinct):
             raise QueryError("DISTINCT in a window", "is not supported", "leave it out")
         starred = inner is None or isinstance(inner, exp.Star)
         if starred and kind is not exp.Count:
             raise refusal(node)
-        return OVER_ROWS[kind], (Literal(1),) if starred else (read(inner),)
+        return {**OVER_ROWS, **OVER_ALL}[kind], (Literal(1),) if starred else (read(inner),)
     raise QueryError(
-        node.sql_name() if isinstance(node, exp.Func) else "OVER",
+        words_of(node) if isinstance(node, exp.Func) else "OVER",
         "is not one of the window functions of released values",
-        "use SUM, AVG, MIN, MAX, COUNT, RANK, DENSE_RANK, ROW_NUMBER, PERCENT_RANK, CUME_DIST, LAG, LEAD, "
-        "FIRST_VALUE or LAST_VALUE",
+        "use SUM, AVG, MIN, MAX, COUNT, STDDEV, VARIANCE, MEDIAN, RANK, DENSE_RANK, ROW_NUMBER, NTILE, "
+        "PERCENT_RANK, CUME_DIST, LAG, LEAD, FIRST_VALUE, LAST_VALUE or NTH_VALUE",
     )
+
+
+def _share(node: exp.Expr) -> bool:
+    """Whether a function is RATIO_TO_REPORT(x), a value's part of the sum."""
+    named = isinstance(node, exp.Anonymous) and str(node.this).upper() == "RATIO_TO_REPORT"
+    return named and len(node.expressions) == 1
 
 
 def _frame(spec: exp.Expr | None, *, ordered: bool) -> tuple[str, int | None, int | None]:

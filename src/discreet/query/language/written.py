@@ -226,6 +226,8 @@ class _Words:
             rest.append(str(found.cells) if isinstance(found.cells, int) else _listed(found.cells))
         inner = ", ".join([f"DISTINCT {argument}" if found.distinct else argument, *rest])
         text = f"{found.function.upper()}({inner})"
+        if found.within is not None:
+            text = f"BOUNDED_PER_GROUP({text}, {', '.join(map(constant, found.within))})"
         return text if found.where is None else f"{text} FILTER (WHERE {self.text(found.where)})"
 
 

@@ -24,7 +24,7 @@ from discreet.query.check.formula import (
     measured,
     span,
 )
-from discreet.query.check.measurement import Checked, Measurement, Sort
+from discreet.query.check.measurement import Checked, Measurement
 from discreet.query.price.expected import Quote, coefficients
 from discreet.query.price.fieller import Laws, mean, variance
 from discreet.query.price.together import Together
@@ -132,7 +132,7 @@ def _counts(checked: Checked, part: Formula) -> bool:
     match part:
         case NoisyTerm(position):
             measurement = checked.measurements[position]
-            return isinstance(measurement, Measurement) and measurement.sort is not Sort.SUM
+            return isinstance(measurement, Measurement) and measurement.counting
         case Combination(counts=counts):
             return counts
         case _:

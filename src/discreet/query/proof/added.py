@@ -11,7 +11,7 @@ from discreet.query.proof.derivation import Step
 from discreet.query.proof.function import aggregate, evaluate
 from discreet.query.proof.reach import Reach
 from discreet.query.proof.relation import Owner, Relation, Restriction, restricted, used
-from discreet.query.proof.value import Kind
+from discreet.query.proof.value import Kind, Value
 from discreet.query.proof.weight import BitShare, Heavy, Light, Parts, Share, fact_of, implied, present
 from discreet.query.statement import Query, Statement
 
@@ -56,6 +56,10 @@ def added(body: Body, statement: Statement, scalar: Scalar) -> tuple[Reach, Step
     Rule.  Where the groups are exactly the key columns, each row is added to one group's integer, and that
     is a count of rows, of rows with a value, of different values, or a sum of integers w q: in every case a
     person moves a group by no more than the sum of w |q| over that person's rows in it.
+
+    A sum of different integers is such a sum.  Let S be the values that the rows of others hold in a group
+    and T those that the t rows of a person do; the sums with and without that person differ by the sum of
+    T - S, which are at most t integers of the same interval, each once.
     """
     keys = tuple(scalar for _, scalar in body.query.items[: statement.keys])
     if body.query.group != keys or not all(isinstance(key, Column) for key in keys):
@@ -70,6 +74,11 @@ def added(body: Body, statement: Statement, scalar: Scalar) -> tuple[Reach, Step
             return _unweighted(body, 0, 1, "counts rows with a value, or different values of them")
         case Call("sum", (argument,)):
             return _summed(body, argument)
+        case Call("sum_distinct", (argument,)):
+            value = _whole(argument, body)
+            return _unweighted(
+                body, value.low, value.high, f"adds different integers from {value.low} to {value.high}"
+            )
         case _:
             raise ProofError("an output", "is neither a count nor a sum of integers")
 
@@ -85,12 +94,18 @@ def _told_apart(key: Scalar, body: Body) -> None:
         raise ProofError("a group key", "has values that are not told apart outside of the engine")
 
 
-def _summed(body: Body, scalar: Scalar) -> tuple[Reach, Step]:
+def _whole(scalar: Scalar, body: Body) -> Value:
+    """Return what is known of integers that are added up."""
     value = evaluate(scalar, body.rows.leaf)
     if value.kind is not Kind.WHOLE:
         raise ProofError("a sum", "does not add up integers")
     if max(abs(value.low), abs(value.high)) >= 2**78:
         raise ProofError("a sum", "may leave the integers of 128 bits")
+    return value
+
+
+def _summed(body: Body, scalar: Scalar) -> tuple[Reach, Step]:
+    value = _whole(scalar, body)
     match scalar:
         case Case(((_, weight),), Literal(None)) if is_weight(weight, body.rows):
             return _weighted(body, weight, 0, 1)

@@ -10,7 +10,8 @@ by v - v': l1 and l0 double; so does l2 squared, as (a - b)**2 <= a**2 + b**2 fo
 
 That the q_i add up to no more than `top` is read off their text.  Each is a polynomial with integer
 coefficients in one whole column x; none is negative where interval arithmetic says so of its factors; and
-the polynomial of their sum, of degree at most 2, is largest at an end of the interval of x or at the whole
+the polynomial of their sum must have degree at most 2 once its terms have cancelled, as those of
+((b - x) + (x - a))**k do but for the constant.  It is largest at an end of the interval of x or at the whole
 numbers beside its vertex.  A row without x adds nothing to any of them, but for an integer that is a constant
 where x IS NULL and 0 elsewhere.
 """
@@ -34,7 +35,11 @@ from discreet.query.statement import Statement
 Polynomial = tuple[int, ...]
 """Coefficients, the constant one first."""
 
-DEGREE = 2
+DEGREE = 4
+"""The highest power of the column in any one integer."""
+
+VERTEX = 2
+"""The highest power in their sum, whose largest value is then known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +149,8 @@ def _largest(column: Column, polynomials: Sequence[Polynomial], body: Body) -> i
     total: Polynomial = (0,) * (DEGREE + 1)
     for polynomial in polynomials:
         total = _plus(total, polynomial)
+    if any(total[VERTEX + 1 :]):
+        raise ProofError("integers released together", "must have a sum of low degree")
     places = {value.low, value.high}
     if total[2]:
         vertex = Fraction(-total[1], 2 * total[2])

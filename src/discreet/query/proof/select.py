@@ -31,7 +31,10 @@ from discreet.query.proof.weight import Excess, Fact, Parts, counting, crowd_of,
 from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, Stacked, StoredTable
 
 AGGREGATES = frozenset(
-    ("count_rows", "count_values", "count_distinct", "sum", "min", "max", "bits_or", "grouped")
+    (
+        *("count_rows", "count_values", "count_distinct", "sum", "sum_distinct", "min", "max", "bits_or"),
+        "grouped",
+    )
 )
 
 

@@ -29,7 +29,8 @@ def windowed(query: Query, source: Relation) -> tuple[dict[Name, Value], tuple[f
         RANK, DENSE_RANK, and aggregates of the whole partition or of all rows up to the last that is equal in
         the order, are functions of a multiset of rows;
         any other window needs an order without ties: some columns that no two rows of a person agree in are
-        all ordered by, or partitioned by.
+        all ordered by, or partitioned by.  NTILE(n) deals the rows of such an order out to n parts, whose
+        numbers are 1 to n.
 
     ROW_NUMBER by the person alone is different in any two rows of a person.  Sums are of whole numbers.
     """
@@ -90,6 +91,10 @@ def _value(window: Window, source: Relation) -> Value:
     match window.function, window.arguments:
         case function, () if function in RANKED:
             return whole(1, MOST_ROWS, null=False)
+        case "ntile", (Literal() as parts,):
+            count = constant(parts)
+            if count is not None and 1 <= count <= 10**6:
+                return whole(1, count, null=False)
         case "count", (argument,):
             evaluate(argument, source.leaf)
             return COUNTED

@@ -12,7 +12,7 @@ at most W g in all; nothing is random, and no sampling error is missing from the
 keys, where the number of groups itself must be bounded, a person keeps at most g of them, chosen by the key.
 
 *Distinct values*.  Each person keeps at most m pairs of group and value, again chosen by the key; a pair adds
-at most one value to its group.
+at most one value to its group, which counts for one, or for what it is.
 """
 
 from collections.abc import Sequence
@@ -70,7 +70,7 @@ def statements(checked: Checked) -> tuple[Statement, ...]:
         found.append(_people(checked, tuple(people), whole=all(m.scale == 1 for m in people.values())))
     for position, measurement in enumerate(checked.measurements):
         match measurement:
-            case Measurement(sort=Sort.DISTINCT):
+            case Measurement(sort=Sort.DISTINCT | Sort.EACH):
                 found.append(_distinct(checked, position, measurement))
             case QuantileChoice() | ModeChoice():
                 found.append(_selection(checked, position, measurement))
@@ -254,15 +254,17 @@ def _people_by_bits(checked: Checked, bits: Listed, outputs: tuple[str, ...]) ->
 
 def _distinct(checked: Checked, position: int, measurement: Measurement) -> Statement:
     keys, outputs = keys_of(checked), (f"m{position}",)
-    limit = checked.rows.rows
-    rows = person_rows(checked, (("x", given(measurement.fixed.argument)),), unit=limit is not None)
+    limit, fixed = checked.rows.rows, measurement.fixed
+    each = measurement.sort is Sort.EACH
+    value = given(_slot(fixed, ranked=False).raw if each else fixed.argument)
+    name = "sum_distinct" if each else "count_distinct"
+    rows = person_rows(checked, (("x", value),), unit=limit is not None)
     if limit is None:
-        total = Call("count_distinct", (Column("r", "x"),))
-        return _grouped(keys, "r", outputs, total, (), Inner(rows, "r"), None)
+        return _grouped(keys, "r", outputs, Call(name, (Column("r", "x"),)), (), Inner(rows, "r"), None)
     names = (PERSON, *keys, "x")
     cells = Query(items("r", names), Inner(rows, "r"), present(Column("r", "x")), columns("r", names))
     source, kept = cap.chosen(cells, names, limit)
-    return _grouped(keys, "j", outputs, Call("count_distinct", (Column("j", "x"),)), (), source, kept)
+    return _grouped(keys, "j", outputs, Call(name, (Column("j", "x"),)), (), source, kept)
 
 
 def _selection(checked: Checked, position: int, selection: Selection) -> Statement:

@@ -51,6 +51,10 @@ NUMBERS = ("int8", "numeric", "float8")
 _ALWAYS = {"and": "bool", "or": "bool", "not": "bool", "is_null": "bool", "among": "bool", "distinct": "bool"}
 _ALWAYS |= dict.fromkeys(("eq", "ne", "lt", "le", "gt", "ge"), "bool")
 _ALWAYS |= dict.fromkeys(("lower", "upper", "trim", "concat", "left", "right", "substring"), "text")
+_ALWAYS |= dict.fromkeys(("ltrim", "rtrim", "replace", "split_part", "lpad", "rpad", "to_text"), "text")
+_ALWAYS |= dict.fromkeys(("reverse", "initcap", "repeat"), "text")
+_ALWAYS |= dict.fromkeys(("like", "ilike", "starts_with"), "bool")
+_ALWAYS |= {"shift": "date", "difference": "int8", "to_day": "date", "to_moment": "timestamp"}
 _ALWAYS |= {"length": "int8", "part": "int8", "trunc": "date", "to_whole": "numeric"}
 _ALWAYS |= {"floor": "numeric", "ceil": "numeric", "day_at": "date", "moment_at": "timestamp"}
 _CLOSED = frozenset(
@@ -170,7 +174,7 @@ def _formula(formula: Formula, keys: Sequence[str], noisy: Sequence[str]) -> str
             inner = [_formula(one, keys, noisy) for one in arguments]
             if name in _RANKS:
                 return "int8"
-            if name in ("lag", "lead", "min", "max", "first_value", "last_value"):
+            if name in ("lag", "lead", "min", "max", "first_value", "last_value", "nth_value"):
                 return inner[0]
             return "numeric" if name == "sum" and "float8" not in inner else "float8"
 

@@ -23,7 +23,7 @@ from discreet.query.catalog.kind import (
 )
 from discreet.query.check.function.agreement import Rule, agree, graded, settle, to_real
 from discreet.query.check.function.day import calendar
-from discreet.query.plan import Call, Case, Literal, constant
+from discreet.query.plan import Call, Case, Literal, Scalar, constant
 
 
 def _numbers(name: str, arguments: Sequence[Typed]) -> list[Typed]:
@@ -203,6 +203,11 @@ def _curve(name: str, arguments: Sequence[Typed]) -> Typed:
     number = to_real(number)
     real = as_real(_number(number))
     low, high = real.low, real.high
+    match _bare(number.scalar):
+        case Call("greatest", parts) if low is not None and (least := _constants_of(parts)):
+            # The larger of x and 1 is at least 1.
+            low = max(low, *least)
+            high = None if high is None else max(high, low)
     ends: tuple[Fraction, Fraction] | None = None
     match name:
         case "sqrt" if low is not None and high is not None and low >= 0:
@@ -239,7 +244,40 @@ def _power(name: str, arguments: Sequence[Typed]) -> Typed:
 def _extreme(name: str, arguments: Sequence[Typed]) -> Typed:
     parts, kind = agree(name.upper(), _numbers(name, arguments))
     # The result is one of the arguments (NULL ones are skipped), so it is in the common interval if they are.
-    return Typed(Call(name, tuple(part.scalar for part in parts)), kind, parts[0].held)
+    found = Typed(Call(name, tuple(part.scalar for part in parts)), kind, parts[0].held)
+    return _limited(name, found, [part.scalar for part in parts])
+
+
+def _limited(name: str, found: Typed, parts: Sequence[Scalar]) -> Typed:
+    """Return an extreme with the end that only a constant sets: the smaller of x and 9 is at most 9.
+
+    A constant is never NULL, so it is never passed over.
+    """
+    kind, ends = _number(found), _constants_of(parts)
+    if not ends:
+        return found
+    low, high = kind.low, kind.high
+    if name == "greatest" and low is None:
+        low = max(ends)
+    if name == "least" and high is None:
+        high = min(ends)
+    exact = int if isinstance(kind, Whole) else Fraction
+    bounds = (None if end is None else exact(end) for end in (low, high))
+    return replace(found, kind=between(kind, *bounds))
+
+
+def _bare(scalar: Scalar) -> Scalar:
+    """Return a number without what keeps its value."""
+    while isinstance(scalar, Call) and scalar.function in ("to_real", "finite"):
+        scalar = scalar.arguments[0]
+    return scalar
+
+
+def _constants_of(parts: Sequence[Scalar]) -> list[Fraction]:
+    """Return the numbers among some parts that are constants."""
+    bare = map(_bare, parts)
+    values = [part.value for part in bare if isinstance(part, Literal)]
+    return [Fraction(value) for value in values if type(value) in (int, Fraction)]  # type: ignore[arg-type]
 
 
 def _clamp(name: str, arguments: Sequence[Typed]) -> Typed:

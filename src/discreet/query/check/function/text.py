@@ -6,8 +6,9 @@ from math import prod
 
 from discreet.errors import QueryError
 from discreet.query.catalog.kind import Day, Kind, Nothing, Text, Truth, Typed, Whole, domain, truth, word
+from discreet.query.check.afterwards import WORDS
 from discreet.query.check.function.agreement import Rule, settle
-from discreet.query.plan import Call, Literal, Scalar
+from discreet.query.plan import Call, Case, Literal, Scalar
 
 TEXT_LIMIT = 2**20
 
@@ -58,6 +59,27 @@ def _change_text(name: str, arguments: Sequence[Typed]) -> Typed:
         after = None
     # Declared values say nothing about what the cells hold, and the proof counts no values of a changed text.
     return Typed(Call(name, (_text(name, arguments[0]),)), Text(after))
+
+
+def _spelled(name: str, arguments: Sequence[Typed]) -> Typed:
+    """Return a text of declared values said by a list: what none of them is has no spelling.
+
+    Engines disagree about letters that are written with several signs, and about where words begin.
+    """
+    text, kind = _text(name, arguments[0]), arguments[0].kind
+    if not isinstance(kind, Text) or kind.values is None or len(kind.values) > SPELLED:
+        raise QueryError(
+            name.upper(),
+            f"needs a column of at most {SPELLED} declared values",
+            "declare values for the column, or use UPPER(x), LOWER(x) or LEFT(x, 3)",
+        )
+    pairs = tuple((value, WORDS[name](value)) for value in kind.values)
+    branches = tuple((Call("eq", (text, Literal(one))), Literal(other)) for one, other in pairs)
+    return Typed(Case(branches, Literal(None)), Text(tuple(sorted({other for _, other in pairs}))), held=True)
+
+
+SPELLED = 500
+"""So many declared values are spelled out one by one."""
 
 
 def _length(name: str, arguments: Sequence[Typed]) -> Typed:
@@ -246,6 +268,7 @@ def _characters(pattern: str, escape: str) -> list[tuple[str, bool]]:
 
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("lower", "upper", "trim"), _change_text),
+    **dict.fromkeys(("reverse", "initcap"), _spelled),
     "length": _length,
     **dict.fromkeys(("substring", "left", "right"), _substring),
     "concat": _concat,

@@ -2,7 +2,8 @@
 
 from discreet.exact.number import Real
 from discreet.query.language.frame.expression import Expression, Term, scalar_in
-from discreet.query.plan import Aggregate, Call
+from discreet.query.language.spelling import spelled
+from discreet.query.plan import Aggregate, Call, Literal, given
 
 
 def count(of: Term | None = None) -> Expression:
@@ -33,6 +34,31 @@ def variance(of: Term) -> Expression:
 def deviation(of: Term) -> Expression:
     """Return the sample standard deviation."""
     return _of(of).deviation()
+
+
+def skewness(of: Term) -> Expression:
+    """Return how far the values lean to one side."""
+    return Expression(Aggregate("skewness", scalar_in(of)))
+
+
+def kurtosis(of: Term) -> Expression:
+    """Return how much heavier the tails are than those of the normal law."""
+    return Expression(Aggregate("kurtosis", scalar_in(of)))
+
+
+def entropy(of: Term) -> Expression:
+    """Return the entropy of a column's values in bits."""
+    return Expression(Aggregate("entropy", scalar_in(of)))
+
+
+def some(of: Term) -> Expression:
+    """Return whether a condition holds for any row: per person as it is, released as an extreme."""
+    return Expression(given(spelled("bool_or", (scalar_in(of),))))
+
+
+def every(of: Term) -> Expression:
+    """Return whether a condition holds for all rows: per person as it is, released as an extreme."""
+    return Expression(given(spelled("bool_and", (scalar_in(of),))))
 
 
 def quantile(of: Term, level: Real = "1/2") -> Expression:
@@ -68,6 +94,11 @@ def dense_rank() -> Expression:
 def row_number() -> Expression:
     """Return the number of a released row in an order."""
     return Expression(Call("row_number", ()))
+
+
+def ntile(parts: int) -> Expression:
+    """Return in which of so many equal parts of an order a row lies."""
+    return Expression(Call("ntile", (Literal(parts),)))
 
 
 def _of(term: Term) -> Expression:

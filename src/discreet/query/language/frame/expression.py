@@ -298,13 +298,13 @@ class Expression:
         """Return the number of different values; of the person's column, the number of people."""
         return Expression(Aggregate("count", self.scalar, distinct=True))
 
-    def sum(self) -> "Expression":
-        """Return the sum."""
-        return self._aggregate("sum")
+    def sum(self, *, distinct: bool = False) -> "Expression":
+        """Return the sum, or that of the different values."""
+        return Expression(Aggregate("sum", self.scalar, distinct))
 
-    def mean(self) -> "Expression":
-        """Return the average."""
-        return self._aggregate("avg")
+    def mean(self, *, distinct: bool = False) -> "Expression":
+        """Return the average, or that of the different values."""
+        return Expression(Aggregate("avg", self.scalar, distinct))
 
     def variance(self, *, population: bool = False) -> "Expression":
         """Return the variance, of a sample unless told otherwise."""
@@ -369,8 +369,8 @@ class Expression:
         match self.scalar:
             case Aggregate("sum" | "avg" | "min" | "max" | "count" as name, argument, False, None, None):
                 return name, (Literal(1) if argument is None else argument,)
-            case Call("rank" | "dense_rank" | "row_number" as name, ()):
-                return name, ()
+            case Call("rank" | "dense_rank" | "row_number" | "ntile" as name, arguments):
+                return name, arguments
             case _:
                 raise QueryError(
                     "over",
