@@ -149,14 +149,11 @@ def test_what_a_person_adds_to_a_group_is_clamped(data: Session) -> None:
 
 
 def test_many_people_decide_whether_something_holds(data: Session) -> None:
-    (found,) = asked(
-        data,
-        "SELECT BOOL_OR(age > 80) AS a, BOOL_OR(age > 95) AS b, BOOL_AND(age < 95) AS c, EVERY(flag) AS d "
-        "FROM visits",
-    )
-    assert found == {"a": True, "b": False, "c": True, "d": False}
+    """Where nobody decides, an extreme errs once in fifty times at any price: only the other side is sure."""
+    (found,) = asked(data, "SELECT BOOL_OR(age > 80) AS a, EVERY(flag) AS b FROM visits")
+    assert found == {"a": True, "b": False}
 
 
 def test_released_values_are_shown_as_text(data: Session) -> None:
-    (found,) = asked(data, "SELECT CONCAT('n = ', CAST(COUNT(*) AS VARCHAR)) AS label FROM visits")
+    (found,) = asked(data, "SELECT CONCAT('n = ', CAST(ROUND(COUNT(*)) AS VARCHAR)) AS label FROM visits")
     assert found == {"label": "n = 400"}
