@@ -13,7 +13,7 @@ import pyarrow
 import pytest
 from tests.attacks.test_sql_refused import CORPUS
 from tests.engines.test_conformance import clinic
-from tests.engines.world import loaded, server
+from tests.engines.world import frame, loaded, open_postgres, server
 from tests.ledger.world import Server
 from tests.query.questions import WARDS, Questions
 
@@ -75,6 +75,37 @@ floor = {{ type = "integer", low = 0, high = 4 }}
 def tables() -> tuple[dict[str, pyarrow.Table], dict[str, Any], dict[str, str]]:
     frames, columns = clinic(Random(3))
     return frames, columns, loaded(frames, columns)[1]
+
+
+def test_the_choice_of_a_persons_rows_does_not_depend_on_their_order() -> None:
+    """A person who holds 0 and -0 holds one value; which of the two an engine shows, the order decides."""
+    columns = {"t": (("who", "text"), ("g", "text"), ("w", "decimal"), ("ok", "boolean"))}
+    catalog = declare(
+        {
+            "tables": {
+                "t": {
+                    "unit": "who",
+                    "rows_per_unit": 2,
+                    "columns": {
+                        "who": "text",
+                        "g": {"type": "text", "values": ["a", "b", "c"]},
+                        "w": "decimal",
+                        "ok": "boolean",
+                    },
+                }
+            }
+        }
+    )
+    question = "SELECT g, COUNT(DISTINCT CASE WHEN ok THEN w * -1 ELSE w END) FROM t GROUP BY g"
+    asked = statements(check(read(question), catalog))
+    cells = (("a", 0, True), ("a", 0, False), ("b", 1, False), ("c", 2, False), ("c", 3, True))
+    rows = [{"who": "eve", "g": g, "w": float(w), "ok": ok} for g, w, ok in cells]
+    found = []
+    for order in (rows, rows[::-1]):
+        engine = open_postgres({"t": frame(order, columns["t"])}, columns)
+        found.append([engine._exact(asked, choice)._totals["m0"] for choice in range(1, 13)])
+        engine.close()
+    assert found[0] == found[1]
 
 
 def test_a_draft_knows_the_names_and_types_of_a_table_and_tells_no_address(tables: Any, tmp_path: Path):

@@ -248,6 +248,9 @@ class _Scalars:
         """Return the server's own hash of cells, the hash of each the start of the next."""
         for argument in arguments:
             text = self.typed(argument)
+            if self.known(argument).kind == "decimal":
+                # 0 and -0 are one number of two texts; which of them a group shows, the rows' order decides.
+                text = f"({text} + 0)"
             if self.known(argument).kind == "integer":
                 start = f"hashint8extended(coalesce(CAST({text} AS bigint), 0), {start})"
             else:
