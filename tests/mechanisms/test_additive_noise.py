@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 from fractions import Fraction
-from math import exp, inf, log, nan
+from math import exp, floor, inf, log, nan
 
 import numpy as np
 import pytest
@@ -206,6 +206,25 @@ def test_laplace_outputs_lie_on_one_grid_whatever_the_input():
     for start in (0.0, 1.0, 0.1, 1e-9):
         noisy = law.sample(np.full(1000, start))
         assert all((Fraction(v) / law.step).denominator == 1 for v in noisy)
+
+
+@pytest.mark.parametrize("step", [Fraction(1, 2**30), Fraction(2**60), Fraction(1, 2**1070), Fraction(1, 10)])
+def test_long_arrays_are_rounded_as_exactly_as_single_numbers(step, monkeypatch):
+    """Halves go up, nothing is lost next to a large number, and no zero has a sign."""
+    law, tiny = Laplace(Fraction(1, 2), step), 5e-324
+    ties = [float(step * (k + Fraction(1, 2))) for k in range(-3, 3)]
+    near = [float(np.nextafter(x, side)) for x in ties for side in (-inf, inf)]
+    values = np.array([*ties, *near, 0.0, -0.0, tiny, -tiny, float(step), -float(step), float(step * 2**40)])
+    noise = np.arange(values.size) % 5 - 2
+    monkeypatch.setattr(laplace, "BLOCK", 4)
+    monkeypatch.setattr(laplace, "two_sided_geometric", lambda alpha, count: noise)
+    exact = [
+        float((floor(Fraction(float(x)) / step + Fraction(1, 2)) + int(n)) * step)
+        for x, n in zip(values, noise, strict=True)
+    ]
+    drawn = law.sample(values)
+    assert drawn.tolist() == exact
+    assert not np.signbit(drawn[drawn == 0]).any()
 
 
 def test_long_arrays_are_drawn_in_blocks_that_know_nothing_of_each_other(monkeypatch):

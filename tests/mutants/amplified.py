@@ -17,13 +17,81 @@ FREQUENCY = ("tests/mechanisms/test_frequency.py",)
 LISTED = ("tests/privacy/test_listed.py",)
 MANY = ("tests/privacy/test_many.py",)
 
+NOISE_ARRAYS = (
+    "tests/mechanisms/test_additive_noise.py::test_long_arrays_are_rounded_as_exactly_as_single_numbers",
+)
 MIXED = ("tests/privacy/test_sampled.py::test_promises_about_other_neighbours_are_not_mixed",)
 LEFT = ("tests/privacy/test_sampled.py::test_what_is_left_to_infinite_loss_is_not_counted_for_less",)
 MOVED = (
     "tests/privacy/test_sampled.py::test_the_error_of_a_curve_covers_the_rounding_of_where_it_is_looked_at",
 )
 
+CELLS = ("tests/exact/test_cells.py",)
+
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "exact/cells.py",
+        "tails[-cell] + terms[-cell]) / whole",
+        "tails[-cell]) / whole",
+        CELLS,
+        "negative cells have no first strip",
+    ),
+    Fault(
+        "exact/cells.py",
+        "tails[cell + 1] + terms[cell] - terms[cell + 1]",
+        "tails[cell + 1] + terms[cell + 1]",
+        CELLS,
+        "the strips of a cell change places",
+    ),
+    Fault(
+        "exact/cells.py",
+        "        cell ^= cell >> 63\n",
+        "",
+        CELLS,
+        "negative numbers are compared with the wrong cell",
+    ),
+    Fault(
+        "exact/cells.py",
+        "inner = cell if cell >= 0 else -1 - cell",
+        "inner = abs(cell)",
+        CELLS,
+        "a single negative draw is compared with the wrong cell",
+    ),
+    Fault(
+        "exact/cells.py",
+        "margin = p * 2.0**-40 + 2.0**-50 + 2.0**-self.shape.word",
+        "margin = p * 0.0",
+        CELLS,
+        "floats decide where they cannot",
+    ),
+    Fault(
+        "exact/cells.py",
+        "        if excess in (0, 1 << self.bits):\n            return arb(1 if excess else 0)\n",
+        "        if excess == 0:\n            return arb(1)\n",
+        CELLS,
+        "the first number of a cell is rejected",
+    ),
+    Fault(
+        "exact/cells.py",
+        "            out[again] = self.draw(again.size, coins)\n",
+        "            pass\n",
+        CELLS,
+        "what is rejected stays",
+    ),
+    Fault(
+        "exact/cells.py",
+        "ball(excess * (excess + (cell << (self.bits + 1))) / (2 * self.variance))",
+        "ball(excess * (excess + (cell << self.bits)) / (2 * self.variance))",
+        CELLS,
+        "a Gaussian falls too slowly within a cell",
+    ),
+    Fault(
+        "mechanisms/laplace.py",
+        "below += scaled >= 0.5",
+        "below += scaled > 0.5",
+        NOISE_ARRAYS,
+        "halves of a grid step go down in arrays",
+    ),
     Fault(
         "exact/lattice_gaussian.py",
         "tails[n] = tails[n + 1] + (-(arb(n) ** 2)",

@@ -102,7 +102,7 @@ class SystemCoins:
 
     def words(self, count: int, width: int) -> Words:
         """Return `count` independent uniform integers of `width` bits (at most 64)."""
-        container = next(c for c in (8, 16, 32, 64) if c >= width)
+        container = 8 if width <= 8 else 16 if width <= 16 else 32 if width <= 32 else 64
         whole: Words = np.frombuffer(self._mine().take(count * container // 8), dtype=f"<u{container // 8}")
         return whole if container == width else whole >> np.uint8(container - width)
 

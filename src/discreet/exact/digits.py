@@ -141,10 +141,10 @@ def _mirrored(k: int, tail: Callable[[int], arb]) -> arb:
 
 @lru_cache(maxsize=64)
 def digit_tables(law: TwoSided | OneSided, shape: Shape) -> tuple[LawTable, ...]:
-    """Return one table per base-m digit; the last digit is unbounded, but passes m only in a tie."""
+    """Return one table per base-m digit; the last digit is unbounded, but passes its table only in a tie."""
     base = 1 << shape.digit
     alpha, power, tables = law.alpha, 1, []
-    while not _light_tail(alpha, power, base, shape.word):
+    while not _light_tail(alpha, power, base << shape.head, shape.word):
         match law:
             case TwoSided():
                 tables.append(
@@ -153,11 +153,14 @@ def digit_tables(law: TwoSided | OneSided, shape: Shape) -> tuple[LawTable, ...]
             case OneSided():
                 tables.append(LawTable.build(Digit(alpha, power, base), 0, base - 1, shape))
         power *= base
+    end = (base << shape.head) - 1
+    while end >= base and _light_tail(alpha, power, end // 2 + 1, shape.word):
+        end //= 2
     match law:
         case TwoSided():
-            tables.append(LawTable.build(TwoSided(alpha, power), -(base - 1), base - 1, shape))
+            tables.append(LawTable.build(TwoSided(alpha, power), -end, end, shape))
         case OneSided():
-            tables.append(LawTable.build(OneSided(alpha, power), 0, base - 1, shape))
+            tables.append(LawTable.build(OneSided(alpha, power), 0, end, shape))
     return tuple(tables)
 
 

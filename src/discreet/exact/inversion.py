@@ -54,6 +54,8 @@ class Shape:
     guide: int = 16
     rest: int = 48
     more: int = 64
+    head: int = 0
+    """By how many bits the last digit may be longer than the others."""
 
     @property
     def word(self) -> int:
@@ -61,7 +63,7 @@ class Shape:
         return self.guide + self.rest
 
 
-STANDARD = Shape()
+STANDARD = Shape(head=2)
 
 SPARSE = Shape(digit=4, guide=8, rest=56)
 """Smaller digits for a few draws of a law that may not be drawn from again: a tenth of the table."""
@@ -121,6 +123,9 @@ def resolve(law: Law, u: Uniform, guess: int) -> int:
     return high
 
 
+FAR = 1 << 80
+"""Python has the integers from -5 to 256 ready and takes longer to make others; far out it makes them all."""
+
 AMBIGUOUS = np.iinfo(np.int16).min
 
 
@@ -153,18 +158,19 @@ class LawTable:
 
     def draw_one(self, coins: Coins) -> int:
         """Return one draw, reading the whole table whatever comes out: the time taken tells nothing."""
-        word = coins.bits(self.shape.word)
-        passed = int(np.count_nonzero(self.thresholds < np.uint64(word)))
+        # Never as a Python integer, which takes longer to convert on one side of 2**63 than on the other.
+        word = coins.words(1, self.shape.word)
+        passed = int(np.count_nonzero(self.thresholds < word))
         # The last threshold is the largest word, so there is always one that was not passed.
-        if self.thresholds[passed] != word:
-            return passed + self.below
-        return resolve(self.law, Uniform(word, coins, self.shape), passed + self.below)
+        if self.thresholds[passed] != word[0]:
+            return passed + (self.below + FAR) - FAR
+        return resolve(self.law, Uniform(int(word[0]), coins, self.shape), passed + self.below)
 
     def draw(self, count: int, coins: Coins) -> NDArray[np.int16 | np.int64]:
         """Return `count` independent draws."""
         shape = self.shape
         prefix = coins.words(count, shape.guide)
-        values = self.guide[prefix]
+        values = self.guide.take(prefix)
         doubtful = np.flatnonzero(values == AMBIGUOUS)
         if not doubtful.size:
             return values

@@ -8,7 +8,8 @@ with probability exp(-(|y| - s L)**2 / (2 s)), L = -ln(a).  The kept y has proba
 exp(-y**2 / (2 s)), because the two exponents add up to -y**2 / (2 s) and a constant.  A float decides
 when its certified error cannot matter; otherwise a ball does.
 
-Many draws of a discrete Gaussian of moderate width are looked up in one certified table instead.
+Many draws of a discrete Gaussian of moderate width are looked up in one certified table instead, and many
+draws of a wide law in a table of cells (`discreet.exact.cells`).
 
 References.  Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020
 (rejection from a discrete Laplace).
@@ -26,6 +27,7 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
+from discreet.exact.cells import BLOCK, WIDEST, CellTable, GaussianWeight, GeometricWeight, cell_table
 from discreet.exact.coins import Coins, source
 from discreet.exact.digits import OneSided, TwoSided, digit_tables, float_log, log_ball, proper_ratio
 from discreet.exact.inversion import SPARSE, STANDARD, LawTable, Shape, Uniform, resolve
@@ -35,15 +37,18 @@ from discreet.exact.number import Real, ball, positive, shown
 Integers = NDArray[Any]
 """int64, or object holding Python integers where int64 would be too narrow."""
 
-BLOCK = 1 << 16
-"""Draws per pass: small enough for the tables and buffers to stay in cache."""
-
 FEW = 32
 """Up to this many draws, small tables that are read whole are quicker than large ones with a guide."""
 
 
+NARROW = 32**2
+"""Up to this variance, single draws of a discrete Gaussian are looked up in a table of every integer."""
+
 WIDE, MANY = 128**2, 1 << 13
 """Up to this variance, so many draws of a discrete Gaussian of small width are worth a table of their own."""
+
+SEVERAL_DIGITS = 2.0**10
+"""From this scale on, many draws of a geometric law come from cells sooner than from their digits."""
 
 
 @lru_cache(maxsize=32)
@@ -54,10 +59,21 @@ def gaussian_table(variance: Fraction, shape: Shape) -> LawTable:
     return LawTable.build(GaussianLaw(variance), -end, end, shape)
 
 
+@lru_cache(maxsize=64)
+def _gaussian_table(over: int, under: int, shape: Shape) -> LawTable | CellTable:
+    """Return what one draw is looked up in: a table of every integer, or of cells."""
+    variance = proper_variance(Fraction(over, under))
+    if variance <= NARROW:
+        return gaussian_table(variance, shape)
+    return cell_table(GaussianWeight, variance, sqrt(variance), shape)
+
+
 def two_sided_geometric(
     alpha: Fraction, count: int | None = None, *, coins: Coins | None = None, shape: Shape = STANDARD
 ) -> Any:
     """Return one integer (count None) or an array of draws with Pr[k] = (1-a)/(1+a) a**|k|."""
+    if count is None:
+        return _one(_two_sided_digits(alpha.numerator, alpha.denominator, shape), coins or source())
     return _draw(_two_sided(alpha), count, coins or source(), shape)
 
 
@@ -78,15 +94,28 @@ def _one_sided(alpha: Fraction) -> OneSided:
     return OneSided(proper_ratio(alpha))
 
 
+@lru_cache(maxsize=64)
+def _two_sided_digits(over: int, under: int, shape: Shape) -> tuple[LawTable, ...]:
+    # Looked up by two integers: a fraction takes longer to hash than a digit to draw.
+    return digit_tables(_two_sided(Fraction(over, under)), shape)
+
+
+def _one(tables: Sequence[LawTable], coins: Coins) -> int:
+    value = tables[0].draw_one(coins)
+    for place, table in enumerate(tables[1:], start=1):
+        value += table.draw_one(coins) << (table.shape.digit * place)
+    return value
+
+
 def _draw(law: TwoSided | OneSided, count: int | None, coins: Coins, shape: Shape) -> Any:
     if count is None:
-        value, scale = 0, 0
-        for table in digit_tables(law, shape):
-            value += table.draw_one(coins) << scale
-            scale += shape.digit
-        return value
+        return _one(digit_tables(law, shape), coins)
     if count <= FEW:
         return _narrow(_few(law, count, coins, SPARSE if shape is STANDARD else shape))
+    if count >= MANY and isinstance(law, TwoSided) and shape is STANDARD:
+        scale = -1 / float_log(law.alpha)
+        if SEVERAL_DIGITS <= scale <= WIDEST:
+            return cell_table(GeometricWeight, law.alpha, scale, shape).draw(count, coins)
     return _assemble(digit_tables(law, shape), count, coins, shape)
 
 
@@ -104,8 +133,9 @@ def _few(law: TwoSided | OneSided, count: int, coins: Coins, shape: Shape) -> li
 
 
 def _assemble(tables: Sequence[LawTable], count: int, coins: Coins, shape: Shape) -> Integers:
-    # |X| stays below base**digits except after a tie in the last digit: two bits of head-room and more.
-    exact_type: Any = np.int64 if shape.digit * (len(tables) + 1) < 62 else object
+    # |X| stays below base**digits, and what the last has more, except after a tie in the last digit: two bits
+    # of head-room and more.
+    exact_type: Any = np.int64 if shape.digit * (len(tables) + 1) + shape.head < 62 else object
     out = np.empty(count, dtype=exact_type)
     for start in range(0, count, BLOCK):
         block = out[start : start + BLOCK]
@@ -122,15 +152,14 @@ def discrete_gaussian(
 ) -> Any:
     """Return one integer (count None) or an array of draws with Pr[k] proportional to exp(-k**2 / (2 s))."""
     coins = coins or source()
+    if count is None:
+        return _gaussian_table(sigma_squared.numerator, sigma_squared.denominator, shape).draw_one(coins)
     proper_variance(sigma_squared)
     test = _Acceptance.of(sigma_squared)
-    if count is None:
-        while True:
-            proposal = two_sided_geometric(test.alpha, coins=coins, shape=shape)
-            if test.keeps(proposal, coins, shape):
-                return proposal
     if sigma_squared <= WIDE and count >= MANY * (1 + test.width / 8):
         return _assemble((gaussian_table(sigma_squared, shape),), count, coins, shape)
+    if sigma_squared > WIDE and test.width <= WIDEST and count >= MANY:
+        return cell_table(GaussianWeight, sigma_squared, test.width, shape).draw(count, coins)
     kept: list[Integers] = []
     missing = count
     while missing > 0:

@@ -28,7 +28,8 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.exact.digits import TwoSided, proper_ratio
 from discreet.exact.number import Real, ball, certain, float_up, log_down, positive, rational
-from discreet.exact.sample import BLOCK
+from discreet.exact.perturb import add
+from discreet.exact.sample import two_sided_geometric
 from discreet.markup import built
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.notebook import html, line
@@ -38,6 +39,9 @@ from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.sensitivity import Sensitivity
 
 LARGEST = float(np.finfo(np.float64).max)
+
+BLOCK = 2**16
+"""Numbers per pass."""
 
 FINENESS = 2**20
 """Grid steps per unit of noise scale unless told otherwise: rounding then costs a millionth of epsilon."""
@@ -133,9 +137,17 @@ class Laplace:
         if values.size <= BLOCK:
             return self.floats(self.noise.sample(self.round(values)))
         flat, out = values.reshape(-1), np.empty(values.size)
+        noise = two_sided_geometric(self.alpha, values.size)
+        small = noise.dtype != object and max(noise.max(), -noise.min()) < 2**51
         for start in range(0, values.size, BLOCK):
             block = slice(start, start + BLOCK)
-            out[block] = self.floats(self.noise.sample(self.round(flat[block])))
+            near = self._near(flat[block]) if small else None
+            if near is None:
+                out[block] = self.floats(add(self.round(flat[block]), noise[block]))
+            else:
+                # Sums of integers below 2**51 are exact in floats, and so are their products with the step.
+                near += noise[block]
+                np.multiply(near, float_up(self.step), out=out[block])
         return out.reshape(values.shape)
 
     def floats(self, steps: NDArray[Any]) -> NDArray[np.float64]:
@@ -159,19 +171,30 @@ class Laplace:
         floats = np.asarray(values, dtype=np.float64)
         if not np.isfinite(floats).all():
             raise ParameterError("values must be finite; replace or clamp NaN and infinities first")
-        step = float_up(self.step)
-        if (
-            0 < step < 2.0**900
-            and Fraction(step) == self.step
-            and np.frexp(step)[0] == 0.5
-            and np.abs(floats).max(initial=0) < step * 2.0**51
-        ):
-            # Dividing by a power of two is exact, and so is the distance to the integer below.
-            scaled = floats / step
-            below = np.floor(scaled)
-            return (below + (scaled - below >= 0.5)).astype(np.int64)
+        near = self._near(floats)
+        if near is not None:
+            return near.astype(np.int64)
         exact = [floor(Fraction(float(x)) / self.step + Fraction(1, 2)) for x in floats.flat]
         return np.array(exact, dtype=object).reshape(floats.shape)
+
+    def _near(self, values: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return floor(x / step + 1/2) for each float x, as floats, where these are exact; else nothing."""
+        step = float_up(self.step)
+        if (
+            values.dtype == np.float64
+            and 0 < step < 2.0**900
+            and Fraction(step) == self.step
+            and np.frexp(step)[0] == 0.5
+            # Neither NaN nor an infinity passes.
+            and max(values.max(initial=0), -values.min(initial=0)) < step * 2.0**51
+        ):
+            # Dividing by a power of two is exact, and so is the distance to the integer below.
+            scaled = values / step
+            below = np.floor(scaled)
+            scaled -= below
+            below += scaled >= 0.5
+            return np.asarray(below)
+        return None
 
     def guarantee(self, sensitivity: Sensitivity | Real | None = None) -> Pure:
         """Return the privacy of one release, rounding to the grid included."""
