@@ -54,7 +54,7 @@ FAULTS = (
     # Costs.
     weaker(
         "walk",
-        "z3.And(*(spent <= limit for limit in limits))",
+        "z3.And(*(spent <= limit for limit in self.limits(State({}, state.path))))",
         "z3.BoolVal(True)",
         "the cost is not compared with the claim",
     ),
@@ -69,7 +69,7 @@ FAULTS = (
     weaker("walk", "if self.concentrated else price\n", "\n", "epsilon is squared like rho"),
     weaker("walk", "log = log_up(1 / chance)", "log = log_up(1 / chance) / 2", "delta counts for its root"),
     weaker("walk", "if not 0 < chance < 1 or most < 0:", "if False:", "Gaussian noise without a delta"),
-    weaker("walk", "z3.And(*(s >= lost for s in slack))", "TRUE", "delta may be negative"),
+    weaker("walk", "z3.And(*(s >= self.lost for s in slack))", "TRUE", "delta may be negative"),
     weaker("walk", "z3.If(move >= 0, move, -move)", "move", "a move backwards earns"),
     weaker(
         "walk",
@@ -82,18 +82,50 @@ FAULTS = (
     weaker("walk", "draw, state, sizes[0] == sizes[1])", "draw, state, TRUE)", "one run chooses among more"),
     weaker(
         "walk",
-        '(getattr(s, "target", 0), getattr(s, "site", 0))',
-        '(getattr(s, "target", 0),)',
+        "touched = moved | tree.assigned(statement.body) |",
+        "touched = tree.assigned(statement.body) |",
         "what a loop moves is not counted",
     ),
     # Tails.
-    weaker("walk", "if self.concentrated or draw in tree.statements(loops) or", "if", "a tail of every turn"),
-    weaker("walk", 'draw.law not in ("Laplace", "Geometric"):', "False:", "a tail of any law"),
-    weaker("walk", "exp_up(-abs(far))", "exp_up(-abs(far)) / 3", "a tail at a third of its price"),
+    weaker("walk", "or draw not in self.pair.program.body or", "or", "a tail of every turn"),
+    weaker("walk", "draw.law not in NOISE[:2]:", "False:", "a tail of any law"),
+    weaker(
+        "walk",
+        "exp_up(-abs(self.tail(draw)))",
+        "exp_up(-abs(self.tail(draw))) / 3",
+        "a tail at a third of its price",
+    ),
     weaker("walk", "scales <= most, scales >= most", "scales <= most, scales <= -most", "the other tail"),
-    weaker("walk", "case tree.Secret() if not self.tails:", "case tree.Secret():", "a tail keeps a secret"),
+    weaker(
+        "walk", "case tree.Secret() if not self.part.tails:", "case tree.Secret():", "a tail keeps a secret"
+    ),
     weaker("walk", 'if law == "Gumbel":', "if False:", "Gumbel noise may move down"),
     weaker("pair", "| tree.Element) and not part.side", ") and False", "a header without runs"),
+    # Foresight.
+    dropped("z3.Or(picked, move == 0)", "noted draws may move", "TRUE"),
+    dropped("tree.names(term) & fixed or", "notes know of draws that move", ""),
+    dropped(
+        'not uses <= {"result", "note", "drawn", "min", "max", "abs"}:', "notes know their end", "False:"
+    ),
+    weaker(
+        "state", "if not isinstance(s, tree.Sample) and any(", "if False and any(", "draws decide on draws"
+    ),
+    dropped("if law not in DRAWN and 2 not in", "integers never tie", "if 2 not in"),
+    dropped(
+        "if law not in DRAWN and 2 not in",
+        "the second run is known before",
+        "if law not in DRAWN and 3 not in",
+    ),
+    dropped(
+        'choose(picked, state.values[f"note({key})", 0],',
+        "notes are taken of the winner",
+        'choose(z3.BoolVal(False), state.values[f"note({key})", 0],',
+    ),
+    dropped(
+        'function in ("result", "final") and not self.concentrated',
+        "rho is foreseen",
+        'function in ("result", "final")',
+    ),
     # Laws.
     weaker(
         "walk",
@@ -149,7 +181,7 @@ FAULTS = (
     weaker(
         "walk", "z3.And(before >= 0, self.formula", "z3.And(TRUE, self.formula", "a variant falls for ever"
     ),
-    weaker("walk", "if any(k[0] in own for own in inner)]", "if False]", "a loop changes nothing"),
+    weaker("walk", "if key[0] in touched]", "if key[0] in ()]", "a loop changes nothing"),
     weaker("walk", "choose(waits[k[1] - 1], old, after.values[k])", "after.values[k]", "nobody waits"),
     weaker("walk", "if not quiet(statement.body):", "if False:", "a run that waits may draw"),
     weaker("walk", "if not quiet((statement,)):", "if False:", "branches that draw may differ"),
@@ -188,7 +220,12 @@ FAULTS = (
     # Tables.
     weaker("table", "if table.holds(*run, *other)]", "]", "every neighbour will do"),
     weaker("table", "*(e > 0 for e in table.open)", "", "a constant that is left open may be negative"),
-    weaker("table", "found += [pair.size(name, side) == len(given)]", "pass", "an input is its beginning"),
+    weaker(
+        "table",
+        "found += [pair.size(name, side) == len(given) for name, given in lists]",
+        "pass",
+        "an input is its beginning",
+    ),
     weaker("table", "if self.is_nonnegative(b - a):", "if True:", "a chance may be above one"),
     weaker("table", "if value < 0 and not stated:", "if False:", "a chance may be below zero"),
     weaker(

@@ -169,6 +169,9 @@ Stale (q : private real list) : public real list
                 },
                 "waits": {},
                 "tails": {},
+                "apart": {},
+                "picked": "true",
+                "notes": {},
             }
         ],
     }

@@ -4,9 +4,11 @@ The certificate must be made out to this very text, claim and neighbours.  Whate
 wrong while it is checked, the answer is what the kernel has proved, or CertificateError.
 """
 
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from fractions import Fraction
 
 import z3
 
@@ -15,7 +17,7 @@ from discreet.verify import kernel
 from discreet.verify.certificate import Certificate, claim_text, listed, relations, terms
 from discreet.verify.check import CheckedProgram, parse
 from discreet.verify.grammar import read
-from discreet.verify.syntax import Scalar
+from discreet.verify.syntax import Expr, Scalar
 
 PATIENCE = 60.0
 """Seconds for one certificate."""
@@ -36,10 +38,21 @@ def check_certificate(program: str, certificate: Certificate | str, *, seconds: 
     with refusing():
         if given.method == "enumeration":
             laws = {name: {o: read(w) for o, w in law.items()} for name, law in given.laws.items()}
-            count = kernel.accept_laws(checked.program, listed(checked.program, laws), seconds)
+            count = _enumerated(checked, laws, seconds)
         else:
-            count = kernel.accept(checked.program, _parts(given), seconds, _reals(checked))
+            count = kernel.accept(checked.program, _parts(given), seconds, reals_of(checked))
     return Accepted(given.claim, given.neighbours, count)
+
+
+def _enumerated(checked: CheckedProgram, laws: Mapping[str, Mapping[str, Expr]], seconds: float) -> int:
+    """Let the kernel add up laws, in a unit in which it can."""
+    unit, deadline = Fraction(1), time.monotonic() + seconds
+    while True:
+        try:
+            left = deadline - time.monotonic()
+            return kernel.accept_laws(checked.program, listed(checked.program, laws), left, unit)
+        except kernel.FinerError as finer:
+            unit /= int(str(finer))
 
 
 @contextmanager
@@ -62,7 +75,7 @@ def scripts(program: str, certificate: Certificate | str) -> list[str]:
     checked, given = _made_out(program, certificate)
     found: list[str] = []
     with refusing():
-        walks = kernel.walks(checked.program, _parts(given), _reals(checked))
+        walks = kernel.walks(checked.program, _parts(given), reals_of(checked))
     for walk in walks:
         for item in walk.obligations:
             solver, denied = z3.Solver(), (*item.hypotheses, z3.Not(item.goal))
@@ -76,7 +89,8 @@ def _parts(given: Certificate) -> list[kernel.Part]:
     return [terms(part, concentrated=given.method == "concentration") for part in given.parts]
 
 
-def _reals(checked: CheckedProgram) -> frozenset[str]:
+def reals_of(checked: CheckedProgram) -> frozenset[str]:
+    """Return the variables that hold a real number, also where they begin as an integer."""
     return frozenset(name for name, kind in checked.types.items() if kind == Scalar("real"))
 
 

@@ -35,6 +35,12 @@ class CertificatePart:
     """When the first run, and when the second run, sits out a turn of a loop."""
     tails: Mapping[int, str] = field(default_factory=dict)
     """Beyond how many scales a draw is given up, for a part of delta."""
+    apart: Mapping[int, str] = field(default_factory=dict)
+    """A value that a continuous draw does not hit."""
+    picked: str = "true"
+    """Which draws may move, where notes are taken of the others."""
+    notes: Mapping[int, str] = field(default_factory=dict)
+    """What becomes of each note after a draw that is not picked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +76,7 @@ class Certificate:
 
 _PART = {"direction": {str: str}, "moves": {int: str}, "variants": {int: str}}
 _PART |= {"invariants": {int: [[str]]}, "waits": {int: [str]}, "tails": {int: str}}
+_PART |= {"apart": {int: str}, "picked": str, "notes": {int: str}}
 _SHAPE: dict[Any, Any] = dict.fromkeys(("format", "arithmetic", "program", "claim", "method"), str)
 _SHAPE |= {"neighbours": [str], "parts": [_PART], "laws": {str: {str: str}}}
 
@@ -139,6 +146,9 @@ def written(proof: Proof) -> CertificatePart:
         },
         {loop: tuple(show(wait) for wait in both) for loop, both in proof.waits.items()},
         {site: show(tail) for site, tail in proof.tails.items()},
+        {site: show(missed) for site, missed in proof.apart.items()},
+        show(proof.picked),
+        {key: show(note) for key, note in proof.notes.items()},
     )
 
 
@@ -155,6 +165,9 @@ def terms(part: CertificatePart, *, concentrated: bool = False) -> Proof:
         {loop: tuple(read(text) for text in both) for loop, both in part.waits.items()},
         concentrated,
         {site: read(text) for site, text in part.tails.items()},
+        {site: read(text) for site, text in part.apart.items()},
+        read(part.picked),
+        {key: read(text) for key, text in part.notes.items()},
     )
 
 

@@ -38,6 +38,12 @@ def proof_in_words(checked: CheckedProgram, certificate: Certificate) -> str:
         lines.append("")
         lines += [DIRECTIONS[way].format(name) for name, way in part.direction.items()] or [EITHER]
         lines += _moves(checked, part, concentrated=concentrated)
+        for site, far in part.tails.items():
+            lines.append(f"  Runs in which draw {site} is beyond {far} scales are left to delta.")
+        for key, note in part.notes.items():
+            lines.append(
+                f"  Note {key}, taken of every draw unless {part.picked}: {note}; it ends as final({key})."
+            )
         for loop, visits in part.invariants.items():
             for visit in visits:
                 lines.append(f"  Whenever the loop {loop} comes round:")

@@ -161,11 +161,22 @@ def swapped(expression: Expr) -> Expr:
 def differing(
     found: tuple[Parameter, ...], neighbours: tuple[Neighbours, ...], formula: Expr
 ) -> tuple[Neighbours, ...]:
-    """Return the neighbours clauses, with one for every number of which only the formula speaks."""
+    """Return the neighbours clauses, with those that need not be written.
+
+    A number of which only the formula speaks may be any; a finite type is replaced, a bit string any other.
+    """
+    said = {relation.name for relation in neighbours}
     spoken = {part.name for part in subexpressions(formula) if isinstance(part, Variable) and part.side}
-    spoken -= {relation.name for relation in neighbours}
-    more = [p for p in found if p.name in spoken and p.type in (Scalar("int"), Scalar("real"))]
-    return (*neighbours, *(Neighbours(p.name, "any", at=formula.at) for p in more))
+    more: list[Neighbours] = []
+    for parameter in found:
+        kind = parameter.type.element if isinstance(parameter.type, Array) else parameter.type
+        if parameter.name in said or not isinstance(kind, Scalar) or not parameter.private:
+            continue
+        if kind.low is not None or kind.kind == "bool":
+            more.append(Neighbours(parameter.name, "replace", at=parameter.at))
+        elif kind.kind == "bits" or (parameter.name in spoken and parameter.type == kind):
+            more.append(Neighbours(parameter.name, "any", at=parameter.at))
+    return (*neighbours, *more)
 
 
 def adjacency(at: Cursor, place: TextPosition) -> Neighbours:

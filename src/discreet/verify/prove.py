@@ -112,10 +112,8 @@ def given_up(program: Program) -> Iterator[dict[int, Fraction]]:
             slack = number_of(delta)
         case _:
             return
-    loops = tuple(s for s in program.body if isinstance(s, While))
-    inner = [s for loop in loops for s in statements(loop.body)]
-    once = [s for s in statements(program.body) if isinstance(s, Sample) and s not in inner]
-    sites = [s.site for s in once if s.law in ("Laplace", "Geometric")]
+    draws = [s for s in program.body if isinstance(s, Sample)]
+    sites = [s.site for s in draws if s.law in ("Laplace", "Geometric")]
     if slack is None or not 0 < slack < 1:
         return
     for chosen in ([site] for site in sites):

@@ -331,6 +331,12 @@ class Part:
     """Whether costs are counted as zero-concentrated privacy counts them, although nothing demands it."""
     tails: Mapping[int, Expr] = field(default_factory=dict)
     """Beyond how many scales a draw is given up, upwards or (negative) downwards, for a part of delta."""
+    apart: Mapping[int, Expr] = field(default_factory=dict)
+    """A value that a continuous draw does not hit, which it would with probability zero."""
+    picked: Expr = TruthValue(True)
+    """Which draws may move and are not noted; with notes, the others do not move."""
+    notes: Mapping[int, Expr] = field(default_factory=dict)
+    """What becomes of each note after a draw that is not picked; moves may know how the notes end."""
 
 
 def children(expression: Expr) -> tuple[Expr, ...]:
@@ -384,6 +390,11 @@ def expressions(statement: Statement) -> tuple[Expr, ...]:
             return (condition,)
         case Return(values):
             return values
+
+
+def mentioned(statement: Statement) -> set[str]:
+    """Return the variables and lists that a statement mentions itself, not those of nested blocks."""
+    return {name for expression in expressions(statement) for name in names(expression)}
 
 
 def names(expression: Expr) -> set[str]:

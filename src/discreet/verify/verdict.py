@@ -22,6 +22,7 @@ from discreet.verify.claim import composed
 from discreet.verify.explain import counterexample_facts
 from discreet.verify.explore import Quotient, paths, sum_quotients
 from discreet.verify.fault import first_fault
+from discreet.verify.foresight import foreseen
 from discreet.verify.kernel import Part
 from discreet.verify.limit import DEFAULT_MEGABYTES, LimitError, remaining, within
 from discreet.verify.prove import NoProof, prove
@@ -165,6 +166,9 @@ def _search(checked: CheckedProgram, text: str, seconds: float, samples: int) ->
         found = refute(checked, seconds * refuting, most, tried)
         if found is not None:
             return Refuted(found)
+        early = foreseen(checked) if most is not None else None
+        if early is not None:
+            return _certified(checked, text, early)
         if proving and not attempt.exhausted:
             # Where costs may also be added up as advanced composition does, that is tried before long.
             proofs = prove(checked, seconds * proving / (1 if other is None else 4))

@@ -18,11 +18,11 @@ import z3
 from discreet.verify import syntax as tree
 from discreet.verify.kernel.meaning import question, refuse
 from discreet.verify.kernel.pair import Pair, directions
-from discreet.verify.kernel.table import accept_laws
+from discreet.verify.kernel.table import FinerError, accept_laws
 from discreet.verify.kernel.walk import Walk
 
 Part = tree.Part
-__all__ = ["Part", "accept", "accept_laws", "walks"]
+__all__ = ["FinerError", "Part", "accept", "accept_laws", "walks"]
 
 
 def accept(

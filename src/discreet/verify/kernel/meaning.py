@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from operator import add, ge, gt, le, lt, mul, sub
+from operator import add, eq, ge, gt, le, lt, mul, ne, sub
 from typing import Any
 
 import z3
@@ -23,7 +23,7 @@ PATIENCE = 20_000
 """Milliseconds for one question."""
 TRUE, ZERO = z3.BoolVal(True), tree.Number(Fraction(0))
 NUMBERS: dict[str, Callable[[Term, Term], Term]] = {"+": add, "-": sub, "*": mul}
-NUMBERS |= {"<": lt, "<=": le, ">": gt, ">=": ge}
+NUMBERS |= {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
 
 
 def refuse(message: str, node: Any = None) -> CertificateError:
@@ -134,9 +134,7 @@ class Sight:
         """Return the value of an operation on two values of one sort."""
         if operator == "xor":
             return z3.Xor(left, right) if z3.is_bool(left) else left ^ right
-        if operator in ("=", "!=") and not z3.is_bv(left):
-            return left == right if operator == "=" else left != right
-        if not z3.is_arith(left):
+        if not z3.is_arith(left) and (operator not in ("=", "!=") or z3.is_bv(left)):
             raise refuse(f"{operator} is applied to something that is not a number")
         if operator in ("/", "mod"):
             self.need(right != 0)

@@ -7,8 +7,8 @@ public parameters are equal, and each private parameter is related as its `neigh
                    ("down");
     add-remove     the second lacks one element of the first ("remove"), or the other way round ("add");
     any            no relation;
-`by B` bounds the change of every element, `in [L, H]` every element; a finite type or bool without a clause
-is `replace`, a bit string `any`.  A query f moves by at most the public constant that bounds it.
+`by B` bounds the change of every element, `in [L, H]` every element.  Where there is a formula it holds too.
+A query f moves by at most the public constant that bounds it.
 
 A list is an unknown function of the index.  Each index that is read yields one symbol, the declared facts of
 that element, and its equality with earlier symbols where the indices are equal; nothing else is assumed.
@@ -22,10 +22,9 @@ import z3
 
 from discreet.verify import syntax as tree
 from discreet.verify.kernel.meaning import TRUE, Sight, Term, real, refuse
+from discreet.verify.kernel.state import shapely
 
 WAYS = {"monotone": ("up", "down"), "add-remove": ("remove", "add")}
-Two = tuple[Term, Term]
-"""A value in the first and in the second run."""
 
 
 def element_of(parameter: tree.Parameter) -> Any:
@@ -35,15 +34,12 @@ def element_of(parameter: tree.Parameter) -> Any:
 
 def relation_of(program: tree.Program, parameter: tree.Parameter) -> tree.Neighbours:
     """Return how a parameter may differ."""
-    kind = element_of(parameter)
     for relation in program.neighbours:
         if relation.name == parameter.name:
             return relation
-    if not parameter.private:
-        return tree.Neighbours(parameter.name, "public")
-    if kind.low is not None or kind.kind in ("bool", "bits"):
-        return tree.Neighbours(parameter.name, "any" if kind.kind == "bits" else "replace")
-    raise refuse(f"nothing says how {parameter.name} may differ", parameter)
+    if parameter.private:
+        raise refuse(f"nothing says how {parameter.name} may differ", parameter)
+    return tree.Neighbours(parameter.name, "public")
 
 
 def directions(program: tree.Program) -> list[dict[str, str]]:
@@ -67,6 +63,7 @@ class Pair:
     widths: dict[object, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        shapely(self.program)
         for parameter in self.program.parameters:
             name, kind = parameter.name, parameter.type
             if isinstance(kind, tree.Scalar):
@@ -151,7 +148,7 @@ class Pair:
         self.facts += sight.needs
         return term
 
-    def related(self, parameter: tree.Parameter, sides: Two, inside: list[Term]) -> list[Term]:
+    def related(self, parameter: tree.Parameter, sides: tuple[Term, Term], inside: list[Term]) -> list[Term]:
         """Return what is known of one value in the two runs, for each run where it is inside its list."""
         relation, kind = relation_of(self.program, parameter), element_of(parameter)
         ranges = [] if kind.low is None else [(kind.low, kind.high)]
@@ -166,7 +163,7 @@ class Pair:
             found.append(z3.Implies(z3.And(*inside), z3.And(gap <= most, gap >= least, bound >= 0)))
         return found
 
-    def element(self, name: str, index: Term) -> Two:
+    def element(self, name: str, index: Term) -> tuple[Term, Term]:
         """Return the element at an index in both runs; of lists that lose one, in the longer list."""
         (parameter, _), how, index = self.parameter(name, tree.Array), self.kind(name), z3.simplify(index)
         for known, one, two in self.seen.setdefault(name, []):

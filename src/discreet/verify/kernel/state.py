@@ -29,7 +29,7 @@ class State:
     """Variables by name and run; with 0 for the run, lengths of lists, and by number how far draws moved."""
     path: tuple[Term, ...] = ()
     due: tuple[Obligation, ...] = ()
-    live: tuple[Term, Term] = (TRUE, TRUE)
+    live: tuple[Term, ...] = (TRUE, TRUE)
     """When each run comes here at all, within branches in which both only compute."""
 
 
@@ -55,6 +55,19 @@ def shapely(program: tree.Program) -> None:
         raise refuse("a parameter has its name and its value for itself")
     if [s for s in everything if isinstance(s, tree.Return)] != [*program.body[-1:]]:
         raise refuse("a program returns once, at its end")
+
+
+def influenced(body: tuple[tree.Statement, ...], known: set[str]) -> set[str]:
+    """Return the variables on which a draw, or one of the known ones, has an influence.
+
+    A draw that is made or not, or more or less often, because of such a variable is refused.
+    """
+    touched = [s for s in tree.statements(body) if isinstance(s, tree.Sample) or tree.mentioned(s) & known]
+    for s in touched:
+        if not isinstance(s, tree.Sample) and any(isinstance(i, tree.Sample) for i in tree.statements((s,))):
+            raise refuse("whether a draw is made may depend on other draws", s)
+    found = tree.assigned(tuple(touched))
+    return found if found == known else influenced(body, found)
 
 
 def chance_of(draw: tree.Sample) -> tree.Expr | None:

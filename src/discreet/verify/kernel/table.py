@@ -23,7 +23,7 @@ from discreet.exact.number import exp_bounds
 from discreet.verify import syntax as tree
 from discreet.verify.kernel.meaning import ZERO, Sight, Term, equal, exact, question, real, refuse
 from discreet.verify.kernel.pair import Pair, directions
-from discreet.verify.kernel.state import chance_of, shapely
+from discreet.verify.kernel.state import chance_of
 
 Weight = tuple[Any, Any]
 """Numerator and denominator, polynomials in x; the denominator is positive for x > 0."""
@@ -43,10 +43,9 @@ class FiniteLaws:
     """The laws of one finite program."""
 
     def __init__(self, program: tree.Program, open_: set[str], unit: Fraction, deadline: float) -> None:
-        shapely(program)
         self.program, self.unit, self.deadline = program, unit, deadline
         self.known: dict[Any, Any] = {}
-        used = {n for s in tree.statements(program.body) for e in tree.expressions(s) for n in tree.names(e)}
+        used = {name for s in tree.statements(program.body) for name in tree.mentioned(s)}
         used |= tree.names(program.claim.epsilon) if isinstance(program.claim, tree.EpsilonClaim) else set()
         self.open = [z3.Real(name) for name in open_ & used]
         if len(self.open) > 1:
@@ -59,8 +58,6 @@ class FiniteLaws:
 
     def value(self, expression: tree.Expr, env: Env) -> Term:
         """Return the value of an expression."""
-        if isinstance(expression, tree.Variable):
-            return env[expression.name]
         held = [env[name] for name in sorted(tree.names(expression))]
         key = id(expression), *(t.get_id() for v in held for t in (v if isinstance(v, tuple) else (v,)))
         if key not in self.known:
@@ -72,10 +69,10 @@ class FiniteLaws:
                     case tree.Size(array):
                         return z3.IntVal(len(env[array]))
                     case tree.Element(array):
-                        place = z3.simplify(index)
-                        inside = z3.is_int_value(place) and 0 <= place.as_long() < len(env[array])
-                        sight.need(z3.BoolVal(inside))
-                        return env[array][place.as_long()] if inside else z3.IntVal(0)
+                        items = enumerate(env[array])
+                        here = [item for k, item in items if z3.is_true(z3.simplify(index == k))]
+                        sight.need(z3.BoolVal(bool(here)))
+                        return here[0] if here else z3.IntVal(0)
                 raise refuse("there is no rule for this expression", node)
 
             sight = Sight(look)
@@ -145,10 +142,8 @@ class FiniteLaws:
             if time.monotonic() > self.deadline:
                 raise refuse("the time limit was reached before the certificate was checked")
             match statement:
-                case tree.Assign(target, tree.Items(())):
-                    env = {**env, target: ()}
                 case tree.Assign(target, value):
-                    env = {**env, target: self.value(value, env)}
+                    env = {**env, target: () if value == tree.Items(()) else self.value(value, env)}
                 case tree.Append(target, value):
                     env = {**env, target: (*env[target], self.value(value, env))}
                 case tree.If(condition, positive, negative):
@@ -203,17 +198,12 @@ class FiniteLaws:
         return excess == 0 or self.is_nonnegative(total * fmpq(delta.numerator, delta.denominator) - excess)
 
 
-def accept_laws(program: tree.Program, laws: Stated, seconds: float) -> int:
-    """Return how many questions a proof by enumeration took; raises CertificateError if it proves nothing."""
-    unit, deadline = Fraction(1), time.monotonic() + seconds
-    while True:
-        try:
-            return _accepted(program, laws, unit, deadline)
-        except FinerError as finer:
-            unit /= int(str(finer))
+def accept_laws(program: tree.Program, laws: Stated, seconds: float, unit: Fraction = Fraction(1)) -> int:
+    """Return how many questions a proof by enumeration took; raises CertificateError if it proves nothing.
 
-
-def _accepted(program: tree.Program, laws: Stated, unit: Fraction, deadline: float) -> int:
+    Raises FinerError where the weights are no powers of exp(u e) for this unit u: then a finer one will do.
+    """
+    deadline = time.monotonic() + seconds
     inputs: list[Env] = [{name: literal(value) for name, value in given.items()} for given, _ in laws]
     table = FiniteLaws(program, {n for env in inputs for n in env if str(env[n]) == n}, unit, deadline)
     found = [table.law(env) for env in inputs]
@@ -246,13 +236,12 @@ def literal(value: Any) -> Any:
 
 def same(pair: Pair, side: int, env: Env) -> Term:
     """Return that the input of one run is this one."""
-    found: list[Term] = []
-    for name, given in env.items():
-        if isinstance(given, tuple):
-            found += [equal(pair.read(name, z3.IntVal(k), side), term) for k, term in enumerate(given)]
-            found += [pair.size(name, side) == len(given)]
-        else:
-            found += [equal(pair.scalar(name, side), given)]
+    lists = [(name, given) for name, given in env.items() if isinstance(given, tuple)]
+    found = [equal(pair.scalar(name, side), env[name]) for name in env.keys() - dict(lists).keys()]
+    found += [pair.size(name, side) == len(given) for name, given in lists]
+    found += [
+        equal(pair.read(name, z3.IntVal(k), side), t) for name, all_ in lists for k, t in enumerate(all_)
+    ]
     return z3.And(*found)
 
 

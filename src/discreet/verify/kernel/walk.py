@@ -40,6 +40,16 @@ exp(-m) of delta.
 Proof.  Either happens with probability at most exp(-m).  On what is left the map of the alignment theorem is
 still injective, so Pr[M(D1) in S] <= Pr[tail] + exp(c) Pr[M(D2) in S].
 
+Theorem (foresight).  Let notes be numbers that every draw that is not picked changes, and no picked one, by
+terms of the notes, that draw, w, the inputs, and variables on which no draw has an influence; let the same
+be true of which draws are picked, and of which are made.  If draws that are not picked do not move, then the
+moves of picked ones may also depend on what the notes are in the end.
+Proof.  For fixed w the notes are functions of draws that do not move.  Given these the notes are constants,
+and the map on the picked draws is triangular with unit Jacobian, as before; integrate over the others.
+
+Theorem (misses).  It may be assumed that a continuous draw differs from a value that the first run had before
+it: that fails with probability zero.
+
 Theorem (loops).  If an invariant holds on entry and every turn that both runs make together preserves it,
 then it holds whenever the loop comes round, and after it.  Both runs make as many turns: that their
 conditions agree may wait, within the turn or after the loop, as above.  In a loop that only computes a run
@@ -58,7 +68,7 @@ from discreet.exact.number import exp_up, log_up, sqrt_down, sqrt_up
 from discreet.verify import syntax as tree
 from discreet.verify.kernel.meaning import TRUE, ZERO, Sight, Term, choose, equal, exact, real, refuse, whole
 from discreet.verify.kernel.pair import Pair
-from discreet.verify.kernel.state import START, Node, Obligation, State, flipped, quiet, shapely, tossed
+from discreet.verify.kernel.state import START, Node, Obligation, State, flipped, influenced, quiet, tossed
 
 DRAWN: dict[str, tree.Kind] = {"UniformBits": "bits", "Bernoulli": "bool", "Response": "bool"}
 DRAWN |= {"Geometric": "int", "DiscreteGaussian": "int", "UniformInt": "int", "ExpMech": "int"}
@@ -80,14 +90,13 @@ class Walk:
     visits: dict[int, int] = field(default_factory=dict)
     prices: dict[int, Term] = field(default_factory=dict)
     fresh: int = 0
+    lost: Term = None
+    """The chance of all tails that the proof gives up."""
     concentrated: bool = False
     """Whether costs are those of zero-concentrated privacy."""
-    tails: dict[int, Fraction] = field(default_factory=dict)
-    """Beyond how many scales draws are given up."""
 
     def __post_init__(self) -> None:
         """Walk through the whole program."""
-        shapely(self.pair.program)
         body = self.pair.program.body
         draws = [s for s in tree.statements(body) if isinstance(s, tree.Sample)]
         if not self.part.moves.keys() <= {draw.site for draw in draws}:
@@ -95,8 +104,15 @@ class Walk:
         gaussian = any(draw.law in GAUSSIAN for draw in draws) or self.part.concentrated
         self.concentrated = gaussian or isinstance(self.pair.program.claim, tree.Rho)
         self.prices = {draw.site: self.price(draw) for draw in draws}
-        self.tails = {draw.site: self.tail(draw) for draw in draws if draw.site in self.part.tails}
-        states = [State({(site, 0): z3.RealVal(0) for site in self.prices})]
+        lost = [exp_up(-abs(self.tail(draw))) for draw in draws if draw.site in self.part.tails]
+        self.lost = z3.RealVal(str(sum(lost, Fraction(0))))
+        fixed = influenced(body, set()) if self.part.notes else set()
+        for term in (self.part.picked, *self.part.notes.values()):
+            uses = {part.function for part in tree.subexpressions(term) if isinstance(part, tree.Apply)}
+            if tree.names(term) & fixed or not uses <= {"result", "note", "drawn", "min", "max", "abs"}:
+                raise refuse("what is noted may depend on a draw that moves")
+        begin = [f"moved({site})" for site in self.prices] + [f"note({key})" for key in self.part.notes]
+        states = [State({(name, 0): z3.RealVal(0) for name in begin})]
         for place, statement in enumerate(body):
             ends = [end for begin in states for end in self.block((statement,), begin)]
             final = tree.assigned((statement,)) - tree.assigned(body[place + 1 :])
@@ -127,9 +143,8 @@ class Walk:
 
     def tail(self, draw: tree.Sample) -> Fraction:
         """Return beyond how many scales a draw is given up."""
-        loops = tuple(s for s in tree.statements(self.pair.program.body) if isinstance(s, tree.While))
-        if self.concentrated or draw in tree.statements(loops) or draw.law not in ("Laplace", "Geometric"):
-            raise refuse("only a Laplace or geometric draw outside of loops has a tail to give up", draw)
+        if self.concentrated or draw not in self.pair.program.body or draw.law not in NOISE[:2]:
+            raise refuse("only a Laplace or geometric draw that is surely made once has a tail", draw)
         return exact(self.formula(self.part.tails[draw.site], START))
 
     def spread(self, draw: tree.Sample) -> Term:
@@ -195,15 +210,14 @@ class Walk:
 
     def ghost(self, function: str, name: Any, state: State) -> Term:
         """Return what a draw has moved so far, a part of the fixed output, or where inputs differ."""
-        held = state.values.get((name, 0))
-        if function == "moved" and held is not None:
-            return held
+        if (f"{function}({name})", 0) in state.values:
+            return state.values[f"{function}({name})", 0]
         if function == "position" and self.pair.kind(name) != "public":
             return self.pair.position(name)
-        if function == "result" and not self.concentrated:
-            return z3.Int(f"result({name})")
-        if function in ("tag", "value") and held is not None and not self.concentrated:
-            return output(function, name, held)
+        if function in ("result", "final") and not self.concentrated:
+            return (z3.Int if function == "result" else z3.Real)(f"{function}({name})")
+        if function in ("tag", "value") and (name, 0) in state.values and not self.concentrated:
+            return output(function, name, state.values[name, 0])
         raise refuse(f"a term of the certificate applies {function}, which means nothing here")
 
     # Statements
@@ -248,11 +262,8 @@ class Walk:
         ways = ((first, second), statement.positive), ((z3.Not(first), z3.Not(second)), statement.negative)
         if any(isinstance(inner, tree.While) for inner in tree.statements((statement,))):
             return [end for tests, block in ways for end in self.block(block, self.assume(state, tests[0]))]
-        ends: list[State] = []
-        for tests, block in ways:
-            live = z3.And(state.live[0], tests[0]), z3.And(state.live[1], tests[1])
-            ends += self.block(block, replace(state, live=live, due=()))
-        yes, no = ends
+        calm = replace(state, due=())
+        yes, no = (self.block(b, replace(calm, live=(*map(z3.And, state.live, t),)))[0] for t, b in ways)
         sides = [(key, second if key[1] == 2 else first) for key in yes.values if key in no.values]
         values = {key: choose(test, yes.values[key], no.values[key]) for key, test in sides}
         path, due = (*yes.path, *no.path[len(state.path) :]), (*state.due, *yes.due, *no.due)
@@ -282,9 +293,12 @@ class Walk:
             if self.concentrated:
                 self.prove("the centres may be further apart", draw, state, z3.And(gap <= move, -gap <= move))
                 far, move = z3.If(gap == 0, z3.RealVal(0), real(move) * real(move)), -gap
-            if site in self.tails:
-                scales, most = self.prices[site] * real(noise), z3.RealVal(str(self.tails[site]))
+            if site in self.part.tails:
+                scales, most = self.prices[site] * real(noise), z3.RealVal(str(self.tail(draw)))
                 state = self.assume(state, z3.If(most >= 0, scales <= most, scales >= most))
+            missed = self.part.apart.get(site, tree.Variable("the second run knows of later draws", 2))
+            if law not in DRAWN and 2 not in {getattr(e, "side", 0) for e in tree.subexpressions(missed)}:
+                state = self.assume(state, noise != real(self.value(missed, 1, state)))
             if law in DRAWN:
                 state = self.later("a move may not be an integer", draw, state, z3.IsInt(real(move)))
                 move = z3.ToInt(real(move))
@@ -300,8 +314,18 @@ class Walk:
             far, second = z3.If(move != 0, z3.RealVal(1), z3.RealVal(0)), z3.Xor(noise, move != 0)
         else:
             state, far = self.same(draw, noise, state), z3.RealVal(1 if law == "ExpMech" else 0)
-        state = self.store(state, site, 0, state.values[site, 0] + far)
+        state = self.store(state, f"moved({site})", 0, state.values[f"moved({site})", 0] + far)
+        state = self.note(draw, noise, move, state)
         return self.store(self.store(state, draw.target, 1, first), draw.target, 2, second)
+
+    def note(self, draw: tree.Sample, noise: Term, move: Term, state: State) -> State:
+        """Let notes be taken of a draw that is not picked, which must not move."""
+        picked, seen = self.formula(self.part.picked, state), self.store(state, "drawn(0)", 0, noise)
+        self.prove("a draw that is noted may move", draw, state, z3.Or(picked, move == 0))
+        for key, update in self.part.notes.items():
+            after = choose(picked, state.values[f"note({key})", 0], self.formula(update, seen))
+            state = self.store(state, f"note({key})", 0, after)
+        return state
 
     def same(self, draw: tree.Sample, noise: Term, state: State) -> State:
         """Draw the same value in both runs, from the same law but for the scores of ExpMech."""
@@ -348,12 +372,10 @@ class Walk:
         if chance is not None:
             odds = self.both(chance, START)[0]
             self.prove("the loop may not end", statement, inside, z3.And(before, odds > 0, odds < 1))
-        elif not z3.is_arith(before):
-            raise refuse("the loop may not end", statement)
         for end in self.turn(statement, inside, waits):
             end = self.settle(end)
-            ending = z3.And(before >= 0, self.formula(variant, end) <= before - 1) if chance is None else TRUE
-            self.prove("the loop may not end", statement, end, ending)
+            falls = z3.is_arith(before) and z3.And(before >= 0, self.formula(variant, end) <= before - 1)
+            self.prove("the loop may not end", statement, end, falls if chance is None else TRUE)
             for fact in invariant:
                 self.prove("a turn may break the invariant", statement, end, self.formula(fact, end))
             if any(term.sort() != end.values[key].sort() for key, term in head.values.items()):
@@ -373,8 +395,9 @@ class Walk:
     def forget(self, statement: tree.While, state: State) -> State:
         """Return a state that knows nothing of what a loop may change."""
         self.fresh += 1
-        inner = [(getattr(s, "target", 0), getattr(s, "site", 0)) for s in tree.statements(statement.body)]
-        changing = [(k, old.sort()) for k, old in state.values.items() if any(k[0] in own for own in inner)]
+        moved = {f"moved({getattr(s, 'site', 0)})" for s in tree.statements(statement.body)}
+        touched = moved | tree.assigned(statement.body) | {f"note({key})" for key in self.part.notes}
+        changing = [(key, old.sort()) for key, old in state.values.items() if key[0] in touched]
         fresh = {key: z3.Const(f"{key[0]}{{{key[1]}}}@{self.fresh}", sort) for key, sort in changing}
         return replace(state, values={**state.values, **fresh})
 
@@ -385,25 +408,24 @@ class Walk:
                 first, second = self.both(value, state)
                 state = self.fixed(z3.Int(f"result({place})"), first, state)
                 state = self.later("the outputs may differ", value, state, equal(first, second))
-        state = self.settle(state)
-        spent = z3.Sum([price * state.values[site, 0] for site, price in self.prices.items()])
-        limits = self.limits(self.pair.program.claim, State({}, state.path))
-        within = z3.And(*(spent <= limit for limit in limits))
+        notes = [z3.Real(f"final({key})") == state.values[f"note({key})", 0] for key in self.part.notes]
+        state = self.settle(self.assume(state, *notes))
+        spent = z3.Sum([price * state.values[f"moved({site})", 0] for site, price in self.prices.items()])
+        within = z3.And(*(spent <= limit for limit in self.limits(State({}, state.path))))
         self.prove("the moves may cost too much", statement, state, within)
         self.ends.append(state.path)
         return []
 
-    def limits(self, claim: tree.Claim | None, state: State) -> tuple[Term, ...]:
+    def limits(self, state: State) -> tuple[Term, ...]:
         """Return what the moves may cost, according to each run."""
-        match claim:
+        match self.pair.program.claim:
             case tree.Rho(rho):
                 return self.both(rho, state)
-            case tree.Secret() if not self.tails:
+            case tree.Secret() if not self.part.tails:
                 return (z3.RealVal(0),)
             case tree.EpsilonClaim(epsilon, delta):
                 slack, terms = self.both(delta or ZERO, state), self.both(epsilon, state)
-                lost = z3.RealVal(str(sum((exp_up(-abs(far)) for far in self.tails.values()), Fraction(0))))
-                self.prove("delta may be too small", epsilon, state, z3.And(*(s >= lost for s in slack)))
+                self.prove("delta may be too small", epsilon, state, z3.And(*(s >= self.lost for s in slack)))
                 if not self.concentrated:
                     return terms
                 most, chance = exact(terms[0]), exact(slack[0])
