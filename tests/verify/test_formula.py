@@ -44,9 +44,9 @@ def test_a_formula_means_the_same_to_the_verifier_and_to_the_oracle(formula, one
     [
         ("abs(x{1} - x{2}) <= 2", 2, True),
         ("abs(x{1} - x{2}) <= 2", 1, False),
-        ("x{1} = x{2} + 3", 3, True),
         ("x{1} = x{2} + 3", 2, False),
-        ("x{1} <= x{2} and x{2} <= x{1} + 1", 1, True),
+        pytest.param("x{1} <= x{2} and x{2} <= x{1} + 1", 1, True, marks=pytest.mark.fuzz),
+        pytest.param("x{1} = x{2} + 3", 3, True, marks=pytest.mark.fuzz),
         ("(x{1} <= 1 or x{2} >= 1) and x{1} - x{2} <= 1", 1, False),
     ],
 )

@@ -8,7 +8,7 @@ from math import exp, log, sqrt
 import pytest
 
 from discreet.errors import ParameterError
-from discreet.verify import parse, run, verify
+from discreet.verify import Unknown, parse, run, verify
 from discreet.verify.explore import path_probability, paths, sum_quotients
 from discreet.verify.integrate import UNIT, ZERO, GumbelLaw, Inequality, TooHardError, add, multiply, sign
 from discreet.verify.race import winning
@@ -153,7 +153,12 @@ def test_a_number_without_an_exact_value_is_refused_by_name(body):
     text = "P (x : private {0,1})\n  ensures epsilon eps\n" + "".join(f"  {p}\n" for p in body.split("; "))
     with pytest.raises(ParameterError, match="exact value"):
         run(parse(text), x=1, eps=1)
-    verify(text, seconds=0.5)
+
+
+@pytest.mark.parametrize("law", ["Response(exp(1))", "Bernoulli(exp(-1) + 1)"])
+def test_a_law_without_an_exact_parameter_is_not_decided(law):
+    text = f"P (x : private {{0,1}})\n  ensures epsilon eps\n  z := $ {law}\n  return z\n"
+    assert isinstance(verify(text, seconds=0.5), Unknown)
 
 
 def test_a_chance_may_be_an_exponential():
