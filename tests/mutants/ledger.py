@@ -300,7 +300,7 @@ FAULTS = (
     ),
     Fault(
         "ledger/following.py",
-        "if not Filter(account.limits[scope], used[scope] + account.lost).can_spend(Cost.zero):",
+        "if not admits(account.limits[scope], used[scope] + account.lost):",
         "if False:",
         FOLLOWING,
         "a limit that others passed is not noticed",

@@ -400,12 +400,16 @@ def write_at(descriptor: int, data: bytes, at: int) -> None:
 
 def _whole(line: bytes) -> bool:
     """Return whether a last line without its end is a mark, and not the torn beginning of one."""
-    if not line.startswith(b"[") or not line.endswith(b"]"):
-        return False
+    return line.startswith(b"[") and line.endswith(b"]") and _marked(line) is not None
+
+
+@lru_cache(1024)
+def _marked(line: bytes) -> tuple[str, Mark] | None:
+    """Return whose mark a line is, and the mark; a line is met again when it has got its end."""
     with suppress(ValueError, TypeError):
-        _, *mark = json.loads(line)
-        return bool(Mark.read(mark))
-    return False
+        dataset, *mark = json.loads(line)
+        return str(dataset), Mark.read(mark)
+    return None
 
 
 def _readable(data: bytes, start: int, end: int) -> int:
@@ -434,8 +438,11 @@ def added(marks: Marks | None, lines: list[bytes], path: object) -> Marks:
             return marks
         # Of the lines that begin with the same plain name only the last one counts.
         latest = {_plain_name(line): line for line in lines}
-        fresh = {str(dataset): Mark.read(rest) for dataset, *rest in map(json.loads, latest.values())}
-        return Marks(marks.ledger, {**marks.heads, **fresh}, marks.name)
+        fresh = [_marked(line) for line in latest.values()]
+        whole = [mark for mark in fresh if mark is not None]
+        if len(whole) < len(fresh):
+            raise ValueError
+        return Marks(marks.ledger, {**marks.heads, **dict(whole)}, marks.name)
     except (ValueError, TypeError, KeyError, IndexError):
         raise LedgerError(
             f"the anchor {path} is damaged, so it cannot be told whether the ledger was rolled back"

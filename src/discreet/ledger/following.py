@@ -17,8 +17,8 @@ from discreet.ledger.check import Seals
 from discreet.ledger.codec import read_cost
 from discreet.ledger.sieve import ANSWERED, RESERVED, Price, Sieve
 from discreet.ledger.trie import trie
-from discreet.ledger.written import Change, changed_rows, retallied
-from discreet.privacy.filter import Cost, Filter
+from discreet.ledger.written import Change, changed_rows, retallied, running_row, tally_seal
+from discreet.privacy.filter import Cost, admits
 
 MANY = 2_000
 """More entries than this are not caught up with at once."""
@@ -28,12 +28,17 @@ Row = tuple[Any, ...]
 
 def caught_up(
     seals: Seals, dataset: str, before: tuple[Account, int], mac: bytes, first: int, rows: list[Row]
-) -> tuple[Account, int] | None:
-    """Return the account and the tally after some entries, None where the slow way has to look at them."""
+) -> tuple[Account, int, tuple[str, int]] | None:
+    """Return the account and the tally after some entries, and what the newest of them says of the anchor.
+
+    None where the slow way has to look at them.
+    """
     (account, total), last = before, first + len(rows) - 1
-    if account.closed or seals.key_at(dataset, first) != seals.key_at(dataset, last):
+    key = seals.key_at(dataset, last)
+    if account.closed or seals.key_at(dataset, first) != key:
         return None
-    stretch = _sieve(seals.key_at(dataset, last), seals.ledger, dataset).stretch(rows, first, last)
+    sieve = _sieve(key, seals.ledger, dataset)
+    stretch = sieve.stretch(rows, first, last)
     if stretch.problem is not None or stretch.previous != mac:
         return None
     paid: Counter[tuple[Member, Price]] = Counter()
@@ -57,8 +62,12 @@ def caught_up(
     after = _after(account, paid, begun, ended)
     if after is None or len(set(ended)) < len(ended):
         return None
-    own = seals.own(dataset, seals.key_at(dataset, last))
-    return after, retallied(own, total, _changed(account, after, paid, (*begun, *ended)))
+    own = seals.own(dataset, key)
+    total = retallied(own, total, _changed(account, after, {member for member, _ in paid}, begun, ended))
+    newest = stretch.items[-1]
+    if not isinstance(newest, tuple) or tally_seal(own, total) != newest[1]:
+        return None
+    return after, total, (newest[2], sieve.reached)
 
 
 @lru_cache(64)
@@ -83,7 +92,7 @@ def _after(
             used = used.set(scope, used[scope] + cost)
             touched.add(scope)
     for scope in touched:
-        if not Filter(account.limits[scope], used[scope] + account.lost).can_spend(Cost.zero):
+        if not admits(account.limits[scope], used[scope] + account.lost):
             return None
     for number, run in begun.items():
         running = running.set(number, run)
@@ -93,8 +102,14 @@ def _after(
 
 
 def _changed(
-    before: Account, after: Account, paid: Iterable[tuple[Member, Price]], runs: Iterable[int]
+    before: Account,
+    after: Account,
+    members: Iterable[Member],
+    begun: dict[int, Running],
+    ended: Iterable[int],
 ) -> list[Change]:
-    names: list[list[object]] = [["spent", *member] for member in {member for member, _ in paid}]
-    names += [["running", number] for number in runs]
-    return changed_rows(before, after, names)
+    came = [running_row(number, run) for number, run in begun.items()]
+    went = [running_row(number, before.running[number]) for number in ended]
+    changed: list[Change] = [(name, None, value) for name, value in came]
+    changed += [(name, value, None) for name, value in went]
+    return changed + changed_rows(before, after, [["spent", *member] for member in members])

@@ -30,7 +30,7 @@ RESERVED, ANSWERED, ADVANCED = range(3)
 SEAL = 64
 """So many characters a sealed sum has."""
 
-HEAD = re.compile(r'\{"anchor":\["([^"\\]*)",(?:0|[1-9][0-9]*)\],')
+HEAD = re.compile(r'\{"anchor":\["([^"\\]*)",(0|[1-9][0-9]*)\],')
 TIME = re.compile(r'","time":"[^"\\]*"\}')
 REMEMBERED = 200_000
 """So many names and times that were found to be well-formed are remembered as such."""
@@ -82,6 +82,8 @@ class Sieve:
         self._times: set[str] = set()
         self._begun: dict[str, _Begun] = {}
         self._head = self._anchor = ""
+        self.reached = 0
+        """How far the anchor had come by the newest entry that was paid or answered."""
         self._decode = make_scanner(json.JSONDecoder())  # type: ignore[arg-type]
 
     def stretch(self, rows: Iterable[tuple[Any, ...]], first: int, last: int) -> Stretch:
@@ -218,7 +220,7 @@ class Sieve:
             found = HEAD.fullmatch(head)
             if found is None:
                 return False
-            self._head, self._anchor = head, found[1]
+            self._head, self._anchor, self.reached = head, found[1], int(found[2])
         time = tail[SEAL:]
         if time not in self._times:
             if TIME.fullmatch(time) is None:

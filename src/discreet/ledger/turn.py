@@ -363,16 +363,17 @@ def _followed(store: Store, seals: Seals, dataset: str, head: Head, known: Posit
 
 def _caught_up(store: Store, seals: Seals, dataset: str, head: Head, known: Position) -> Position | None:
     """Return where the payments and answers of others have led to, None where anything else is among them."""
-    first, entry = known.number + 1, newest(seals, head, dataset)
-    if known.account is None or known.total is None or head.number - known.number > MANY:
+    first, added, newest = known.number + 1, head.number - known.number, head.row
+    if known.account is None or known.total is None or newest is None or added > MANY:
         return None
-    rows = store.shelf.batch(dataset, first, head.number)
-    if len(rows) != head.number - known.number or rows[-1][8] != entry.mac:
+    rows = [tuple(newest)] if added == 1 else store.shelf.batch(dataset, first, head.number)
+    if len(rows) != added or rows[-1] != newest:
         return None
     found = caught_up(seals, dataset, (known.account, known.total), known.mac, first, rows)
-    if found is None or tally_seal(seals.own(dataset, seals.key), found[1]) != entry.state:
+    if found is None:
         return None
-    return Position(head.number, entry.mac, *found, head.row, entry.anchor)
+    account, total, anchor = found
+    return Position(head.number, newest.mac, account, total, newest, anchor)
 
 
 def _contain(store: Store, seals: Seals, dataset: str, head: Head, marks: Marks) -> None:

@@ -135,6 +135,11 @@ def _row_name(name: tuple[object, ...]) -> str:
     return canonical(name)
 
 
+def running_row(number: int, run: Running) -> tuple[str, str]:
+    """Return the name and the value of the row of a running request."""
+    return f'["running",{number}]', canonical([run.attempts, run.question])
+
+
 def retallied(key: bytes, total: int, changed: Iterable[Change]) -> int:
     """Return the tally after some rows have changed."""
     for name, old, new in changed:
@@ -188,7 +193,7 @@ def _value(account: Account, name: list[Any]) -> str | None:
             return None if pace is None else canonical(write_pace(pace))
         case ["running", number]:
             run = account.running.get(number)
-            return None if run is None else canonical([run.attempts, run.question])
+            return None if run is None else running_row(number, run)[1]
         case ["stream", number]:
             standing = account.streams.get(number)
             return None if standing is None else canonical([standing.step, standing.secret])
