@@ -205,6 +205,16 @@ def test_a_fingerprint_depends_on_the_question_not_on_who_asks():
         assert fingerprint(replace(REQUEST, **other)) != print_
 
 
+@pytest.mark.parametrize(
+    "cost", [Cost.pure("1/10"), Cost.approximate("1/9", "1e-9"), Cost.concentrated("1/7"), Cost.pure(0)]
+)
+def test_a_question_stays_the_same_without_its_renyi_costs(cost: Cost):
+    request = replace(REQUEST, cost=cost)
+    account = Account.opened("clinic", Created(PureBudget(1), None, "opened"))
+    paid = account.recorded(request)
+    assert fingerprint(paid) == fingerprint(request) == fingerprint(replace(REQUEST, cost=cost.plain))
+
+
 @pytest.mark.parametrize("field", ["request_id", "dataset", "snapshot", "project", "analyst"])
 @pytest.mark.parametrize("name", ["", "x" * 201, "line\nbreak", "nul\0", "\ud800", None, 3])
 def test_names_are_short_and_printable(field: str, name):

@@ -33,7 +33,7 @@ from functools import lru_cache
 from typing import assert_never
 
 from discreet.errors import BudgetError, ConflictError
-from discreet.ledger.codec import fingerprint
+from discreet.ledger.codec import fingerprint, same_question
 from discreet.ledger.entry import (
     ATTEMPTS,
     EVERYBODY,
@@ -172,7 +172,7 @@ class Account:
 
     def recorded(self, request: Request) -> Request:
         """Return a request as it is written down: with Renyi costs only where a limit adds them up."""
-        return request if self._adds_orders() else request.priced(request.cost.plain)
+        return request if self._adds_orders() else same_question(request, request.priced(request.cost.plain))
 
     def _adds_orders(self) -> bool:
         """Return whether any limit adds up Renyi costs; looked up once for as long as the limits stay."""
@@ -185,7 +185,7 @@ class Account:
 
     def orphans(self, question: str) -> list[int]:
         """Return the reservations for a question that have no outcome, the earliest first."""
-        return sorted(number for number, run in self.running.items() if run.question == question)
+        return sorted([number for number, run in _trie(self.running).pairs() if run.question == question])
 
     def after(self, event: Event, number: int) -> "Account":
         """Return the account after entry `number`, or raise and change nothing."""
@@ -312,7 +312,11 @@ class Account:
 
     def paced(self, project: str, analyst: str) -> list[Scope]:
         """Return whose pace covers what this analyst spends in this project, the widest first."""
-        return [scope for scope in _every_scope(project, analyst) if scope in self.paces]
+        return (
+            []
+            if not self.paces
+            else [scope for scope in _every_scope(project, analyst) if scope in self.paces]
+        )
 
     def _totals(self, scopes: Iterable[Scope]) -> dict[Scope, Cost]:
         """Return what the pairs that each scope covers have spent, in one walk over all pairs."""

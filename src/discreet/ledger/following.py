@@ -86,7 +86,7 @@ def _after(
             return None
         if account.paces and account.paced(*member):
             return None
-        cost = read_cost(list(price)).times(times)
+        cost = _price(price, times)
         spent = spent.set(member, spent.get(member, Cost.zero) + cost)
         for scope in account.covering(*member):
             used = used.set(scope, used[scope] + cost)
@@ -99,6 +99,11 @@ def _after(
     for number in ended:
         running = running.without(number)
     return account.changed(spent=spent, running=running, used=used)
+
+
+@lru_cache(1024)
+def _price(price: Price, times: int) -> Cost:
+    return read_cost(list(price)).times(times)
 
 
 def _changed(

@@ -51,16 +51,16 @@ class Locks:
                 if left <= 0 or not self._change.wait(left):
                     return False
             self._held.add(place)  # no other thread of this process tries until this one has let go
-        pauses = PAUSES if patience > 0 else ()
-        for pause in (*pauses, 0):
-            if self._lock(place, fcntl.LOCK_NB):
-                return True
-            time.sleep(pause)
-        if patience > 0 and self._queue(place, deadline):
+        if self._lock(place, fcntl.LOCK_NB):
             return True
         if patience <= 0:
             self._let_go(place)
-        return False
+            return False
+        for pause in PAUSES:
+            time.sleep(pause)
+            if self._lock(place, fcntl.LOCK_NB):
+                return True
+        return self._queue(place, deadline)
 
     def _lock(self, place: int, how: int = 0) -> bool:
         try:

@@ -35,6 +35,7 @@ _ENTRY = "(text, bigint, text, text, text, bigint, text, bytea, bytea, bytea, js
 PREPARED = "; ".join(
     (
         "DEALLOCATE ALL",
+        "PREPARE discreet_lock (text) AS SELECT FROM discreet_head WHERE dataset = $1 FOR UPDATE",
         f"PREPARE discreet_find_head (text) AS {HEAD}",
         f"PREPARE discreet_asked (text, text, text) AS {ASKED}",
         f"PREPARE discreet_begin {_ENTRY} AS {BEGIN}",

@@ -246,7 +246,7 @@ class PostgresStore:
         escaping = self._escaping(connection.pgconn)
         name = bytes(escaping.escape_literal(dataset.encode()))
         statements = [
-            b"%b; SELECT FROM discreet_head WHERE dataset = %b FOR UPDATE" % (begin.encode(), name),
+            b"%b; EXECUTE discreet_lock (%b)" % (begin.encode(), name),
             b"EXECUTE discreet_find_head (%b)" % name,
             *(executing(escaping, "discreet_asked", dataset, *what) for what in asked),
         ]

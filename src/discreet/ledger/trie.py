@@ -41,6 +41,24 @@ class Trie(Mapping[Key, Value], Generic[Key, Value]):
             bits >>= BITS
         return key in node
 
+    def get(self, key: Any, default: Any = None) -> Any:
+        """Return the value of a key, or something else where there is none."""
+        node, bits = self._root, hash(key)
+        while type(node) is tuple:
+            node = node[bits & MASK]
+            bits >>= BITS
+        return node.get(key, default)
+
+    def pairs(self) -> Iterator[tuple[Key, Value]]:
+        """Return all keys with their values, none of which has to be looked up."""
+        waiting = [self._root]
+        while waiting:
+            node = waiting.pop()
+            if type(node) is tuple:
+                waiting.extend(node)
+            else:
+                yield from node.items()
+
     def __len__(self) -> int:
         return self._size
 

@@ -85,6 +85,7 @@ class Turn:
         self.standing = standing
         self.marks = marks
         self.moment = moment or utc()
+        self._said: tuple[datetime, str] | None = None
 
     @property
     def account(self) -> Account:
@@ -120,7 +121,7 @@ class Turn:
                 "event": stored,
                 "rows": tally_seal(own, total),
                 "anchor": list(anchor),
-                "time": self.moment.isoformat(timespec="seconds"),
+                "time": self._time(),
             }
         )
         mac = seal(secret, self.seals.ledger, self.dataset, number, self.standing.mac, body)
@@ -130,6 +131,12 @@ class Turn:
         self.store.append(row, [(name, new) for name, _, new in changed])
         self.standing = Position(number, mac, account, total, row, anchor)
         return row
+
+    def _time(self) -> str:
+        """Return the time of this turn in words, which are found once."""
+        if self._said is None or self._said[0] is not self.moment:
+            self._said = self.moment, self.moment.isoformat(timespec="seconds")
+        return self._said[1]
 
     def _after(self, event: Event, number: int) -> Account:
         match event, self.standing.account:

@@ -116,6 +116,12 @@ def all_rows(account: Account) -> Iterator[tuple[str, str]]:
 
 def changes(before: Account, after: Account, event: Event, number: int) -> list[Change]:
     """Return the rows that entry `number` changes: name, value before and value after."""
+    match event:
+        case Reserved(request, None):
+            paid = changed_rows(before, after, [["spent", request.project, request.analyst]])
+            return paid + _changed_run(before, after, number)
+        case Answered(reservation):
+            return _changed_run(before, after, reservation)
     touched = _touched(event, number)
     if touched is None:
         old, new = dict(all_rows(before)), dict(all_rows(after))
@@ -127,6 +133,12 @@ def changed_rows(before: Account, after: Account, names: Iterable[list[object]])
     """Return those of the named rows that differ between two accounts."""
     pairs = ((name, _value(before, name), _value(after, name)) for name in names)
     return [(_row_name(tuple(name)), old, new) for name, old, new in pairs if old != new]
+
+
+def _changed_run(before: Account, after: Account, number: int) -> list[Change]:
+    old, new = before.running.get(number), after.running.get(number)
+    texts = (None if run is None else running_row(number, run)[1] for run in (old, new))
+    return [] if old == new else [(f'["running",{number}]', *texts)]
 
 
 @lru_cache(4096)
@@ -153,14 +165,12 @@ def retallied(key: bytes, total: int, changed: Iterable[Change]) -> int:
 def _touched(event: Event, number: int) -> list[list[object]] | None:
     """Return the names of the rows that an event may touch, None for any of them."""
     match event:
-        case Reserved(request, None):
-            return [["spent", request.project, request.analyst], ["running", number]]
         case Reserved(request, _):
             project, analyst = request.project, request.analyst
             places = (None, None), (project, None), (None, analyst), (project, analyst)
             days: list[list[object]] = [["spent", *place, DAY] for place in places]
             return [["spent", project, analyst], ["running", number], *days]
-        case Retried(reservation) | Answered(reservation) | Failed(reservation):
+        case Retried(reservation) | Failed(reservation):
             return [["running", reservation]]
         case Advanced(reservation):
             return [["running", reservation], ["stream", reservation]]
@@ -174,7 +184,7 @@ def _touched(event: Event, number: int) -> list[list[object]] | None:
             return [["closed"]]
         case Adopted() | Succeeded():
             return []
-        case Created() | Migrated() | Restored() | Rotated():
+        case Answered() | Created() | Migrated() | Restored() | Rotated():
             return None
         case never:
             assert_never(never)
