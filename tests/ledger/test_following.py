@@ -3,7 +3,7 @@
 import random
 
 import pytest
-from tests.ledger.test_verifying import PEOPLE, PRICES, WITH_ORDERS, any_event, append, begin
+from tests.ledger.test_verifying import LAX, PEOPLE, PRICES, WITH_ORDERS, any_event, append, begin
 from tests.ledger.world import Place, ask
 
 from discreet.errors import LedgerError
@@ -105,6 +105,15 @@ def test_somebody_who_was_not_on_the_list_is_noticed_by_whoever_catches_up(file:
             patch.setattr(Account, "admit", lambda self, analyst: None)
             writer.reserve(ask("r", analyst="cem"))
         with pytest.raises(LedgerError, match="entry 2 of dataset clinic breaks the rules"):
+            reader.reserve(ask("mine"))
+
+
+def test_a_payment_that_broken_code_forgot_is_noticed_by_whoever_catches_up(file: Place, monkeypatch):
+    with begin(file) as writer, file.open() as reader:
+        with monkeypatch.context() as patch:
+            patch.setattr(Account, *LAX["spending that is forgotten"])
+            writer.answer(writer.reserve(ask("r")), b"1")
+        with pytest.raises(LedgerError, match="entry 3 of dataset clinic seals totals"):
             reader.reserve(ask("mine"))
 
 

@@ -300,6 +300,20 @@ FAULTS = (
     ),
     Fault(
         "ledger/following.py",
+        " or tally_seal(own, total) != newest[1]:",
+        ":",
+        FOLLOWING,
+        "sums that others sealed wrongly are taken over",
+    ),
+    Fault(
+        "ledger/following.py",
+        "(newest[2], sieve.reached)",
+        "(newest[2], 0)",
+        FOLLOWING,
+        "an anchor that was put back while others went on is not noticed",
+    ),
+    Fault(
+        "ledger/following.py",
         "if not admits(account.limits[scope], used[scope] + account.lost):",
         "if False:",
         FOLLOWING,

@@ -137,8 +137,8 @@ def changed_rows(before: Account, after: Account, names: Iterable[list[object]])
 
 def _changed_run(before: Account, after: Account, number: int) -> list[Change]:
     old, new = before.running.get(number), after.running.get(number)
-    texts = (None if run is None else running_row(number, run)[1] for run in (old, new))
-    return [] if old == new else [(f'["running",{number}]', *texts)]
+    was, now = (None if run is None else running_row(number, run)[1] for run in (old, new))
+    return [] if old == new else [(f'["running",{number}]', was, now)]
 
 
 @lru_cache(4096)
