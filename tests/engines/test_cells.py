@@ -166,3 +166,14 @@ def test_identifiers_of_a_frame_with_one_missing_id_still_meet_those_of_another(
     with dp.open(a=one, b=two, unit="person", rows_per_unit=1, epsilon=10**6) as data:
         answer = data.query("SELECT COUNT(*) AS n FROM a JOIN b ON a.person = b.person", epsilon=10**6)
     assert answer.value == 2
+
+
+@pytest.mark.parametrize("far", [1, 2**63 - 1])
+@pytest.mark.parametrize("kind", [pa.duration("s"), pa.duration("ms"), pa.struct([("a", pa.duration("s"))])])
+def test_a_frame_has_no_person_whom_one_cell_makes_unreadable(kind: pa.DataType, far: int) -> None:
+    held = pa.array([1, far], pa.int64())
+    nested = pa.types.is_struct(kind)
+    cells = held.view(kind.field(0).type if nested else kind)
+    column = pa.StructArray.from_arrays([cells], ["a"]) if nested else cells
+    with pytest.raises(dp.CatalogError, match="tells nobody apart"):
+        dp.open(t=pa.table({"who": column}), unit="who", rows_per_unit=1, epsilon=1)

@@ -119,6 +119,9 @@ def _checked(column: pa.ChunkedArray) -> pa.ChunkedArray:
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
     kind = column.type
+    if pa.types.is_nested(kind) or pa.types.is_duration(kind):
+        # An engine that converted a length of time beyond its own range would fail at that cell.
+        raise CatalogError(f"a column of type {kind} tells nobody apart; offer a number, a date or a text")
     if pa.types.is_timestamp(kind):
         return _calendar(column)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
