@@ -667,8 +667,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/optimal.py",
-        "        if self.delta(Fraction(0))[1] <= delta:\n",
-        "        if self.delta(Fraction(0))[0] <= delta:\n",
+        "self._plainly_costs(delta) and self.delta(Fraction(0))[1] <= delta:\n",
+        "self._plainly_costs(delta) and self.delta(Fraction(0))[0] <= delta:\n",
         ACCOUNT,
         "epsilon zero is claimed at the wrong end",
     ),

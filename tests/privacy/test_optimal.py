@@ -110,3 +110,22 @@ def test_costs_without_a_usable_unit_are_left_to_other_routes():
     assert (
         Responses.of([(GeometricLoss(Fraction(1, 2), 1), 1), (GeometricLoss(Fraction(1, 3), 1), 1)]) is None
     )
+
+
+@pytest.mark.parametrize("left", ["1/4", "1/5", "1/1000", "1/1000000", "2/3"])
+def test_costs_near_what_delta_hides_are_told_from_those_above(left):
+    """Around ln((1 + d) / (1 - d)), below which epsilon is zero, and around three times d."""
+    d = Fraction(left)
+    with mp.workdps(40):
+        edge = Fraction(str(mp.nstr(mp.log((1 + _mpf(d)) / (1 - _mpf(d))), 30)))
+        for cost in (edge * Fraction(99, 100), edge * Fraction(101, 100), 3 * d, 3 * d + Fraction(1, 10**9)):
+            exact = max(mp.log(mp.exp(_mpf(cost)) * (1 - _mpf(d)) - _mpf(d)), mpf(0))
+            low, high = ResponseLoss(cost).epsilon(d)
+            assert _mpf(low) <= exact * (1 + mpf(10) ** -25)
+            assert exact <= _mpf(high) * (1 + mpf(10) ** -25)
+            assert (high == 0) == (cost <= edge)
+            twice = Responses.of([(ResponseLoss(cost), 2)])
+            low, high = twice.epsilon(d)
+            # Of two responses, by the four patterns of their answers.
+            at = _every_pattern([cost, cost], (low + high) / 2)
+            assert abs(at - _mpf(d)) < mpf(10) ** -20 or (high == 0 and at <= _mpf(d))

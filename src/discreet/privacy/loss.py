@@ -55,6 +55,8 @@ from discreet.privacy.mesh import MeshLoss
 from discreet.privacy.sampled import SampledLoss
 from discreet.privacy.zcdp import pure_rho
 
+QUARTER = Fraction(1, 4)
+
 
 @dataclass(frozen=True, slots=True)
 class ResponseLoss:
@@ -102,8 +104,10 @@ class ResponseLoss:
         if delta == self.slack or self.cost == 0:
             return self.cost, self.cost
         left = (delta - self.slack) / (1 - self.slack)
-        # exp(c) (1 - left) - left <= 1 exactly when exp(c) <= (1 + left) / (1 - left).
-        if left == 1 or self.cost <= log_bounds((1 + left) / (1 - left))[0]:
+        # exp(c) (1 - left) - left <= 1 exactly when exp(c) <= (1 + left) / (1 - left), of which the logarithm
+        # is at most 2 left / (1 - left**2): a cost well above that needs no logarithm to tell.
+        near = left > QUARTER or self.cost < 3 * left
+        if near and (left == 1 or self.cost <= log_bounds((1 + left) / (1 - left))[0]):
             return ZERO
         low, high = enclose(lambda: (ball(1 - left) * ball(self.cost).exp() - ball(left)).log())
         return max(low, Fraction(0)), max(high, Fraction(0))

@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from math import gcd
+from math import gcd, tanh
 
 from flint import arb, fmpz_poly
 
@@ -81,7 +81,7 @@ class Responses:
 
     def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction]:
         """Return rationals around the smallest epsilon >= 0 at this delta > 0."""
-        if self.delta(Fraction(0))[1] <= delta:
+        if not self._plainly_costs(delta) and self.delta(Fraction(0))[1] <= delta:
             return Fraction(0), Fraction(0)
 
         def crossing() -> arb:
@@ -101,6 +101,13 @@ class Responses:
 
         low, high = enclose(crossing)
         return max(low, Fraction(0)), max(high, Fraction(0))
+
+    def _plainly_costs(self, delta: Fraction) -> bool:
+        """Whether the dearest response alone has twice this delta at epsilon 0, which is tanh(cost / 2)."""
+        if self.unit is None:
+            return False
+        dearest = max(multiple for multiple, _ in self.multiples) * self.unit
+        return tanh(float(min(dearest, Fraction(1))) / 2) > 2 * float(delta)
 
     def _compare(self, multiple: int, epsilon: Fraction) -> bool | None:
         """Return whether a loss of this many units exceeds epsilon, or None if too near to tell."""

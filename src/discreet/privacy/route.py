@@ -225,8 +225,13 @@ def _split(releases: Releases) -> tuple[list[tuple[BoundedRangeLoss, int]], Laws
 
 
 def _optimal_epsilon(releases: Releases, left: Fraction) -> Fraction | None:
+    if left == 0:
+        return None
+    if not releases.rho and isinstance(whole(releases.laws), Responses):
+        # As the lower bound asks it, so that it is looked up there.
+        return tight_epsilon(releases.laws, left, None)[1]
     found = releases.responses()
-    return None if found is None or left == 0 else found.epsilon(left)[1]
+    return None if found is None else found.epsilon(left)[1]
 
 
 def _optimal_delta(releases: Releases, epsilon: Fraction) -> Fraction | None:
