@@ -83,7 +83,17 @@ def test_an_analyst_asks_watches_the_price_and_pays_once(served: Served, chromiu
         page.wait_for_url("**/answers/*")
         assert page.url.partition("?")[0] == answer
         page.reload()
-        assert spent(page, served) - before == pytest.approx(0.5)
+        # Another tab with the same question: whoever pays second is told that it was free.
+        tabs = [page.context.new_page() for _ in range(2)]
+        for tab in tabs:
+            tab.goto(f"{served.data}/ask")
+            tab.get_by_label("Question, in SQL").fill(f"{BY_WARD} ORDER BY n")
+            expect(tab.locator("#pay button")).to_have_text("Pay epsilon 0.1 and ask")
+        for tab, words in zip(tabs, ("Paid: epsilon 0.1.", "so it was free"), strict=True):
+            tab.locator("#pay button").click()
+            expect(tab.get_by_role("status")).to_contain_text(words)
+            tab.close()
+        assert spent(page, served) - before == pytest.approx(0.6)
         page.goto(f"{served.data}/answers")
         sound(page)
 
@@ -190,6 +200,37 @@ def test_every_other_page_is_for_everybody(served: Served, chromium: Browser):
         sound(page)
         page.get_by_role("button", name="Sign out").click()
         expect(page.get_by_label("Token")).to_be_visible()
+        sound(page)
+
+
+def test_a_student_moves_epsilon_and_sees_what_it_does(served: Served, chromium: Browser):
+    with served.visit(chromium, "auditor") as page:
+        page.get_by_role("link", name="Laboratory").click()
+        farthest = page.locator("#result tbody tr").last
+        expect(farthest).to_contain_text("99.9 %")
+        near = int(farthest.locator("td").inner_text())
+        for _ in range(5):
+            page.get_by_label("Move epsilon").press("ArrowLeft")
+        expect(page.locator("#result svg")).to_contain_text("ε = 0.16")
+        assert int(farthest.locator("td").inner_text()) > 2 * near
+        sound(page)
+        page.get_by_role("link", name="Composition").click()
+        expect(page.locator("#result svg")).to_contain_text("advanced")
+        page.get_by_label("How many releases").fill("7")
+        expect(page.locator("#result")).to_contain_text("the sum of their epsilons is 3.5.")
+        page.get_by_role("link", name="Best mechanism").click()
+        page.get_by_label("Loss of a wrong guess").select_option("squared")
+        expect(page.get_by_role("img", name="The law of the report")).to_be_visible()
+        expect(page.get_by_role("region", name="Best guess for every report")).to_be_visible()
+        page.get_by_role("link", name="Attacks").click()
+        page.get_by_label("Which attack").select_option("difference")
+        expect(page.locator("#result .notice")).to_contain_text("Where the ledger stops it")
+        page.get_by_role("link", name="Programs").click()
+        program = page.get_by_label("Program")
+        program.fill(program.input_value().replace("ensures epsilon eps", "ensures epsilon eps/2"))
+        page.get_by_role("button", name="Prove or refute").click()
+        expect(page.get_by_role("heading", name="Refuted")).to_be_visible()
+        expect(page.locator("mark")).to_have_text("ensures epsilon eps/2")
         sound(page)
 
 

@@ -44,6 +44,16 @@ def test_the_law_the_ratio_and_the_accuracy_against_epsilon_are_drawn(name: str)
     assert law["height"] > ratio["height"]
 
 
+def test_what_releases_promise_as_they_become_more_is_drawn_by_three_routes():
+    asked = {"name": "geometric", "epsilon": "1/2", "sensitivity": "1", "delta": "1e-6", "count": "400"}
+    rows = bench.composition(asked)["chart"]["data"]["values"]
+    by = {(row["series"], row["x"]): row["y"] for row in rows}
+    assert {series for series, _ in by} == {"basic", "advanced", "together"}
+    assert by["basic", 400] == pytest.approx(200)
+    assert by["together", 400] < by["advanced", 400] < by["basic", 400]
+    assert bench.composition({**asked, "count": "1"})["chart"]["data"]["values"]
+
+
 def test_many_releases_cost_less_together_than_their_sum(site: Console):
     page = site.browser("analyst").get(f"{LAB}/composition?name=geometric&epsilon=0.1&count=100&delta=1e-6")
     low, high, basic = map(

@@ -207,6 +207,8 @@ def test_the_outlook_says_how_long_the_cap_lasts():
     assert "since 2026-03-05 the cap is reached in about 40 days, on 2026-04-23" in outlook.forecast(
         days, budget(0.2), now
     )
+    assert "in about a day, on 2026-03-15" in outlook.forecast({now: Fraction(1, 2)}, budget(0.5), now)
+    assert "the cap is reached today" in outlook.forecast({now: Fraction(9, 10)}, budget(0.9), now)
     assert "Nothing is left" in outlook.forecast(days, budget(1.0), now)
     assert "Nothing was spent" in outlook.forecast({}, budget(0.0), now)
     assert "more than ten years" in outlook.forecast({now: Fraction(1, 10**6)}, budget(0.0), now)

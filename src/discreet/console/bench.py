@@ -32,6 +32,10 @@ BETA = Fraction(1, 20)
 EPSILONS = (*(Fraction(digit, 100) * 10**power for power in (0, 1, 2) for digit in (1, 2, 3, 5)), 10)
 """At these epsilons the accuracy of a mechanism is shown beside that of now."""
 
+STEPS = 9
+ROUTES = {"basic": "basic", "advanced": "advanced", "loss distribution": "together"}
+"""The routes that are drawn as releases become more, and what they are called there."""
+
 MECHANISMS = ("geometric", "laplace", "staircase", "gaussian")
 LARGEST = 24
 """The largest count whose best mechanism is searched for here."""
@@ -118,6 +122,7 @@ def _against_epsilon(asked: Mapping[str, Any], now: Real) -> "Chart":
 def composition(asked: Mapping[str, Any]) -> dict[str, Any]:
     """Return what many releases promise together, by every route, between two bounds."""
     from discreet.privacy.compose import compose
+    from discreet.show.save import specification
 
     count = whole(asked["count"], "count")
     if not 1 <= count <= MOST:
@@ -131,7 +136,25 @@ def composition(asked: Mapping[str, Any]) -> dict[str, Any]:
             [line.route, "–" if line.epsilon is None else f"{float(line.epsilon):.6g}", line.theorem]
             for line in explained.lines
         ],
+        "chart": specification(_against_count(_noise(asked), count, asked["delta"])),
     }
+
+
+def _against_count(noise: Any, most: int, delta: str) -> "Chart":
+    """Return what releases promise together as they become more, by three routes."""
+    from discreet.privacy.compose import compose
+    from discreet.show.chart import lines
+
+    counts = sorted({max(1, round(most ** (step / STEPS))) for step in range(STEPS + 1)})
+    rows = [
+        {"count": count, "epsilon": line.epsilon, "series": ROUTES[line.route]}
+        for count in counts
+        for line in compose([(noise, count)]).explain(delta).lines
+        if line.route in ROUTES and line.epsilon is not None
+    ]
+    titles: dict[str, Any] = {"x_title": "releases", "y_title": "epsilon at most"}
+    look: dict[str, Any] = {"log_x": most > 1, "log_y": True, "points": True, "series": "series"}
+    return lines(rows, x="count", y="epsilon", **look, **titles)
 
 
 def program(asked: Mapping[str, Any]) -> dict[str, Any]:

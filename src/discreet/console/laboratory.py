@@ -72,9 +72,8 @@ def routes(app: FastAPI, room: Room) -> None:
     async def composition(request: Request) -> Response:
         room.visit(request)
         given = _given(request)
-        return _page(
-            room, request, "composition", given, await _found(room, {"what": "composition", **given})
-        )
+        found = await _found(room, {"what": "composition", **given})
+        return _page(room, request, "composition", given, found, picture=await _picture(room, found))
 
     @app.get(f"{HERE}/program")
     async def blank(request: Request) -> Response:

@@ -58,6 +58,9 @@ def forecast(days: Mapping[date, Fraction], budget: Mapping[str, Any], now: date
     if lasting > 3650:
         return say("outlook.years", since=first.isoformat())
     when = now + timedelta(days=lasting)
+    if lasting < 2:
+        key = "outlook.lasts_one" if lasting else "outlook.lasts_none"
+        return say(key, since=first.isoformat(), when=when.isoformat())
     return say("outlook.lasts", since=first.isoformat(), lasting=f"{lasting:,}", when=when.isoformat())
 
 
