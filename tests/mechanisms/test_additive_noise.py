@@ -227,6 +227,18 @@ def test_long_arrays_are_rounded_as_exactly_as_single_numbers(step, monkeypatch)
     assert not np.signbit(drawn[drawn == 0]).any()
 
 
+@pytest.mark.parametrize("step", ["1/3", "1/8", "7/5", "4"])
+def test_single_numbers_are_rounded_to_the_nearest_step_and_halves_go_up(step, monkeypatch):
+    law = Laplace(Fraction(1, 2), Fraction(step))
+    monkeypatch.setattr(laplace, "two_sided_geometric", lambda alpha: -2)
+    for value in (Fraction(k, 16) * law.step for k in range(-40, 41)):
+        assert law.sample(value) == (floor(value / law.step + Fraction(1, 2)) - 2) * law.step
+    # A float stands for its shortest decimal, and comes back as the float nearest to a point of the grid.
+    assert law.sample(0.1) == float((floor(Fraction(1, 10) / law.step + Fraction(1, 2)) - 2) * law.step)
+    assert law.sample(7) == (floor(7 / law.step + Fraction(1, 2)) - 2) * law.step
+    assert (type(law.sample(0.1)), type(law.sample(7))) == (float, Fraction)
+
+
 def test_long_arrays_are_drawn_in_blocks_that_know_nothing_of_each_other(monkeypatch):
     """Each entry keeps its place, in any shape and order in memory, and none shares its noise."""
     noise = Laplace.calibrate(epsilon="0.01")

@@ -87,6 +87,16 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "mechanisms/laplace.py",
+        "steps = twice // (2 * exact.denominator * over)",
+        "steps = -(-twice // (2 * exact.denominator * over))",
+        (
+            "tests/mechanisms/test_additive_noise.py::"
+            "test_single_numbers_are_rounded_to_the_nearest_step_and_halves_go_up",
+        ),
+        "single numbers are rounded up",
+    ),
+    Fault(
+        "mechanisms/laplace.py",
         "below += scaled >= 0.5",
         "below += scaled > 0.5",
         NOISE_ARRAYS,

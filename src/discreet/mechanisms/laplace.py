@@ -129,8 +129,11 @@ class Laplace:
             if values.ndim == 0:
                 return self.sample(values.item())
             return self._sampled(values)
-        steps = self.noise.sample(floor(rational(values, "value") / self.step + Fraction(1, 2)))
-        return float(self.floats(np.array([steps]))[0]) if isinstance(values, float) else steps * self.step
+        exact, over, under = rational(values, "value"), self.step.numerator, self.step.denominator
+        # floor(x / step + 1/2), in integers.
+        twice = 2 * exact.numerator * under + exact.denominator * over
+        steps = twice // (2 * exact.denominator * over) + two_sided_geometric(self.alpha)
+        return nearest_float(steps * over, under) if isinstance(values, float) else steps * self.step
 
     def _sampled(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return an array with noise, block by block: what is written in between stays in the cache."""
