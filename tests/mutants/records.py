@@ -199,8 +199,8 @@ FAULTS = (
     ),
     Fault(
         "query/price/sparse.py",
-        "radius(2 * beta if 4 * beta < 1 else beta)",
-        "radius(4 * beta if 4 * beta < 1 else beta)",
+        "_reach(noise, 2 * beta if 4 * beta < 1 else beta)",
+        "_reach(noise, 4 * beta if 4 * beta < 1 else beta)",
         (f"{SPARSE}::test_a_cell_holds_at_most_what_its_block_does",),
         "the interval of a cell misses twice as often as stated",
     ),

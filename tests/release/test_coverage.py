@@ -119,3 +119,52 @@ def test_intervals_hold_as_often_as_they_say(name: str, delta: str | None, epsil
     shares = np.mean(list(holds(kind, people, epsilon, delta, RUNS)), axis=0)
     # The suite has some hundreds of rows: 5.5 sigma below is a false alarm less than once in 10^7.
     assert (shares >= SURE - 5.5 * sqrt(SURE * (1 - SURE) / RUNS)).all(), shares
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("people", [40, 1000])
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.closed])
+def test_intervals_of_known_laws_are_no_wider_than_they_need_be(name: str, people: int) -> None:
+    """At a small epsilon, where neither steps of noise nor the end of counts at zero widen them."""
+    shares = np.mean(list(holds(KINDS[name], people, "0.1" if people > 40 else "1", None, RUNS)), axis=0)
+    widest = 0.97 if people > 40 else 0.99
+    assert (shares <= widest + 5.5 * sqrt(widest * (1 - widest) / RUNS)).all(), shares
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("people", [0, 1, 40, 1000])
+@pytest.mark.parametrize("epsilon", ["0.1", "3"])
+def test_cells_of_a_sparse_histogram_hold_as_often_as_they_say(epsilon: str, people: int) -> None:
+    """Cells that stand alone and cells of blocks, of data with a peak and a tail."""
+    runs, cells = 100, 1024
+    values = np.random.default_rng(people).geometric(0.02, people) - 1
+    values[: people // 4] = 700
+    truth = np.bincount(np.minimum(values, cells - 1), minlength=cells)
+    frame = pd.DataFrame({"person": np.arange(people), "x": values})
+    columns = {"x": {"type": "integer", "low": 0, "high": cells - 1}}
+    with open_session(t=frame, unit="person", rows_per_unit=1, columns=columns, epsilon=epsilon) as data:
+        priced = data.quote(f"SELECT HISTOGRAM(x, {cells}) FROM t", epsilon=epsilon)
+        exact = data.engine.run(proved(priced), 1)
+    held = np.zeros(cells)
+    for _ in range(runs):
+        spans = [row.spans[-1] for row in rows(priced, draw(priced, exact))]
+        held += [float(low) <= n <= float(high) for (low, high), n in zip(spans, truth, strict=True)]  # type: ignore[arg-type]
+    # 1,024 cells in eight cases, each 6.3 sigma away at most.
+    assert held.min() / runs >= SURE - 6.3 * sqrt(SURE * (1 - SURE) / runs)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("people", [5, 40, 1000])
+@pytest.mark.parametrize("epsilon", ["1", "3"])
+def test_counts_of_keys_that_are_found_hold_as_often_as_they_say(epsilon: str, people: int) -> None:
+    """A key is shown because its noise was large enough, and its interval allows for that."""
+    frame = pd.DataFrame({"person": np.arange(people), "k": ["a"] * people})
+    given: dict[str, Any] = {"unit": "person", "rows_per_unit": 1, "columns": {"k": "text"}}
+    with open_session(t=frame, epsilon=epsilon, delta="1e-3", **given) as data:
+        priced = data.quote("SELECT k, COUNT(*) FROM t GROUP BY k", epsilon=epsilon)
+        exact = data.engine.run(proved(priced), 1)
+    found = [row for _ in range(RUNS) for row in rows(priced, draw(priced, exact))]
+    shown = len(found)
+    held = sum(_holds(row.spans[-1], float(people)) for row in found)
+    assert shown < 50 or held / shown >= SURE - 5.5 * sqrt(SURE * (1 - SURE) / shown)
+    assert people < 40 or shown >= RUNS // 2

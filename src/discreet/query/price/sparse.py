@@ -14,6 +14,7 @@ this holds whatever the partition is.  How wide it is depends on the blocks and 
 import json
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -60,10 +61,10 @@ class Sparse:
         """Return what a cell of a block of this noisy count holds, in integer units, but for beta."""
         noise = self.plan.blocks
         if width == 1:
-            radius = noise.radius(beta)
+            radius = _reach(noise, beta)
             return max(block - radius, Fraction(0)), max(block + radius, Fraction(0))
         # Noise is as often below as above.
-        return Fraction(0), max(block + noise.radius(2 * beta if 4 * beta < 1 else beta), Fraction(0))
+        return Fraction(0), max(block + _reach(noise, 2 * beta if 4 * beta < 1 else beta), Fraction(0))
 
     def release(self, counts: "NDArray[Any]") -> tuple[list[Fraction], tuple[int, ...]]:
         """Draw the noise, once: what is shown of each cell in integer units, and how wide its block is.
@@ -86,6 +87,11 @@ class Sparse:
     def stored(self) -> str:
         """Return the promise as text: the same question always has the same."""
         return json.dumps(["sparse/1", self.plan.cells, str(self.plan.epsilon), self.plan.changes])
+
+
+@lru_cache(maxsize=64)  # all blocks of an answer have the same
+def _reach(noise: "Geometric", beta: Fraction) -> int:
+    return noise.radius(beta)
 
 
 def sparse(checked: Checked, measurement: Measurement, epsilon: Fraction) -> Sparse | None:
