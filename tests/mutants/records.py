@@ -191,6 +191,22 @@ FAULTS = (
         "cells or blocks are chosen by the exact number of rows",
     ),
     Fault(
+        "query/price/together.py",
+        "max(alone.l1, both.l1), max(alone.l2_squared, both.l2_squared), max(alone.linf, both.linf)",
+        "alone.l1, alone.l2_squared, alone.linf",
+        (
+            "tests/query/test_batch.py::test_whoever_is_replaced_moves_a_plan_by_no_more_than_pairs_of_units_do",
+        ),
+        "whoever is replaced pays as one who leaves",
+    ),
+    Fault(
+        "query/proof/check.py",
+        "if body.owner.adjacency is not Adjacency.REPLACE or reach.low < 0:",
+        "if False:",
+        ("tests/query/test_batch.py::test_sums_that_may_be_negative_are_not_swapped",),
+        "units that may be negative, or only come, are taken for swapped ones",
+    ),
+    Fault(
         "query/price/sparse.py",
         "cells=keys.size, sensitivity=reach, ranges=False",
         "cells=keys.size, ranges=False",

@@ -1,6 +1,9 @@
 """Counts, sums, averages, distributions and cubes of one table, in one plan and at one price."""
 
+import json
+from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -9,6 +12,8 @@ import pytest
 from tests.query.questions import clinic
 
 from discreet.errors import ProofError, QueryError
+from discreet.privacy.adjacency import Adjacency
+from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.query.check.batch import combine
 from discreet.query.check.measurement import Measurement
 from discreet.query.check.question import check
@@ -16,9 +21,12 @@ from discreet.query.language.sql import read
 from discreet.query.price.batch import parts
 from discreet.query.price.proving import declarations, proof_of
 from discreet.query.price.quote import quote
-from discreet.query.proof import Blended, Claim, Reached, prove
+from discreet.query.price.together import Together, _swapped, foreseen, together
+from discreet.query.proof import Blended, Claim, Reached, Swapped, prove
 from discreet.query.rewrite.statements import statements
 from discreet.release.opening import open as open_session
+from discreet.workload import Matrix
+from discreet.workload.strategy import matrix_of
 
 MIXED = (
     "SELECT COUNT(*) AS n FROM t WHERE x > 4",
@@ -97,7 +105,8 @@ def test_every_claim_of_a_batch_is_proved_and_a_smaller_one_refused() -> None:
         reaches = [share.mechanism.reach for share in priced.shares]  # type: ignore[union-attr]
 
         def claim(counts: int, corners: int, sums: int, keys: Any = values) -> Claim:
-            return Claim(keys, (Reached("m0", counts), Blended(("m1", "m2"), corners), Reached("m3", sums)))
+            kind = Reached if neighbours == "add-remove" else Swapped  # noqa: B023
+            return Claim(keys, (kind("m0", counts), Blended(("m1", "m2"), corners), kind("m3", sums)))
 
         assert prove([statement], declarations(catalog), [claim(reaches[0], reaches[1], reaches[3])])
         for place in range(3):
@@ -105,6 +114,52 @@ def test_every_claim_of_a_batch_is_proved_and_a_smaller_one_refused() -> None:
             less[place] -= 1
             with pytest.raises(ProofError, match="further than claimed"):
                 prove([statement], declarations(catalog), [claim(*less)])
+
+
+@pytest.mark.parametrize("bell", [True, False])
+def test_whoever_is_replaced_moves_a_plan_by_no_more_than_pairs_of_units_do(bell: bool) -> None:
+    """All nonnegative integers of two people who weigh at most 2, against the norms of single swaps."""
+    groups = [[1, 1, 0, 0], [0, 1, 1, 0], [1, 1, 1, 1], [0, 0, 0, 1]]
+    workload = Matrix.of(groups)
+    matrix = matrix_of(foreseen(workload, bell).plan.strategy).astype(object)
+    people = [np.array(v) for v in product(range(3), repeat=4) if sum(v) <= 2]
+    moved = [matrix @ (one - other) for one in people for other in people]
+    known = _swapped(workload, bell)
+    assert max(abs(v).sum() for v in moved) == 2 * known.l1
+    assert max((v * v).sum() for v in moved) == 4 * known.l2_squared
+    assert max(abs(v).max() for v in moved) == 2 * known.linf
+
+
+def test_replacing_people_costs_a_batch_of_gaussian_noise_what_pairs_of_cells_differ_by() -> None:
+    catalog = clinic(rows=1, groups=None, neighbours="replace")
+    texts = [f"SELECT COUNT(*) FROM visits WHERE ward = '{ward}'" for ward in "ABC"]
+    batch = combine([check(read(text), catalog, batched=True) for text in texts], catalog)
+    priced = quote(batch.whole, epsilon=1, conversion=Fraction(1, 10**6))
+    (share,) = priced.shares
+    assert isinstance(share.mechanism, Together)
+    assert share.mechanism.swaps
+    assert share.mechanism.moved == share.measured.sensitivity.l1
+    assert share.mechanism.cost.rho <= priced.cost.rho
+    # Calibrated for two units that come or go, each to itself, the variance would be twice that.
+    plain = together(batch.whole.keys, share.measured, Concentrated(priced.cost.rho))  # type: ignore[arg-type]
+    assert float(plain.variances.max()) == pytest.approx(2 * float(share.mechanism.variances.max()), rel=0.05)
+    assert json.loads(share.mechanism.stored())[0] == "together/2"
+    # What can be negative may move both ways at once.
+    lowered = replace(share.measured, low=Fraction(-1))
+    assert not together(batch.whole.keys, lowered, Pure(Fraction(1)), Adjacency.REPLACE).swaps  # type: ignore[arg-type]
+
+
+def test_sums_that_may_be_negative_are_not_swapped() -> None:
+    """One takes 5 away where another adds 5 elsewhere: cells move by more than a pair of units does."""
+    catalog = clinic(rows=3, groups=None, neighbours="replace")
+    batch = combine([check(read("SELECT SUM(score) FROM visits"), catalog, batched=True)], catalog)
+    (share,) = quote(batch.whole, epsilon=1).shares
+    assert not share.mechanism.swaps  # type: ignore[union-attr]
+    (statement,) = statements(batch.whole)
+    values = (batch.whole.keys.columns[0].values,)
+    claims = [Claim(values, (Swapped("m0", share.mechanism.reach),))]  # type: ignore[union-attr]
+    with pytest.raises(ProofError, match="not counts of people who are replaced"):
+        prove([statement], declarations(catalog), claims)
 
 
 @pytest.mark.fuzz

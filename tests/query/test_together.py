@@ -111,7 +111,7 @@ def farthest(name, neighbours, worlds):
         for position, share in enumerate(priced.shares):
             one, other = (vector(checked, found, position) for found in integers)
             claim, joint = share.measured.sensitivity, share.mechanism
-            assert joint.reach == claim.l1
+            assert joint.moved == claim.l1
             for left, right in zip(one, other, strict=True):
                 difference = right - left
                 moved = Fraction(int(np.abs(difference).sum()))

@@ -27,7 +27,7 @@ from tests.query.proof.world import (
 
 from discreet.query.plan import Among, Call, Column, Literal, Scalar
 from discreet.query.plan import Case as When
-from discreet.query.proof import Chosen, Claim, Divided, Kept, Reached
+from discreet.query.proof import Chosen, Claim, Divided, Kept, Reached, Swapped
 from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, StoredTable
 
 COUNT = f("count_rows")
@@ -258,6 +258,11 @@ GOOD = (
         "a threshold on people",
         statement(total(COUNT, per_person(COUNT, c("t", "k")), None, c("r", "g0"))),
         Claim((WARDS,), (Reached("m0", 3),)),
+    ),
+    Case(
+        "units that are swapped",
+        statement(*shared(rows=rows("swaps"))),
+        Claim((WARDS,), (Swapped("m0", 3 * W),)),
     ),
     Case("cells or blocks of them", statement(*dealt()), Claim((WARDS,), (Divided("m0", 4 * W),))),
     Case(
@@ -678,6 +683,17 @@ HOSTILE = (
         "half of replace in cells",
         statement(*shared(rows=rows("swaps"))),
         Claim((WARDS,), (Reached("m0", 3 * W),)),
+    ),
+    Case(
+        "fewer units that are swapped",
+        statement(*shared(rows=rows("swaps"))),
+        Claim((WARDS,), (Swapped("m0", 2 * W),)),
+    ),
+    Case(
+        "swaps where people come and go",
+        statement(*dealt()),
+        Claim((WARDS,), (Swapped("m0", 4 * W),)),
+        seen=False,
     ),
     Case(
         "half of replace in blocks",

@@ -16,7 +16,7 @@ from discreet.query.price import proving
 from discreet.query.price.expected import Quote
 from discreet.query.price.proving import proof_of
 from discreet.query.price.quote import quote
-from discreet.query.proof import Blended, Noised, Reached
+from discreet.query.proof import Blended, Noised, Reached, Swapped
 from discreet.query.proof.blend import Corners
 from discreet.query.proof.reach import Reach
 
@@ -71,9 +71,9 @@ def test_the_questions_that_document_the_rewriting_are_proved(pair) -> None:  # 
         assert "private table: " in text
 
 
-def reached(release: Noised | Reached | Blended) -> Fraction:
+def reached(release: Noised | Reached | Swapped | Blended) -> Fraction:
     match release:
-        case Reached(_, reach) | Blended(_, int(reach)):
+        case Reached(_, reach) | Swapped(_, reach) | Blended(_, int(reach)):
             return Fraction(reach)
         case Noised(_, claimed) | Blended(_, claimed):
             return claimed.l1
@@ -99,7 +99,12 @@ def test_what_is_derived_is_what_the_planner_claims(monkeypatch: pytest.MonkeyPa
     def compared(statements, declarations, claims):  # type: ignore[no-untyped-def]
         derived.clear()
         found = prove(statements, declarations, claims)
-        claimed = [reached(r) for claim in claims for r in claim if isinstance(r, Noised | Reached | Blended)]
+        claimed = [
+            reached(r)
+            for claim in claims
+            for r in claim
+            if isinstance(r, Noised | Reached | Swapped | Blended)
+        ]
         if len(claimed) == len(derived):
             tight.update("equal" if a == b else "tighter" for a, b in zip(derived, claimed, strict=True))
         return found

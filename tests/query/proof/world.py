@@ -24,6 +24,7 @@ from discreet.query.proof import (
     Kept,
     Noised,
     Reached,
+    Swapped,
     TableDeclaration,
 )
 from discreet.query.proof.declared import outputs_of
@@ -147,6 +148,9 @@ def _violated(release: Any, case: Case, present: Exact, absent: Exact) -> bool:
             return not within or (claimed.l0 is not None and len(moved) > claimed.l0)
         case Reached(_, int(reach)) | Divided(_, int(reach)) | Blended(_, int(reach)):
             return sum(map(abs, moved)) > reach
+        case Swapped(_, each):
+            both = [sum(d for d in moved if d > 0), -sum(d for d in moved if d < 0)]
+            return max(both) > each
         case Kept(_, groups):
             return max(map(abs, moved), default=0) > 1 or len(moved) > groups
     raise TypeError(release)

@@ -104,7 +104,7 @@ class MeasurementShare:
         """
         if not isinstance(self.mechanism, Together) or not isinstance(keys, Joint):
             return self.measured.sensitivity
-        reach, times = self.mechanism.reach * Fraction(1001, 1000), overlap(keys)
+        reach, times = self.mechanism.moved * Fraction(1001, 1000), overlap(keys)
         return Sensitivity(reach * times, reach**2 * times, reach)
 
 
@@ -112,7 +112,9 @@ def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> 
     """Return the mechanism that releases one measurement at its part of the price."""
     measurement = checked.measurements[position]
     if isinstance(checked.keys, Joint) and isinstance(measurement, Measurement):
-        return MeasurementShare(measurement, together(checked.keys, measurement, _promise(price)))
+        return MeasurementShare(
+            measurement, together(checked.keys, measurement, _promise(price), checked.rows.adjacency)
+        )
     if isinstance(checked.keys, Private) and position == checked.keys.people:
         groups = given(measurement.sensitivity.l0)
         return MeasurementShare(
@@ -249,7 +251,7 @@ def _spent(family: Sequence[MeasurementShare]) -> Cost:
 def _same(one: object, other: object) -> bool:
     if isinstance(one, Together) and isinstance(other, Together):
         # A plan promises the same to everybody who moves cells by one, whatever it measures.
-        return (one.reach, one.cost) == (other.reach, other.cost)
+        return (one.reach, one.swaps, one.cost) == (other.reach, other.swaps, other.cost)
     return one == other
 
 

@@ -31,6 +31,7 @@ from discreet.query.proof import (
     Proof,
     ProvedStatement,
     Reached,
+    Swapped,
     TableDeclaration,
     Through,
     prove,
@@ -117,7 +118,7 @@ def _release(name: str, share: MeasurementShare) -> Release:
         case _, KeyCount():
             return Kept(name, share.measured.sensitivity.l0 or 0)
         case _, Together() as joint:
-            return Reached(name, joint.reach)
+            return (Swapped if joint.swaps else Reached)(name, joint.reach)
         case _, Sparse() as blocks:
             return Divided(name, blocks.reach)
         case Measurement(sensitivity=sensitivity), _:

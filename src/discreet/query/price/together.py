@@ -9,18 +9,25 @@ Theorem.  Let one person move the vector of cells by at most k in l1, and let th
 measured matrix, the change A h is a combination of columns of A with coefficients of total size k; norms are
 convex, so its l1 and l2 norms are at most k times those of the largest column, and both noises charge for the
 norm: the geometric in proportion, the Gaussian in proportion to its square.
+
+Theorem (swaps).  Let somebody else come for a person, each with integers v >= 0 of |v|_1 <= k.  Their
+difference is a sum of k changes, each by a unit that leaves one cell and one that comes into another, or by
+one of both alone.  So the norms of A h are at most k times the largest of A (e_i - e_j) and A e_i: never more
+than with 2 k units that come or go, and in l2 by about the root of 2 less where columns share little.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
+from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.filter import Cost
 from discreet.privacy.guarantee import Concentrated, Pure
+from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.check.formula import Public
 from discreet.query.check.measurement import Classes, Declared, Joint, Measurement, RunningGroups, Sets
 from discreet.query.price.tail import Planned
@@ -35,6 +42,9 @@ Key: TypeAlias = tuple[Public, ...]
 
 GRID = 2**20
 """Consistent answers are rounded to this fraction of a unit before they are stored."""
+
+PAIRS = 512
+"""Up to so many cells all pairs of them are compared where people are replaced."""
 
 SHARP = 256
 """At this epsilon for each unit that a person moves, noise other than nothing has probability exp(-256)."""
@@ -54,6 +64,13 @@ class Together:
     bell: bool
     places: dict[Key, int]
     grain: float
+    swaps: bool = False
+    """Whether `reach` counts units that are swapped for others, and not units that come or go."""
+
+    @property
+    def moved(self) -> int:
+        """How far one person moves the cells in l1."""
+        return 2 * self.reach if self.swaps else self.reach
 
     @property
     def name(self) -> str:
@@ -100,7 +117,8 @@ class Together:
 
         about = describe(self.plan)
         asked = {key: about[key] for key in ("workload", "adjacency")}
-        return json.dumps(["together/1", asked, "gaussian" if self.bell else "geometric", str(self.reach)])
+        name = "together/2" if self.swaps else "together/1"
+        return json.dumps([name, asked, "gaussian" if self.bell else "geometric", str(self.reach)])
 
 
 def rounded(value: Fraction) -> int | Fraction:
@@ -109,7 +127,9 @@ def rounded(value: Fraction) -> int | Fraction:
     return nearest.numerator if nearest.denominator == 1 else nearest
 
 
-def together(keys: Joint, measurement: Measurement, promise: Promise) -> Together:
+def together(
+    keys: Joint, measurement: Measurement, promise: Promise, adjacency: Adjacency = Adjacency.ADD_REMOVE
+) -> Together:
     """Return the plan that releases one measurement of overlapping groups within a promise."""
     import numpy as np
 
@@ -128,10 +148,35 @@ def together(keys: Joint, measurement: Measurement, promise: Promise) -> Togethe
         spread = [np.full(workload.table_cells(chosen), known[chosen]) for chosen in keys.sets]
         grain = max(coarseness(table.noise) for table in planned.tables)
         return Together(planned, reach, np.concatenate(spread), bell, places, grain)
-    ahead = foreseen(_workload(keys), bell)
-    chosen = ahead.plan.at(unit)
+    asked = _workload(keys)
+    ahead = foreseen(asked, bell)
+    planned_for = ahead.plan
+    swaps = adjacency is Adjacency.REPLACE and _swaps(keys, measurement)
+    if swaps:
+        reach = max(ceil(measurement.sensitivity.l1 / 2), 1)
+        unit = towards_one(_blunted(promise, reach), reach)
+        planned_for = replace(planned_for, sensitivity=_swapped(asked, bell))
+    chosen = planned_for.at(unit)
     variances = ahead.variances * ahead.scale_to(chosen)
-    return Together(chosen, reach, variances, bell, places, coarseness(chosen.noise))
+    return Together(chosen, reach, variances, bell, places, coarseness(chosen.noise), swaps)
+
+
+def _swaps(keys: RunningGroups | Classes, measurement: Measurement) -> bool:
+    """Whether what one person leaves and another brings are counts or sums of what is never negative."""
+    adds = measurement.low >= 0 and not measurement.fixed.degree and not measurement.sensitivity.scalar
+    return adds and Declared(keys.columns).size <= PAIRS
+
+
+@lru_cache(maxsize=64)
+def _swapped(workload: "Workload", bell: bool) -> Sensitivity:
+    """Return how far one unit that leaves one cell, comes into another, or both, moves what is measured."""
+    from discreet.workload.strategy import sensitivity
+
+    strategy = foreseen(workload, bell).plan.strategy
+    alone, both = (sensitivity(strategy, one) for one in (Adjacency.ADD_REMOVE, Adjacency.REPLACE))
+    return Sensitivity(
+        max(alone.l1, both.l1), max(alone.l2_squared, both.l2_squared), max(alone.linf, both.linf)
+    )
 
 
 def _blunted(promise: Promise, reach: int) -> Promise:

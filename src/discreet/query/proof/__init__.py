@@ -15,6 +15,7 @@ from discreet.query.proof.declared import (
     Kept,
     Noised,
     Reached,
+    Swapped,
     TableDeclaration,
     Through,
 )
@@ -32,6 +33,7 @@ __all__ = [
     "ProvedStatement",
     "Reached",
     "Step",
+    "Swapped",
     "TableDeclaration",
     "Through",
     "prove",

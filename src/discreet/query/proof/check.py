@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from discreet.errors import ProofError
+from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.plan import Among, Call, Column, Scalar, conjuncts
 from discreet.query.proof.added import Body, added, masked
@@ -23,6 +24,7 @@ from discreet.query.proof.declared import (
     Noised,
     Reached,
     Release,
+    Swapped,
     TableDeclaration,
     outputs_of,
 )
@@ -210,6 +212,12 @@ def _released(body: Body, statement: Statement, release: Release) -> Step:
             moves = reach.moves(body.owner.adjacency, body.size)
             _at_most(release.output, "l1", moves.l1, claimed_reach)
             says = f"cells move by at most {moves.l1} in l1"
+        case Swapped(_, each):
+            if body.owner.adjacency is not Adjacency.REPLACE or reach.low < 0:
+                raise ProofError(f"the output {release.output}", "is not counts of people who are replaced")
+            moves = reach.moves(Adjacency.ADD_REMOVE, body.size)
+            _at_most(release.output, "l1", moves.l1, each)
+            says = f"cells hold at most {moves.l1} of a person in l1, none of it negative"
         case Divided(_, claimed_reach):
             if body.keys is None or len(statement.outputs) != 1:
                 raise ProofError(f"the output {release.output}", "is divided, and needs declared cells alone")

@@ -75,6 +75,21 @@ class Reached:
 
 
 @dataclass(frozen=True, slots=True)
+class Swapped:
+    """A plan for overlapping groups, calibrated for `each` units that are swapped for others.
+
+    Theorem.  Under replace one person's integers v go and another's v' come, none of them negative, and
+    |v|_1, |v'|_1 <= each.  So v' - v is a sum of `each` changes of the kinds e_i - e_j, e_i, -e_j and 0: pair
+    the units of both as long as there are such, and leave the others alone.  If the measured A moves by at
+    most c, in a norm, for each of these, it moves by at most `each` c in all.
+    Needs: replace, weights and factors that are not negative.
+    """
+
+    output: str
+    each: int
+
+
+@dataclass(frozen=True, slots=True)
 class Divided:
     """A split tree and the counts of its blocks, or of cells, calibrated for integers that move by `reach`.
 
@@ -125,7 +140,7 @@ class Chosen:
     monotone: bool = False
 
 
-Release: TypeAlias = Noised | Reached | Divided | Blended | Kept | Chosen
+Release: TypeAlias = Noised | Reached | Swapped | Divided | Blended | Kept | Chosen
 
 
 def outputs_of(release: Release) -> tuple[str, ...]:
