@@ -29,6 +29,9 @@ Smooth = Callable[[Floats], tuple[float, Floats]]
 Point = tuple[Floats, float, Floats]
 """Where, the value there, and the slope."""
 
+Past = deque[tuple[Floats, Floats, float]]
+"""The last steps s, what they changed of the slope y, and s' y."""
+
 
 def descend(
     function: Smooth,
@@ -43,7 +46,7 @@ def descend(
     """Return a point from which further steps no longer pay: a fall below `flat`, a slope below `level`."""
     here = np.maximum(start, 0) if positive else start
     point: Point = (here, *function(here))
-    past: deque[tuple[Floats, Floats]] = deque(maxlen=memory)
+    past: Past = deque(maxlen=memory)
     for _ in range(steps):
         place, value, slope = point
         free = (place > 0) | (slope < 0) if positive else np.ones(place.shape, dtype=np.bool_)
@@ -61,26 +64,27 @@ def descend(
         if found is None:
             break
         moved, change = found[0] - place, found[2] - slope
-        if float(moved @ change) > 1e-14 * float(change @ change):
-            past.append((moved, change))
+        along = float(moved @ change)
+        if along > 1e-14 * float(change @ change):
+            past.append((moved, change, along))
         point = found
         if value - point[1] <= flat * max(abs(value), abs(point[1]), 1.0):
             break
     return point[0]
 
 
-def _scaled(slope: Floats, past: deque[tuple[Floats, Floats]]) -> Floats:
+def _scaled(slope: Floats, past: Past) -> Floats:
     """Return H g by the two loops over the last steps."""
     rest, shares = slope.copy(), []
-    for moved, change in reversed(past):
-        share = float(moved @ rest) / float(moved @ change)
+    for moved, change, along in reversed(past):
+        share = float(moved @ rest) / along
         shares.append(share)
         rest -= share * change
     if past:
-        moved, change = past[-1]
-        rest *= float(moved @ change) / float(change @ change)
-    for (moved, change), share in zip(past, reversed(shares), strict=True):
-        rest += (share - float(change @ rest) / float(moved @ change)) * moved
+        _, change, along = past[-1]
+        rest *= along / float(change @ change)
+    for (moved, change, along), share in zip(past, reversed(shares), strict=True):
+        rest += (share - float(change @ rest) / along) * moved
     return rest
 
 
