@@ -46,9 +46,9 @@ FAULTS: tuple[Fault, ...] = (
     Fault(
         "query/proof/series.py",
         "if count is not None and 1 <= count <= 10**6:",
-        "if count is None or 1 <= count <= 10**6:",
+        "if count is not None and 0 <= count <= 10**6:",
         WINDOWS,
-        "parts are as many as a cell says",
+        "rows are dealt out to no part",
     ),
     Fault(
         "query/check/aggregate.py",
