@@ -11,6 +11,7 @@ CLIENTS = "tests/service/test_wire_clients.py"
 TAMPERED = "tests/service/test_wire_fuzz.py"
 ATTACKED = "tests/service/test_wire_attacked.py"
 DIRECT = "tests/service/test_direct.py"
+SAME = "tests/service/test_same_code.py"
 
 FAULTS: tuple[Fault, ...] = (
     Fault(
@@ -376,5 +377,40 @@ FAULTS: tuple[Fault, ...] = (
         "found = next(iter(self._kept.values()), None)",
         ("tests/release/test_answer.py",),
         "an interval is as sure as the one that was asked for before",
+    ),
+    Fault(
+        "service/role.py",
+        "{Verb.QUERY, Verb.BATCH, Verb.SYNTHESISE}",
+        "{Verb.QUERY, Verb.BATCH}",
+        (f"{GATE}::test_whatever_comes_of_a_question_leaves_at_the_end_of_a_slot",),
+        "made-up records leave when they are ready",
+    ),
+    Fault(
+        "service/making.py",
+        "if [len(values) for values in one.noisy.values] != [quote.checked.keys.size]:",
+        "if not one.noisy.values:",
+        (f"{SAME}::test_records_that_do_not_follow_from_the_declarations_are_refused",),
+        "tables of any size are taken for those that were asked for",
+    ),
+    Fault(
+        "service/making.py",
+        "or not set(found) <= set(plan.pairs):",
+        "or found is None:",
+        (f"{SAME}::test_records_that_do_not_follow_from_the_declarations_are_refused",),
+        "records are drawn along pairs that nobody declared",
+    ),
+    Fault(
+        "service/answering.py",
+        "making.refuse_many(rows, sent=sent)",
+        "making.refuse_many(None, sent=sent)",
+        (f"{SAME}::test_made_up_records_leave_as_a_sheet_or_in_arrow",),
+        "more records are paid for than can be sent",
+    ),
+    Fault(
+        "service/answering.py",
+        'return session.recall_batch(body["sql"], **price) or ()',
+        'return session.batch(body["sql"], **price)',
+        (f"{SAME}::test_an_answer_is_found_again_without_paying",),
+        "looking for answers pays for them",
     ),
 )

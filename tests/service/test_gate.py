@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,7 +15,7 @@ from tests.service.world import Service, exchange
 from discreet.errors import BusyError
 from discreet.service import api, pace
 from discreet.service.gate import Gate
-from discreet.service.people import FILE, People
+from discreet.service.people import FILE, People, Person
 from discreet.service.problem import KINDS
 from discreet.service.role import Role, Verb
 from discreet.service.settings import Settings
@@ -94,7 +95,7 @@ REPLY = ({"status": 200, "headers": {}, "kind": "application/json"}, b"{}")
 OUTCOMES = {"answered": REPLY, "died": None, "busy": BusyError("later")}
 
 
-@pytest.mark.parametrize("verb", [Verb.QUERY, Verb.BATCH])
+@pytest.mark.parametrize("verb", [Verb.QUERY, Verb.BATCH, Verb.SYNTHESISE])
 @pytest.mark.parametrize("outcome", OUTCOMES)
 @pytest.mark.parametrize(("took", "leaves"), [(0.1, 0.5), (0.7, 1.0), (0.5, 0.5)])
 def test_whatever_comes_of_a_question_leaves_at_the_end_of_a_slot(
@@ -115,7 +116,7 @@ def test_whatever_comes_of_a_question_leaves_at_the_end_of_a_slot(
     monkeypatch.setattr(pace.asyncio, "sleep", sleep)
     pool: Any = SimpleNamespace(ask=ask, datasets={"clinic"})
     asking = api.Asking(pool, Settings((tmp_path,), tmp_path, slot=SLOT), lambda: at[0])
-    person = SimpleNamespace(name="ada", role=Role.ANALYST, datasets={"clinic"})
+    person = Person("ada", Role.ANALYST, datetime.max.replace(tzinfo=UTC), frozenset({"clinic"}))
     request: Any = SimpleNamespace(state=SimpleNamespace(person=person), headers={})
     response = asyncio.run(asking(request, verb, "clinic"))
     assert response.status_code == {"answered": 200, "died": 500, "busy": 503}[outcome]

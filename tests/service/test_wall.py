@@ -74,6 +74,20 @@ def test_with_or_without_one_odd_person_everything_but_numbers_is_equal(service:
     assert found[0][0] == 200
 
 
+@pytest.mark.parametrize("accept", ["application/json", "text/csv"])
+def test_made_up_records_look_the_same_with_or_without_one_odd_person(service: Service, accept: str):
+    asked = {"epsilon": "5", "columns": ["ward"], "rows": 12}
+    found = []
+    for dataset in ("dleft", "right"):
+        place = f"/v1/datasets/{dataset}/synthesise"
+        answer = service.ask("POST", place, asked, accept=accept)
+        status, headers, body = masked(answer, dataset)
+        found.append((status, headers, len(body.splitlines()) if accept == "text/csv" else kinds(body)))
+        assert CANARY not in answer.body.decode()
+    assert found[0] == found[1]
+    assert found[0][0] == 200
+
+
 @pytest.mark.parametrize("path", ["", "/budget", "/history"])
 def test_what_is_declared_and_recorded_is_equal_with_or_without_one_person(service: Service, path: str):
     answers = [masked(service.ask("GET", f"/v1/datasets/{name}{path}"), name) for name in ("dleft", "right")]

@@ -91,7 +91,8 @@ def _open(manifest: Path, port: int) -> None:
     sys.stdout.flush()
     # A program of its own: the process at the network has never seen the data that this one made up.
     run = [sys.executable, "-c", "from discreet.cli import main; main()", "serve", str(manifest)]
-    os.execv(run[0], [*run, "--port", str(port), "--source", str(manifest.parent)])  # noqa: S606
+    doors = ["--port", str(port), "--postgres-port", "0"]
+    os.execv(run[0], [*run, *doors, "--source", str(manifest.parent)])  # noqa: S606
 
 
 def _story(console: "Console", session: "Session") -> list["Release"]:
