@@ -356,8 +356,8 @@ FAULTS = (
     ),
     Fault(
         "ledger/codec.py",
-        "canonical([request.snapshot, request.question, price, list(request.mechanisms)])",
-        "canonical([request.snapshot, request.question, list(request.mechanisms)])",
+        "meaning = [request.snapshot, request.question, price, list(request.mechanisms)]",
+        "meaning = [request.snapshot, request.question, list(request.mechanisms)]",
         BOOK + CHAIN,
         "a question is the same at any price",
     ),
