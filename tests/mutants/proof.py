@@ -128,6 +128,12 @@ FAULTS = (
     ),
     # Choices.
     weaker(
+        "value",
+        "return max(self.domain.stop - self.domain.start, 0) + self.null",
+        "return 1",
+        "a choice of many rows is taken for one",
+    ),
+    weaker(
         "select",
         "    if person not in source.owner.people:\n",
         "    if False:\n",

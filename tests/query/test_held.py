@@ -1,6 +1,7 @@
 """What the planner takes for a fact about a value is one, whatever the cells hold."""
 
 from collections import Counter
+from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 from random import Random
@@ -15,7 +16,8 @@ from tests.query.worlds import open_world
 
 from discreet.engines.duckdb.engine import DuckDB
 from discreet.engines.duckdb.render import scalar_text
-from discreet.errors import QueryError
+from discreet.errors import ProofError, QueryError
+from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.catalog.kind import Day, Kind, Real, Text, Truth, Typed, Whole
 from discreet.query.check.lineage import trace
 from discreet.query.check.question import check
@@ -200,6 +202,16 @@ def test_choices_of_constants_bound_a_person_in_the_proof_too(
         priced = quote(check(read(question), catalog), epsilon=1, delta=Fraction(1, 10**9))
         assert proof_of(priced, catalog)
         assert people.honest(question, rows=rows, groups=None)
+
+
+def test_a_choice_of_very_many_rows_is_proved_and_no_smaller_claim_about_it() -> None:
+    catalog = clinic(rows=300_000, groups=None)
+    priced = quote(check(read("SELECT COUNT(DISTINCT city) FROM visits"), catalog), epsilon=1)
+    assert proof_of(priced, catalog)
+    (share,) = priced.shares
+    less = replace(share, measured=replace(share.measured, sensitivity=Sensitivity.of(299_999)))
+    with pytest.raises(ProofError, match="300000 > 299999"):
+        proof_of(replace(priced, shares=(less,)), catalog)
 
 
 def test_nothing_is_held_by_default() -> None:

@@ -78,7 +78,9 @@ class Value:
 
     @property
     def variety(self) -> int | None:
-        """How many values it can have, NULL included."""
+        """How many values it can have, NULL included; a wide range is counted, though not listed."""
+        if isinstance(self.domain, range):
+            return max(self.domain.stop - self.domain.start, 0) + self.null
         members = self.members
         return None if members is None else len(members) + self.null
 
