@@ -62,7 +62,7 @@ FAULTS = (
     ),
     Fault(
         "verify/certificate.py",
-        'joint = () if program.adjacency == TruthValue(True) else (f"by {show(program.adjacency)}",)',
+        'joint = (f"by {show(first)}, in either order",)',
         "joint = ()",
         _FORMULA,
         "a certificate does not say for which neighbours it holds",
@@ -173,7 +173,7 @@ FAULTS = (
     Fault(
         "verify/header.py",
         'if not p.stated and p.type in (Scalar("int"), Scalar("real")) and p.name not in differing',
-        "if not p.stated and isinstance(p.type, Scalar) and p.name not in differing",
+        "if not p.stated and isinstance(p.type, Scalar)",
         _program("unmarked_bit"),
         "an unmarked bit is taken as public",
     ),

@@ -86,14 +86,14 @@ def test_a_race_has_the_probability_of_all_its_orders(seed):
     [
         [((0, 1), (1, -1)), ((1, 1), (2, -1)), ((0, -1), (2, 1))],
         [((0, 1), (2, -1)), ((1, 1), (2, -1))],
+        [((0, 1), (2, -1)), ((1, 1), (2, -1)), ((2, 1), (4, -1)), ((5, 1), (6, -1)), ((5, -1), (6, 1))],
         [((0, 1), (1, -2))],
         [((0, 1),)],
         [((0, 1), (3, -1))],
     ],
 )
 def test_a_race_without_a_rule_is_not_guessed(races):
-    laws = {0: GumbelLaw(Fraction(1)), 1: GumbelLaw(Fraction(1)), 2: GumbelLaw(Fraction(1))}
-    laws[3] = GumbelLaw(Fraction(2))
+    laws = {place: GumbelLaw(Fraction(2 if place == 3 else 1)) for place in range(7)}
     items = [Inequality(Fraction(0), tuple((n, Fraction(s)) for n, s in race)) for race in races]
     with pytest.raises(TooHardError):
         winning(laws, items)

@@ -15,8 +15,19 @@ from typing import Any, Literal
 
 from discreet.errors import CertificateError
 from discreet.verify.grammar import read
+from discreet.verify.header import swapped
 from discreet.verify.kernel import Part as Proof
-from discreet.verify.syntax import EpsilonClaim, Expr, Neighbours, Program, Rho, Secret, TruthValue, show
+from discreet.verify.syntax import (
+    Binary,
+    EpsilonClaim,
+    Expr,
+    Neighbours,
+    Program,
+    Rho,
+    Secret,
+    TruthValue,
+    show,
+)
 
 FORMAT = "discreet certificate 3"
 ARITHMETIC = "the proof is about ideal laws and exact real arithmetic, not about floating point"
@@ -130,7 +141,12 @@ def neighbours_text(relation: Neighbours) -> str:
 
 def relations(program: Program) -> tuple[str, ...]:
     """Return everything that a program says of neighbours, as text."""
-    joint = () if program.adjacency == TruthValue(True) else (f"by {show(program.adjacency)}",)
+    joint: tuple[str, ...] = ()
+    match program.adjacency:
+        case Binary("and", Binary("or", first, second), _) if second == swapped(first):
+            joint = (f"by {show(first)}, in either order",)
+        case formula if formula != TruthValue(True):
+            joint = (f"by {show(formula)}",)
     return (*(neighbours_text(relation) for relation in program.neighbours), *joint)
 
 
