@@ -1,9 +1,12 @@
 """The parts of the wall that need no network: time, messages, problems, catalogues, settings, retries."""
 
 import asyncio
+import errno
 import http.client
 import io
 import json
+import os
+import signal
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -292,3 +295,33 @@ def test_the_engines_of_all_workers_share_the_machine(tmp_path: Path, monkeypatc
     with session:
         told = session.engine.connection.execute("SELECT current_setting('threads')").fetchone()
     assert told == (3,)
+
+
+def test_a_worker_that_cannot_be_started_at_once_is_started_later(tmp_path: Path, monkeypatch):
+    manifest = declare(tmp_path, "clinic", ROWS)
+    spawn, refusals = asyncio.create_subprocess_exec, [OSError(errno.EAGAIN, "no more processes")]
+
+    async def scarce(*words: str, **options: Any) -> Any:
+        if refusals:
+            raise refusals.pop()
+        return await spawn(*words, **options)
+
+    async def use() -> None:
+        settings = Settings((manifest,), tmp_path / "people", workers=1)
+        with pytest.raises(ServiceError, match="no more processes"):
+            async with Pool(settings):
+                raise AssertionError("there is no worker")
+        async with Pool(settings) as pool:
+            (number,) = pool.numbers
+            refusals.append(OSError(errno.EAGAIN, "no more processes"))
+            os.kill(number, signal.SIGKILL)
+            head = {"verb": "catalogue", "dataset": "clinic", "name": "ada", "role": "analyst", "body": {}}
+            head |= {"kind": "application/json", "key": None, "project": "project"}
+            while (reply := await pool.ask(head)) is None:
+                pass
+            assert reply[0]["status"] == 200
+            assert refusals == []
+
+    monkeypatch.setattr("discreet.service.pool.BETWEEN", 0.01)
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", scarce)
+    asyncio.run(use())

@@ -35,15 +35,18 @@ class Worker:
     @classmethod
     async def spawn(cls) -> "Worker":
         """Start a process: a program of its own, not a fork, so that it inherits nothing, and no lock."""
-        return cls(
-            await asyncio.create_subprocess_exec(
+        try:
+            process = await asyncio.create_subprocess_exec(
                 *(sys.executable, "-P", "-m", "discreet.service.worker"),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
                 start_new_session=True,
             )
-        )
+        except OSError as error:
+            # Such as too many processes: what is wrong now need not be in a moment.
+            raise ServiceError(f"a worker could not be started: {error.strerror}") from None
+        return cls(process)
 
     async def open(self, settings: Settings) -> frozenset[str]:
         """Wait until data is open and return the datasets, or end the process and say why it could not."""
