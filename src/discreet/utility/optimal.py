@@ -252,9 +252,12 @@ def _solve_part(part: _Part, level: Level, aim: Aim, tolerance: float) -> _Solve
     average = aim is Aim.AVERAGE
     prior = np.array([float(weight) for weight in problem.prior.weights]) if average else None
     pricer = pricer_for(problem.graph, epsilon, forest=part.forest)
-    found = search(problem.graph, loss, prior, epsilon, tolerance=tolerance, pricer=pricer)
+    rational = average and smallest == largest and len(problem.graph) <= EXACT_SIZE
+    found = search(
+        problem.graph, loss, prior, epsilon, tolerance=tolerance, pricer=pricer, at_once=not rational
+    )
     exact = None
-    if average and smallest == largest and len(problem.graph) <= EXACT_SIZE:
+    if rational:
         exact = exact_basis(problem, found, smallest)
         solved = None if exact is None else _exactly(part, level, *exact, pricer, loss, found.prior)
         if solved is not None:

@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.extra import library
+from discreet.utility.direct import direct
 from discreet.utility.graph import Graph
 from discreet.utility.pricing import Floats, ForestPricer, LinearPricer, Potentials, Pricer, values
 
@@ -107,9 +108,19 @@ class Basis:
 
 
 def search(
-    graph: Graph, loss: Floats, prior: Floats | None, epsilon: float, *, tolerance: float, pricer: Pricer
+    graph: Graph,
+    loss: Floats,
+    prior: Floats | None,
+    epsilon: float,
+    *,
+    tolerance: float,
+    pricer: Pricer,
+    at_once: bool = False,
 ) -> Found:
-    """Search on a connected graph; without a prior, for the least worst-case loss."""
+    """Search on a connected graph; without a prior, for the least worst-case loss.
+
+    With `at_once` a small graph is solved as a whole first.  Its basis is less often exactly optimal.
+    """
     base = loss.min(axis=0) if prior is not None else np.zeros(loss.shape[1])
     scale = COST_SCALE / max(float(np.abs((loss - base) * (1 if prior is None else prior)).max()), 1e-300)
     cost = (loss - base) * scale
@@ -122,6 +133,13 @@ def search(
     believed = np.full(len(graph), 1 / len(graph)) if prior is None else prior
     start = ((believed * cost).min(axis=0), believed)
     centre, best, rounds = start, float(start[0].sum()), 0
+    whole = None if basis.forest or not at_once else direct(graph, cost, prior, epsilon)
+    if whole is not None:
+        master.put(whole.potentials, whole.guesses, epsilon)
+        weights = whole.belief * cost - whole.dual
+        worst, _ = pricer.worst(weights, pricer.rays(weights))
+        if (bound := float(whole.dual.sum() + len(graph) * worst)) > best:
+            centre, best = (whole.dual + worst, whole.belief), bound
     while rounds < ROUNDS:
         rounds += 1
         solved = master.solve()
@@ -213,6 +231,11 @@ class _Master:
                 potentials, v, guesses = potentials[short], v[short], guesses[short]
         if not len(v):
             return 0
+        return self.put(potentials, guesses, epsilon)
+
+    def put(self, potentials: Potentials, guesses: Positions, epsilon: float) -> int:
+        """Add rays with these guesses; return how many."""
+        v = values(potentials, epsilon)
         matrix = self._basis.columns(potentials)
         if self._prior is None:
             matrix = np.hstack([matrix, v * self._cost[guesses]])
