@@ -104,10 +104,9 @@ def quoted(page: Page, sql: str) -> float:
     with page.expect_response("**/quote"):
         page.get_by_label("Question, in SQL").fill(sql)
     page.get_by_text("Pay epsilon").wait_for()
-    return float(
-        page.evaluate("""() => performance.getEntriesByType("resource")
-        .filter((one) => one.name.endsWith("/quote")).at(-1).duration""")
-    )
+    quotes = "performance.getEntriesByType('resource').filter((one) => one.name.endsWith('/quote'))"
+    page.wait_for_function(f"() => {quotes}.length > 0")
+    return float(page.evaluate(f"() => {quotes}.at(-1).duration"))
 
 
 def pages(served: Served, browser: Browser) -> Table:
