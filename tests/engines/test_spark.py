@@ -21,10 +21,11 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from tests.attacks.test_sql_refused import CORPUS
-from tests.engines.test_conformance import clinic, scalars
+from tests.engines.test_conformance import NAMED, _read, clinic, scalars
 from tests.engines.test_postgres import MANIFEST, QUESTIONS, integers, spent
 from tests.engines.world import COLUMNS, cells, digested, frame, open_reference, run_reference
 from tests.query.questions import Wider, hospital
+from tests.query.questions import clinic as declarations
 
 import discreet as dp
 from discreet.engines import duckdb, spark
@@ -124,6 +125,10 @@ def agree(folder: Path, seeds: range, wanted: int) -> None:
     """Ask random questions until so many statements were compared."""
     compared, tables = 0, clinic(Random(seeds.start))
     judge, engine = open_reference(*tables), opened(folder, *tables)
+    for text in NAMED if seeds.start == 0 else ():
+        asked = statements(check(read(text), declarations(rows=2)))
+        found = engine._exact([digested(statement) for statement in asked], 3)
+        assert _read(found) == _read(run_reference(judge, asked, 3)), text
     for seed in seeds:
         random = Random(seed)
         catalog, unit = hospital(random)
