@@ -108,15 +108,15 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "query/check/afterwards.py",
-        "    return lambda *arguments: grown(*arguments)[:LONGEST]",
-        "    return lambda *arguments: grown(*arguments)",
+        '"".join(text[:LONGEST] for text in texts if text)[:LONGEST]',
+        '"".join(text for text in texts if text)',
         ("tests/query/test_shapes.py",),
         "a released text grows without end",
     ),
     Fault(
         "query/check/afterwards.py",
-        "return text * min(max(int(times), 0), LONGEST)",
-        "return text * max(int(times), 0)",
+        "return (text * min(max(int(times), 0), size))[:LONGEST]",
+        "return text * min(max(int(times), 0), 2 * size)",
         ("tests/query/test_shapes.py",),
         "a released count fills the memory",
     ),
@@ -138,7 +138,7 @@ FAULTS: tuple[Fault, ...] = (
         "query/language/said.py",
         "if count is None or not 0 <= count <= REPEATS:",
         "if count is None or not 0 <= count:",
-        HOSTILE,
+        CORPUS,
         "a text is repeated a million times",
     ),
     Fault(

@@ -15,6 +15,7 @@ from discreet.query.catalog.manifest import declare
 from discreet.query.check.afterwards import LONGEST, WORDS
 from discreet.query.language.regular import matched
 from discreet.query.language.said import bitwise, years
+from discreet.query.language.sql import fragment
 from discreet.query.plan import Among, Call, Case, Column, Literal, Scalar
 from discreet.release.opening import open_catalog
 from discreet.release.session import Session
@@ -93,6 +94,24 @@ def test_a_released_text_does_not_outgrow() -> None:
     assert len(WORDS["replace"]("x" * LONGEST, "x", "yyy")) == LONGEST
     assert len(WORDS["concat"]("x" * LONGEST, "y", 3)) == LONGEST
     assert len(WORDS["lpad"]("x", Fraction(10**12), "ab")) == LONGEST
+    assert WORDS["replace"]("abab", "b", "xyz") == "axyzaxyz"
+    assert WORDS["to_text"](Fraction(7, 2)) == "3.5"
+
+
+def test_no_released_number_is_too_large_to_be_shown() -> None:
+    """What is computed after the price is paid cannot fail: such a number is missing."""
+    for number in (2**40_000, Fraction(2**40_000, 3), Fraction(3, 2**40_000), Fraction(2**3_000, 7)):
+        assert WORDS["to_text"](number) is None
+        assert WORDS["concat"]("n = ", number) is None
+
+
+def test_constants_do_not_outgrow_while_they_are_read() -> None:
+    text = "'x'"
+    for _ in range(9):
+        text = f"REPEAT({text}, 32)"
+    found = fragment(text)
+    assert isinstance(found, Literal)
+    assert len(str(found.value)) <= 32 * LONGEST
 
 
 VISITS = [

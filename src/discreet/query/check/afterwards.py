@@ -114,27 +114,38 @@ LONGEST = 4_096
 """What makes a text longer keeps so many characters of it."""
 
 
-def shown(value: Any) -> str:
-    """Return a released value as text."""
+def shown(value: Any) -> str | None:
+    """Return a released value as text; a number that nobody could read is NULL."""
     match value:
         case bool():
             return "true" if value else "false"
+        case int() | Fraction() if max(value.numerator.bit_length(), value.denominator.bit_length()) > BITS:
+            return None
         case Fraction() if value.denominator == 1:
             return str(value.numerator)
         case Fraction():
-            return repr(float(value))
+            number = _float(lambda: value.numerator / value.denominator)
+            return None if number is None else repr(float(number))
         case datetime():
             return value.isoformat(" ")
         case _:
             return str(value)
 
 
-def _cut(grown: Callable[..., str]) -> Callable[..., str]:
-    return lambda *arguments: grown(*arguments)[:LONGEST]
+def _joined(*parts: Any) -> str | None:
+    texts = [shown(part) for part in parts]
+    return None if None in texts else "".join(text[:LONGEST] for text in texts if text)[:LONGEST]
+
+
+def _replaced(text: str, old: str, new: str) -> str:
+    # What is longer than it was is cut off behind so many of them.
+    often = LONGEST // len(new) + 1 if len(new) > len(old) else -1
+    return text[:LONGEST].replace(old, new, often)[:LONGEST] if old else text
 
 
 def _repeated(text: str, times: Fraction) -> str:
-    return text * min(max(int(times), 0), LONGEST)
+    size = LONGEST // max(len(text), 1) + 1
+    return (text * min(max(int(times), 0), size))[:LONGEST]
 
 
 def _split(text: str, sign: str, place: Fraction) -> str:
@@ -220,9 +231,9 @@ WORDS: dict[str, Callable[..., Any]] = {
     "rtrim": str.rstrip,
     "length": len,
     "to_text": shown,
-    "concat": _cut(lambda *parts: "".join(map(shown, parts))),
-    "replace": _cut(lambda text, old, new: text.replace(old, new) if old else text),
-    "repeat": _cut(_repeated),
+    "concat": _joined,
+    "replace": _replaced,
+    "repeat": _repeated,
     "reverse": lambda text: text[::-1],
     "initcap": lambda text: re.sub(r"[A-Za-z0-9]+", lambda word: word.group().capitalize(), text),
     "split_part": _split,

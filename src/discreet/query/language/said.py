@@ -17,6 +17,9 @@ Builder = Callable[[str, Sequence[Argument]], Scalar]
 REPEATS = 32
 """So often a text can be repeated: a copy is a part of the question each time."""
 
+LONGEST = 4_096
+"""What is repeated takes so many of its first characters, as everywhere: constants could outgrow a memory."""
+
 BITS = 16
 """Masks have at most so many bits set, and are below 2**31."""
 
@@ -98,7 +101,7 @@ def _repeat(name: str, arguments: Sequence[Argument]) -> Scalar:
             name.upper(), f"takes a constant number of times, up to {REPEATS}", "write REPEAT(x, 3)"
         )
     if isinstance(text, Literal) and isinstance(text.value, str):
-        return Literal(text.value * count)
+        return Literal(text.value[:LONGEST] * count)
     return (
         Call("concat", (text,) * count) if count > 1 else text if count else Call("left", (text, Literal(0)))
     )
