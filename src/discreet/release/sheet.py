@@ -2,10 +2,10 @@
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 
-def sheet(names: Sequence[str], records: Sequence[Mapping[str, object]]) -> str:
+def sheet(names: Sequence[str], records: Iterable[Mapping[str, object]]) -> str:
     """Return records as CSV with a head."""
     text = io.StringIO()
     writer = csv.DictWriter(text, names)

@@ -16,7 +16,7 @@ from discreet.release.records_plan import PARTS, Attributes, Pricing, RecordsPla
 from discreet.release.session import Session
 from discreet.release.sheet import sheet
 
-MOST_SENT = 1_000_000
+MOST_SENT = 100_000
 """So many records are sent; who asks for what they are drawn from may draw more."""
 
 
@@ -50,7 +50,7 @@ def records(made: MadeUp, rows: int | None) -> MadeUp:
 
 def as_sheet(made: MadeUp) -> str:
     """Return records as CSV that no spreadsheet will run."""
-    return sheet(made.columns, [dict(zip(made.columns, one, strict=True)) for one in made])
+    return sheet(made.columns, (dict(zip(made.columns, one, strict=True)) for one in made))
 
 
 def told(made: MadeUp, answers: list[dict[str, Any]]) -> dict[str, Any]:
