@@ -54,7 +54,7 @@ FAULTS = (
         "the formula of neighbours is not read",
     ),
     Fault(
-        "verify/kinds.py",
+        "verify/joint.py",
         "if private and not side:",
         "if False:",
         _FORMULA,

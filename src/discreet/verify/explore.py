@@ -36,7 +36,7 @@ from discreet.verify.integrate import (
 from discreet.verify.limit import tick
 from discreet.verify.linear import Linear, UndecidedError
 from discreet.verify.race import winning
-from discreet.verify.run import Exponential, Logistic, Value, decide, execute, require
+from discreet.verify.run import Logistic, Power, Value, decide, execute, require
 from discreet.verify.syntax import Sample
 
 MOST_PATHS = 4000
@@ -164,7 +164,7 @@ class _Walker:
                     raise TooHardError(f"there are too many strings of {length} bits")
                 self.weigh({Fraction(0): Fraction(1, 2**length)}, UNIT)
                 return self.choose(2**length)
-            case "Bernoulli" if isinstance(arguments[0], Exponential):
+            case "Bernoulli" if isinstance(arguments[0], Power):
                 power = self.exponent(arguments[0].chance(statement))
                 truth = self.choose(2) == 0
                 self.weigh({power: Fraction(1)} if truth else add(UNIT, {power: Fraction(1)}, -1), UNIT)

@@ -4,6 +4,7 @@ from typing import NoReturn, assert_never
 
 from discreet.errors import ProgramError
 from discreet.verify.cursor import FUNCTIONS
+from discreet.verify.joint import without_run
 from discreet.verify.syntax import (
     Append,
     Apply,
@@ -122,29 +123,9 @@ class Types:
                 self.numeric(self.public(rho), rho)
 
     def together(self, formula: Expr) -> None:
-        """Check the formula of neighbours: of private inputs it says in which run."""
-        for part in subexpressions(formula):
-            match part:
-                case Variable(name, side, at):
-                    found = self.program.parameter(name)
-                    private = found is not None and found.private
-                    if private and not side:
-                        self.fail(f"{name} may differ: say in which run, {name}{{1}} or {name}{{2}}", at)
-                    if side and not private:
-                        self.fail(f"{name} is public, and the same in both runs: write {name}", at)
-                case Element(array, index, side, at):
-                    if not side:
-                        self.fail(
-                            f"say in which run {array} is read: {array}{{1}}[...] or {array}{{2}}[...]", at
-                        )
-                    if not isinstance(index, Number):
-                        self.fail("the place of an element is a number here", at)
-                case Ask(at=at):
-                    self.fail("a query already says how far apart its values are", at)
-                case Apply("exp", at=at):
-                    self.fail("exp has no exact value; it may only appear in the parameter of a law", at)
-                case _:
-                    pass
+        """Check the formula of neighbours."""
+        for message, at in without_run(self.program, formula):
+            self.fail(message, at)
         self.expect(formula, "bool")
 
     def public(self, expression: Expr) -> Kind:

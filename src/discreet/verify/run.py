@@ -116,7 +116,7 @@ class ExactDraws:
             case "Bernoulli":
                 if isinstance(arguments[0], Logistic):
                     return respond(Fraction(arguments[0].logit), coins)
-                if isinstance(arguments[0], Exponential):
+                if isinstance(arguments[0], Power):
                     decay = -arguments[0].chance(statement)
                     return bool(sampler.bernoulli_exp(Fraction(decay), coins=coins))
                 require(0 <= arguments[0] <= 1, "a probability must lie between 0 and 1", statement)
@@ -307,7 +307,7 @@ class Run:
             case "*":
                 return self._small(first * second, right)
             case "/":
-                if isinstance(second, Exponential):
+                if isinstance(second, Power):
                     return _logistic(first, second)
                 if isinstance(second, int | Fraction) and second == 0:
                     self._fail("division by zero", right)
@@ -332,7 +332,7 @@ class Run:
                 return values[0] if self.machine.compare("<=", *values) else values[1]
             case "max":
                 return values[0] if self.machine.compare(">=", *values) else values[1]
-        return Exponential(values[0])
+        return Power(values[0])
 
     def _small(self, value: Value, expression: Expr) -> Value:
         """Refuse numbers that would fill the memory."""
@@ -383,14 +383,14 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Exponential(Symbolic):
+class Power(Symbolic):
     """exp(r), with just enough arithmetic to recognise exp(r) / (1 + exp(r))."""
 
     exponent: Value
     plus: int = 0
 
-    def __add__(self, other: Value) -> "Exponential":
-        return Exponential(self.exponent, 1) if other == 1 and not self.plus else _misused()
+    def __add__(self, other: Value) -> "Power":
+        return Power(self.exponent, 1) if other == 1 and not self.plus else _misused()
 
     __radd__ = __add__
 
@@ -409,9 +409,9 @@ def _told(value: Value) -> Value:
 
 def _logistic(first: Value, second: Value) -> Logistic:
     match first, second:
-        case Exponential(above, 0), Exponential(below, 1) if above == below:
+        case Power(above, 0), Power(below, 1) if above == below:
             return Logistic(above)
-        case 1, Exponential(below, 1):
+        case 1, Power(below, 1):
             return Logistic(-below)
     return _misused()
 

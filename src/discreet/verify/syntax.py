@@ -126,9 +126,6 @@ class Items:
 
 Expr = Number | TruthValue | Variable | Unary | Binary | Conditional | Apply | Element | Size | Ask | Items
 
-COMPARISONS = ("<", "<=", ">", ">=", "=", "!=")
-LOGICAL = ("and", "or")
-
 
 @dataclass(frozen=True, slots=True)
 class Assign:
@@ -344,18 +341,14 @@ def children(expression: Expr) -> tuple[Expr, ...]:
     match expression:
         case Number() | TruthValue() | Variable() | Size() | Ask():
             return ()
-        case Unary(_, operand):
-            return (operand,)
+        case Unary(_, only) | Element(_, only):
+            return (only,)
         case Binary(_, left, right):
             return (left, right)
         case Conditional(condition, positive, negative):
             return (condition, positive, negative)
-        case Apply(_, arguments):
-            return arguments
-        case Element(_, index):
-            return (index,)
-        case Items(items):
-            return items
+        case Apply(_, several) | Items(several):
+            return several
 
 
 def subexpressions(expression: Expr) -> Iterator[Expr]:
@@ -375,8 +368,6 @@ def statements(block: tuple[Statement, ...]) -> Iterator[Statement]:
                 yield from statements(negative)
             case While(_, body):
                 yield from statements(body)
-            case _:
-                pass
 
 
 def expressions(statement: Statement) -> tuple[Expr, ...]:
@@ -408,8 +399,6 @@ def names(expression: Expr) -> set[str]:
                 found.add(array)
             case Ask(query, data):
                 found |= {query, data}
-            case _:
-                pass
     return found
 
 
