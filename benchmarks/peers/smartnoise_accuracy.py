@@ -1,0 +1,77 @@
+"""How far off SmartNoise-SQL is on ordinary questions: roots of mean squared errors, as JSON.
+
+Arguments as in `accuracy.py`.  It charges epsilon for every column that it measures, and an average or a
+variance measures two or three of them, so those are asked at that part of epsilon.
+"""
+
+import json
+import sys
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from snsql import Privacy, from_df
+
+WARDS, PATIENCE = 5, 60
+"""Row n is in ward n modulo this; it is slow, so it draws so many times at most."""
+
+
+def main() -> None:
+    warnings.simplefilter("ignore")
+    path, low, high, above, epsilon, runs = sys.argv[1:]
+    values = np.array(json.loads(Path(path).read_text()), dtype=int)
+    wards = np.arange(values.size) % WARDS
+    frame = pd.DataFrame({"person": np.arange(values.size), "x": values, "ward": wards})
+    metadata = {
+        "": {
+            "main": {
+                "people": {
+                    "max_ids": 1,
+                    "censor_dims": False,
+                    "clamp_counts": False,
+                    "person": {"type": "int", "private_id": True},
+                    "x": {"type": "int", "lower": int(low), "upper": int(high)},
+                    "ward": {"type": "int"},
+                }
+            }
+        }
+    }
+    asked = {
+        "count": (
+            f"SELECT COUNT(*) FROM main.people WHERE x >= {above}",
+            1,
+            [float((values >= int(above)).sum())],
+        ),
+        "sum": ("SELECT SUM(x) FROM main.people", 1, [float(values.sum())]),
+        "avg": ("SELECT AVG(x) FROM main.people", 2, [float(values.mean())]),
+        "variance": ("SELECT VAR(x) FROM main.people", 3, [float(values.var())]),
+        "histogram": (
+            "SELECT ward, COUNT(*) FROM main.people GROUP BY ward",
+            1,
+            [float((wards == ward).sum()) for ward in range(WARDS)],
+        ),
+        "group mean": (
+            "SELECT ward, AVG(x) FROM main.people GROUP BY ward",
+            2,
+            [float(values[wards == ward].mean()) for ward in range(WARDS)],
+        ),
+    }
+    found = {}
+    for name, (text, parts, truths) in asked.items():
+        squares = []
+        privacy = Privacy(epsilon=float(epsilon) / parts, delta=1e-5)
+        reader = from_df(frame, privacy=privacy, metadata=metadata)
+        for _ in range(min(int(runs), PATIENCE)):
+            try:
+                rows = reader.execute(text)[1:]
+            except ValueError:
+                break  # it refuses noise that it thinks too large, such as that of squares
+            known = {(int(row[0]) if len(row) > 1 else 0): float(row[-1] or 0) for row in rows}
+            squares += [(known.get(place, 0.0) - truth) ** 2 for place, truth in enumerate(truths)]
+        if squares:
+            found[name] = float(np.sqrt(np.mean(squares)))
+    print(json.dumps({"SmartNoise": found}))
+
+
+main()
