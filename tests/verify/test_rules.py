@@ -855,7 +855,9 @@ LEAD = (Path(__file__).parent / "corpus" / "max_with_lead.dp").read_text()
 def lead(text=LEAD, **changes):
     """Return a program that tells the winner's lead, and its proof with some terms changed."""
     checked = parse(text)
-    (parts,) = [p for p in foresight.candidates(checked) if (p.best, p.second) == ("best", "second")]
+    (parts,) = [
+        p for p in foresight.candidates(checked) if (p.best, p.second, p.largest) == ("best", "second", True)
+    ]
     proof = foresight.written(checked, parts, "both")
     return checked, replace(proof, **{k: reread(v) for k, v in changes.items()})
 

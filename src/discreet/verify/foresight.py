@@ -11,7 +11,7 @@ part is tried out; whether the proof is one, the kernel decides.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import permutations
+from itertools import permutations, product
 
 from discreet.errors import CertificateError
 from discreet.verify.acceptance import reals_of, refusing
@@ -51,6 +51,7 @@ class Roles:
     place: int
     best: str
     second: str
+    largest: bool
 
 
 def foreseen(checked: CheckedProgram) -> tuple[Part, ...] | None:
@@ -94,7 +95,7 @@ def candidates(checked: CheckedProgram) -> Iterator[Roles]:
             found = relation(checked.program, array)
             if found is None or found.bound is None or found.kind not in ("one", "all", "monotone"):
                 continue
-            for best, second in permutations(numbers, 2):
+            for (best, second), largest in product(permutations(numbers, 2), (True, False)):
                 yield Roles(
                     loop.loop,
                     draw.site,
@@ -105,6 +106,7 @@ def candidates(checked: CheckedProgram) -> Iterator[Roles]:
                     place,
                     best,
                     second,
+                    largest,
                 )
 
 
@@ -114,8 +116,9 @@ def written(checked: CheckedProgram, parts: Roles, case: str) -> Part:
     q, r = parts.array, f"result({parts.place})"
     lead = f"{q}{{1}}[PLACE] - {q}{{2}}[PLACE] + final(2) - final(1)"
     first = f"{i} = 0 or {i} = 1 and {r} = 0"
+    far, beats, behind = ("max", ">", "<=") if parts.largest else ("min", "<", ">=")
     drawn = {side: f"{q}{{{side}}}[{i}] + drawn(0)" for side in (1, 2)}
-    notes = {side: f"if {first} then {v} else max(note({side}), {v})" for side, v in drawn.items()}
+    notes = {side: f"if {first} then {v} else {far}(note({side}), {v})" for side, v in drawn.items()}
     seen = f"{i}{{1}} > {r} and {r} >= 0"
     facts = [
         f"{i}{{1}} = {i}{{2}}",
@@ -133,9 +136,9 @@ def written(checked: CheckedProgram, parts: Roles, case: str) -> Part:
             f"not ({seen} and {w}{{{side}}} = {r}) or {i}{{1}} < 2 or {s}{{{side}}} = note({side})",
         ]
     facts += [
-        f"not ({seen} and {w}{{1}} = {r}) or {i}{{1}} < 2 or {b}{{1}} > note(1)",
+        f"not ({seen} and {w}{{1}} = {r}) or {i}{{1}} < 2 or {b}{{1}} {beats} note(1)",
         f"not ({seen} and {w}{{1}} = {r}) or {w}{{2}} = {r} and {b}{{2}} = {b}{{1}} + final(2) - final(1)"
-        f" or ({i}{{1}} >= 2 and {b}{{1}} + final(2) - final(1) <= note(2))",
+        f" or ({i}{{1}} >= 2 and {b}{{1}} + final(2) - final(1) {behind} note(2))",
     ]
     return Part(
         senses(checked.program, case),
