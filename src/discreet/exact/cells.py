@@ -157,7 +157,15 @@ class Strips:
         return [upto(k) for k in range(low, high + 1)]
 
     def denominator_bits(self, low: int, high: int) -> int:
-        """Return more bits than any ball has: only 1/2, which is stated exactly, is taken for a fraction."""
+        """Return more bits than any ball has: only 1/2, which is stated exactly, is taken for a fraction.
+
+        Theorem.  No other one is a multiple of 2**-64 for a geometric weight of ratio a / b in lowest terms,
+        b >= 1024, in cells of m >= 32 integers.
+        Proof.  With r = (a / b)**m the others, or their complements, are half of r**n with n >= 1, of
+        r**n (2 - r) and of r**n (1 - r + r**2).  Their numerators over powers of b have no prime in common
+        with b, because a, 2 b**m - a**m and b**(2 m) - (a b)**m + a**(2 m) have none.  So they are no binary
+        fractions unless b is a power of two, and then of at least 320 bits.
+        """
         return 1 << 60
 
 
