@@ -59,7 +59,9 @@ def test_whoever_gives_up_is_told_at_the_end_of_the_slot_whether_or_not_there_wa
     monkeypatch: pytest.MonkeyPatch, way: Any, done: bool, cancels: int
 ):
     settings = Settings((), Path("people"), slot=60.0)
-    person = SimpleNamespace(name="ada", role=Role.ANALYST, datasets=frozenset({"clinic"}))
+    person = SimpleNamespace(
+        name="ada", role=Role.ANALYST, datasets=frozenset({"clinic"}), project=lambda _: "open"
+    )
     turn = asyncio.sleep
 
     async def attack() -> None:

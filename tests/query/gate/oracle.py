@@ -57,8 +57,9 @@ def _moved(
         return _scores(share.measured, one._cells[name], other._cells[name])
     if isinstance(share.mechanism, Together):
         # Tables are histograms of the same rows, each planned for the same reach.
+        norms = _swaps if share.mechanism.swaps else _norms
         tables = [n for n in one._totals if n == name or n.startswith(f"{name}t")]
-        return max((_norms(one._totals[n], other._totals[n]) for n in tables), key=lambda m: m.l1), None
+        return max((norms(one._totals[n], other._totals[n]) for n in tables), key=lambda m: m.l1), None
     keys = priced.checked.keys
     values = [column.values or () for column in keys.columns] if isinstance(keys, Declared) else None
     left, right = one._totals[name], other._totals[name]
@@ -79,6 +80,13 @@ def _released(totals: Mapping[Any, int], values: list[tuple[Any, ...]]) -> dict[
 def _norms(one: Weights, other: Weights) -> Sensitivity:
     moved = [abs(one.get(key, 0) - other.get(key, 0)) for key in {*one, *other}]
     return _sensitivity([step for step in moved if step])
+
+
+def _swaps(one: Weights, other: Weights) -> Sensitivity:
+    """Return how many units went from one cell to another, came or left, as a number of steps."""
+    came = sum(max(other.get(key, 0) - one.get(key, 0), 0) for key in {*one, *other})
+    left = sum(max(one.get(key, 0) - other.get(key, 0), 0) for key in {*one, *other})
+    return Sensitivity.of(max(came, left))
 
 
 def _sensitivity(moved: list[int]) -> Sensitivity:

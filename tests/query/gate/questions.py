@@ -147,7 +147,7 @@ HOSTILE: tuple[Asked, ...] = (
     Asked("plain", ("SELECT COUNT(*) FROM visits v JOIN people p ON v.age = p.born",)),
     Asked(
         "plain",
-        ("SELECT MEDIAN(CLAMP(n, 0, 5)) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)",),
+        ("SELECT MODE(CLAMP(n, 0, 5)) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward)",),
     ),
     Asked("plain", ("SELECT COUNT(*) FROM wards w LEFT JOIN visits v ON w.ward = v.ward",)),
     Asked("plain", ("SELECT SUM(huge) FROM visits",)),
