@@ -42,7 +42,7 @@ def test_a_leak_of_one_in_a_thousand_is_found_in_a_hundred_thousand_runs(name, d
 
 @pytest.mark.parametrize(("delta", "runs"), [("0", 100_000), ("1e-4", 200_000)])
 def test_it_is_found_at_the_confidence_of_test_suites_too(delta, runs):
-    """Hiding a tenth of it behind delta takes more runs, for a hundred thousand find it seven times in eight."""
+    """Behind a delta of a tenth of it, a hundred thousand runs would find it seven times in eight."""
     with seeded(601):
         found = audit(
             now_and_then("0.001", LEAKS["far away"]), 0, 1, epsilon=1, delta=delta, runs=runs, batched=True

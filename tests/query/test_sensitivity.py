@@ -84,7 +84,7 @@ def small(choice: Any) -> bool:
     return not isinstance(choice, QuantileChoice) or choice.size <= 200
 
 
-@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=50, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(
     st.integers(0, 2**32),
     st.sampled_from(("add-remove", "replace")),
@@ -158,7 +158,7 @@ def two_hundred_people(
                 note(measured, change)
 
 
-@settings(max_examples=30, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32), st.sampled_from(("add-remove", "replace")), st.booleans())
 def test_the_claim_holds_when_the_others_are_far_above_their_limits_too(
     seed: int, neighbours: str, unit: bool
