@@ -218,6 +218,11 @@ def test_warnings_are_about_a_day_that_took_most_and_about_whoever_is_near_a_lim
     calm = outlook.spending([entry("2026-03-05", "1"), entry("2026-03-06", "0.9")], budget(0.2))
     assert outlook.warnings({}, budget(0.2)) == ()
     assert len(outlook.warnings(calm, budget(0.2))) == 1
+    first = date(2026, 3, 5)
+    assert outlook.warnings({first: Fraction(2, 5)}, budget(0.4)) == ()
+    assert outlook.warnings({first: Fraction(1, 2)}, budget(0.5)) == (
+        "On 2026-03-05 alone, 50 % of the whole cap was spent.",
+    )
     even = {date(2026, 3, day): Fraction(1, 20) for day in (1, 2, 3)}
     assert outlook.warnings(even, budget(0.2)) == ()
     near = {"project": None, "analyst": "ann", "used": 0.9, "per": "day"}

@@ -18,7 +18,7 @@ DAYS = 14
 
 MUCH = Fraction(1, 2)
 NOTABLE = Fraction(1, 10)
-"""A day is worth a warning if it took half of all that was spent and a tenth of all that there is."""
+"""A day stands out if it took half of all there is, or a tenth of that and half of what several days took."""
 
 
 def today() -> date:
@@ -69,7 +69,8 @@ def warnings(days: Mapping[date, Fraction], budget: Mapping[str, Any]) -> tuple[
     found = []
     total = sum(days.values(), Fraction(0))
     for day, share in sorted(days.items()):
-        if len(days) > 1 and share >= MUCH * total and share >= NOTABLE:
+        stands_out = len(days) > 1 and share >= max(MUCH * total, NOTABLE)
+        if share >= MUCH or stands_out:
             found.append(say("outlook.one_day", day=day.isoformat(), percent=round(100 * share)))
     for limit in (*budget["limits"], *budget["paces"]):
         if limit["used"] >= HIGH and limit.get("per") != "question":
