@@ -63,13 +63,7 @@ class Trie(Mapping[Key, Value], Generic[Key, Value]):
         return self._size
 
     def __iter__(self) -> Iterator[Key]:
-        waiting = [self._root]
-        while waiting:
-            node = waiting.pop()
-            if type(node) is tuple:
-                waiting.extend(node)
-            else:
-                yield from node
+        return (key for key, _ in self.pairs())
 
     def __repr__(self) -> str:
         return f"trie({dict(self)!r})"

@@ -226,6 +226,12 @@ class Block:
     privacy: tuple[tuple[str, str], ...] = ()
 
 
+def asked_of(block: Block) -> tuple[Scalar, ...]:
+    """Return what a block makes of its rows or groups: what it shows, orders by and keeps them for."""
+    kept = tuple(part for part in (block.having, block.qualify) if part is not None)
+    return (*(item.scalar for item in block.items), *(order.scalar for order in block.order), *kept)
+
+
 def given(value: Any) -> Any:
     """Return a value that checking has already established."""
     if value is None:
@@ -302,6 +308,11 @@ def too_large(scalar: Scalar) -> bool:
 def aggregates(scalar: Scalar) -> bool:
     """Whether a scalar contains an aggregate."""
     return any(isinstance(part, Aggregate) for part in walk(scalar))
+
+
+def aggregates_of(block: Block) -> tuple[Aggregate, ...]:
+    """Return the aggregates that a block asks for, wherever they stand."""
+    return tuple(part for scalar in asked_of(block) for part in walk(scalar) if isinstance(part, Aggregate))
 
 
 def has_window(scalar: Scalar) -> bool:

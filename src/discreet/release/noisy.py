@@ -63,14 +63,23 @@ class Noisy:
         return {position: column[row] for position, column in enumerate(self.values)}
 
 
+def in_blocks(priced: Quote) -> tuple[int, Sparse] | None:
+    """Return the scale of a histogram whose cells may be measured in blocks, and how; None for all others."""
+    match priced.shares:
+        case (MeasurementShare(Measurement(scale=scale), Sparse() as blocks),):
+            return scale, blocks
+    return None
+
+
 def draw(priced: Quote, exact: Exact) -> Noisy:
     """Draw the noise, once."""
     keys, counts = _keys(priced, exact)
-    match priced.shares:
-        case (MeasurementShare(Measurement(scale=scale), Sparse() as blocks),):
-            integers: NDArray[Any] = np.array(exact.integers("m0", keys), dtype=object)  # type: ignore[arg-type]
-            shown, widths = blocks.release(integers)
-            return Noisy(keys, (tuple(_natural(value, scale) for value in shown),), widths)
+    sparse = in_blocks(priced)
+    if sparse is not None:
+        scale, blocks = sparse
+        integers: NDArray[Any] = np.array(exact.integers("m0", keys), dtype=object)  # type: ignore[arg-type]
+        shown, widths = blocks.release(integers)
+        return Noisy(keys, (tuple(_natural(value, scale) for value in shown),), widths)
     return Noisy(
         keys,
         tuple(

@@ -11,18 +11,16 @@ from itertools import chain
 import numpy as np
 
 from discreet.query.check.formula import Public, Span
-from discreet.query.check.measurement import Measurement
+from discreet.query.plan import given
 from discreet.query.price.expected import Quote
-from discreet.query.price.mechanism import MeasurementShare
-from discreet.query.price.sparse import Sparse
 from discreet.query.price.together import rounded
-from discreet.release.noisy import Noisy
+from discreet.release.noisy import Noisy, in_blocks
 from discreet.workload.nearest import nearest_counts
 
 
 def parted(priced: Quote, noisy: Noisy, confidence: Fraction) -> tuple[Span, ...]:
     """Return the interval of every cell, in natural units."""
-    scale, blocks = _measured(priced)
+    scale, blocks = given(in_blocks(priced))
     beta = 1 - confidence
     found: list[Span] = []
     for value, width in _blocks(noisy):
@@ -52,10 +50,3 @@ def _blocks(noisy: Noisy) -> list[tuple[Fraction, int]]:
         starts.append(place)
         place += noisy.widths[place]
     return [(Fraction(noisy.values[0][start]), noisy.widths[start]) for start in starts]  # type: ignore[arg-type]
-
-
-def _measured(priced: Quote) -> tuple[int, Sparse]:
-    match priced.shares:
-        case (MeasurementShare(Measurement(scale=scale), Sparse() as blocks),):
-            return scale, blocks
-    raise TypeError("only a histogram is measured in blocks")

@@ -12,6 +12,7 @@ from math import prod
 from typing import TypeAlias
 
 from discreet.errors import CatalogError, ParameterError, QueryError
+from discreet.exact.number import Real, positive
 from discreet.privacy.filter import Cost
 from discreet.query.catalog.column import DeclaredColumn
 from discreet.query.catalog.manifest import Catalog, DeclaredTable
@@ -79,10 +80,10 @@ class RecordsPlan:
 
 def plan_records(
     catalog: Catalog,
-    table: DeclaredTable,
-    cells: tuple[ColumnCells, ...],
-    left_out: tuple[str, ...],
-    epsilon: Fraction,
+    named: str | None,
+    epsilon: Real,
+    columns: Sequence[str] | None,
+    bins: int,
     limits: Limits | None,
     price: Pricing,
 ) -> RecordsPlan:
@@ -90,6 +91,9 @@ def plan_records(
 
     Where there is no choice among pairs, one question at the whole price is all.
     """
+    table = table_of(catalog, named)
+    cells, left_out = cells_for(table, columns, bins)
+    epsilon = positive(epsilon, "epsilon")
     pairs = tuple(combinations(range(len(cells)), 2))
     leading = _checked(catalog, table.name, cells, pairs, limits)
     terms = shared_terms(catalog, leading, epsilon)

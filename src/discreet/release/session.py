@@ -23,7 +23,6 @@ from discreet.engines.shelter import quietly
 from discreet.errors import EngineError, ProofError
 from discreet.exact.coins import source
 from discreet.exact.number import Real as Number
-from discreet.exact.number import positive
 from discreet.ledger import BudgetView, Granted, Ledger, Request, Stored
 from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.mechanisms.codec import encode as encode_mechanism
@@ -56,7 +55,7 @@ from discreet.release.pricing import (
     split,
     told,
 )
-from discreet.release.records_plan import PARTS, RecordsPlan, cells_for, plan_records, table_of
+from discreet.release.records_plan import PARTS, RecordsPlan, plan_records
 from discreet.release.sight import OpenData
 
 if TYPE_CHECKING:
@@ -262,10 +261,7 @@ class Session(OpenData):
         limits: Limits | None = None,
     ) -> RecordsPlan:
         """Return, free of charge, what made-up records of a table would be drawn from, and their price."""
-        found = table_of(self.catalog, table)
-        cells, left_out = cells_for(found, columns, bins)
-        asked = positive(epsilon, "epsilon")
-        return plan_records(self.catalog, found, cells, left_out, asked, limits, self._in_terms)
+        return plan_records(self.catalog, table, epsilon, columns, bins, limits, self._in_terms)
 
     def synthesise(
         self,

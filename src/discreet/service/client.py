@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.errors import AccessError, ParameterError, ServiceError
 from discreet.exact.number import Real as Number
-from discreet.exact.number import positive, rational
+from discreet.exact.number import rational
 from discreet.ledger import BudgetView, Receipt
 from discreet.ledger.codec import write_cost
 from discreet.query.catalog.manifest import Catalog
@@ -41,7 +41,7 @@ from discreet.release.pricing import (
     split,
     told,
 )
-from discreet.release.records_plan import PARTS, RecordsPlan, cells_for, plan_records, table_of
+from discreet.release.records_plan import PARTS, RecordsPlan, plan_records
 from discreet.release.sight import OpenData
 from discreet.service import budget as views
 from discreet.service import catalogue
@@ -219,10 +219,7 @@ class Remote(OpenData):
         limits: Limits | None = None,
     ) -> RecordsPlan:
         """Return, free of charge, what made-up records of a table would be drawn from, and their price."""
-        found = table_of(self.catalog, table)
-        cells, left_out = cells_for(found, columns, bins)
-        asked = positive(epsilon, "epsilon")
-        return plan_records(self.catalog, found, cells, left_out, asked, limits, self._in_terms)
+        return plan_records(self.catalog, table, epsilon, columns, bins, limits, self._in_terms)
 
     def synthesise(
         self,

@@ -18,9 +18,9 @@ from discreet.query.plan import (
     Order,
     Scalar,
     aggregates,
+    aggregates_of,
     conjunction,
     rebuilt,
-    walk,
 )
 
 TABLE, VALUE, ROWS = f"{HIDDEN}counts", "value", "rows"
@@ -28,7 +28,7 @@ TABLE, VALUE, ROWS = f"{HIDDEN}counts", "value", "rows"
 
 def informed(block: Block) -> Block:
     """Return a question for entropies as one about the counts that they are made of, any other as it is."""
-    asked = [part for scalar in _clauses(block) for part in walk(scalar) if isinstance(part, Aggregate)]
+    asked = aggregates_of(block)
     about = {one.argument for one in asked if one.function == "entropy"}
     if not about:
         return block
@@ -67,11 +67,6 @@ def informed(block: Block) -> Block:
         offset=block.offset,
         privacy=block.privacy,
     )
-
-
-def _clauses(block: Block) -> list[Scalar]:
-    having = [part for part in (block.having, block.qualify) if part is not None]
-    return [*(item.scalar for item in block.items), *having, *(term.scalar for term in block.order)]
 
 
 def _rows() -> Scalar:

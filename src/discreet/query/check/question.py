@@ -54,11 +54,12 @@ from discreet.query.plan import (
     Nested,
     Scalar,
     aggregates,
+    aggregates_of,
+    asked_of,
     conjunction,
     given,
     has_window,
     rebuilt,
-    walk,
 )
 
 GROUP_LIMIT = 200_000
@@ -103,8 +104,8 @@ def check(
     block = on_grid(block, scope)
     if not block.items:
         raise QueryError("SELECT *", "a private row cannot be released", "list aggregates such as COUNT(*)")
-    if not block.group and not any(aggregates(scalar) for scalar in _asked(block)):
-        if any(has_window(scalar) for scalar in _asked(block)):
+    if not block.group and not any(aggregates(scalar) for scalar in asked_of(block)):
+        if any(has_window(scalar) for scalar in asked_of(block)):
             raise QueryError(
                 "a window function",
                 "over rows of people lets one row see other people's rows",
@@ -160,7 +161,7 @@ def _lift(block: Block) -> Block:
 
     where = None if block.where is None else substitute(block.where)
     ranked = inner.qualify is not None or any(has_window(item.scalar) for item in inner.items)
-    if ranked and (block.qualify is not None or any(has_window(scalar) for scalar in _asked(block))):
+    if ranked and (block.qualify is not None or any(has_window(scalar) for scalar in asked_of(block))):
         raise QueryError(
             "a window function", "over rows that have windows already is not supported", "use one SELECT"
         )
@@ -197,12 +198,7 @@ def _unaliased(block: Block) -> Scalar | None:
 
 def _aggregating(block: Block) -> bool:
     """Whether a block makes groups of its rows."""
-    return bool(block.group) or block.sets is not None or any(aggregates(part) for part in _asked(block))
-
-
-def _asked(block: Block) -> tuple[Scalar, ...]:
-    having = tuple(part for part in (block.having, block.qualify) if part is not None)
-    return (*(item.scalar for item in block.items), *(order.scalar for order in block.order), *having)
+    return bool(block.group) or block.sets is not None or any(aggregates(part) for part in asked_of(block))
 
 
 def _keys(scope: Lineage, block: Block) -> tuple[KeyColumn, ...]:
@@ -230,7 +226,7 @@ def _question(scope: Lineage, block: Block, *, batched: bool) -> Checked:
     where = None if block.where is None else condition(block.where, scope, "WHERE")
     scope = narrowed(scope, where)
     columns = _keys(scope, block)
-    asked = tuple(part for scalar in _asked(block) for part in walk(scalar) if isinstance(part, Aggregate))
+    asked = aggregates_of(block)
     spread = _distribution(block, asked)
     if (spread is not None and spread.function != "histogram") or block.sets is not None:
         # Limits per group are for groups that do not overlap; the total limits these.

@@ -21,8 +21,8 @@ from discreet.query.plan import (
     Nested,
     Order,
     Scalar,
+    aggregates_of,
     rebuilt,
-    walk,
 )
 
 SHARES = f"{HIDDEN}shares"
@@ -30,11 +30,7 @@ SHARES = f"{HIDDEN}shares"
 
 def bounded_shares(block: Block, scope: Lineage) -> Block:
     """Return a question with bounds per person and group as one about the sums of each person."""
-    clauses = [*(item.scalar for item in block.items), *(term.scalar for term in block.order)]
-    clauses += [part for part in (block.having, block.qualify) if part is not None]
-    asked = list(
-        dict.fromkeys(part for scalar in clauses for part in walk(scalar) if isinstance(part, Aggregate))
-    )
+    asked = list(dict.fromkeys(aggregates_of(block)))
     if all(one.within is None for one in asked):
         return block
     person = next((column for column in scope.columns if column.typed.scalar in scope.units), None)
