@@ -273,6 +273,8 @@ NAMED = (
     "SELECT q, COUNT(*) FROM (SELECT person, NTILE(3) OVER (PARTITION BY person ORDER BY day DESC) AS q "
     "FROM visits) t GROUP BY q",
     "SELECT KURTOSIS(age), SKEWNESS(temp) FROM visits WHERE flag XOR age & 1 = 1",
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rows_at_most = 99) ward, COUNT(*) FROM visits GROUP BY ward",
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rows_at_most = 9) SUM(age) FROM visits WHERE flag",
 )
 """Questions whose statements are of forms that few random ones have."""
 

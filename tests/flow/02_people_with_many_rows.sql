@@ -226,3 +226,40 @@ GROUP BY "r"."u"
 )
 SELECT sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m0"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+
+
+-- Who can say how many rows nobody exceeds has the people above the limit counted as well: each in every group of theirs.
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rows_at_most = 40) ward, COUNT(*) FROM visits GROUP BY ward
+-- becomes
+WITH "__rows" AS NOT MATERIALIZED (
+SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
+FROM "visits" AS "t0"
+WHERE (NOT ("t0"."patient_id" IS NULL))
+),
+"__people" AS MATERIALIZED (
+SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
+FROM "__rows" AS "r"
+WHERE ("r"."k0" IN ('A', 'B', 'C'))
+GROUP BY "r"."u"
+)
+SELECT "r"."k0" AS "k0", sum("p"."w") AS "m0"
+FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+GROUP BY "r"."k0"
+HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
+-- and
+WITH "__rows" AS NOT MATERIALIZED (
+SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
+FROM "visits" AS "t0"
+WHERE ((NOT ("t0"."patient_id" IS NULL)) AND ("t0"."ward" IN ('A', 'B', 'C')))
+),
+"__people" AS MATERIALIZED (
+SELECT "r"."u" AS "u"
+FROM "__rows" AS "r"
+GROUP BY "r"."u"
+HAVING (count(*) > 8)
+)
+SELECT "c"."k0" AS "k0", count(*) AS "m1"
+FROM (SELECT "r"."u" AS "u", "r"."k0" AS "k0"
+FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+GROUP BY "r"."u", "r"."k0") AS "c"
+GROUP BY "c"."k0"

@@ -6,8 +6,72 @@ SPLIT = ("tests/query/test_split.py",)
 SHOWN = ("tests/release/test_consistent.py",)
 
 WHOLE = ("tests/query/test_check.py",)
+CAPPED = ("tests/query/test_capping.py",)
 
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "query/check/capping.py",
+        "moves = claim(Contribution(bounding.scope.adjacency, size, 1, size, bounding.single), 0, 1)",
+        "moves = claim(Contribution(bounding.scope.adjacency, 1, 1, 1, bounding.single), 0, 1)",
+        CAPPED,
+        "people above the limit are taken to be in one group only",
+    ),
+    Fault(
+        "query/check/capping.py",
+        "rows = most - limit + (Fraction(most, WEIGHT) if weighed else 0)",
+        "rows = most - limit",
+        CAPPED,
+        "that weights are rounded down is forgotten",
+    ),
+    Fault(
+        "query/check/capping.py",
+        "if bounding.cellwise or (people is not None and people < checked.rows.rows):",
+        "if bounding.cellwise:",
+        CAPPED,
+        "people above a limit of groups are looked for among those above the limit of rows",
+    ),
+    Fault(
+        "query/rewrite/integers.py",
+        'many = Call("gt", (Call("count_rows", ()), Literal(given(checked.rows.rows))))',
+        'many = Call("gt", (Call("count_rows", ()), Literal(given(checked.rows.rows) + 1)))',
+        CAPPED,
+        "whoever is just above the limit is not counted",
+    ),
+    Fault(
+        "query/price/capped.py",
+        "return max(Fraction(noisy[self.capping.above]) + radius, Fraction(0))",
+        "return max(Fraction(noisy[self.capping.above]), Fraction(0))",
+        CAPPED,
+        "the noisy count of people above the limit is believed",
+    ),
+    Fault(
+        "query/price/capped.py",
+        "return low + people * sum(end[0] for end in ends), high + people * sum(end[1] for end in ends)",
+        "return low, high + people * sum(end[1] for end in ends)",
+        CAPPED,
+        "lost rows are taken to be above nothing",
+    ),
+    Fault(
+        "query/price/capped.py",
+        "return lost / (rows + lost)",
+        "return lost / (rows + 2 * lost)",
+        CAPPED,
+        "the share that is lost is taken for less",
+    ),
+    Fault(
+        "query/price/capped.py",
+        "high += share * part.width**2",
+        "high += share * part.width",
+        CAPPED,
+        "a variance is widened by a width",
+    ),
+    Fault(
+        "query/price/expected.py",
+        "        return Expected(name)\n    match formula:",
+        "        pass\n    match formula:",
+        CAPPED,
+        "errors are promised that depend on the people above the limit",
+    ),
     Fault(
         "query/check/limits.py",
         "return 1 if self.scope.sole and self.scope.unit is not None and reach <= FEW_STEPS else self.weight",

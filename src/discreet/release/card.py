@@ -18,6 +18,7 @@ from discreet.query.price.words import price
 from discreet.show.number import format_number
 
 if TYPE_CHECKING:
+    from discreet.query.price.expected import Quote
     from discreet.release.answer import Release
 
 BETA = Fraction(1, 20)
@@ -40,7 +41,7 @@ def card(release: "Release") -> str:
         f"- **Protects** {whom}: the answer would have been almost as likely {differ}.",
         f"- **Strength**: {price(priced.cost)}.",
         *(f"- **Noise**: {_noise(share)}." for share in priced.shares),
-        f"- **Intervals** hold with {float(priced.confidence):.0%} confidence; they cover the noise.",
+        f"- **Intervals** hold with {float(priced.confidence):.0%} confidence; {_covered(priced)}.",
         *(f"- **Note**: {note}." for note in priced.checked.notes),
     ]
     if priced.checked.contribution is not None:
@@ -50,6 +51,13 @@ def card(release: "Release") -> str:
         )
     lines += [f"- **Receipt**: `{release.receipt}`"]
     return "\n".join(lines)
+
+
+def _covered(priced: "Quote") -> str:
+    if priced.checked.capping is None:
+        return "they cover the noise"
+    most = priced.checked.capping.most
+    return f"they cover the noise and what the limit of rows takes away, if nobody has more than {most}"
 
 
 def _noise(share: MeasurementShare) -> str:

@@ -367,5 +367,6 @@ def _exactly(priced: Quote) -> dict[str, str]:
 def _limits(limits: Limits | None) -> dict[str, Any]:
     if limits is None:
         return {}
-    names = ("rows_per_unit", "groups_per_unit", "rows_per_group")
-    return {"limits": {name: getattr(limits, name) for name in names}}
+    names = ("rows_per_unit", "groups_per_unit", "rows_per_group", "rows_at_most")
+    said = {name: getattr(limits, name) for name in names}
+    return {"limits": {name: value for name, value in said.items() if value is not None}}

@@ -62,6 +62,12 @@ class LimitsSent(Sent):
     rows_per_unit: Whole | None = Field(default=None, ge=1, le=2**20)
     groups_per_unit: Whole | None = Field(default=None, ge=1, le=2**20)
     rows_per_group: Whole | None = Field(default=None, ge=1, le=2**20)
+    rows_at_most: Whole | None = Field(
+        default=None,
+        ge=1,
+        le=2**20,
+        description="Nobody is assumed to have more: people above the limit are counted and allowed for.",
+    )
 
 
 class _Priced(Sent):

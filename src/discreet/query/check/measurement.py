@@ -35,6 +35,7 @@ class Sort(StrEnum):
     PEOPLE = "people"
     DISTINCT = "distinct"
     EACH = "each value once"
+    ABOVE = "people above the limit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,6 +365,19 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True)
+class Capping:
+    """What bounds the loss by a limit of rows (see `check.capping`).
+
+    Measurement `above` counts the people above the limit in each group.  Where nobody has more than `most`
+    rows, each of them takes from measurement i a number between the two of `lost[i]`, in natural units.
+    """
+
+    above: int
+    most: int
+    lost: tuple[tuple[Fraction, Fraction], ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Checked:
     """A question whose privacy is understood: what to measure, how sensitive, and what to make of it."""
 
@@ -384,3 +398,5 @@ class Checked:
     """The price that the text itself names, if any: epsilon and delta."""
     weights: tuple[Fraction, ...] = ()
     """How much the analyst minds the relative error of each column; none: all alike."""
+    capping: Capping | None = None
+    """Where intervals allow for the people above a limit: how many they are, and what they may lose."""

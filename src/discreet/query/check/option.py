@@ -12,7 +12,10 @@ from discreet.errors import QueryError
 from discreet.query.check.scope import Lineage
 from discreet.query.name import same
 
-KNOWN = ("epsilon", "delta", "max_groups_contributed", "max_rows_contributed", "privacy_unit_column")
+KNOWN = (
+    *("epsilon", "delta", "max_groups_contributed", "max_rows_contributed", "rows_at_most"),
+    "privacy_unit_column",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +26,7 @@ class Options:
     rows: int | None = None
     groups: int | None = None
     unit: str | None = None
+    most: int | None = None
 
     def require_unit(self, scope: Lineage) -> None:
         """Refuse a person that is not the declared one."""
@@ -51,6 +55,7 @@ def options(said: tuple[tuple[str, str], ...]) -> Options:
         _whole(values, "max_rows_contributed"),
         _whole(values, "max_groups_contributed"),
         None if "privacy_unit_column" not in values else values["privacy_unit_column"].rpartition(".")[2],
+        _whole(values, "rows_at_most"),
     )
 
 

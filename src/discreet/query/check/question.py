@@ -13,6 +13,7 @@ from discreet.query.catalog import manifest as declared
 from discreet.query.catalog.kind import Day, Moment, Nothing, Opaque, Real, domain, word
 from discreet.query.check import distribution, function
 from discreet.query.check.aggregate import Measuring
+from discreet.query.check.capping import capped
 from discreet.query.check.entropy import informed
 from discreet.query.check.formula import Constant, Formula, Key, NoisyTerm, Operation
 from discreet.query.check.grid import on_grid
@@ -69,11 +70,16 @@ RUNNING_LIMIT = 1_024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """A question's own contribution limits; each can only tighten what the table declares."""
+    """A question's own contribution limits; each can only tighten what the table declares.
+
+    With `rows_at_most`, a number of rows that nobody is assumed to exceed, the people above the limit are
+    counted too, privately, and intervals allow for what the limit takes away.
+    """
 
     rows_per_unit: int | None = None
     groups_per_unit: int | None = None
     rows_per_group: int | None = None
+    rows_at_most: int | None = None
 
 
 def check(
@@ -114,7 +120,16 @@ def check(
         raise QueryError(
             "SELECT", "asks for rows of people", "ask for aggregates, such as COUNT(*) or AVG(x)"
         )
-    return replace(_question(scope, block, batched=batched), asks=own.price)
+    most = _said_once(limits.rows_at_most, own.most)
+    if most is not None and batched:
+        raise QueryError("rows_at_most", "is for a question by itself", "leave it out of the batch")
+    return replace(_question(scope, block, most, batched=batched), asks=own.price)
+
+
+def _said_once(one: int | None, other: int | None) -> int | None:
+    if one is not None and other is not None and one != other:
+        raise QueryError("rows_at_most", "is another one than in OPTIONS", "say it in one place")
+    return other if one is None else one
 
 
 def _keyed(block: Block) -> Block:
@@ -222,7 +237,7 @@ def _keys(scope: Lineage, block: Block) -> tuple[KeyColumn, ...]:
     return tuple(columns)
 
 
-def _question(scope: Lineage, block: Block, *, batched: bool) -> Checked:
+def _question(scope: Lineage, block: Block, most: int | None, *, batched: bool) -> Checked:
     where = None if block.where is None else condition(block.where, scope, "WHERE")
     scope = narrowed(scope, where)
     columns = _keys(scope, block)
@@ -232,7 +247,8 @@ def _question(scope: Lineage, block: Block, *, batched: bool) -> Checked:
         # Limits per group are for groups that do not overlap; the total limits these.
         scope = replace(scope, groups=None, per_group=None)
     bounding = Bounding(scope, None)
-    alone = not (columns or batched or block.sets is not None or spread is not None)
+    # Rows and people lose differently by a limit, so one does not stand for the other where that is asked.
+    alone = not (columns or batched or block.sets is not None or spread is not None or most is not None)
     measuring = Measuring(bounding, asked, alone)
     if spread is not None:
         columns = (*columns, measuring.cells(spread, len(columns)))
@@ -262,7 +278,7 @@ def _question(scope: Lineage, block: Block, *, batched: bool) -> Checked:
     sorts = {measured.sort for measured in measuring.found if isinstance(measured, Measurement)}
     weighed = sorts & {Sort.ROWS, Sort.SUM} or len(sorts) == 0
     weighed = weighed or any(not isinstance(measured, Measurement) for measured in measuring.found)
-    return Checked(
+    found = Checked(
         keys=keys,
         measurements=tuple(measuring.found),
         columns=outputs,
@@ -277,6 +293,7 @@ def _question(scope: Lineage, block: Block, *, batched: bool) -> Checked:
         offset=block.offset,
         qualify=qualify,
     )
+    return found if most is None else capped(found, bounding, most)
 
 
 def _kinds(scope: Lineage, block: Block, measuring: Measuring) -> Kinds:

@@ -32,6 +32,7 @@ from discreet.query.check.measurement import (
     RunningGroups,
 )
 from discreet.query.price.assumed import radius_under
+from discreet.query.price.capped import widening
 from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.sparse import Sparse
 from discreet.query.price.tail import NoiseLaw, Peaked, Round, parts_of, quantile, rate_of
@@ -151,6 +152,8 @@ def reach_of(noise: Geometric | Staircase | Gaussian, beta: Fraction) -> int:
 
 def expect(priced: Quote, name: str, formula: Formula) -> Expected:
     """Return what is known beforehand of the error of one output column."""
+    if widening(priced, formula, (), 1 - priced.confidence) is not None:
+        return Expected(name)
     match formula:
         case NoisyTerm(position):
             share = priced.shares[position]

@@ -1,7 +1,8 @@
 """An interval for every released cell, of which what all groups have in common is worked out once.
 
 The interval of a cell contains the true (clamped) value with the stated confidence.  Only noise is covered:
-clamping and bounding contributions are part of the question as checked.  How far the noise of a part reaches
+clamping and bounding contributions are part of the question as checked, unless it counts the people above its
+limit, whose loss is then covered too (see `capped`).  How far the noise of a part reaches
 depends on the part and the confidence alone, except where groups are measured together.
 """
 
@@ -25,6 +26,7 @@ from discreet.query.check.formula import (
     span,
 )
 from discreet.query.check.measurement import Checked, Measurement
+from discreet.query.price.capped import Widening, widening
 from discreet.query.price.expected import Quote, coefficients
 from discreet.query.price.fieller import Laws, mean, variance
 from discreet.query.price.together import Together
@@ -54,7 +56,9 @@ class Intervals:
         found = self._known.get(id(formula))
         if found is None:
             named = _parts(formula) if measured(formula) else []
-            made = tuple(_IntervalPart(self._priced, part, self._beta / len(named)) for part in named)
+            wider = widening(self._priced, formula, named, self._beta)
+            beta = self._beta if wider is None else wider.left
+            made = tuple(_IntervalPart(self._priced, part, beta / len(named), wider) for part in named)
             found = self._known[id(formula)] = formula, made
         return found[1]
 
@@ -62,8 +66,9 @@ class Intervals:
 class _IntervalPart:
     """A part of a formula that has an interval of its own."""
 
-    def __init__(self, priced: Quote, formula: Formula, beta: Fraction) -> None:
+    def __init__(self, priced: Quote, formula: Formula, beta: Fraction, wider: Widening | None) -> None:
         self.formula = formula
+        self._wider = wider
         self._priced, self._beta = priced, beta
         self._counts = _counts(priced.checked, formula)
         mechanisms = [priced.shares[position].mechanism for position in sorted(measured(formula))]
@@ -73,6 +78,13 @@ class _IntervalPart:
 
     def at(self, key: Group, noisy: Mapping[int, Public]) -> Span:
         """Return the interval of the part for one group."""
+        found = self._measured(key, noisy)
+        if self._wider is None:
+            return found
+        return self._wider.around(self.formula, coefficients(self.formula), found, noisy)
+
+    def _measured(self, key: Group, noisy: Mapping[int, Public]) -> Span:
+        """Return the interval of what is measured, limits included."""
         noise = self._reaching(key) if self._noise is None else self._noise
         if isinstance(self.formula, Mean | Variance):
             find = mean if isinstance(self.formula, Mean) else variance

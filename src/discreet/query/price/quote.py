@@ -122,6 +122,12 @@ def _smallest(
             for expected in priced.expected
             if expected.radius is not None and expected.radius > 0
         ]
+        if checked.capping is not None:
+            raise QueryError(
+                "within",
+                "how far off an answer is depends on the people above the limit, who are counted with it",
+                "ask with epsilon=..., or without rows_at_most",
+            )
         if any(isinstance(share.mechanism, Sparse) for share in priced.shares):
             raise QueryError(
                 "within",

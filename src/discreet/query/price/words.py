@@ -53,7 +53,12 @@ def caps(checked: "Checked") -> list[str]:
     counted = any(not isinstance(m, Measurement) or m.sort is not Sort.PEOPLE for m in checked.measurements)
     said = []
     if rows.rows is not None and counted:
-        said.append(f"people with more than {_many(rows.rows, 'row')} count as {rows.rows}")
+        loss = (
+            ""
+            if checked.capping is None
+            else f", for which intervals allow up to {checked.capping.most} rows"
+        )
+        said.append(f"people with more than {_many(rows.rows, 'row')} count as {rows.rows}{loss}")
     if rows.per_group is not None and counted:
         said.append(f"at most {_many(rows.per_group, 'row')} of a person count in a group")
     if rows.people is not None:

@@ -13,6 +13,8 @@ keys, where the number of groups itself must be bounded, a person keeps at most 
 
 *Distinct values*.  Each person keeps at most m pairs of group and value, again chosen by the key; a pair adds
 at most one value to its group, which counts for one, or for what it is.
+
+*People above the limit* have more rows than count; each adds one to every group that holds any of them.
 """
 
 from collections.abc import Sequence
@@ -72,6 +74,8 @@ def statements(checked: Checked) -> tuple[Statement, ...]:
         match measurement:
             case Measurement(sort=Sort.DISTINCT | Sort.EACH):
                 found.append(_distinct(checked, position, measurement))
+            case Measurement(sort=Sort.ABOVE):
+                found.append(_above(checked, position))
             case QuantileChoice() | ModeChoice():
                 found.append(_selection(checked, position, measurement))
             case Measurement():
@@ -265,6 +269,19 @@ def _distinct(checked: Checked, position: int, measurement: Measurement) -> Stat
     cells = Query(items("r", names), Inner(rows, "r"), present(Column("r", "x")), columns("r", names))
     source, kept = cap.chosen(cells, names, limit)
     return _grouped(keys, "j", outputs, Call(name, (Column("j", "x"),)), (), source, kept)
+
+
+def _above(checked: Checked, position: int) -> Statement:
+    """Count the people with more rows than their limit, in every group that holds rows of theirs."""
+    keys, names = keys_of(checked), (PERSON, *keys_of(checked))
+    many = Call("gt", (Call("count_rows", ()), Literal(given(checked.rows.rows))))
+    above = Query(items("r", (PERSON,)), Named(ROWS, "r"), None, columns("r", (PERSON,)), many)
+    parts: tuple[cap.Part, ...] = ((ROWS, person_rows(checked, (), unit=True)), (cap.PEOPLE, above))
+    source: Source = Named(cap.PEOPLE, "c")
+    if keys:
+        theirs = JoinedRows(Named(ROWS, "r"), Named(cap.PEOPLE, "p"), same("r", "p", (PERSON,)))
+        source = Inner(Query(items("r", names), theirs, None, columns("r", names)), "c")
+    return _grouped(keys, "c", (f"m{position}",), Call("count_rows", ()), parts, source, None)
 
 
 def _selection(checked: Checked, position: int, selection: Selection) -> Statement:

@@ -42,6 +42,7 @@ OURS: Mapping[str, str] = {
     "discreet.rows_per_unit": "",
     "discreet.groups_per_unit": "",
     "discreet.rows_per_group": "",
+    "discreet.rows_at_most": "",
 }
 
 THEIRS: Mapping[str, str] = {
@@ -158,7 +159,7 @@ class SessionSettings:
         """Return what a question is to cost, as it is sent to whoever answers it."""
         limits = {
             name: int(self.show(f"discreet.{name}"))
-            for name in ("rows_per_unit", "groups_per_unit", "rows_per_group")
+            for name in ("rows_per_unit", "groups_per_unit", "rows_per_group", "rows_at_most")
             if self.show(f"discreet.{name}")
         }
         return {
@@ -166,9 +167,7 @@ class SessionSettings:
             "within": self.show("discreet.within") or None,
             "confidence": self.show("discreet.confidence"),
             "delta": self.show("discreet.delta") or None,
-            "limits": {"rows_per_unit": None, "groups_per_unit": None, "rows_per_group": None} | limits
-            if limits
-            else None,
+            "limits": limits or None,
         }
 
 
