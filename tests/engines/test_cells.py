@@ -4,11 +4,13 @@ import random
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import discreet as dp
@@ -177,3 +179,20 @@ def test_a_frame_has_no_person_whom_one_cell_makes_unreadable(kind: pa.DataType,
     column = pa.StructArray.from_arrays([cells], ["a"]) if nested else cells
     with pytest.raises(dp.CatalogError, match="tells nobody apart"):
         dp.open(t=pa.table({"who": column}), unit="who", rows_per_unit=1, epsilon=1)
+
+
+@pytest.mark.parametrize("kind", [pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns")])
+@pytest.mark.parametrize("stored", [False, True])
+def test_a_time_outside_of_a_day_is_nobody_and_spoils_no_other(
+    kind: pa.DataType, stored: bool, tmp_path: Path
+) -> None:
+    day = 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+    plain = pa.int32() if pa.types.is_time32(kind) else pa.int64()
+    most = 2 ** (plain.bit_width - 1)
+    column = pa.array([0, day - 1, day, -1, most - 1, -most], plain).view(kind)
+    rows: Any = pa.table({"WHO": column})
+    if stored:
+        pq.write_table(rows, tmp_path / "t.parquet")
+        rows = tmp_path / "t.parquet"
+    with dp.open(t=rows, unit="who", rows_per_unit=1, epsilon=10**6) as data:
+        assert data.query("SELECT COUNT(*) AS n FROM t", epsilon=10**5).value == 2

@@ -273,3 +273,40 @@ def test_people_numbered_densely_are_counted_like_any_others(tmp_path: Path) -> 
             assert ("Perfect Hash" in plan) == (stride == 1)
             answers.append(dict(engine._exact([EngineRequest(sql, 1, ("m0",))], 1)._totals["m0"]))
     assert answers[0] == answers[1]
+
+
+RANDOM_VIEWS = (
+    "SELECT * FROM base WHERE random() < 0.1",
+    'SELECT id, CAST(age + 9 * "RANDOM" () AS BIGINT) AS age FROM base',
+    "SELECT * FROM base TABLESAMPLE 10%",
+    "SELECT * FROM base USING SAMPLE 3",
+    "SELECT * FROM base WHERE coin('8')",
+    'SELECT * FROM (FROM "V0") AS d',
+)
+
+
+def test_a_view_that_shows_other_rows_each_time_is_refused(tmp_path: Path) -> None:
+    """A statement counts a person's rows in one place and adds them up in another."""
+    place = tmp_path / "people.duckdb"
+    with duckdb.connect(str(place)) as database:
+        database.execute("CREATE TABLE base AS SELECT 1 AS id, 10 AS age FROM range(30)")
+        database.execute("CREATE MACRO coin(p) AS uuid() < p")
+        for number, view in enumerate(RANDOM_VIEWS):
+            database.execute(f"CREATE VIEW v{number} AS {view}")
+    for number in range(len(RANDOM_VIEWS)):
+        with pytest.raises(CatalogError, match="something random"):
+            open_tables({"t": Origin(f"{place}#main.V{number}", (("id", "identifier"), ("age", "integer")))})
+
+
+def test_a_view_that_only_names_what_is_random_is_offered(tmp_path: Path) -> None:
+    place = tmp_path / "people.duckdb"
+    with duckdb.connect(str(place)) as database:
+        database.execute('CREATE TABLE base AS SELECT 1 AS id, 10 AS random, 5 AS "sample" FROM range(30)')
+        database.execute("CREATE VIEW other AS SELECT * FROM base WHERE random() < 0.1")
+        database.execute(
+            "CREATE VIEW t AS SELECT id, random + \"sample\" AS age, 'random()' AS note FROM base "
+            "WHERE random IN (9, 10)"
+        )
+    with open_tables({"t": Origin(f"{place}#t", (("id", "identifier"), ("age", "integer")))}) as engine:
+        asked = EngineRequest("SELECT sum(age) AS m0 FROM t", 0, ("m0",))
+        assert engine._exact([asked], 1).integers("m0", [()]) == [450]

@@ -441,6 +441,37 @@ def test_every_type_of_a_server_is_the_declared_type_or_refused(fragile: Any) ->
             postgres.open_tables({"kinds": Origin(source, ((column, kind),))})
 
 
+RANDOM_VIEWS = (
+    "CREATE VIEW luck.v0 AS SELECT * FROM luck.base WHERE random() < 0.1",
+    "CREATE VIEW luck.v1 AS SELECT * FROM luck.base TABLESAMPLE BERNOULLI (10)",
+    "CREATE VIEW luck.v2 AS SELECT * FROM (SELECT * FROM luck.v1) AS d",
+    "CREATE VIEW luck.v3 AS SELECT * FROM luck.base WHERE who OPERATOR(luck.=~) 'p'",
+    "CREATE VIEW luck.v4 AS SELECT who, (SELECT max(y) FROM nextval('luck.steps') AS y) AS x FROM luck.base",
+    "CREATE TABLE luck.v5 AS SELECT * FROM luck.base; ALTER TABLE luck.v5 ENABLE ROW LEVEL SECURITY; "
+    "CREATE POLICY luck ON luck.v5 USING (random() < 0.5)",
+)
+
+
+def test_a_view_that_shows_other_rows_each_time_is_refused() -> None:
+    """A statement counts a person's rows in one place and adds them up in another."""
+    columns = (("who", "text"), ("x", "integer"))
+    with psycopg.connect(server().url(), autocommit=True) as database:
+        database.execute(
+            "CREATE SCHEMA luck; CREATE SEQUENCE luck.steps; CREATE TABLE luck.base (who text, x bigint); "
+            "CREATE FUNCTION luck.coin(text, text) RETURNS boolean LANGUAGE sql AS 'SELECT random() < 0.5'; "
+            "CREATE OPERATOR luck.=~ (FUNCTION = luck.coin, LEFTARG = text, RIGHTARG = text); "
+            "CREATE VIEW luck.plain AS SELECT lower(who) AS who, x + 1 AS x, now() AS random FROM luck.base; "
+            "CREATE MATERIALIZED VIEW luck.kept AS SELECT who, 1 AS x FROM luck.base WHERE random() < 2"
+        )
+        for view in RANDOM_VIEWS:
+            database.execute(view)
+    sources = {name: Origin(f"{server().address}#luck.{name}", columns) for name in ("base", "plain", "kept")}
+    postgres.open_tables(sources).close()
+    for number in range(len(RANDOM_VIEWS)):
+        with pytest.raises(CatalogError, match="other rows each time"):
+            postgres.open_tables({"t": Origin(f"{server().address}#luck.v{number}", columns)})
+
+
 def test_a_password_in_a_source_is_refused_and_not_repeated(tmp_path: Path) -> None:
     for source in (
         "postgresql://u:s3cret@h/d#public.visits",

@@ -2,7 +2,8 @@
 
 Arrow and Polars tables carry a schema that no cell can change; text in them is checked cell by cell, and what
 is not UTF-8 is NULL.  Moments become microseconds (in UTC, where they have a time zone) of the years 1 to
-9999, NULL outside: an engine that converted them itself would fail at a single cell.  The types of pandas
+9999, NULL outside, and so do times outside of a day: an engine that converted them itself would fail at a
+single cell.  The types of pandas
 depend on the cells, so there the declared types decide; see `cells`.
 """
 
@@ -15,6 +16,7 @@ import pyarrow as pa
 from discreet.engines import cells
 from discreet.engines.records import decoded
 from discreet.errors import CatalogError
+from discreet.query.name import same
 
 FIRST, AFTER = -62_135_596_800, 253_402_300_800
 """The seconds at which the year 1 begins and the year 9999 has ended."""
@@ -76,7 +78,7 @@ def _plain(column: pa.Field) -> pa.Field:
 
 
 def parquet(place: Path, names: Sequence[str]) -> pa.Table:
-    """Return columns of a Parquet file whose moments an engine may not convert."""
+    """Return columns of a Parquet file whose times an engine may not convert."""
     import pyarrow.parquet as pq
 
     # Without a name the rows themselves are wanted, and the first column has as many.
@@ -84,18 +86,41 @@ def parquet(place: Path, names: Sequence[str]) -> pa.Table:
     return pq.read_table(place, columns=chosen, coerce_int96_timestamp_unit="us")
 
 
-def has_odd_moments(place: Path) -> bool:
-    """Whether a Parquet file, by its schema, holds moments other than microseconds without a time zone."""
+def has_odd_times(place: Path, names: Sequence[str]) -> bool:
+    """Whether columns of a Parquet file, by its schema, hold what an engine's reader may fail to convert.
+
+    Those are moments other than microseconds without a time zone, and times of day.
+    """
     import pyarrow.parquet as pq
 
     columns = pq.ParquetFile(place).schema
-    return any(_odd(columns.column(number)) for number in range(len(columns)))
+    found = (columns.column(number) for number in range(len(columns)))
+    return any(_odd(column) for column in found if any(_within(column.path, name) for name in names))
+
+
+def _within(path: str, name: str) -> bool:
+    """Whether a path of a schema is a column of this name, or lies inside of it."""
+    parts = path.split(".")
+    return any(same(".".join(parts[:last]), name) for last in range(1, len(parts) + 1))
 
 
 def _odd(column: Any) -> bool:
     meaning = str(column.logical_type)
     plain = "isAdjustedToUTC=false" in meaning and "timeUnit=microseconds" in meaning
-    return column.physical_type == "INT96" or (meaning.startswith("Timestamp") and not plain)
+    timed = meaning.startswith("Time(") or (meaning.startswith("Timestamp") and not plain)
+    return timed or column.physical_type == "INT96"
+
+
+def _of_day(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return times of day, NULL where they lie outside of a day."""
+    import pyarrow.compute as pc
+
+    kind = column.type
+    stored = pa.int32() if pa.types.is_time32(kind) else pa.int64()
+    day = 86_400 * {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+    raw = pa.chunked_array([chunk.view(stored) for chunk in column.chunks], stored)
+    inside = pc.and_(pc.greater_equal(raw, 0), pc.less(raw, day))
+    return pc.if_else(inside, raw, pa.scalar(None, stored)).cast(kind)
 
 
 def _calendar(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -124,6 +149,8 @@ def _checked(column: pa.ChunkedArray) -> pa.ChunkedArray:
         raise CatalogError(f"a column of type {kind} tells nobody apart; offer a number, a date or a text")
     if pa.types.is_timestamp(kind):
         return _calendar(column)
+    if pa.types.is_time(kind):
+        return _of_day(column)
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)):
         return column
     return pa.chunked_array(

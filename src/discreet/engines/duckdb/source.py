@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines import frame, records
+from discreet.engines.duckdb.view import refuse_random
 from discreet.engines.protocol import Origin
 from discreet.engines.records import Dialect
 from discreet.engines.shelter import Sheltered, exposed, quietly
@@ -67,7 +68,8 @@ def expose(connection: Any, raw: str, name: str, origin: Origin, folder: Path) -
     if is_text(place):
         quietly(lambda: _expose_records(connection, raw, name, origin, place), problem)
         return
-    if is_parquet(place) and quietly(lambda: frame.has_odd_moments(place), problem):
+    declared = [column for column, _ in origin.columns]
+    if is_parquet(place) and quietly(lambda: frame.has_odd_times(place, declared), problem):
         quietly(lambda: _expose_parquet(connection, raw, name, origin, place), problem)
         return
     found = quietly(lambda: attach(connection, raw, name, origin.rows, place), problem)
@@ -76,7 +78,7 @@ def expose(connection: Any, raw: str, name: str, origin: Origin, folder: Path) -
 
 
 def _expose_parquet(connection: Any, raw: str, name: str, origin: Origin, place: Path) -> None:
-    """Read the declared columns of a Parquet file whose moments the engine's own reader would convert."""
+    """Read the declared columns of a Parquet file whose times the engine's own reader would convert."""
     import pyarrow.parquet
 
     stored = _stored(name, pyarrow.parquet.read_schema(place).names, origin, place.name)
@@ -157,6 +159,7 @@ def attach(connection: Any, raw: str, name: str, rows: str | Path, place: Path) 
     if is_tables(place):
         connection.execute(f"ATTACH {text} AS {quoted(raw)} (READ_ONLY)")
         inside = str(rows).partition("#")[2] or name
+        refuse_random(connection, raw, name, inside.rpartition(".")[2])
         return ".".join([quoted(raw), *(quoted(part) for part in inside.split("."))])
     raise CatalogError(f"tables.{name}.source: {place.name} must be .csv, .parquet or .duckdb")
 

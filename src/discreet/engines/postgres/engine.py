@@ -16,6 +16,7 @@ from discreet.engines.exact import EngineRequest, Exact, collect, whole
 from discreet.engines.postgres.render import CHOICE, render
 from discreet.engines.postgres.source import (
     COLUMNS,
+    RANDOM,
     ServerTable,
     driver,
     offered,
@@ -118,6 +119,13 @@ class Postgres(DistantTables[ServerTable]):
         for name in self._tables.keys() & used:
             place = self._places[name]
             stored = dict(connection.execute(COLUMNS, [place.schema, place.table]).fetchall())
+            # Statements read a table more than once, and a person's rows must be the same each time.
+            if connection.execute(RANDOM, [place.schema, place.table]).fetchone()[0]:
+                raise CatalogError(
+                    f"tables.{name}.source: a view that samples, or calls a VOLATILE function as random() is "
+                    "one, shows other rows each time it is read; offer a table, a materialized view, or "
+                    "declare its functions STABLE or IMMUTABLE where they are"
+                )
             found[name] = offered(name, self._tables[name], place, stored)
         return found
 

@@ -40,6 +40,29 @@ WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
 """
 """The columns of a table with their types; nothing but the catalogue is read."""
 
+RANDOM = """
+WITH RECURSIVE reached (oid, kind) AS (
+  SELECT c.oid, c.relkind FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+  WHERE n.nspname = $1 AND c.relname = $2
+  UNION
+  SELECT c.oid, c.relkind FROM reached r JOIN pg_rewrite w ON w.ev_class = r.oid AND r.kind = 'v'
+  JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+  JOIN pg_class c ON d.refclassid = 'pg_class'::regclass AND c.oid = d.refobjid
+), meant (text) AS (
+  SELECT CAST(w.ev_action AS text) FROM reached r JOIN pg_rewrite w ON w.ev_class = r.oid AND r.kind = 'v'
+  UNION ALL
+  SELECT CAST(p.polqual AS text) FROM reached r JOIN pg_policy p ON p.polrelid = r.oid
+), called (oid) AS (
+  SELECT CAST(f[1] AS oid) FROM meant, regexp_matches(text, ':(?:funcid|aggfnoid|winfnoid) ([0-9]+)', 'g') f
+  UNION
+  SELECT CAST(o.oprcode AS oid) FROM meant, regexp_matches(text, ':opno ([0-9]+)', 'g') f
+  JOIN pg_operator o ON o.oid = CAST(f[1] AS oid)
+)
+SELECT EXISTS (SELECT FROM meant WHERE text LIKE '%{TABLESAMPLECLAUSE %')
+    OR EXISTS (SELECT FROM called JOIN pg_proc p ON p.oid = called.oid WHERE p.provolatile = 'v')
+"""
+"""Whether a view, one that it reads, or a policy of rows samples, or calls what may change between calls."""
+
 
 @dataclass(frozen=True, slots=True)
 class ServerTable:

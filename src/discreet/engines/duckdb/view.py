@@ -1,0 +1,55 @@
+"""Views of a DuckDB file: one that shows other rows each time it is read is refused.
+
+Statements read a table more than once, and a person's weights hold for the rows that were counted.  A view is
+looked through as it is written, with the views and macros that it names; what only looks like a sample or a
+call is refused too, so that nothing has to be understood.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from discreet.errors import CatalogError
+
+_WORD = re.compile(r"""'(?:[^']|'')*'|"((?:[^"]|"")*)"|([^\W\d]\w*)""")
+_SAMPLE = re.compile(r"\b(TABLESAMPLE|USING\s+SAMPLE)\b", re.IGNORECASE)
+
+_VIEWS = "SELECT lower(view_name), sql FROM duckdb_views() WHERE database_name = $1"
+_FUNCTIONS = """
+SELECT lower(function_name), macro_definition FROM duckdb_functions()
+WHERE stability = 'VOLATILE' OR (database_name = $1 AND macro_definition IS NOT NULL)
+"""
+
+
+def refuse_random(connection: Any, database: str, name: str, relation: str) -> None:
+    """Refuse a relation of an attached file that is, or reads, a view with something random in it."""
+    views = connection.execute(_VIEWS, [database]).fetchall()
+    if relation.lower() not in (own for own, _ in views):
+        return
+    functions = connection.execute(_FUNCTIONS, [database]).fetchall()
+    volatile = {own for own, text in functions if text is None}
+    defined: dict[str, list[str]] = {}
+    for own, text in (*views, *functions):
+        defined.setdefault(own, []).append(text or "")
+    waiting, seen = [relation.lower()], set[str]()
+    while waiting:
+        own = waiting.pop()
+        if own in seen:
+            continue
+        seen.add(own)
+        for text in defined.get(own, ()):
+            words = list(_words(text))
+            if _SAMPLE.search(text) or any(called and word in volatile for word, called in words):
+                raise CatalogError(
+                    f"tables.{name}.source: a view with something random in it shows other rows each time it "
+                    "is read; store what it shows as a table"
+                )
+            waiting += [word for word, _ in words]
+
+
+def _words(text: str) -> Iterator[tuple[str, bool]]:
+    """Yield the names in a text of SQL, in small letters, and whether each is called."""
+    for found in _WORD.finditer(text):
+        if found[1] is not None or found[2] is not None:
+            name = found[2] or (found[1] or "").replace('""', '"')
+            yield name.lower(), text[found.end() :].lstrip().startswith("(")
