@@ -81,6 +81,38 @@ QUESTIONS = [
     "SELECT AVG(LN(GREATEST(CLAMPED(age), 20))), SUM(LEAST(CLAMPED(cost), 1)) FROM visits",
     "SELECT COUNT(*) FROM visits WHERE age & 5 = 4",
     "SELECT SUM((score | 2) & 3) FROM visits",
+    *(
+        f"WITH a AS (SELECT ward, COUNT(*) AS n FROM visits WHERE flag GROUP BY ward), b AS (SELECT ward, "
+        f"COUNT(*) AS n, SUM(score) AS s FROM visits WHERE NOT flag GROUP BY 1), c AS (SELECT flag, COUNT(*) "
+        f"AS n FROM visits GROUP BY flag), t AS (SELECT COUNT(*) AS total FROM visits) {rest}"
+        for rest in (
+            "SELECT a.ward, a.n, b.n, b.n - a.n AS more, a.n / b.n FROM a JOIN b ON a.ward = "
+            "b.ward ORDER BY more",
+            "SELECT ward, a.n + b.n FROM a JOIN b USING (ward) WHERE b.s > 60",
+            "SELECT x.ward, y.ward, x.n FROM a x LEFT JOIN a y ON x.n = y.n + 14 AND y.ward <> 'Q'",
+            "SELECT x.ward, y.ward FROM a x FULL JOIN b y ON x.n > y.n AND x.ward < y.ward",
+            "SELECT ward, x.n, y.s FROM a x FULL JOIN (SELECT * FROM b WHERE n > 45) y USING (ward)",
+            "SELECT x.ward, y.ward FROM a x RIGHT JOIN b y ON x.n = y.n + 21",
+            "SELECT ward, 100.0 * n / total FROM a, t WHERE total > n",
+            "SELECT ward, n FROM a UNION ALL SELECT ward, n + 1 FROM b ORDER BY n DESC LIMIT 4 OFFSET 1",
+            "SELECT ward FROM a UNION SELECT UPPER(ward) FROM b",
+            "SELECT ward, SUM(n), COUNT(*), MIN(n) FROM (SELECT * FROM a UNION ALL SELECT ward, s FROM b) u "
+            "GROUP BY ward HAVING SUM(n) > 100",
+            "SELECT AVG(n) FROM (SELECT ward, n FROM b ORDER BY n DESC LIMIT 2) u",
+            "SELECT ward, RANK() OVER (ORDER BY r DESC, ward) FROM (SELECT ward, RANK() OVER (ORDER BY n) AS "
+            "r FROM a) u",
+            "SELECT ward, n FROM a WHERE n > (SELECT AVG(n) FROM a) OR n = (SELECT MAX(n) FROM b)",
+            "SELECT a.ward, c.flag, a.n * c.n FROM a CROSS JOIN c QUALIFY ROW_NUMBER() OVER (PARTITION BY "
+            "a.ward ORDER BY c.n) = 1",
+            "SELECT a.ward, SUM(c.n) AS s FROM a, c GROUP BY a.ward ORDER BY s + MAX(a.n) DESC LIMIT 2",
+            "SELECT (SELECT SUM(n) FROM a) / (SELECT total FROM t LIMIT 1), (SELECT COUNT(*) FROM visits)",
+            "SELECT flag, COUNT(*) / (SELECT SUM(score) FROM visits) AS q FROM visits GROUP BY flag HAVING "
+            "COUNT(*) > (SELECT MIN(n) FROM c) ORDER BY 2 DESC LIMIT 2",
+            "SELECT ward, LENGTH(ward || (SELECT MAX(ward) FROM b)), (SELECT n FROM c WHERE flag LIMIT 1) "
+            "FROM a LIMIT 2",
+            "SELECT DISTINCT y.total FROM a, t y",
+        )
+    ),
     "SELECT COUNT(*) FROM (SELECT person, BOOL_OR(age > 78) AS a, BOOL_AND(age > 10) AS b FROM visits "
     "GROUP BY person) t WHERE a OR b",
 ]

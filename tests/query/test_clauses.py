@@ -18,11 +18,11 @@ from tests.query.worlds import Row, open_world, requests
 
 from discreet.engines.duckdb.engine import DuckDB
 from discreet.errors import QueryError
-from discreet.query.check.measurement import Declared, Measurement
+from discreet.query.check.measurement import Checked, Declared, Measurement, questions_of
 from discreet.query.check.question import check
 from discreet.query.language.sql import read
 from discreet.query.price.quote import quote
-from discreet.release.noisy import Noisy
+from discreet.release.noisy import Noisy, together
 from discreet.release.table import rows
 
 CATALOG = clinic(rows=1000, groups=1000)
@@ -56,6 +56,11 @@ def engine() -> DuckDB:
 def exactly(engine: DuckDB, text: str) -> list[tuple[Any, ...]]:
     """Return the answer with nothing in place of noise."""
     checked = check(read(text), CATALOG)
+    found = together([_exact(engine, part) for part in questions_of(checked)])
+    return [row.cells for row in rows(quote(checked, epsilon=10**4), found)]
+
+
+def _exact(engine: DuckDB, checked: Checked) -> Noisy:
     if not isinstance(checked.keys, Declared) or not all(
         isinstance(measured, Measurement) for measured in checked.measurements
     ):
@@ -69,7 +74,7 @@ def exactly(engine: DuckDB, text: str) -> list[tuple[Any, ...]]:
         tuple(Fraction(value, measured.scale) for value in exact.integers(f"m{position}", keys))
         for position, measured in enumerate(checked.measurements)
     )
-    return [row.cells for row in rows(quote(checked, epsilon=10**4), Noisy(keys, values))]
+    return Noisy(keys, values)
 
 
 def plain(value: Any) -> Any:

@@ -77,9 +77,9 @@ def test_every_question_has_its_outcome(case: Case) -> None:
 
 
 UNANSWERED = (
-    *("PERCENT ROWS", "IYYY-IW", "MEDIAN(n) FROM (SELECT person", "FROM visits UNION ALL SELECT COUNT(*)"),
-    *("RANGE BETWEEN 2", "> (SELECT 3)", "TRUNC(cost, 1)", "PERCENT_RANK", "ANY_VALUE", "MAD(age)"),
-    *("SUM(DISTINCT age) AS s FROM visits GROUP BY person", "(SELECT COUNT(*) FROM visits)", "'^[a-z]+@"),
+    *("PERCENT ROWS", "IYYY-IW", "MEDIAN(n) FROM (SELECT person"),
+    *("RANGE BETWEEN 2", "TRUNC(cost, 1)", "PERCENT_RANK", "ANY_VALUE", "MAD(age)"),
+    *("SUM(DISTINCT age) AS s FROM visits GROUP BY person", "'^[a-z]+@"),
     *("ENTROPY(ward), ", "REVERSE(city)", "~ '^[^a]+$'", "'ab', 'ba'"),
 )
 """Parts of questions that could be answered privately, and are refused; others are refused rightly."""

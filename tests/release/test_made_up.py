@@ -14,12 +14,12 @@ from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.catalog.column import read_column
 from discreet.query.catalog.manifest import DeclaredTable
-from discreet.query.price.either import under
+from discreet.query.price.either import portion, under
 from discreet.release import made_up, records_plan
 from discreet.release.made_up import known_from
 from discreet.release.noisy import _tables
 from discreet.release.opening import open as open_session
-from discreet.release.pricing import declared_budget, portion
+from discreet.release.pricing import declared_budget
 from discreet.release.records_plan import MOST_CELLS, cells_for
 from discreet.release.session import proved
 from discreet.workload.table import _centred_integers, _marginal

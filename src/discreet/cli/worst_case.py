@@ -12,6 +12,7 @@ from datetime import date, datetime
 from fractions import Fraction
 from typing import Any
 
+from discreet.errors import QueryError
 from discreet.exact.coins import source
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.catalog.column import DeclaredColumn
@@ -187,7 +188,10 @@ class Rehearsal:
         """Check and price a question; nothing is run."""
         plain = replace(catalog, tables=tuple(replace(table, prepared=False) for table in catalog.tables))
         with _session(plain, neighbours(plain)[0].left) as session:
-            return cls(plain, session.quote(sql, **price))
+            priced = session.quote(sql, **price)
+        if priced.parts:
+            raise QueryError("the question", "is made of several released tables", "audit each of them")
+        return cls(plain, priced)
 
     def __call__(self, frames: Frames) -> Noisy:
         """Run the question once on a dataset: engine, noise and keys, as a release does."""

@@ -12,6 +12,8 @@ from fractions import Fraction
 from itertools import islice
 from typing import Any, TypeAlias, assert_never
 
+from discreet.query.name import HIDDEN
+
 Value: TypeAlias = int | Fraction | str | bool | date | datetime | None
 
 
@@ -199,6 +201,9 @@ equates with columns outside are further such pairs.
 
 STAR = "*"
 """The name of an item that stands for all columns of a subquery's rows, beside others."""
+
+ONE_VALUE = f"{HIDDEN}scalar"
+"""How the names of subqueries begin that stand for a value: they have one row, and are joined to all."""
 
 Relation: TypeAlias = Scan | Nested | Join | UnionAll
 

@@ -53,7 +53,7 @@ def advice(priced: Quote, prior: "Prior | Sequence[Real]", loss: "Loss | str") -
 
 def _only_count(priced: Quote) -> int:
     """Return the place of a question's only measurement, refusing what is not an integer count or sum."""
-    match priced.shares:
+    match () if priced.parts else priced.shares:
         case (MeasurementShare(Measurement(scale=1), mechanism),) if not isinstance(
             mechanism, Together | Sparse
         ):

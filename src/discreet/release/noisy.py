@@ -6,6 +6,7 @@ measurement.  Its stored form is canonical, so the same release is always the sa
 """
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
@@ -52,11 +53,13 @@ class Noisy:
     """Released values: for each measurement, one for each key, in natural units.
 
     Where cells were measured in blocks of like ones, `widths` say for each key how many cells its block has.
+    Of several questions with one price each has its `parts`, and there is nothing else.
     """
 
     keys: tuple[Key, ...]
     values: tuple[tuple[Public, ...], ...]
     widths: tuple[int, ...] = ()
+    parts: tuple["Noisy", ...] = ()
 
     def at(self, row: int) -> dict[int, Public]:
         """Return the released value of each measurement for one key."""
@@ -144,18 +147,26 @@ def _natural(value: int | Fraction, scale: int) -> int | Fraction:
     return natural.numerator if natural.denominator == 1 else natural
 
 
-FORMAT, PARTED = "release/1", "release/2"
+def together(parts: Sequence[Noisy]) -> Noisy:
+    """Return what several questions with one price release; one alone is itself."""
+    return parts[0] if len(parts) == 1 else Noisy((), (), parts=tuple(parts))
+
+
+FORMAT, PARTED, SEVERAL = "release/1", "release/2", "release/3"
 
 
 def encode(noisy: Noisy) -> bytes:
     """Return the one stored form of released values."""
-    body: list[Any] = [
+    return _body(_form(noisy) if not noisy.parts else [SEVERAL, [_form(part) for part in noisy.parts]])
+
+
+def _form(noisy: Noisy) -> list[Any]:
+    return [
         PARTED if noisy.widths else FORMAT,
         [[_write(v) for v in key] for key in noisy.keys],
         [[_write(v) for v in c] for c in noisy.values],
         *([list(noisy.widths)] if noisy.widths else []),
     ]
-    return _body(body)
 
 
 def _body(body: list[Any]) -> bytes:
@@ -165,13 +176,21 @@ def _body(body: list[Any]) -> bytes:
 def decode(payload: bytes) -> Noisy:
     """Return the released values that were stored."""
     match json.loads(payload):
+        case ["release/3", [_, _, *_] as parts]:
+            return Noisy((), (), parts=tuple(_single(part) for part in parts))
+        case form:
+            return _single(form)
+
+
+def _single(form: Any) -> Noisy:
+    match form:
         case ["release/1", list(keys), list(values)]:
             return Noisy(
                 tuple(tuple(_read(v) for v in key) for key in keys),
                 tuple(tuple(_read(v) for v in c) for c in values),
             )
         case ["release/2", list(keys), list(values), list(widths)] if _in_blocks(widths, len(keys)):
-            return replace(decode(_body([FORMAT, keys, values])), widths=tuple(widths))
+            return replace(_single([FORMAT, keys, values]), widths=tuple(widths))
     raise LedgerError("the ledger holds an answer in a form this version does not know; upgrade discreet")
 
 

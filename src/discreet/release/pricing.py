@@ -14,11 +14,10 @@ from discreet.exact.number import Real as Number
 from discreet.exact.number import positive, rational
 from discreet.privacy.adjacency import Unit
 from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
-from discreet.privacy.grid import below_grid
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.batch import Batch, combine, listed
 from discreet.query.check.formula import Public, measured
-from discreet.query.check.measurement import Checked, Private
+from discreet.query.check.measurement import Checked, Private, questions_of
 from discreet.query.check.question import Limits, check
 from discreet.query.language.asked import stated, text_of
 from discreet.query.language.parameter import parameters as values_of
@@ -27,8 +26,8 @@ from discreet.query.language.sql import read
 from discreet.query.price.batch import parts
 from discreet.query.price.either import Terms, better
 from discreet.query.price.expected import Quote
-from discreet.query.price.mechanism import Price, PurePrice
-from discreet.query.price.proving import proof_of
+from discreet.query.price.mechanism import PurePrice
+from discreet.query.price.proving import proved as proved_parts
 from discreet.query.price.quote import quote
 from discreet.release.answer import Release
 from discreet.release.consistent import cut, settled
@@ -55,6 +54,8 @@ def weighed(checked: Checked, weights: Weights) -> Checked:
     """Return a question with the weights of its columns, which are positive and not beyond a million."""
     if not weights:
         return checked
+    if checked.assembly is not None:
+        raise ParameterError("weights=... are for the columns of one question; this one is made of several")
     if not isinstance(weights, Mapping):
         raise ParameterError('weights are by the names of columns, as in weights={"n": 3}')
     known = [output.name for output in checked.columns if measured(output.formula)]
@@ -154,7 +155,7 @@ def price_question(
     budget = declared_budget(catalog)
     epsilon, delta = _agreed(checked, "epsilon", epsilon, within), _agreed(checked, "delta", delta)
     own = Fraction(0)
-    if isinstance(checked.keys, Private):
+    if any(isinstance(part.keys, Private) for part in questions_of(checked)):
         own = _own_delta(budget, epsilon) if delta is None else rational(delta, "delta")
     priced = quote(
         checked,
@@ -169,7 +170,7 @@ def price_question(
     )
     # A pure budget adds up epsilons and nothing else.
     cost = priced.cost.plain if isinstance(budget, PureBudget) else priced.cost
-    return replace(priced, cost=cost, share=budget.share(cost), proof=proof_of(priced, catalog))
+    return replace(proved_parts(priced, catalog), cost=cost, share=budget.share(cost))
 
 
 def shared_terms(catalog: Catalog, leading: Checked, epsilon: Fraction) -> Terms:
@@ -183,20 +184,6 @@ def shared_terms(catalog: Catalog, leading: Checked, epsilon: Fraction) -> Terms
         return PurePrice
     questions = None if catalog.budget is None else catalog.budget.questions
     return better(leading, epsilon, Fraction(0), budget, questions)
-
-
-def portion(terms: Terms, share: Fraction) -> Terms:
-    """Return the terms of a question that takes only a part of what an epsilon buys."""
-
-    def price(epsilon: Fraction) -> Price:
-        match terms(epsilon).part(1 / share):
-            case PurePrice(part):
-                # Rounded down, so that all parts together never cost more than the whole.
-                return PurePrice(below_grid(part))
-            case rho:
-                return rho
-
-    return price
 
 
 def split(texts: Sequence[str], batch: Batch, whole: Release) -> tuple[Release, ...]:

@@ -21,9 +21,9 @@ from discreet.query.check.measurement import Checked
 from discreet.query.check.question import Limits
 from discreet.query.name import same
 from discreet.query.plan import Aggregate, Block, Item, Scan
-from discreet.query.price.either import Terms
+from discreet.query.price.either import Terms, portion
 from discreet.query.price.expected import Quote
-from discreet.release.pricing import check_question, portion, shared_terms
+from discreet.release.pricing import check_question, shared_terms
 
 FIRST = Fraction(3, 10)
 """What the question about all pairs takes of the price, where there is a choice among pairs."""

@@ -41,7 +41,7 @@ from discreet.query.price.together import Together
 from discreet.query.proof import ProvedStatement
 from discreet.release.afford import compared, require_room
 from discreet.release.answer import Release
-from discreet.release.noisy import decoded, draw, encode
+from discreet.release.noisy import decoded, draw, encode, together
 from discreet.release.plans import Plans
 from discreet.release.pricing import (
     Asked,
@@ -354,8 +354,11 @@ class Session(OpenData):
                         return self._run(priced, granted, before), False
 
     def _run(self, priced: Quote, granted: Granted, before: int) -> Stored:
+        parts = priced.parts or (priced,)
+
         def work() -> bytes:
-            return encode(draw(priced, self.engine.run(proved(priced), source().bits(63))))
+            found = [draw(part, self.engine.run(proved(part), source().bits(63))) for part in parts]
+            return encode(together(found))
 
         try:
             refuse_deserted()

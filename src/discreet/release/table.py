@@ -5,22 +5,35 @@ applied to released values, so they cost nothing; rows that are not ordered come
 order in which the engine met them is not released.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
+from discreet.query.check.assembly import (
+    Assembly,
+    Made,
+    PairedTables,
+    PiledTables,
+    ReleasedTable,
+    SelectedRows,
+)
 from discreet.query.check.formula import Formula, Public, Span, evaluate, exactly, measured, span
 from discreet.query.check.measurement import Checked, Ordering, Output, RunningGroups
+from discreet.query.plan import given
+from discreet.query.price.assembled import surer
 from discreet.query.price.expected import Quote, told_apart
 from discreet.query.price.interval import Intervals
 from discreet.release.consistent import settled as settled_values
 from discreet.release.noisy import Key, Noisy
+from discreet.release.paired import Line, paired
 from discreet.release.parted import parted
 from discreet.release.quantile import quantiles
 from discreet.release.window import compute, settled, windows
+
+Asks = TypeVar("Asks", Checked, SelectedRows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +59,21 @@ def rows(
     Groups that overlap are shown as `made` of what was drawn (see `consistent`), or made here.  With
     `as_drawn` a cell is the noisy value itself, which is without bias.
     """
-    checked = _told_apart(priced)
     sure = priced.confidence if confidence is None else confidence
+    if priced.parts:
+        return assembled(priced, noisy.parts or (noisy,), sure, as_drawn=as_drawn)
+    checked = _told_apart(priced)
     made = None if as_drawn else made or settled_values(priced, noisy)
     places = _places(priced, noisy, sure)
     if made is not None:
         places = [replace(place, values=made.at(number)) for number, place in enumerate(places)]
+    return _listed(checked, places, as_drawn=as_drawn, made=made is not None)
+
+
+def _listed(
+    checked: Asks, places: list["_Place"], *, as_drawn: bool, made: bool = False
+) -> tuple[ReleasedRow, ...]:
+    """Return the rows that are asked for, out of all that there are."""
     if checked.having is not None:
         places = [place for place in places if evaluate(checked.having, place.key, place.values) is True]
     checked, places = _windowed(checked, places)
@@ -76,7 +98,7 @@ def rows(
             place.span(output.formula) if output.end is None else exactly(cell)
             for output, cell in zip(checked.columns, cells, strict=True)
         )
-        spans = spans if made is None else tuple(map(_around, cells, spans))
+        spans = tuple(map(_around, cells, spans)) if made else spans
         shown = cells if as_drawn else tuple(map(_within, cells, spans))
         found.append(ReleasedRow(place.key, shown, spans))
         if checked.limit is not None and len(found) == checked.limit:
@@ -104,9 +126,40 @@ def _cell(output: Output, place: "_Place") -> Public:
     return low if output.end == "low" else high
 
 
-def _windowed(checked: Checked, places: list["_Place"]) -> tuple[Checked, list["_Place"]]:
+def assembled(
+    priced: Quote, drawn: Sequence[Noisy], confidence: Fraction, *, as_drawn: bool
+) -> tuple[ReleasedRow, ...]:
+    """Return the table that is made of several released ones."""
+    assembly: Assembly = given(priced.checked.assembly)
+    sure = surer(confidence, assembly.cells)
+    tables = [
+        rows(part, noisy, sure, as_drawn=as_drawn) for part, noisy in zip(priced.parts, drawn, strict=True)
+    ]
+    found = _made(assembly.table, [[(row.cells, row.spans) for row in table] for table in tables], as_drawn)
+    keyed = [place for place, output in enumerate(priced.checked.columns) if not measured(output.formula)]
+    return tuple(ReleasedRow(tuple(cells[place] for place in keyed), cells, spans) for cells, spans in found)
+
+
+def _made(made: Made, tables: Sequence[Sequence[Line]], as_drawn: bool) -> list[Line]:
+    match made:
+        case ReleasedTable(part):
+            return list(tables[part])
+        case PairedTables(left, right):
+            return paired(made, _made(left, tables, as_drawn), _made(right, tables, as_drawn))
+        case PiledTables(parts):
+            return [line for part in parts for line in _made(part, tables, as_drawn)]
+        case SelectedRows(source):
+            places = [
+                _Place((), dict(enumerate(cells)), partial(span, key=(), spans=dict(enumerate(spans))))
+                for cells, spans in _made(source, tables, as_drawn)
+            ]
+            return [(row.cells, row.spans) for row in _listed(made, places, as_drawn=as_drawn)]
+
+
+def _windowed(checked: Asks, places: list["_Place"]) -> tuple[Asks, list["_Place"]]:
     """Return the question and its groups with windows computed: they are released values like others."""
-    used = [column.formula for column in checked.columns] + [term.formula for term in checked.order]
+    used: list[Formula] = [column.formula for column in checked.columns]
+    used += [term.formula for term in checked.order]
     known = windows([*used, *([] if checked.qualify is None else [checked.qualify])])
     if not known:
         return checked, places

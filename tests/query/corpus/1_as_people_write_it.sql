@@ -200,4 +200,4 @@ SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM visits w WHERE w.ward 
 SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM wards WHERE floor > 2) -> refused: says nothing about the outer row >> SELECT COUNT(*) FROM visits WHERE EXISTS (SELECT 1 FROM wards WHERE floor > 2 AND wards.ward = visits.ward)
 SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM wards w WHERE w.floor > v.age) -> refused: other than equal columns >> SELECT COUNT(*) FROM visits v WHERE EXISTS (SELECT 1 FROM wards w WHERE w.ward = v.ward)
 SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward, floor FROM wards) -> refused: one column >> SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM wards)
-SELECT COUNT(*) FROM visits WHERE age > (SELECT 3) -> refused: a subquery inside an expression >> SELECT COUNT(*) FROM visits WHERE age > 3
+SELECT COUNT(*) FROM visits WHERE age > (SELECT 3) == SELECT COUNT(*) FROM visits WHERE age > 3

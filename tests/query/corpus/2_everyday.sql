@@ -180,7 +180,7 @@ WITH old AS (SELECT person FROM people WHERE born < 1950) SELECT COUNT(*) FROM v
 SELECT COUNT(*) FROM wards -> refused: only public tables are named >> SELECT COUNT(*) FROM visits
 SELECT COUNT(*) FROM visits JOIN people ON visits.age = people.born -> refused: must be joined on the person >> SELECT COUNT(*) FROM visits JOIN people ON visits.person = people.person AND visits.age = people.born
 SELECT COUNT(*) FROM visits v JOIN people v ON v.person = v.person -> refused: the name is used twice >> SELECT COUNT(*) FROM visits v JOIN people p ON v.person = p.person
-SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM people -> refused: a question of its own >> SELECT COUNT(*) FROM visits
+SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM people -> answered
 SELECT COUNT(*) FROM (SELECT person FROM visits UNION ALL SELECT person FROM people) AS t -> answered
 
 -- statistics

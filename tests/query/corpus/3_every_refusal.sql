@@ -63,7 +63,7 @@ SELECT COUNT(*) FROM wards w, visits v FULL JOIN people p ON v.person = p.person
 
 -- groups and released values
 SELECT 'x' AS x FROM visits GROUP BY ROLLUP () -> refused: ROLLUP >> SELECT ward, COUNT(*) FROM visits GROUP BY ROLLUP (ward)
-SELECT ward, CUME_DIST() OVER (ORDER BY r) FROM (SELECT ward, RANK() OVER (ORDER BY COUNT(*)) AS r FROM visits GROUP BY ward) AS t -> refused: windows already >> SELECT ward, CUME_DIST() OVER (ORDER BY COUNT(*)) FROM visits GROUP BY ward
+SELECT ward, CUME_DIST() OVER (ORDER BY r) FROM (SELECT ward, RANK() OVER (ORDER BY COUNT(*)) AS r FROM visits GROUP BY ward) AS t == SELECT ward, COUNT(*) FROM visits GROUP BY ward
 SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING RANK() OVER (ORDER BY COUNT(*)) = 1 -> refused: is computed after it >> SELECT ward, COUNT(*) FROM visits GROUP BY ward QUALIFY RANK() OVER (ORDER BY COUNT(*)) = 1
 SELECT DP_INTERVAL_LOW(COUNT(*)) + 1 FROM visits -> refused: stands alone in its column >> SELECT DP_INTERVAL_LOW(COUNT(*)) FROM visits
 SELECT ROUND(AVG(age), COUNT(*)) FROM visits -> refused: ROUND keeps a constant number of digits >> SELECT ROUND(AVG(age), 2) FROM visits

@@ -53,7 +53,7 @@ SELECT COUNT(*) FROM (SELECT person FROM visits UNION ALL SELECT person FROM peo
 SELECT COUNT(DISTINCT person) FROM (SELECT person FROM visits UNION SELECT person FROM people) t -> answered
 SELECT COUNT(*) FROM (SELECT person FROM visits INTERSECT SELECT person FROM people) t -> answered
 SELECT COUNT(*) FROM (SELECT person FROM people EXCEPT SELECT person FROM visits) t -> answered
-SELECT 'a' AS t, COUNT(*) FROM visits UNION ALL SELECT 'b', COUNT(*) FROM people -> refused: a question of its own >> SELECT COUNT(*) FROM (SELECT person FROM visits UNION ALL SELECT person FROM people)
+SELECT 'a' AS t, COUNT(*) FROM visits UNION ALL SELECT 'b', COUNT(*) FROM people -> answered
 SELECT COUNT(*) FROM (SELECT person FROM visits UNION ALL SELECT ward FROM wards) t -> refused: belong to nobody >> SELECT COUNT(*) FROM visits JOIN wards USING (ward)
 SELECT COUNT(*) FROM (SELECT person, age FROM visits UNION ALL SELECT person FROM people) t -> refused: different numbers of columns >> SELECT COUNT(*) FROM (SELECT person FROM visits UNION ALL SELECT person FROM people) t
 

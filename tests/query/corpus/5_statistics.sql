@@ -86,7 +86,7 @@ SELECT ward, NTH_VALUE(ward, 2) OVER (ORDER BY COUNT(*) DESC) FROM visits GROUP 
 SELECT ward, STDDEV(COUNT(*)) OVER (ORDER BY ward) FROM visits GROUP BY ward -> refused: is of all rows of its part >> SELECT ward, STDDEV(COUNT(*)) OVER () FROM visits GROUP BY ward
 SELECT ward, NTILE(COUNT(*)) OVER (ORDER BY ward) FROM visits GROUP BY ward -> refused: needs a constant number of parts >> SELECT ward, NTILE(4) OVER (ORDER BY ward) FROM visits GROUP BY ward
 SELECT ward, NTH_VALUE(ward, 0) OVER (ORDER BY ward) FROM visits GROUP BY ward -> refused: needs a constant place >> SELECT ward, NTH_VALUE(ward, 1) OVER (ORDER BY ward) FROM visits GROUP BY ward
-SELECT ward, COUNT(*) / (SELECT COUNT(*) FROM visits) FROM visits GROUP BY ward -> refused: the total of all groups is >> SELECT ward, COUNT(*) / SUM(COUNT(*)) OVER () FROM visits GROUP BY ward
+SELECT ward, COUNT(*) / (SELECT COUNT(*) FROM visits) FROM visits GROUP BY ward -> answered
 SELECT MAX_BY(ward, age) FROM visits -> refused: belongs to one row >> SELECT MODE(ward) FROM visits WHERE age > 90
 SELECT MD5(city) AS h, COUNT(*) FROM visits GROUP BY h -> refused: hides nothing >> SELECT city, COUNT(*) FROM visits GROUP BY city
 

@@ -79,6 +79,14 @@ PEOPLE = (
 )
 """What can be asked about people with several rows each."""
 
+SEVERAL = (
+    "SELECT ward, COUNT(*) / (SELECT COUNT(DISTINCT person) FROM visits) FROM visits GROUP BY ward",
+    "SELECT a.ward, a.n - b.n FROM (SELECT ward, COUNT(*) AS n FROM visits WHERE flag GROUP BY ward) a "
+    "JOIN (SELECT ward, SUM(age) AS n FROM visits GROUP BY ward) b USING (ward)",
+    "SELECT city, COUNT(*) FROM visits GROUP BY 1 UNION ALL SELECT ward, MEDIAN(age) FROM visits GROUP BY 1",
+)
+"""What is made of several releases with one price."""
+
 KEYS = (
     "LOWER(ward)",
     "TRIM(CAST(ward AS TEXT))",
@@ -141,6 +149,8 @@ QUESTIONS: tuple[Asked, ...] = (
     *(Asked("ready", (text,)) for text in (ROWS[4], PEOPLE[0], PEOPLE[4])),
     *(Asked(name, BATCH) for name in ("plain", "swaps")),
     Asked("swaps", MIXED),
+    *(Asked("plain", (text,), concentrated=number == 1) for number, text in enumerate(SEVERAL)),
+    Asked("swaps", (SEVERAL[0],)),
 )
 
 HOSTILE: tuple[Asked, ...] = (

@@ -68,7 +68,8 @@ def texts(random: Random, *, unit: bool) -> tuple[str, ...]:
     if kind < 0.08:
         return (f"bounds of {random.choice(NUMBERS)}",)
     if kind < 0.84:
-        return (draws.question(),)
+        text = draws.question()
+        return (text if kind < 0.8 else f"SELECT * FROM ({text}) AS a, ({_count(random, draws)}) AS b",)
     if kind < 0.94:
         where = f" WHERE {draws.condition(2)}" if random.random() < 0.4 else ""
         return (random.choice((draws._spread, draws._sets))(where),)
@@ -113,12 +114,14 @@ def asked(
         if table.prepared:
             preparation(table)
     swapped = checked.rows.adjacency is Adjacency.REPLACE
-    integers = known.integers(statements(checked), replaced=swapped)
-    for one, other in known.pairs("replace" if swapped else "add-remove"):
-        wrong = violation(priced, integers[one], integers[other])
-        assert wrong is None, (question, catalog.table("visits"), wrong)
-        seen["cases"] += 1
+    for part in priced.parts or (priced,):
+        integers = known.integers(statements(part.checked), replaced=swapped)
+        for one, other in known.pairs("replace" if swapped else "add-remove"):
+            wrong = violation(part, integers[one], integers[other])
+            assert wrong is None, (question, catalog.table("visits"), wrong)
+            seen["cases"] += 1
     seen["questions"] += 1
+    seen["several"] += len(priced.parts) > 1
     for kind in (Declared, Private, Sets, RunningGroups, Classes):
         seen[kind.__name__] += isinstance(checked.keys, kind)
     seen["bounds"] += question[0].startswith("bounds of")
@@ -163,7 +166,7 @@ def test_relations_of_relations_cost_no_more_than_is_charged() -> None:
 def test_no_person_costs_more_than_is_charged() -> None:
     seen = search(range(3), 14, 7)
     assert seen["cases"] >= 500, seen
-    for kind in ("Private", "Sets", "RunningGroups", "Classes", "bounds", "prepared"):
+    for kind in ("Private", "Sets", "RunningGroups", "Classes", "bounds", "prepared", "several"):
         assert seen[kind] >= 1, seen
 
 

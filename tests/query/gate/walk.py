@@ -19,7 +19,7 @@ from discreet.errors import DiscreetError, ProofError
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check import bounds
 from discreet.query.check.batch import combine
-from discreet.query.check.measurement import Checked
+from discreet.query.check.measurement import Checked, questions_of
 from discreet.query.check.question import check
 from discreet.query.language.sql import read
 from discreet.query.price.expected import Quote
@@ -119,11 +119,12 @@ def broken(asked: Asked, priced: Quote) -> str | None:
     """Return what two neighbours contradict about a priced question, proved or not."""
     known = _datasets(asked.clinic)
     swapped = "swaps" in asked.clinic
-    found = known.integers(statements(priced.checked), replaced=swapped)
-    for one, other in known.pairs("replace" if swapped else "add-remove"):
-        wrong = violation(priced, found[one], found[other])
-        if wrong is not None:
-            return f"{wrong} between datasets {one} and {other}"
+    for part in priced.parts or (priced,):
+        found = known.integers(statements(part.checked), replaced=swapped)
+        for one, other in known.pairs("replace" if swapped else "add-remove"):
+            wrong = violation(part, found[one], found[other])
+            if wrong is not None:
+                return f"{wrong} between datasets {one} and {other}"
     return None
 
 
@@ -145,4 +146,5 @@ def same(priced: Quote) -> str:
         )
         for share in priced.shares
     ]
-    return sha256(repr((statements(priced.checked), shares, priced.cost)).encode()).hexdigest()
+    running = [statements(checked) for checked in questions_of(priced.checked)]
+    return sha256(repr((running, shares, priced.cost)).encode()).hexdigest()

@@ -140,6 +140,8 @@ def _keys_of(groups: Listed, own: tuple[Public, ...]) -> list[tuple[Public, ...]
 
 def _require_linear(number: int, checked: Checked, first: Checked) -> None:
     clause = f"question {number} of the batch"
+    if checked.assembly is not None:
+        raise QueryError(clause, "is made of several released tables", "ask it on its own")
     linear = all(
         isinstance(measured, Measurement) and measured.sort in (Sort.ROWS, Sort.SUM)
         for measured in checked.measurements

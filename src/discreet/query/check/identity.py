@@ -35,6 +35,7 @@ from discreet.query.check.measurement import (
     Rows,
     RunningGroups,
     Sets,
+    questions_of,
 )
 from discreet.query.plan import Aggregate, Among, Call, Case, Column, Literal, Scalar, Value, given
 from discreet.query.statement import Inner, JoinedRows, Listed, Named, Query, Source, Stacked, StoredTable
@@ -49,15 +50,22 @@ _SYMMETRIC = ("and", "or", "eq", "ne", "distinct")
 
 
 def identity(checked: Checked) -> str:
-    """Return the canonical text of what a question measures."""
-    return text(
-        {
-            "question": VERSION,
-            "rows": _rows(checked.rows),
-            "keys": _keys(checked.keys),
-            "measurements": [_measured(measured) for measured in checked.measurements],
-        }
-    )
+    """Return the canonical text of what a question measures.
+
+    Of one that is made of several released tables it is what each of those measures; one table, whatever is
+    made of it, is the question that releases it.
+    """
+    forms = [_form(part) for part in questions_of(checked)]
+    return text(forms[0] if len(forms) == 1 else {"question": VERSION, "several": forms})
+
+
+def _form(checked: Checked) -> Form:
+    return {
+        "question": VERSION,
+        "rows": _rows(checked.rows),
+        "keys": _keys(checked.keys),
+        "measurements": [_measured(measured) for measured in checked.measurements],
+    }
 
 
 def text(form: Form) -> str:

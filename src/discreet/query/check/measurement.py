@@ -5,11 +5,11 @@ engine returns, how far one person moves them, and how the output columns follow
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from fractions import Fraction
 from itertools import product
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
@@ -20,6 +20,9 @@ from discreet.query.check.contribution import Contribution
 from discreet.query.check.formula import Formula, Public
 from discreet.query.plan import Scalar
 from discreet.query.statement import Source
+
+if TYPE_CHECKING:
+    from discreet.query.check.assembly import Assembly
 
 _HALF = Fraction(1, 2)
 
@@ -334,6 +337,8 @@ class Output:
     name: str
     formula: Formula
     end: str | None = None
+    kind: str | None = field(default=None, compare=False)
+    """What it is for people, where anything can be done with it: a number, text, a date."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -400,3 +405,10 @@ class Checked:
     """How much the analyst minds the relative error of each column; none: all alike."""
     capping: Capping | None = None
     """Where intervals allow for the people above a limit: how many they are, and what they may lose."""
+    assembly: "Assembly | None" = None
+    """The questions that this one is made of, where it is about several released tables."""
+
+
+def questions_of(checked: Checked) -> tuple[Checked, ...]:
+    """Return the questions that are measured for this one: itself, unless it is made of others."""
+    return (checked,) if checked.assembly is None else checked.assembly.parts

@@ -13,11 +13,13 @@ from discreet.query.catalog import manifest as declared
 from discreet.query.catalog.kind import Day, Moment, Nothing, Opaque, Real, domain, word
 from discreet.query.check import distribution, function
 from discreet.query.check.aggregate import Measuring
+from discreet.query.check.assembling import assembled
 from discreet.query.check.capping import capped
 from discreet.query.check.entropy import informed
 from discreet.query.check.formula import Constant, Formula, Key, NoisyTerm, Operation
 from discreet.query.check.grid import on_grid
 from discreet.query.check.joins import settled
+from discreet.query.check.lifting import aggregating, lifted
 from discreet.query.check.limits import Bounding
 from discreet.query.check.lineage import trace
 from discreet.query.check.measurement import (
@@ -35,7 +37,7 @@ from discreet.query.check.measurement import (
     Sets,
     Sort,
 )
-from discreet.query.check.option import options
+from discreet.query.check.option import Options, options
 from discreet.query.check.ranking import narrowed
 from discreet.query.check.reading import Reading
 from discreet.query.check.released import NUMBER, Kinds, kind_of, kind_word
@@ -44,23 +46,19 @@ from discreet.query.check.share import bounded_shares
 from discreet.query.check.summary import summarised
 from discreet.query.check.tables import cells
 from discreet.query.check.tables import tables as tables_of
-from discreet.query.check.wellformed import require_wellformed
-from discreet.query.name import folded, same
+from discreet.query.check.wellformed import require_wellformed, require_whole
+from discreet.query.name import folded
 from discreet.query.plan import (
     Aggregate,
     Block,
     Call,
-    Column,
     Item,
-    Nested,
     Scalar,
     aggregates,
     aggregates_of,
     asked_of,
-    conjunction,
     given,
     has_window,
-    rebuilt,
 )
 
 GROUP_LIMIT = 200_000
@@ -90,9 +88,19 @@ def check(
     A question of a batch is measured with others, so all of them count rows alike.
     """
     require_wellformed(block, catalog)
-    own = options(block.privacy)
-    block = summarised(informed(settled(block, catalog)), catalog)
-    block, limits = _keyed(_lift(block)), limits or Limits()
+    own, settled_block = options(block.privacy), settled(block, catalog)
+
+    def one(part: Block) -> Checked:
+        return _one(part, catalog, limits or Limits(), own, batched=batched)
+
+    found = assembled(settled_block, catalog, one)
+    return replace(one(settled_block) if found is None else found, asks=own.price)
+
+
+def _one(block: Block, catalog: declared.Catalog, limits: Limits, own: Options, *, batched: bool) -> Checked:
+    """Return a question about rows of people, all of whose names and joins are settled."""
+    require_whole(block)
+    block = _keyed(lifted(summarised(informed(block), catalog)))
     scope = trace(block.source, catalog, names())
     own.require_unit(scope)
     bounded = bounded_shares(block, scope)
@@ -123,7 +131,7 @@ def check(
     most = _said_once(limits.rows_at_most, own.most)
     if most is not None and batched:
         raise QueryError("rows_at_most", "is for a question by itself", "leave it out of the batch")
-    return replace(_question(scope, block, most, batched=batched), asks=own.price)
+    return _question(scope, block, most, batched=batched)
 
 
 def _said_once(one: int | None, other: int | None) -> int | None:
@@ -134,7 +142,7 @@ def _said_once(one: int | None, other: int | None) -> int | None:
 
 def _keyed(block: Block) -> Block:
     """Return SELECT DISTINCT of columns as what it asks for: the groups that there are."""
-    if not block.distinct or not block.items or _aggregating(block):
+    if not block.distinct or not block.items or aggregating(block):
         return block
     return replace(block, group=tuple(dict.fromkeys(item.scalar for item in block.items)), distinct=False)
 
@@ -149,71 +157,6 @@ def _tighter(declared_limit: int | None, own: int | None) -> int | None:
             "ask the curator to raise them",
         )
     return own
-
-
-def _lift(block: Block) -> Block:
-    """Merge an outer block that only selects, filters and sorts a released table into that table's block."""
-    if not isinstance(block.source, Nested) or _aggregating(block):
-        return block
-    inner, alias = _lift(block.source.block), block.source.alias
-    if not inner.items or inner.distinct or not _aggregating(inner):
-        return block
-    if block.having is not None:
-        raise QueryError("HAVING", "needs GROUP BY", "filter what a subquery returns with WHERE")
-    outputs = {folded(item.name): item for item in inner.items}
-
-    def meant(scalar: Scalar) -> Scalar | None:
-        if not isinstance(scalar, Column):
-            return None
-        item = outputs.get(folded(scalar.name))
-        if item is None or not (scalar.relation is None or same(scalar.relation, alias)):
-            known = ", ".join(item.name for item in inner.items)
-            raise QueryError(scalar.name, "no such column in the subquery", f"{alias} has {known}")
-        return item.scalar
-
-    def substitute(scalar: Scalar) -> Scalar:
-        return rebuilt(scalar, meant)
-
-    where = None if block.where is None else substitute(block.where)
-    ranked = inner.qualify is not None or any(has_window(item.scalar) for item in inner.items)
-    if ranked and (block.qualify is not None or any(has_window(scalar) for scalar in asked_of(block))):
-        raise QueryError(
-            "a window function", "over rows that have windows already is not supported", "use one SELECT"
-        )
-    # What filters rows that have windows must not change the windows.
-    before, after = ((), (where,)) if ranked else ((where,), ())
-    return replace(
-        inner,
-        items=tuple(Item(item.name, substitute(item.scalar)) for item in block.items) or inner.items,
-        having=_both(_unaliased(inner), *before),
-        qualify=_both(inner.qualify, *after, None if block.qualify is None else substitute(block.qualify)),
-        order=tuple(replace(order, scalar=substitute(order.scalar)) for order in block.order),
-        limit=block.limit,
-        offset=block.offset,
-        distinct=block.distinct,
-    )
-
-
-def _both(*parts: Scalar | None) -> Scalar | None:
-    return conjunction(tuple(part for part in parts if part is not None))
-
-
-def _unaliased(block: Block) -> Scalar | None:
-    """Return a HAVING clause without the block's own names for its columns, which may be renamed above."""
-    keys = {folded(term.name) for term in block.group if isinstance(term, Column)}
-    outputs = {folded(item.name): item.scalar for item in block.items if folded(item.name) not in keys}
-
-    def meant(scalar: Scalar) -> Scalar | None:
-        if isinstance(scalar, Column) and scalar.relation is None:
-            return outputs.get(folded(scalar.name))
-        return None
-
-    return None if block.having is None else rebuilt(block.having, meant)
-
-
-def _aggregating(block: Block) -> bool:
-    """Whether a block makes groups of its rows."""
-    return bool(block.group) or block.sets is not None or any(aggregates(part) for part in asked_of(block))
 
 
 def _keys(scope: Lineage, block: Block) -> tuple[KeyColumn, ...]:
@@ -264,7 +207,7 @@ def _question(scope: Lineage, block: Block, most: int | None, *, batched: bool) 
         for term in block.order
     )
     kinds = _kinds(scope, block, measuring)
-    outputs = tuple(replace(one, formula=kinds.sound(one.formula, "SELECT")) for one in outputs)
+    outputs = tuple(kinds.shown(one) for one in outputs)
     order = tuple(replace(one, formula=kinds.sound(one.formula, "ORDER BY")) for one in order)
     having = None if having is None else kinds.condition(having, "HAVING")
     qualify = None if qualify is None else kinds.condition(qualify, "QUALIFY")

@@ -1,6 +1,6 @@
 """The clauses around the aggregates, read as formulas over released values."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
 
@@ -42,6 +42,55 @@ OPERATIONS = frozenset(
 """What may be computed from released values."""
 
 
+def composed(scalar: Scalar, clause: str, read: Callable[[Scalar, str], Formula]) -> Formula:
+    """Return a scalar of released values as a formula; `read` reads its parts."""
+    match scalar:
+        case Literal(value):
+            return Constant(value)
+        case Call("window") as call:
+            return _windowed(window_of(call), clause, read)
+        case Call("negate", (argument,)):
+            return Operation("subtract", (Constant(0), read(argument, clause)))
+        case Call("part" | "trunc" | "shift" | "difference" as name, (Literal(unit), *arguments)):
+            return Operation(name, (Constant(unit), *(read(one, clause) for one in arguments)))
+        case Call(name, arguments) if name in OPERATIONS:
+            return Operation(name, tuple(read(argument, clause) for argument in arguments))
+        case Call("interval_low" | "interval_high" as end):
+            raise QueryError(
+                f"DP_{end.upper()}", "stands alone in its column", "select it without arithmetic"
+            )
+        case Call():
+            raise QueryError(
+                clause, "this function cannot be applied to released values", "apply it to the answer"
+            )
+        case Case(branches, otherwise):
+            parts = [read(part, clause) for branch in branches for part in branch]
+            return Operation("case", (*parts, read(otherwise, clause)))
+        case Among(argument, values):
+            constants = tuple(Constant(value.value) for value in values)
+            return Operation("among", (read(argument, clause), *constants))
+        case _:
+            raise QueryError(
+                clause,
+                "every column must be grouped by or aggregated",
+                "add it to GROUP BY, or aggregate it",
+            )
+
+
+def _windowed(window: Window, clause: str, read: Callable[[Scalar, str], Formula]) -> Formula:
+    if clause == "HAVING":
+        raise QueryError(
+            "a window function in HAVING", "is computed after it", "write QUALIFY, or filter a subquery"
+        )
+    return Windowed(
+        window.function,
+        tuple(read(part, clause) for part in window.arguments),
+        tuple(read(part, clause) for part in window.partition),
+        tuple((read(term.scalar, clause), term.descending, term.nulls_first) for term in window.order),
+        window.frame,
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """How the clauses around the aggregates are read: as keys, output names, and formulas."""
@@ -67,58 +116,14 @@ class Reading:
             if found is not None:
                 return found
         match scalar:
-            case Literal(value):
-                return Constant(value)
             case Aggregate():
                 return self.measuring.formula(scalar)
             case Column(None, name) if (item := self._item(name)) is not None and item.scalar != scalar:
                 return self.formula(item.scalar, clause)
-            case Call("window") as call:
-                return self._window(window_of(call), clause)
-            case Call("negate", (argument,)):
-                return Operation("subtract", (Constant(0), self.formula(argument, clause)))
-            case Call("part" | "trunc" | "shift" | "difference" as name, (Literal(unit), *arguments)):
-                return Operation(name, (Constant(unit), *(self.formula(one, clause) for one in arguments)))
             case Call("grouping", arguments):
                 return self._grouping(arguments, clause)
-            case Call(name, arguments) if name in OPERATIONS:
-                return Operation(name, tuple(self.formula(argument, clause) for argument in arguments))
-            case Call("interval_low" | "interval_high" as end):
-                raise QueryError(
-                    f"DP_{end.upper()}", "stands alone in its column", "select it without arithmetic"
-                )
-            case Call():
-                raise QueryError(
-                    clause, "this function cannot be applied to released values", "apply it to the answer"
-                )
-            case Case(branches, otherwise):
-                parts = [self.formula(part, clause) for branch in branches for part in branch]
-                return Operation("case", (*parts, self.formula(otherwise, clause)))
-            case Among(argument, values):
-                constants = tuple(Constant(value.value) for value in values)
-                return Operation("among", (self.formula(argument, clause), *constants))
             case _:
-                raise QueryError(
-                    clause,
-                    "every column must be grouped by or aggregated",
-                    "add it to GROUP BY, or aggregate it",
-                )
-
-    def _window(self, window: Window, clause: str) -> Formula:
-        if clause == "HAVING":
-            raise QueryError(
-                "a window function in HAVING", "is computed after it", "write QUALIFY, or filter a subquery"
-            )
-        return Windowed(
-            window.function,
-            tuple(self.formula(part, clause) for part in window.arguments),
-            tuple(self.formula(part, clause) for part in window.partition),
-            tuple(
-                (self.formula(term.scalar, clause), term.descending, term.nulls_first)
-                for term in window.order
-            ),
-            window.frame,
-        )
+                return composed(scalar, clause, self.formula)
 
     def _grouping(self, arguments: tuple[Scalar, ...], clause: str) -> Formula:
         """Return which columns a row of subtotals leaves out, as bits: there it is NULL, and nowhere else."""

@@ -25,6 +25,7 @@ from discreet.query.check.formula import (
     Windowed,
 )
 from discreet.query.check.function.agreement import moment_of
+from discreet.query.check.measurement import Output
 
 NUMBERS = frozenset(
     (
@@ -61,6 +62,11 @@ class Kinds:
     def sound(self, formula: Formula, clause: str) -> Formula:
         """Return a formula whose every part has a kind, or refuse it."""
         return self._typed(formula, clause)[0]
+
+    def shown(self, output: Output) -> Output:
+        """Return an output column whose formula has a kind, with it."""
+        formula, kind = self._typed(output.formula, "SELECT")
+        return replace(output, formula=formula, kind=kind)
 
     def condition(self, formula: Formula, clause: str) -> Formula:
         """Return a formula that is a condition."""

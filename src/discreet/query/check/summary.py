@@ -40,8 +40,16 @@ FUNCTIONS = frozenset(
 def summarised(block: Block, catalog: Catalog) -> Block:
     """Return a block that aggregates released rows as one that has windows over them, any other as it is."""
     source = block.source
-    if not isinstance(source, Nested) or not _groups(block) or not _releases(source.block, catalog):
+    if not isinstance(source, Nested) or not groups(block):
         return block
+    inner = source.block
+    if not inner.items or inner.sets is not None or not releases(inner, catalog):
+        return block
+    return by_windows(block)
+
+
+def by_windows(block: Block) -> Block:
+    """Return a block that aggregates released rows as one with windows, of which one row a group is kept."""
     if block.sets is not None or block.distinct or block.qualify is not None:
         raise QueryError(
             "GROUP BY over released rows", "is plain there", "leave out CUBE, ROLLUP, DISTINCT and QUALIFY"
@@ -93,13 +101,14 @@ def _spelt(scalar: Scalar) -> Scalar:
     return rebuilt(scalar, lambda part: Column(None, folded(part.name)) if isinstance(part, Column) else None)
 
 
-def _groups(block: Block) -> bool:
+def groups(block: Block) -> bool:
+    """Whether a block makes groups of its rows."""
     return bool(block.group) or any(aggregates(item.scalar) for item in block.items)
 
 
-def _releases(block: Block, catalog: Catalog) -> bool:
+def releases(block: Block, catalog: Catalog) -> bool:
     """Whether a subquery mixes people: it groups private rows, and not by the person."""
-    if not block.items or not _groups(block) or block.sets is not None:
+    if not groups(block):
         return False
     try:
         scope = trace(block.source, catalog, names())

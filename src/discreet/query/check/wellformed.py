@@ -31,14 +31,21 @@ def require_wellformed(block: Block, catalog: declared.Catalog) -> None:
         inner = nested.block
         if nested.name is not None and catalog.table(nested.name) is not None:
             raise QueryError(f"WITH {nested.name}", "shadows a declared table", "give it another name")
+        check_names(inner)
+        require_wellformed(inner, catalog)
+
+
+def require_whole(block: Block) -> None:
+    """Refuse a subquery about people of which ORDER BY or LIMIT would keep some rows."""
+    for nested in _nested(block.source):
+        inner = nested.block
         if inner.order or inner.limit is not None or inner.offset:
             raise QueryError(
                 ("ORDER BY" if inner.order else "OFFSET" if inner.offset else "LIMIT") + " in a subquery",
                 "would make one person's rows depend on another's",
                 "order and limit the final answer",
             )
-        check_names(inner)
-        require_wellformed(inner, catalog)
+        require_whole(inner)
 
 
 def _nested(relation: Relation) -> list[Nested]:

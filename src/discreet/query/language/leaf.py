@@ -16,7 +16,7 @@ from discreet.query.plan import Column, Literal, Scalar
 
 def column_of(node: exp.Expr) -> Scalar:
     """Return a column by its name."""
-    from discreet.query.language.sql import name_of
+    from discreet.query.language.item import name_of
 
     parts = fields(node, "this", "table", "db", "catalog")
     if isinstance(parts["this"], exp.Star):

@@ -73,7 +73,7 @@ ADVICE: tuple[tuple[tuple[type, ...], str, str, str], ...] = (
         (exp.Subquery, exp.Select, exp.Exists),
         "a subquery inside an expression",
         "would let one person change every row",
-        "join a subquery grouped by the person; the total of all groups is SUM(COUNT(*)) OVER ()",
+        "join a subquery grouped by the person",
     ),
     (
         (exp.SetOperation,),

@@ -6,7 +6,7 @@ because what a parser keeps and a planner ignores is where attacks live.  The an
 further than this module.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import lru_cache
@@ -14,19 +14,21 @@ from functools import lru_cache
 from sqlglot import exp
 
 from discreet.errors import QueryError
+from discreet.query.language.beside import Beside
 from discreet.query.language.clauses import group_by, is_distinct, limit_of, offset_of, order_by
 from discreet.query.language.clock import asks_the_clock, dated, this_minute
 from discreet.query.language.dialect import Manner, manner_of
 from discreet.query.language.expression import expression
 from discreet.query.language.inside import Inside
-from discreet.query.language.named import plain_name, unreserved
+from discreet.query.language.item import name_of, read_items, with_name
+from discreet.query.language.named import unreserved
 from discreet.query.language.operation import combined
 from discreet.query.language.parameter import Parameters, bind
 from discreet.query.language.refusal import CLAUSE_WORDS, CLAUSES, fields, refusal
 from discreet.query.language.semi import without_semi
-from discreet.query.language.text import Written, WrittenDialect, parsed
+from discreet.query.language.text import Written, parsed
 from discreet.query.language.unreadable import reading
-from discreet.query.name import folded, same
+from discreet.query.name import folded
 from discreet.query.plan import (
     COMMA,
     NATURAL,
@@ -89,7 +91,7 @@ def _read(
 ) -> Block:
     written = _tree(text, manner)
     tree = dated(bind(written.tree, parameters), now)
-    block = _select(_only_select(tree), _declared(views, tree), 0)
+    block = _question(tree, _declared(views, tree))
     return replace(block, privacy=written.privacy or ())
 
 
@@ -100,13 +102,35 @@ def _tree(text: str, manner: Manner | None = None) -> Written:
     return written
 
 
+def _question(tree: exp.Expr, views: Views) -> Block:
+    """Return the plan of a whole question: one SELECT, or answers under each other."""
+    if not isinstance(tree, exp.SetOperation):
+        return _select(_only_select(tree), views, 0)
+    clauses = {key: tree.args.get(key) for key in ("order", "limit", "offset")}
+    for key in clauses:
+        tree.set(key, None)
+    block = _rows(tree, views, 0)
+    first = _first(block)
+    names = tuple(Item(item.name, Column(None, item.name)) for item in first.items)
+    return replace(
+        block,
+        order=order_by(clauses["order"], names),
+        limit=limit_of(clauses["limit"]),
+        offset=offset_of(clauses["offset"]),
+    )
+
+
+def _first(block: Block) -> Block:
+    """Return the block whose names the columns of a union have."""
+    match block.source:
+        case UnionAll((first, *_)) if not block.items:
+            return _first(first)
+        case Nested(inner) if block.items == (Item(STAR, Column(None, STAR)),):
+            return _first(inner)
+    return block
+
+
 def _only_select(tree: exp.Expr) -> exp.Select:
-    if isinstance(tree, exp.SetOperation):
-        raise QueryError(
-            "UNION, INTERSECT or EXCEPT",
-            "puts answers together, each of which is a question of its own",
-            "ask them one at a time, or put rows together: SELECT COUNT(*) FROM (SELECT ... UNION ALL ...)",
-        )
     if not isinstance(tree, exp.Select):
         raise QueryError(
             "the question",
@@ -217,20 +241,24 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
         "distinct",
     )
     views = _with(parts.get("with_"), views, level)
-    origin = parts.get("from_")
-    if not isinstance(origin, exp.From):
-        raise QueryError("FROM", "is missing", "name the table: SELECT COUNT(*) FROM table")
-    source = _relation(fields(origin, "this")["this"], views, level)
-    for join in parts.get("joins") or ():
-        source = _join(source, join, views, level)
     inside = Inside(lambda inner: _select(inner, views, level + 1))
-    where = inside.taken_out(parts.get("where"))
-    items = _items([given(inside.taken_out(node)) for node in parts.get("expressions", ())], level)
+    beside = Beside(lambda inner: _select(inner, views, level + 1))
+    where = beside.taken_out(inside.taken_out(parts.get("where")))
+    in_rows = beside.source(None) is not None
+    nodes = [given(inside.taken_out(with_name(node))) for node in parts.get("expressions", ())]
+    items = read_items([given(beside.taken_out(node)) for node in nodes], level)
+    source = _from(parts.get("from_"), parts.get("joins") or (), views, level) or beside.source(None)
+    if source is None:
+        raise QueryError("FROM", "is missing", "name the table: SELECT COUNT(*) FROM table")
+    alone = parts.get("from_") is None
     source = inside.joined(source)
+    if in_rows and not alone:
+        source = given(beside.source(source))
     if not items and level and is_distinct(parts.get("distinct")):
         items = (Item(STAR, Column(None, STAR)),)
     group, sets = group_by(parts.get("group"), items)
-    having, qualify = parts.get("having"), parts.get("qualify")
+    having, qualify = (beside.taken_out(parts.get(key)) for key in ("having", "qualify"))
+    order = beside.taken_out(parts.get("order"))
     block = Block(
         source=source,
         items=items,
@@ -238,7 +266,7 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
         group=group,
         having=None if having is None else expression(fields(having, "this")["this"]),
         qualify=None if qualify is None else expression(fields(qualify, "this")["this"]),
-        order=order_by(parts.get("order"), items),
+        order=order_by(order, items),
         limit=limit_of(parts.get("limit")),
         offset=offset_of(parts.get("offset")),
         distinct=is_distinct(parts.get("distinct")),
@@ -248,7 +276,17 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
         raise QueryError(
             "WHERE", "cannot contain an aggregate", "use HAVING, or a subquery that groups by the person"
         )
-    return block
+    return block if alone or in_rows else beside.around(block)
+
+
+def _from(origin: object, joins: Sequence[exp.Expr], views: Views, level: int) -> Relation | None:
+    """Return the rows of FROM; a SELECT of values alone has none."""
+    if not isinstance(origin, exp.From):
+        return None
+    source = _relation(fields(origin, "this")["this"], views, level)
+    for join in joins:
+        source = _join(source, join, views, level)
+    return source
 
 
 def _with(clause: exp.Expr | None, views: Views, level: int) -> Views:
@@ -321,44 +359,6 @@ def _join(left: Relation, node: exp.Expr, views: Views, level: int) -> Relation:
     return Join(left, right, on, outer=side in ("LEFT", "FULL"), full=side == "FULL")
 
 
-def _items(nodes: list[exp.Expr], level: int) -> tuple[Item, ...]:
-    """Return the output columns; those of the answer get names of their own where they would have one."""
-    if len(nodes) == 1 and isinstance(nodes[0], exp.Star):
-        fields(nodes[0])
-        return ()
-    items: list[Item] = []
-    for node in nodes:
-        match node:
-            case exp.Alias():
-                parts = fields(node, "this", "alias")
-                name, inner = name_of(parts["alias"]), parts["this"]
-            case exp.Column():
-                name, inner = name_of(node.this), node
-            case exp.Star() if level:
-                fields(node)
-                name, inner = STAR, exp.column(STAR)
-            case exp.Star():
-                raise QueryError("*", "a private row cannot be released", "list aggregates such as COUNT(*)")
-            case _:
-                name, inner = _default_name(node), node
-        free = name if level else _free(name, [item.name for item in items])
-        items.append(Item(free, expression(inner)))
-    return tuple(items)
-
-
-def _default_name(node: exp.Expr) -> str:
-    text = node.sql(dialect=WrittenDialect, normalize_functions="lower").lower()
-    return text if len(text) <= 60 else text[:57] + "..."
-
-
-def _free(name: str, taken: list[str]) -> str:
-    candidate, count = name, 1
-    while any(same(candidate, other) for other in taken):
-        count += 1
-        candidate = f"{name}_{count}"
-    return candidate
-
-
 def _alias(node: exp.Expr) -> str:
     return name_of(fields(node, "this")["this"])
 
@@ -398,10 +398,3 @@ def _unaliased(scalar: Scalar, meant: Mapping[str, Scalar]) -> Scalar:
         return found if found is not None and aggregates(found) else None
 
     return rebuilt(scalar, own)
-
-
-def name_of(node: exp.Expr) -> str:
-    """Return an identifier's text, refusing what could be mistaken for another name."""
-    if not isinstance(node, exp.Identifier):
-        raise refusal(node)
-    return plain_name(str(fields(node, "this", "quoted").get("this", "")))

@@ -32,6 +32,7 @@ from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.filter import ApproximateBudget
 from discreet.privacy.grid import below_grid
 from discreet.privacy.zcdp import largest_rho
+from discreet.query.check.assembly import Assembly
 from discreet.query.check.measurement import Checked, Joint, Private, Sets, families
 from discreet.query.price.mechanism import (
     MeasurementShare,
@@ -65,6 +66,9 @@ def under(budget: ApproximateBudget) -> Terms:
 
 def kinds(checked: Checked, budget: ApproximateBudget) -> tuple[Terms, ...]:
     """Return the terms of all kinds of noise that a question may have under a budget with delta."""
+    if checked.assembly is not None:
+        found = [kinds(part, budget) for part in checked.assembly.parts]
+        return (PurePrice, under(budget)) if all(len(one) == 2 for one in found) else (under(budget),)
     keys = checked.keys
     if isinstance(keys, Joint) and not isinstance(keys, Sets) and keys.size > PURE_CELLS:
         return (under(budget),)
@@ -90,10 +94,35 @@ def better(
 
 def error(checked: Checked, price: Price, delta: Fraction) -> float:
     """Return the weighted mean over what a question measures of the logarithm of its error at this price."""
+    if checked.assembly is not None:
+        whole = zip(checked.assembly.parts, portions(checked.assembly), strict=True)
+        return sum(float(part) * error(one, price.share(part), delta) for one, part in whole)
     split = list(zip(families(checked.measurements), parts(checked), strict=True))
     return sum(
         float(part) * _error_at(checked, places[0], price.share(part), delta) for places, part in split
     )
+
+
+def portions(assembly: Assembly) -> tuple[Fraction, ...]:
+    """Return the part of the price of each question, in proportion to what it measures; they sum to one."""
+    counts = [len(families(part.measurements)) for part in assembly.parts]
+    return tuple(Fraction(count, sum(counts)) for count in counts)
+
+
+def portion(terms: Terms, share: Fraction) -> Terms:
+    """Return the terms of a question that takes only a part of what an epsilon buys."""
+    if share == 1:
+        return terms
+
+    def price(epsilon: Fraction) -> Price:
+        match terms(epsilon).part(1 / share):
+            case PurePrice(part):
+                # Rounded down, so that all parts together never cost more than the whole.
+                return PurePrice(below_grid(part))
+            case rho:
+                return rho
+
+    return price
 
 
 def _error_at(checked: Checked, position: int, price: Price, delta: Fraction) -> float:

@@ -83,6 +83,8 @@ class Quote:
     """Whether everything so far was pure and this is not, so that epsilons no longer simply add up."""
     count: Fraction | None = None
     """The number of rows that means and variances are assumed to be of, at least, where one was told."""
+    parts: tuple["Quote", ...] = ()
+    """The quotes of the questions that this one is made of, where it is about several released tables."""
     proof: Proof | None = field(default=None, repr=False, compare=False)
     """What the statements were proved to keep; without it nothing runs."""
 

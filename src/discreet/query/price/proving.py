@@ -16,6 +16,7 @@ from discreet.query.check.measurement import (
     families,
 )
 from discreet.query.check.tables import cells, output, tables
+from discreet.query.plan import given
 from discreet.query.price.expected import Quote
 from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.sparse import Sparse
@@ -44,9 +45,20 @@ from discreet.query.rewrite.statements import statements
 
 def proof_of(priced: Quote, catalog: Catalog) -> Proof:
     """Return the derivation of what a quote claims from the statements that will run, or refuse."""
+    if priced.parts:
+        found = [proof_of(part, catalog) for part in priced.parts]
+        return Proof(tuple(proved for proof in found for proved in proof.statements))
     running = statements(priced.checked)
     claims = [_claim(priced, statement.outputs) for statement in running]
     return prove(running, declarations(catalog), claims)
+
+
+def proved(priced: Quote, catalog: Catalog) -> Quote:
+    """Return a quote with the derivation of what it claims, and so each of its parts."""
+    parts = tuple(proved(part, catalog) for part in priced.parts)
+    known = [given(part.proof) for part in parts]
+    proof = Proof(tuple(one for proof in known for one in proof.statements)) if parts else None
+    return replace(priced, parts=parts, proof=proof or proof_of(priced, catalog))
 
 
 def preparation(table: DeclaredTable) -> ProvedStatement:

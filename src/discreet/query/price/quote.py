@@ -24,10 +24,12 @@ from fractions import Fraction
 
 from discreet.errors import ParameterError, QueryError
 from discreet.exact.number import Real, positive, probability, rational
-from discreet.privacy.filter import ApproximateBudget
-from discreet.query.check.measurement import Checked, Private, families
+from discreet.privacy.filter import ApproximateBudget, Cost
+from discreet.query.check.assembly import Assembly
+from discreet.query.check.measurement import Checked, Private, families, questions_of
 from discreet.query.plan import given
-from discreet.query.price.either import Terms, better, converted, kinds
+from discreet.query.price.assembled import foreseen
+from discreet.query.price.either import Terms, better, converted, kinds, portion, portions
 from discreet.query.price.expected import Quote, expect
 from discreet.query.price.mechanism import PurePrice, charge, share_of
 from discreet.query.price.sparse import FEWEST_CELLS, Sparse
@@ -85,6 +87,8 @@ def _priced(
     terms: Terms,
     count: Fraction | None,
 ) -> Quote:
+    if checked.assembly is not None:
+        return _assembled(checked, checked.assembly, epsilon, confidence, delta, terms, count)
     if isinstance(checked.keys, Private) and delta <= 0:
         column = next(column.name for column in checked.keys.columns if column.values is None)
         raise QueryError(
@@ -105,6 +109,36 @@ def _priced(
     )
 
 
+def _assembled(
+    checked: Checked,
+    assembly: Assembly,
+    epsilon: Fraction,
+    confidence: Fraction,
+    delta: Fraction,
+    terms: Terms,
+    count: Fraction | None,
+) -> Quote:
+    """Return the quote of several questions that share one price, each in proportion to what it measures."""
+    finding = sum(isinstance(part.keys, Private) for part in assembly.parts)
+    parts = tuple(
+        _priced(part, epsilon, confidence, delta / max(finding, 1), portion(terms, share), count)
+        for part, share in zip(assembly.parts, portions(assembly), strict=True)
+    )
+    cost = sum((part.cost for part in parts), Cost.zero)
+    shares = tuple(share for part in parts for share in part.shares)
+    return Quote(
+        checked,
+        epsilon,
+        cost.delta,
+        confidence,
+        shares,
+        cost,
+        foreseen(assembly, parts, confidence),
+        count=count,
+        parts=parts,
+    )
+
+
 def _smallest(
     checked: Checked,
     within: Fraction,
@@ -122,7 +156,7 @@ def _smallest(
             for expected in priced.expected
             if expected.radius is not None and expected.radius > 0
         ]
-        if checked.capping is not None:
+        if any(part.capping is not None for part in questions_of(checked)):
             raise QueryError(
                 "within",
                 "how far off an answer is depends on the people above the limit, who are counted with it",

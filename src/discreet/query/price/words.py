@@ -49,6 +49,8 @@ def lines(priced: "Quote") -> list[tuple[str, str, str]]:
 
 def caps(checked: "Checked") -> list[str]:
     """Return in words what error bars do not say: limits that make people count for less, and choices."""
+    if checked.assembly is not None:
+        return list(dict.fromkeys(said for part in checked.assembly.parts for said in caps(part)))
     rows = checked.rows
     counted = any(not isinstance(m, Measurement) or m.sort is not Sort.PEOPLE for m in checked.measurements)
     said = []

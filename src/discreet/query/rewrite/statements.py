@@ -16,6 +16,8 @@ from discreet.query.statement import Statement
 
 def statements(checked: Checked) -> tuple[Statement, ...]:
     """Return the engine statements of a question, one or more for each table where groups overlap."""
+    if checked.assembly is not None:
+        raise AssertionError("each of several questions has statements of its own")
     if isinstance(checked.keys, Declared | Private):
         return integers.statements(checked)
     return tuple(

@@ -17,6 +17,7 @@ from sqlglot import exp
 from discreet.errors import ParameterError, QueryError
 from discreet.query.catalog.kind import Day, Kind, Moment, Real, Truth, Whole
 from discreet.query.catalog.manifest import Catalog
+from discreet.query.check.assembly import Made, PairedTables, PiledTables, ReleasedTable, SelectedRows
 from discreet.query.check.formula import (
     Combination,
     Constant,
@@ -81,6 +82,8 @@ def _spanned(output: Output, kind: str) -> bool:
 
 def kinds(checked: Checked, catalog: Catalog) -> list[str]:
     """Return the type of each column of a question."""
+    if checked.assembly is not None:
+        return _made(checked.assembly.table, [kinds(part, catalog) for part in checked.assembly.parts])
     keyed = checked.keys
     keys = [_key(column, checked, catalog) for column in keyed.columns]
     read = isinstance(keyed, RunningGroups) and bool(keyed.levels)
@@ -88,6 +91,20 @@ def kinds(checked: Checked, catalog: Catalog) -> list[str]:
         keys[-1:] = ["float8"]
     found = ["float8" if read else _measured(one) for one in checked.measurements]
     return [_formula(output.formula, keys, found) for output in checked.columns]
+
+
+def _made(made: Made, parts: Sequence[list[str]]) -> list[str]:
+    """Return the types of the columns of a table that is made of released ones."""
+    match made:
+        case ReleasedTable(part):
+            return parts[part]
+        case PairedTables(left, right):
+            return [*_made(left, parts), *_made(right, parts)]
+        case PiledTables(tables):
+            return [_joined(own) for own in zip(*(_made(table, parts) for table in tables), strict=True)]
+        case SelectedRows(source, outputs):
+            below = _made(source, parts)
+            return ["float8" if one.end else _formula(one.formula, (), below) for one in outputs]
 
 
 def _key(column: KeyColumn, checked: Checked, catalog: Catalog) -> str:
