@@ -130,7 +130,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "release/table.py",
-        "spans = spans if made is None else tuple(map(_around, cells, spans))",
+        "spans = tuple(map(_around, cells, spans)) if made else spans",
         "spans = spans",
         SHOWN,
         "points are moved into their own intervals and no longer add up",

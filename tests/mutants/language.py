@@ -16,6 +16,7 @@ WINDOWS = ("tests/query/test_series.py",)
 DIALECTS = ("tests/query/test_dialects.py",)
 FACES = ("tests/query/test_frame.py",)
 ASSUMED = ("tests/query/test_assumed.py",)
+ASSEMBLY = ("tests/query/test_assembly.py",)
 IBIS = ("tests/query/test_ibis.py",)
 HOSTILE = ("tests/attacks/test_sql_hostile.py",)
 
@@ -429,7 +430,7 @@ FAULTS: tuple[Fault, ...] = (
         "the price in the text overrides the one that was given",
     ),
     Fault(
-        "query/check/question.py",
+        "query/check/lifting.py",
         "before, after = ((), (where,)) if ranked else ((where,), ())",
         "before, after = (where,), ()",
         AFTER,
@@ -476,5 +477,61 @@ FAULTS: tuple[Fault, ...] = (
         "    if len(found) > 9:\n        raise QueryError(\n            clause,",
         ("tests/query/test_union.py",),
         "a person who is spelt differently in two tables counts as two",
+    ),
+    Fault(
+        "query/price/either.py",
+        "return tuple(Fraction(count, sum(counts)) for count in counts)",
+        "return tuple(Fraction(1) for count in counts)",
+        ASSEMBLY,
+        "each of several questions is paid for with the whole price",
+    ),
+    Fault(
+        "query/price/quote.py",
+        "delta / max(finding, 1), portion",
+        "delta, portion",
+        ASSEMBLY,
+        "each of several questions that find their keys uses all of the delta",
+    ),
+    Fault(
+        "query/price/quote.py",
+        "cost = sum((part.cost for part in parts), Cost.zero)",
+        "cost = parts[0].cost",
+        ASSEMBLY,
+        "only the first of several questions is charged",
+    ),
+    Fault(
+        "query/price/assembled.py",
+        "return 1 - (1 - confidence) / max(cells, 1)",
+        "return confidence",
+        ASSEMBLY,
+        "an interval made of several holds less often than it says",
+    ),
+    Fault(
+        "query/check/assembling.py",
+        "        if block not in self.blocks:\n",
+        "        if True:\n",
+        ASSEMBLY,
+        "a subquery that is used twice is measured twice",
+    ),
+    Fault(
+        "release/paired.py",
+        "for number in () if None in key else partners.get(key, ()):",
+        "for number in partners.get(key, ()):",
+        AFTER,
+        "NULL meets NULL in a join of released tables",
+    ),
+    Fault(
+        "release/paired.py",
+        "if alone and join.outer:",
+        "if alone:",
+        AFTER,
+        "an inner join keeps rows without a partner",
+    ),
+    Fault(
+        "query/check/identity.py",
+        '{"question": VERSION, "several": forms}',
+        "forms[0]",
+        ASSEMBLY,
+        "several questions are taken for the first of them",
     ),
 )

@@ -23,14 +23,14 @@ FAULTS = (
         "the second question takes the whole price again",
     ),
     Fault(
-        "release/pricing.py",
+        "query/price/either.py",
         "match terms(epsilon).part(1 / share):",
         "match terms(epsilon).part(share):",
         PARTS,
         "a part of the price is more than the whole",
     ),
     Fault(
-        "release/pricing.py",
+        "query/price/either.py",
         "return PurePrice(below_grid(part))",
         "return PurePrice(part)",
         PARTS,

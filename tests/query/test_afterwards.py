@@ -111,6 +111,8 @@ QUESTIONS = [
             "SELECT ward, LENGTH(ward || (SELECT MAX(ward) FROM b)), (SELECT n FROM c WHERE flag LIMIT 1) "
             "FROM a LIMIT 2",
             "SELECT DISTINCT y.total FROM a, t y",
+            "SELECT x.ward, y.ward FROM a x JOIN b y ON x.n = y.n + 7",
+            "SELECT x.ward, y.ward FROM a x LEFT JOIN b y ON NULLIF(x.ward, 'A') = NULLIF(y.ward, 'A')",
         )
     ),
     "SELECT COUNT(*) FROM (SELECT person, BOOL_OR(age > 78) AS a, BOOL_AND(age > 10) AS b FROM visits "

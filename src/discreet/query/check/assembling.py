@@ -168,7 +168,7 @@ class _Shown:
 
 
 @dataclass(frozen=True, slots=True)
-class _Known:
+class _InMaking:
     """A table that is being made, and its columns."""
 
     made: Made
@@ -190,14 +190,14 @@ class _Parts:
     blocks: list[Block] = field(default_factory=list)
     checked: list[Checked] = field(default_factory=list)
 
-    def selected(self, block: Block) -> _Known:
+    def selected(self, block: Block) -> _InMaking:
         """Return what a block makes of released tables."""
         source = self._relation(block.source)
         if groups(block):
             block = by_windows(_spelt_out(block, source))
         return _select(block, source)
 
-    def _relation(self, relation: Relation) -> _Known:
+    def _relation(self, relation: Relation) -> _InMaking:
         match relation:
             case Nested(block, alias):
                 known = self._block(block)
@@ -209,12 +209,12 @@ class _Parts:
             case Scan():
                 raise AssertionError("a table is made of released ones alone")
 
-    def _block(self, block: Block) -> _Known:
+    def _block(self, block: Block) -> _InMaking:
         if _released(block.source, self.catalog):
             return self.selected(block)
         return self._part(block)
 
-    def _part(self, block: Block) -> _Known:
+    def _part(self, block: Block) -> _InMaking:
         if block not in self.blocks:
             if len(self.blocks) == MOST_PARTS:
                 raise QueryError(
@@ -235,7 +235,7 @@ class _Parts:
             )
             for output in checked.columns
         ]
-        return _Known(ReleasedTable(place, len(columns)), tuple(columns))
+        return _InMaking(ReleasedTable(place, len(columns)), tuple(columns))
 
 
 def _has_window(formula: Formula) -> bool:
@@ -248,14 +248,14 @@ def _has_window(formula: Formula) -> bool:
             return False
 
 
-def _paired(left: _Known, right: _Known, on: Scalar, *, outer: bool, full: bool) -> _Known:
+def _paired(left: _InMaking, right: _InMaking, on: Scalar, *, outer: bool, full: bool) -> _InMaking:
     columns = (*left.columns, *right.columns)
     reading = _Reading(columns)
     condition = reading.kinds.condition(reading.formula(on, "ON"), "ON")
-    return _Known(PairedTables(left.made, right.made, condition, outer, full), columns)
+    return _InMaking(PairedTables(left.made, right.made, condition, outer, full), columns)
 
 
-def _piled(tables: Sequence[_Known], alias: str) -> _Known:
+def _piled(tables: Sequence[_InMaking], alias: str) -> _InMaking:
     first = tables[0]
     if any(len(table.columns) != len(first.columns) for table in tables):
         raise QueryError("UNION ALL", "the parts have different numbers of columns", "select as many in each")
@@ -273,10 +273,10 @@ def _piled(tables: Sequence[_Known], alias: str) -> _Known:
         most = None if None in cells else max(one for one in cells if one is not None)
         of = frozenset[int]().union(*(one.of for one in own))
         columns.append(_Shown(alias, shown.name, kinds[0] if kinds else None, of, most))
-    return _Known(PiledTables(tuple(table.made for table in tables)), tuple(columns))
+    return _InMaking(PiledTables(tuple(table.made for table in tables)), tuple(columns))
 
 
-def _spelt_out(block: Block, source: _Known) -> Block:
+def _spelt_out(block: Block, source: _InMaking) -> Block:
     """Return a block in which every column is spelt in one way, and no output name stands for a column."""
     reading = _Reading(source.columns, block.items)
 
@@ -296,7 +296,7 @@ def _spelt_out(block: Block, source: _Known) -> Block:
     )
 
 
-def _select(block: Block, source: _Known) -> _Known:
+def _select(block: Block, source: _InMaking) -> _InMaking:
     items = block.items or tuple(_free(source.columns))
     reading = _Reading(source.columns, items)
     kinds = reading.kinds
@@ -322,7 +322,7 @@ def _select(block: Block, source: _Known) -> _Known:
         block.offset,
         block.distinct,
     )
-    return _Known(made, tuple(reading.shown(output) for output in columns))
+    return _InMaking(made, tuple(reading.shown(output) for output in columns))
 
 
 def _free(columns: Sequence[_Shown]) -> list[Item]:
