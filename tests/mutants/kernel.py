@@ -17,14 +17,36 @@ def dropped(old: str, why: str, new: str = "") -> Fault:
 
 FAULTS = (
     # Ends and results.
-    weaker("walk", "z3.And(before, odds > 0, odds < 1)", "before", "a loop ends by a coin that never falls"),
-    weaker("walk", "z3.And(before, odds > 0, odds < 1)", "odds > 0", "a loop ends by a coin it does not ask"),
+    weaker(
+        "walk",
+        "odds > 0, odds < 1, z3.Not(z3.And(*holds))",
+        "z3.Not(z3.And(*holds))",
+        "a loop ends by a coin that never falls",
+    ),
+    weaker(
+        "walk",
+        "z3.And(before, self.fails(variant, draw))",
+        "self.fails(variant, draw)",
+        "a loop ends by a draw that it does not ask",
+    ),
+    weaker(
+        "walk", "odds < 1, z3.Not(z3.And(*holds))", "odds < 1", "a loop ends by a condition that always holds"
+    ),
+    weaker("walk", 'f"{sign[0]}="', "sign", "a bar at the edge of a law ends a loop"),
+    weaker("walk", 'tree.Binary("<" | "<=" | ">" | ">=" as sign', "tree.Binary(sign", "a point is hit"),
+    weaker(
+        "walk",
+        "                self.value(bar, 1, START)  # no draw has a value there\n",
+        "",
+        "a bar gives way where the draw stands",
+    ),
     weaker(
         "state",
-        'case [*_, tree.Sample(_, "Bernoulli" | "Response" as law, (chance,))]:',
-        "case [*_, tree.Sample(_, law, (chance,))] | [*_, tree.Sample(_, law, (chance,)), _]:",
-        "a coin may be overruled after it was tossed",
+        "drawn[-1] if drawn and isinstance(drawn[-1], tree.Sample) and drawn[-1].law in laws else None",
+        "next((d for d in drawn if isinstance(d, tree.Sample) and d.law in laws), None)",
+        "a draw may be overruled after it was made",
     ),
+    weaker("state", 'laws = "Bernoulli", ', 'laws = "Laplace", "Bernoulli", ', "any noise ends a loop"),
     weaker(
         "walk",
         "final = tree.assigned((statement,)) - tree.assigned(body[place + 1 :])",
@@ -78,7 +100,7 @@ FAULTS = (
         "a flip is free",
     ),
     weaker("walk", 'z3.RealVal(1 if law == "ExpMech" else 0)', "z3.RealVal(0)", "a choice is free"),
-    weaker("walk", "change[0] - change[1] <= ", "change[0] <= ", "only one of two scores changes"),
+    weaker("walk", "here - there <= ", "here <= ", "only one of two scores changes"),
     weaker("walk", "draw, state, sizes[0] == sizes[1])", "draw, state, TRUE)", "one run chooses among more"),
     weaker(
         "walk",
@@ -222,7 +244,7 @@ FAULTS = (
     weaker("table", "*(e > 0 for e in table.open)", "", "a constant that is left open may be negative"),
     weaker(
         "table",
-        "found += [pair.size(name, side) == len(given) for name, given in lists]",
+        "found += [pair.size(name, side) == len(given) for name, given in lists.items()]",
         "pass",
         "an input is its beginning",
     ),

@@ -41,6 +41,15 @@ TOGETHER = "i{1} = i{2}"
 DATA = "(q : private real list); neighbours q one by 2; requires size(q) >= 1"
 
 COINS = ["k := 0", "t := $ Bernoulli(1/2)", "while t", "  k := k + 1"]
+WAITING = {"invariants": {1: ["u{1} = u{2}"]}}
+
+
+def waiting(law, condition, *more):
+    """Return a loop that draws until a condition fails."""
+    start = "u := 1" if "{" in law else "u := 1.0"
+    return program(Q, start, f"while {condition}", f"  u := $ {law}", *more, "return u")
+
+
 CLOSED = "(x : private {0..5}) (p : public bool); neighbours x replace"
 
 TESTED = "(f : private real) (g : private int); neighbours g one by 1"
@@ -108,6 +117,53 @@ WRONG = {
     "a coin that only some turns toss": (
         program(Q, *COINS, "  if k > 3 then", "    t := $ Bernoulli(1/2)", "return k"),
         {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}, "variants": {1: "t"}},
+        "may not end",
+    ),
+    "a point that a number never hits": (
+        waiting("Uniform(0, 2)", "u != 2"),
+        {**WAITING, "variants": {1: "u != 2"}},
+        "may not end",
+    ),
+    "a bar at the edge": (
+        waiting("Uniform(0, 2)", "u < 2"),
+        {**WAITING, "variants": {1: "u < 2"}},
+        "may not end",
+    ),
+    "a bar below the edge": (
+        waiting("Uniform(0, 2)", "u >= 0"),
+        {**WAITING, "variants": {1: "u >= 0"}},
+        "may not end",
+    ),
+    "a bar that gives way where the draw stands": (
+        waiting("Uniform(0, 2)", "u <= (if u = 2 then 0 else 3)"),
+        {**WAITING, "variants": {1: "u <= (if u = 2 then 0 else 3)"}},
+        "u has no such value here",
+    ),
+    "a bar that is not the loop's": (
+        waiting("Uniform(0, 2)", "u < 3"),
+        {**WAITING, "variants": {1: "u < 1"}},
+        "may not end",
+    ),
+    "an integer that is always there": (
+        waiting("Uniform({0..3})", "u <= 3"),
+        {**WAITING, "variants": {1: "u <= 3"}},
+        "may not end",
+    ),
+    "a number that is changed after it was drawn": (
+        waiting("Uniform(0, 2)", "u < 2", "  u := u / 2"),
+        {**WAITING, "variants": {1: "u < 2"}},
+        "may not end",
+    ),
+    "a law that another draw narrows": (
+        program(
+            Q, "u := 0.0; v := 1.0", "while u < 1", "  v := v / 2", "  u := $ Uniform(0, 1 + v)", "return u"
+        ),
+        {"invariants": {1: ["u{1} = u{2}", "v{1} = v{2}", "v{1} > 0"]}, "variants": {1: "u < 1"}},
+        "v has no such value here",
+    ),
+    "noise that is no waiting": (
+        waiting("Laplace(1)", "u < 1"),
+        {**WAITING, "variants": {1: "u < 1"}},
         "may not end",
     ),
     "a result that is not final": (
@@ -493,6 +549,14 @@ RIGHT = {
     "a coin ends a loop almost surely": (
         program(Q, *COINS, "  t := $ Bernoulli(1/2)", "return k"),
         {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}, "variants": {1: "t"}},
+    ),
+    "a uniform number is drawn until it is large": (
+        waiting("Uniform(0, 2)", "u <= 3/2"),
+        {**WAITING, "variants": {1: "u <= 3/2"}},
+    ),
+    "a die is thrown until it shows no three": (
+        waiting("Uniform({0..3})", "u >= 3"),
+        {**WAITING, "variants": {1: "u >= 3"}},
     ),
     "noise": (program(Q, "z := $ Laplace(1/eps, q[0])", "return z"), {"moves": {1: "q{1}[0] - q{2}[0]"}}),
     "a sum": (

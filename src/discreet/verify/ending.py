@@ -7,13 +7,15 @@ from discreet.verify.syntax import (
     Expr,
     Number,
     Sample,
-    Unary,
     Variable,
     While,
     assigned,
     names,
     statements,
 )
+
+ANEW = ("Bernoulli", "Response", "Uniform", "UniformInt")
+TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
 def ranking(checked: CheckedProgram) -> dict[int, Expr]:
@@ -53,10 +55,18 @@ def _counts(name: str, loop: While, *, up: bool) -> bool:
 
 
 def tossed(loop: While) -> list[Expr]:
-    """Return the faces of coins, tossed anew by every turn, without which a loop does not go on."""
-    coins = {s.target for s in loop.body if isinstance(s, Sample) and s.law in ("Bernoulli", "Response")}
-    faces = [part for part in conjuncts(loop.condition) if isinstance(part, Variable | Unary)]
-    return [face for face in faces if names(face) and names(face) <= coins]
+    """Return the conditions on draws, made anew by every turn, without which a loop does not go on."""
+    drawn = {s.target: s for s in loop.body if isinstance(s, Sample) and s.law in ANEW}
+    found: list[Expr] = []
+    for part in conjuncts(loop.condition):
+        match part:
+            case Binary("<" | "<=" | ">" | ">=" as sign, bar, Variable(name)) if name in drawn:
+                found.append(Binary(TURNED[sign], Variable(name), bar))
+            case _ if names(part) & assigned(loop.body) and names(part) & assigned(loop.body) <= drawn.keys():
+                found.append(part)
+            case _:
+                pass
+    return found
 
 
 def conjuncts(expression: Expr) -> list[Expr]:

@@ -8,7 +8,7 @@ from discreet.verify.check import CheckedProgram
 from discreet.verify.grammar import read
 from discreet.verify.law import logistic
 from discreet.verify.shared import is_concentrated
-from discreet.verify.syntax import Conditional, Expr, Number, Sample, Unary, Variable, show, statements
+from discreet.verify.syntax import Conditional, Expr, Number, Sample, Unary, names, show, statements
 from discreet.verify.witness import Witness
 
 EITHER = "Let the two inputs be neighbours in either order."
@@ -33,6 +33,7 @@ def proof_in_words(checked: CheckedProgram, certificate: Certificate) -> str:
         "let the second run draw noise moved as follows; then both runs output the same. Below, moved(k) is "
         "how far draw k has been moved so far, in total.",
     ]
+    drawn = {s.target for s in statements(checked.program.body) if isinstance(s, Sample)}
     concentrated = certificate.method == "concentration" or is_concentrated(checked.program)
     for part in certificate.parts:
         lines.append("")
@@ -54,8 +55,8 @@ def proof_in_words(checked: CheckedProgram, certificate: Certificate) -> str:
                     lines.append(f"  Run {run} sits out a turn of the loop {loop} when {text}.")
         for loop, variant in part.variants.items():
             why = f"{variant} decreases at every turn"
-            if isinstance(read(variant), Variable | Unary):
-                why = f"it goes on only where {variant}, a coin that every turn tosses anew"
+            if names(read(variant)) & drawn:
+                why = f"it goes on only where {variant}, which every turn draws anew"
             lines.append(f"  The loop {loop} ends because {why}.")
     lines.append("")
     lines.append(f"Adding up what the moves cost gives at most the claim: {certificate.claim}.")

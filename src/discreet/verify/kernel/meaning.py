@@ -59,8 +59,7 @@ def alike(left: Term, right: Term) -> tuple[Term, Term]:
 
 def equal(left: Term, right: Term) -> Term:
     """Return that two values are the same."""
-    left, right = alike(left, right)
-    return left == right
+    return eq(*alike(left, right))
 
 
 def choose(condition: Term, positive: Term, negative: Term) -> Term:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from discreet.verify import syntax as tree
 from discreet.verify.kernel.meaning import TRUE, Term, refuse
 
-ONE, HALF = tree.Number(Fraction(1)), tree.Number(Fraction(1, 2))
+ONE = tree.Number(Fraction(1))
 Node = tree.Statement | tree.Expr
 
 
@@ -89,11 +89,8 @@ def flipped(draw: tree.Sample) -> tree.Expr | None:
     return None
 
 
-def tossed(loop: tree.While, coin: tree.Expr | None) -> tree.Expr | None:
-    """Return the chance of a coin that every turn of a loop tosses anew."""
-    match coin:
-        case tree.Variable(name) | tree.Unary("not", tree.Variable(name)):
-            match [s for s in loop.body if name in tree.assigned((s,))]:
-                case [*_, tree.Sample(_, "Bernoulli" | "Response" as law, (chance,))]:
-                    return chance if law == "Bernoulli" else HALF
-    return None
+def tossed(loop: tree.While, face: tree.Expr) -> tree.Sample | None:
+    """Return the draw that a condition is about: made anew by every turn of a loop, and left as it falls."""
+    drawn = [s for s in loop.body if tree.assigned((s,)) & tree.names(face)]
+    laws = "Bernoulli", "Response", "Uniform", "UniformInt"
+    return drawn[-1] if drawn and isinstance(drawn[-1], tree.Sample) and drawn[-1].law in laws else None

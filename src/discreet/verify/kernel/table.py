@@ -69,8 +69,7 @@ class FiniteLaws:
                     case tree.Size(array):
                         return z3.IntVal(len(env[array]))
                     case tree.Element(array):
-                        items = enumerate(env[array])
-                        here = [item for k, item in items if z3.is_true(z3.simplify(index == k))]
+                        here = [v for k, v in enumerate(env[array]) if z3.is_true(z3.simplify(index == k))]
                         sight.need(z3.BoolVal(bool(here)))
                         return here[0] if here else z3.IntVal(0)
                 raise refuse("there is no rule for this expression", node)
@@ -236,13 +235,11 @@ def literal(value: Any) -> Any:
 
 def same(pair: Pair, side: int, env: Env) -> Term:
     """Return that the input of one run is this one."""
-    lists = [(name, given) for name, given in env.items() if isinstance(given, tuple)]
-    found = [equal(pair.scalar(name, side), env[name]) for name in env.keys() - dict(lists).keys()]
-    found += [pair.size(name, side) == len(given) for name, given in lists]
-    found += [
-        equal(pair.read(name, z3.IntVal(k), side), t) for name, all_ in lists for k, t in enumerate(all_)
-    ]
-    return z3.And(*found)
+    lists = {name: given for name, given in env.items() if isinstance(given, tuple)}
+    found = [equal(pair.scalar(name, side), env[name]) for name in env.keys() - lists.keys()]
+    found += [pair.size(name, side) == len(given) for name, given in lists.items()]
+    read = ((pair.read(n, z3.IntVal(k), side), t) for n, items in lists.items() for k, t in enumerate(items))
+    return z3.And(*found, *(equal(*both) for both in read))
 
 
 def power(units: int) -> Any:

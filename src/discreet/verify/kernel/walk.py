@@ -54,8 +54,16 @@ Theorem (loops).  If an invariant holds on entry and every turn that both runs m
 then it holds whenever the loop comes round, and after it.  Both runs make as many turns: that their
 conditions agree may wait, within the turn or after the loop, as above.  In a loop that only computes a run
 may sit out turns, as long as it takes a turn only where its own condition holds and both conditions fail in
-the end.  A number that is not negative and falls by 1 at every turn bounds the turns; and a loop ends almost
-surely if it goes on only after one face of a coin, of a fixed chance, that every turn tosses anew.
+the end.A number that is not negative and falls by 1 at every turn bounds the turns.
+
+Theorem (waiting).  A loop ends almost surely if it goes on only where a condition holds of a draw that every
+turn makes anew, from one law, and if that condition fails with a chance above zero.  It does if it fails for
+a face of a coin of chance p, 0 < p < 1, or for the least or the greatest integer of a uniform law; or if a
+uniform real number u between a and b is compared with a bar c, as u < c or u <= c where b > c, or as u > c or
+u >= c where a < c.
+Proof.  A turn is the last with a chance of at least f > 0, whatever was drawn before, so n turns go on with a
+chance of at most (1 - f)**n.  A face or an integer has a chance of its own; u exceeds c < b with a chance of
+at least min(1, (b - c) / (b - a)), and so on.
 """
 
 from dataclasses import dataclass, field, replace
@@ -127,8 +135,7 @@ class Walk:
 
     def fixed(self, part: Term, first: Term, state: State) -> State:
         """Note that the first run outputs a value, which is a part of the fixed output if it is discrete."""
-        value = whole(first)
-        return self.assume(state, part == value) if z3.is_int(value) else state
+        return self.assume(state, part == whole(first)) if z3.is_int(whole(first)) else state
 
     def price(self, draw: tree.Sample) -> Term:
         """Return the cost of moving a draw by 1, or of drawing it alike, in public constants."""
@@ -160,8 +167,7 @@ class Walk:
 
     def later(self, doubt: str, node: Node, state: State, goal: Term) -> State:
         """Require a goal, to be proved once more is known of the first run."""
-        item = Obligation(doubt, node, (), z3.Implies(state.live[0], goal))
-        after = replace(state, due=(*state.due, item))
+        after = replace(state, due=(*state.due, Obligation(doubt, node, (), z3.Implies(state.live[0], goal))))
         return self.settle(after) if self.concentrated else after
 
     def settle(self, state: State) -> State:
@@ -238,9 +244,8 @@ class Walk:
             case tree.Assign(target, tree.Items(())):
                 return [self.store(state, target, 0, z3.IntVal(0))]
             case tree.Assign(target, value):
-                for side, term in enumerate(self.both(value, state), start=1):
-                    state = self.store(state, target, side, term)
-                return [state]
+                first, second = self.both(value, state)
+                return [self.store(self.store(state, target, 1, first), target, 2, second)]
         rules: dict[Any, Any] = {tree.If: self.branch, tree.Append: self.append, tree.Sample: self.sample}
         rules |= {tree.While: self.loop, tree.Return: self.finish}
         if type(statement) not in rules:
@@ -335,10 +340,9 @@ class Walk:
             self.prove("a parameter may be impossible", draw, state, sizes[0] >= 1)
             self.prove("the laws may differ", draw, state, sizes[0] == sizes[1])
             state = self.assume(state, noise >= 0, noise < sizes[0])
-            change = [self.pair.read(name, k, 2) - self.pair.read(name, k, 1) for k in (noise, other)]
+            here, there = (self.pair.read(name, k, 2) - self.pair.read(name, k, 1) for k in (noise, other))
             inside = self.assume(state, other >= 0, other < sizes[0])
-            within = change[0] - change[1] <= self.spread(draw)
-            self.prove("the scores may change by more", draw, inside, within)
+            self.prove("the scores may change by more", draw, inside, here - there <= self.spread(draw))
             return state
         given = [self.both(argument, state) for argument in draw.arguments]
         for first, second in given:
@@ -368,19 +372,32 @@ class Walk:
         else:
             same = self.later("the turns may differ", statement, head, guards[0] == guards[1])
             inside, after = self.assume(same, guards[0]), self.assume(same, z3.Not(guards[0]))
-        before, chance = self.formula(variant, head), tossed(statement, variant)
-        if chance is not None:
-            odds = self.both(chance, START)[0]
-            self.prove("the loop may not end", statement, inside, z3.And(before, odds > 0, odds < 1))
+        before, draw = self.formula(variant, head), tossed(statement, variant)
+        if draw is not None:
+            self.prove("the loop may not end", statement, inside, z3.And(before, self.fails(variant, draw)))
         for end in self.turn(statement, inside, waits):
             end = self.settle(end)
             falls = z3.is_arith(before) and z3.And(before >= 0, self.formula(variant, end) <= before - 1)
-            self.prove("the loop may not end", statement, end, falls if chance is None else TRUE)
+            self.prove("the loop may not end", statement, end, falls if draw is None else TRUE)
             for fact in invariant:
                 self.prove("a turn may break the invariant", statement, end, self.formula(fact, end))
             if any(term.sort() != end.values[key].sort() for key, term in head.values.items()):
                 raise refuse("a variable that begins as an integer becomes a real number", statement)
         return after
+
+    def fails(self, face: tree.Expr, draw: tree.Sample) -> Term:
+        """Return that a condition on a draw fails with a chance above zero, whatever was drawn before."""
+        ways, odds = [self.both(argument, START)[0] for argument in draw.arguments], z3.RealVal("1/2")
+        match draw.law, face:
+            case "Bernoulli" | "Response" as law, _:
+                odds, ways = ways[0] if law == "Bernoulli" else odds, [TRUE, z3.Not(TRUE)]
+            case "Uniform", tree.Binary("<" | "<=" | ">" | ">=" as sign, tree.Variable() as drawn, bar):
+                self.value(bar, 1, START)  # no draw has a value there
+                face = tree.Binary(f"{sign[0]}=", drawn, bar)
+            case "Uniform", _:
+                raise refuse("the loop may not end", draw)
+        holds = [self.value(face, 1, State({(draw.target, 1): way})) for way in ways]
+        return z3.And(odds > 0, odds < 1, z3.Not(z3.And(*holds)))
 
     def turn(self, statement: tree.While, state: State, waits: list[Term]) -> list[State]:
         """Let both runs make one turn, or one of them wait."""
