@@ -78,7 +78,7 @@ def candidates(checked: CheckedProgram) -> Iterator[Roles]:
         return
     loop, draw = loops[0], draws[0]
     told = [v for v in returned.values if isinstance(v, Variable) and v.name in checked.returned_lists]
-    if draw not in loop.body or len(returned.values) < 2 or told:
+    if draw not in loop.body or told or all(checked.kind(v) != "real" for v in returned.values):
         return
     everything = [p for s in statements(loop.body) for e in expressions(s) for p in subexpressions(e)]
     read_at = {

@@ -14,6 +14,7 @@ from discreet.verify.contribution import cells, contributions
 from discreet.verify.discharge import SLOWEST, WORK, goal, hypotheses, instance, solver
 from discreet.verify.limit import milliseconds, tick
 from discreet.verify.obligation import LoopRelation, System
+from discreet.verify.several import several, told
 from discreet.verify.syntax import Array, Number, Scalar, While, statements, subexpressions
 from discreet.verify.term import Term, absolute, constants, real
 from discreet.verify.written import words
@@ -176,7 +177,7 @@ def candidates(relation: LoopRelation, system: System) -> Iterator[Term]:
             if other is not counter:
                 yield counter <= other
                 yield counter == other
-    guards = _guards(relation, system, changing_counters)
+    guards = [z3.BoolVal(True)] if told(relation, system) else _guards(relation, system, changing_counters)
     for first, second in pairs:
         if z3.is_bool(first):
             yield first == second
@@ -202,6 +203,8 @@ def candidates(relation: LoopRelation, system: System) -> Iterator[Term]:
                 yield z3.Implies(counter > 0, second < counter)
                 yield first >= 0
         yield from _one_change(first, second, counters, system)
+    if told(relation, system):
+        yield from several(relation, system, changing_counters, bounds)
     yield from contributions(relation, system)
     yield from cells(relation, system, changing_counters)
     yield from _movements(relation, system, changing_counters, limits, bounds)

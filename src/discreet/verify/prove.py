@@ -36,6 +36,7 @@ from discreet.verify.syntax import (
     Expr,
     Number,
     Program,
+    Return,
     Sample,
     Scalar,
     SensitiveQuery,
@@ -48,6 +49,9 @@ from discreet.verify.syntax import (
 from discreet.verify.template import Template, build
 from discreet.verify.term import Term, UnsupportedError, constants
 from discreet.verify.written import has_words, put_down
+
+LONGEST = 8
+"""The longest list on which moves are tried before they are proved for all lengths."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +235,10 @@ def _instances(checked: CheckedProgram) -> Iterator[Instance]:
     lists = [p.name for p in checked.program.parameters if isinstance(p.type, Array)]
     # Long lists with a small cut-off last: they rule out moves that pay a little in every turn.
     # Integers far apart in between: as limits of an interval they would otherwise leave nothing inside.
-    for sizes, turn, apart in (((3, 2, 1), (1, 2, 0, 3), 0), ((3, 2), (2, 3), 3), ((5, 4), (1, 2), 0)):
+    # Where several places are told there must be others: one, and more of them than are told.
+    told = sum(checked.kind(v) == "int" for v in _returned(checked))
+    some, long = (max(3, min(told + 1, LONGEST)), 3, 2), (max(5, min(2 * told + 2, LONGEST)), 5, 4)
+    for sizes, turn, apart in (((3, 2, 1), (1, 2, 0, 3), 0), (some, (2, 3), 3), (long, (1, 2), 0)):
         for size, value, step in cartesian(sizes if lists else (0,), turn, dict.fromkeys((apart, 0))):
             numbers = {name: Fraction(value + step * place) for place, name in enumerate(integers)}
             instance = Instance(dict.fromkeys(lists, size), {**_priced(checked), **numbers})
@@ -240,6 +247,13 @@ def _instances(checked: CheckedProgram) -> Iterator[Instance]:
                 break
         if not integers and not lists:
             return
+
+
+def _returned(checked: CheckedProgram) -> tuple[Expr, ...]:
+    """Return the values that are returned and are no lists."""
+    end = checked.program.body[-1]
+    values = end.values if isinstance(end, Return) else ()
+    return tuple(v for v in values if not (isinstance(v, Variable) and v.name in checked.returned_lists))
 
 
 def _priced(checked: CheckedProgram) -> dict[str, Fraction]:

@@ -9,6 +9,7 @@ program will output next, whether the current index will be returned, and whethe
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial, reduce
 from itertools import product
 
 from discreet.verify.check import CheckedProgram
@@ -304,22 +305,20 @@ def _outcomes(place: DrawSite, checked: CheckedProgram) -> Iterator[Expr]:
             yield Binary("=", Apply("value", (Variable(name),)), ONE)
             return
     returned = checked.program.body[-1]
-    if isinstance(returned, Return):
+    if isinstance(returned, Return) and place.loops:
+        told: list[Expr] = []
         for position, value in enumerate(returned.values, start=1):
             if isinstance(value, Variable) and value.name in checked.returned_lists:
                 continue
             if checked.kind(value) != "int" or checked.is_shared(value):
                 continue
-            if place.loops and not names(value) & assigned(place.loops[-1].body):
+            if not names(value) & assigned(place.loops[-1].body):
                 continue
-            counters = [
-                n for n in sorted(place.ready) if n in checked.shared and checked.types[n] == Scalar("int")
-            ]
-            moving = [n for n in counters if place.loops and n in assigned(place.loops[-1].body)]
-            for counter in moving[:1]:
-                result = Apply("result", (Number(Fraction(position)),))
-                yield Binary("=", result, Variable(counter))
-                return
+            counters = [n for n in sorted(place.ready & checked.shared) if checked.types[n] == Scalar("int")]
+            for counter in [n for n in counters if n in assigned(place.loops[-1].body)][:1]:
+                told.append(Binary("=", Apply("result", (Number(Fraction(position)),)), Variable(counter)))
+        # Of several places that are told, as of the best few, every one is picked alike.
+        yield from told[:1] if len(told) < 2 else [reduce(partial(Binary, "or"), told)]
 
 
 def _top(block: tuple[Statement, ...]) -> tuple[Statement, ...]:
