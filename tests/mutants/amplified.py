@@ -27,8 +27,45 @@ MOVED = (
 )
 
 CELLS = ("tests/exact/test_cells.py",)
+STOCK = ("tests/exact/test_stock.py",)
 
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "exact/stock.py",
+        "return row.pop() if row else None",
+        "return row[-1] if row else None",
+        STOCK,
+        "one number of the stock is all noise there is",
+    ),
+    Fault("exact/stock.py", "last = row.pop()", "last = row[-1]", STOCK, "the last of a row comes twice"),
+    Fault(
+        "exact/coins.py",
+        "return self._mine().stock",
+        'return self.__dict__.setdefault("shared", {})',
+        STOCK,
+        "a child has its parent's noise in stock",
+    ),
+    Fault(
+        "exact/stock.py",
+        "    if source() is not SYSTEM:\n        return None\n",
+        "",
+        STOCK,
+        "coins of a test are not what is drawn from",
+    ),
+    Fault(
+        "exact/sample.py",
+        'restock(("gaussian", variance)',
+        'restock(("geometric", variance)',
+        STOCK,
+        "Gaussian noise stands in stock as geometric noise",
+    ),
+    Fault(
+        "mechanisms/laplace.py",
+        "if abs(part) > abs(scaled) * 2.0**-52 else None",
+        "",
+        STOCK,
+        "a decimal next to a tie is rounded as the float beside it",
+    ),
     Fault(
         "exact/cells.py",
         "tails[-cell] + terms[-cell]) / whole",

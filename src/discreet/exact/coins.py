@@ -11,7 +11,7 @@ branches; nothing else in the package touches it.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from threading import local
 from typing import Any, Protocol
@@ -50,7 +50,7 @@ class Keystream:
     interrupted in the middle of a draw stays busy, and whoever draws next takes another one.
     """
 
-    __slots__ = ("busy", "cipher", "drawn", "pool", "process", "used")
+    __slots__ = ("busy", "cipher", "drawn", "pool", "process", "stock", "used")
 
     def __init__(self) -> None:
         self.process = this_process()
@@ -59,6 +59,7 @@ class Keystream:
         self.drawn = 0
         self.pool = b""
         self.used = 0
+        self.stock: dict[Hashable, list[int]] = {}
 
     def take(self, size: int) -> bytes | NDArray[np.uint8]:
         """Return bytes that nobody else gets."""
@@ -106,6 +107,10 @@ class SystemCoins:
         whole: Words = np.frombuffer(self._mine().take(count * container // 8), dtype=f"<u{container // 8}")
         return whole if container == width else whole >> np.uint8(container - width)
 
+    def stock(self) -> dict[Hashable, list[int]]:
+        """Return what was drawn ahead from this keystream, by law: it is nobody else's."""
+        return self._mine().stock
+
     def _mine(self) -> Keystream:
         stream: Keystream | None = getattr(self._local, "stream", None)
         if stream is None or stream.busy or stream.process is not this_process():
@@ -125,8 +130,8 @@ def _fresh_key() -> bytes:
     return key
 
 
-_SYSTEM = SystemCoins()
-_installed: Coins = _SYSTEM
+SYSTEM = SystemCoins()
+_installed: Coins = SYSTEM
 
 
 def source() -> Coins:

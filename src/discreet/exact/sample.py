@@ -8,6 +8,7 @@ with probability exp(-(|y| - s L)**2 / (2 s)), L = -ln(a).  The kept y has proba
 exp(-y**2 / (2 s)), because the two exponents add up to -y**2 / (2 s) and a constant.  A float decides
 when its certified error cannot matter; otherwise a ball does.
 
+Single draws come from stock (`discreet.exact.stock`), where a law is drawn from more than once.
 Many draws of a discrete Gaussian of moderate width are looked up in one certified table instead, and many
 draws of a wide law in a table of cells (`discreet.exact.cells`).
 
@@ -19,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from math import ceil, exp, floor, log, sqrt
+from math import ceil, exp, floor, frexp, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -27,12 +28,13 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact.cells import BLOCK, WIDEST, CellTable, GaussianWeight, GeometricWeight, cell_table
+from discreet.exact.cells import BLOCK, WIDEST, WIDTH, CellTable, GaussianWeight, GeometricWeight, cell_table
 from discreet.exact.coins import Coins, source
 from discreet.exact.digits import OneSided, TwoSided, digit_tables, float_log, log_ball, proper_ratio
 from discreet.exact.inversion import SPARSE, STANDARD, LawTable, Shape, Uniform, resolve
 from discreet.exact.lattice_gaussian import GaussianLaw
 from discreet.exact.number import Real, ball, positive, shown
+from discreet.exact.stock import from_stock, restock
 
 Integers = NDArray[Any]
 """int64, or object holding Python integers where int64 would be too narrow."""
@@ -72,9 +74,18 @@ def two_sided_geometric(
     alpha: Fraction, count: int | None = None, *, coins: Coins | None = None, shape: Shape = STANDARD
 ) -> Any:
     """Return one integer (count None) or an array of draws with Pr[k] = (1-a)/(1+a) a**|k|."""
-    if count is None:
-        return _one(_two_sided_digits(alpha.numerator, alpha.denominator, shape), coins or source())
-    return _draw(_two_sided(alpha), count, coins or source(), shape)
+    if count is not None:
+        return _draw(_two_sided(alpha), count, coins or source(), shape)
+    ratio = (alpha.numerator, alpha.denominator)
+    if coins is not None or shape is not STANDARD:
+        return _one(_two_sided_digits(*ratio, shape), coins or source())
+    value = from_stock(("geometric", ratio))
+    if value is not None:
+        return value
+    tables = _two_sided_digits(*ratio, shape)
+    return restock(
+        ("geometric", ratio), partial(_one, tables), lambda n, coins: _assemble(tables, n, coins, shape)
+    )
 
 
 def geometric(
@@ -151,9 +162,9 @@ def discrete_gaussian(
     sigma_squared: Fraction, count: int | None = None, *, coins: Coins | None = None, shape: Shape = STANDARD
 ) -> Any:
     """Return one integer (count None) or an array of draws with Pr[k] proportional to exp(-k**2 / (2 s))."""
-    coins = coins or source()
     if count is None:
-        return _gaussian_table(sigma_squared.numerator, sigma_squared.denominator, shape).draw_one(coins)
+        return _one_gaussian((sigma_squared.numerator, sigma_squared.denominator), coins, shape)
+    coins = coins or source()
     proper_variance(sigma_squared)
     test = _Acceptance.of(sigma_squared)
     if sigma_squared <= WIDE and count >= MANY * (1 + test.width / 8):
@@ -169,6 +180,19 @@ def discrete_gaussian(
         kept.append(accepted)
         missing -= accepted.size
     return np.concatenate(kept) if kept else np.empty(0, dtype=np.int64)
+
+
+def _one_gaussian(variance: tuple[int, int], coins: Coins | None, shape: Shape) -> int:
+    """Return one integer, from stock where it is not wider than rows of int64 are."""
+    if coins is None and shape is STANDARD:
+        value = from_stock(("gaussian", variance))
+        if value is not None:
+            return value
+    table = _gaussian_table(*variance, shape)
+    wide = isinstance(table, CellTable) and table.bits > frexp(WIDEST)[1] - WIDTH
+    if coins is not None or shape is not STANDARD or wide:
+        return table.draw_one(coins or source())
+    return restock(("gaussian", variance), table.draw_one, table.draw)
 
 
 MOST_BITS = 512

@@ -129,11 +129,15 @@ class Laplace:
             if values.ndim == 0:
                 return self.sample(values.item())
             return self._sampled(values)
-        exact, over, under = rational(values, "value"), self.step.numerator, self.step.denominator
-        # floor(x / step + 1/2), in integers.
-        twice = 2 * exact.numerator * under + exact.denominator * over
-        steps = twice // (2 * exact.denominator * over) + two_sided_geometric(self.alpha)
-        return nearest_float(steps * over, under) if isinstance(values, float) else steps * self.step
+        over, under = self.step.numerator, self.step.denominator
+        if isinstance(values, float):
+            point = _nearest_point(values, over, under)
+            if point is None:
+                point = _rounded(rational(values, "value"), over, under)
+            return nearest_float((point + two_sided_geometric(self.alpha)) * over, under)
+        return (
+            _rounded(rational(values, "value"), over, under) + two_sided_geometric(self.alpha)
+        ) * self.step
 
     def _sampled(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return an array with noise, block by block: what is written in between stays in the cache."""
@@ -220,6 +224,25 @@ class Laplace:
     def variance(self) -> Fraction:
         """Return Var Z, which tends to 2 b**2 as the step shrinks."""
         return self.noise.variance * self.step**2
+
+
+def _rounded(exact: Fraction, over: int, under: int) -> int:
+    """Return floor(x / step + 1/2), in integers."""
+    return (2 * exact.numerator * under + exact.denominator * over) // (2 * exact.denominator * over)
+
+
+def _nearest_point(x: float, over: int, under: int) -> int | None:
+    """Return the same of a float's shortest decimal, or None where floats do not tell.
+
+    The decimal is within a relative 2**-52 of the float, and a product with a power of two, the floor of
+    what is below 2**51 and its distance to that are exact.
+    """
+    if over != 1 or under & (under - 1) or under.bit_length() > 900 or not abs(x) < 2.0**51 / under:
+        return None
+    scaled = float(x) * under
+    below = floor(scaled)
+    part = scaled - below - 0.5
+    return below + (part > 0) if abs(part) > abs(scaled) * 2.0**-52 else None
 
 
 def _exact(values: NDArray[Any]) -> NDArray[Any]:
