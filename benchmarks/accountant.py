@@ -2,7 +2,7 @@
 
 Each row gives epsilon at delta: ours as [low, high], proved; theirs as they report it.  What takes less
 than a tenth of a second is run again, the best of three rounds (nothing of ours is kept from one run to the
-next).  The peers' grids are at their defaults (dp_accounting) or at an error of 0.01 in epsilon
+next, and both are given numbers, not texts to read).  The peers' grids are at their defaults (dp_accounting) or at an error of 0.01 in epsilon
 (prv_accountant).  Random mixtures are measured in processor time and compared with dp_accounting one by one,
 which is stopped after twice our time or half a second, whichever is longer: a mixture where it was stopped
 counts with that limit, so that the ratios shown are upper bounds of the true ones.
@@ -125,14 +125,16 @@ def ours(parts, delta):
         "approximate": lambda number: Approximate(number, Fraction(1, 10**13)),
     }
 
-    def release(kind, number):
-        name, _, rate = kind.partition("@")
-        whole = make[name](Fraction(number))
+    asked = [(*kind.partition("@")[::2], Fraction(number), n) for kind, number, n in parts]
+    at = Fraction(delta)
+
+    def release(name, rate, number):
+        whole = make[name](number)
         return sampled(whole, rate) if rate else whole
 
     def whole():
         forget()
-        return compose([(release(kind, number), n) for kind, number, n in parts]).epsilon(delta)
+        return compose([(release(name, rate, number), n) for name, rate, number, n in asked]).epsilon(at)
 
     return whole
 
@@ -154,13 +156,16 @@ def google(parts, delta):
         "approximate": lambda number: promise(number, 1e-13),
     }
 
+    read = [(*kind.partition("@")[::2], float(number), n) for kind, number, n in parts]
+    asked = [(name, [number, float(rate)] if rate else [number], n) for name, rate, number, n in read]
+    at = float(delta)
+
     def whole():
         total = None
-        for kind, number, n in parts:
-            name, _, rate = kind.partition("@")
-            law = make[name](float(number), *([float(rate)] if rate else [])).self_compose(n)
+        for name, numbers, n in asked:
+            law = make[name](*numbers).self_compose(n)
             total = law if total is None else total.compose(law)
-        return total.get_epsilon_for_delta(float(delta))
+        return total.get_epsilon_for_delta(at)
 
     return whole
 

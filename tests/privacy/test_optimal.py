@@ -102,7 +102,7 @@ def _binomial_delta(cost, k, epsilon):
 
 def test_costs_without_a_usable_unit_are_left_to_other_routes():
     assert (
-        Responses.of([(ResponseLoss(Fraction(1, 10**9 + 7)), 1), (ResponseLoss(Fraction(1, 10**9 + 9)), 1)])
+        Responses.of([(ResponseLoss(Fraction(1, 10**9 + 7)), 4), (ResponseLoss(Fraction(1, 10**9 + 9)), 1)])
         is None
     )
     assert Responses.of([(ResponseLoss(Fraction(1)), 10**6)]) is None
@@ -129,3 +129,24 @@ def test_costs_near_what_delta_hides_are_told_from_those_above(left):
             # Of two responses, by the four patterns of their answers.
             at = _every_pattern([cost, cost], (low + high) / 2)
             assert abs(at - _mpf(d)) < mpf(10) ** -20 or (high == 0 and at <= _mpf(d))
+
+
+def test_a_few_different_responses_are_what_their_patterns_say():
+    """Up to four of them, of costs with nothing in common, also where several patterns lose the same."""
+    for costs in (
+        ["0.741660", "1.715989"],
+        ["1/7", "2/7", "3/7"],
+        ["0.1", "0.1", "0.30000001", "5"],
+        ["1e-9", "20", "1/3"],
+    ):
+        exact = [Fraction(cost) for cost in costs]
+        laws = {ResponseLoss(cost): exact.count(cost) for cost in exact}
+        found = Responses.of(list(laws.items()))
+        for epsilon in (Fraction(0), Fraction(1, 3), exact[0], sum(exact) - exact[0] / 3):
+            low, high = found.delta(epsilon)
+            there = _every_pattern(exact, epsilon)
+            assert abs(there - _mpf(low)) <= there * mpf(10) ** -24
+            assert high - low <= high / 2**90
+            if low:
+                around = found.epsilon((low + high) / 2)
+                assert around[0] - Fraction(1, 10**18) <= epsilon <= around[1] + Fraction(1, 10**18)

@@ -26,7 +26,7 @@ from discreet.errors import ParameterError
 from discreet.exact.number import Real, ball, enclose, non_negative, shown
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.atoms import AtomsLoss, multiplied
-from discreet.privacy.bounds import FULLY, Bounds
+from discreet.privacy.bounds import FULLY, ZERO, Bounds
 from discreet.privacy.direction import CORNERS, ROUGH, PairOrder, orders, summand
 from discreet.privacy.explanation import Explanation, RouteBound
 from discreet.privacy.filter import Cost
@@ -50,7 +50,6 @@ from discreet.privacy.route import (
     ROUTES,
     Releases,
     Route,
-    whole,
 )
 
 _EFFORT = 2_000
@@ -106,8 +105,12 @@ class Composition:
     @property
     def neighbours(self) -> frozenset[Adjacency]:
         """Return the neighbours that the sampled releases were sampled under; others may mean any."""
-        laws = [part.law for part, _ in self.parts if isinstance(part, Profile)]
-        return frozenset(law.adjacency for law in laws if isinstance(law, SampledLoss))
+        found = {
+            part.law.adjacency
+            for part, _ in self.parts
+            if isinstance(part, Profile) and isinstance(part.law, SampledLoss)
+        }
+        return frozenset(found)
 
     def epsilon(self, delta: Real = 0) -> Bounds:
         """Return the smallest epsilon that the whole promises at this delta."""
@@ -142,8 +145,14 @@ class Composition:
         if at < slack_high:
             return Bounds(Fraction(0), None, "no epsilon is enough: the slacks alone exceed this delta")
         releases = self.releases(order)
-        left = (at - slack_high) / (1 - slack_high)
-        most = (at - slack_low) / (1 - slack_low)
+        left = _left(at, slack_high)
+        most = left if slack_low == slack_high else _left(at, slack_low)
+        if most is left and left and order is None:
+            listed = releases.listed()
+            if listed is not None:
+                # Losses that are written out tell all, so that both ends come from them at once.
+                route = OPTIMAL if isinstance(listed, Responses) else LAW
+                return Bounds(*listed.epsilon(left), route.name, route.adaptive)
         if most == 0:
             total = releases.pure()
             return (
@@ -273,22 +282,27 @@ class Composition:
         found = [(_slack_of(part, order), n) for part, n in self.parts]
         slacks = [(slack, n) for slack, n in found if slack]
         if not slacks:
-            return Fraction(0), Fraction(0)
-        if any(slack == 1 for slack, _ in slacks):
+            return ZERO
+        if len(slacks) == 1 and slacks[0][1] == 1:
+            return slacks[0][0], slacks[0][0]
+        if any(slack.numerator == slack.denominator for slack, _ in slacks):
             return Fraction(1), Fraction(1)
 
         bits = sum(n * slack.denominator.bit_length() for slack, n in slacks)
         if bits <= _WRITTEN_OUT:
-            kept = prod(((1 - slack) ** n for slack, n in slacks), start=Fraction(1))
-            return 1 - kept, 1 - kept
+            # In integers, which are shorter to multiply than fractions are to bring to lowest terms.
+            kept = prod((slack.denominator - slack.numerator) ** n for slack, n in slacks)
+            whole = prod(slack.denominator**n for slack, n in slacks)
+            lost = Fraction(whole - kept, whole)
+            return lost, lost
 
-        def lost() -> arb:
+        def rest() -> arb:
             product = arb(1)
             for slack, n in slacks:
                 product *= (1 - ball(slack)) ** n
             return 1 - product
 
-        return enclose(lost)
+        return enclose(rest)
 
     def releases(self, order: PairOrder | None = None) -> Releases:
         """Return the loss laws and the zCDP of the parts, slacks set aside; sampled laws need an order."""
@@ -310,7 +324,7 @@ class Composition:
                     laws[law] = laws.get(law, 0) + n
                 case never:
                     assert_never(never)
-        losing = tuple((law, n) for law, n in laws.items() if law.pure != 0)
+        losing = tuple((law, n) for law, n in laws.items() if law.pure is None or law.pure)
         return Releases(losing, rho, lenient or any(_lenient(law) for law in laws))
 
 
@@ -341,7 +355,7 @@ def compose(
 
 
 def _parts_of(source: object) -> tuple[tuple[Guarantee, int], ...]:
-    if isinstance(source, Pure | Approximate | Concentrated | Profile):
+    if isinstance(source, Guarantee):
         return ((source, 1),)
     if not isinstance(source, type):
         if isinstance(source, Parted):
@@ -376,6 +390,12 @@ def _standing(law: Law, order: PairOrder | None) -> Summand | None:
     return law
 
 
+def _left(delta: Fraction, slack: Fraction) -> Fraction:
+    """Return what is left of delta where nothing is revealed whole: (delta - slack) / (1 - slack)."""
+    a, b, c, d = delta.numerator, delta.denominator, slack.numerator, slack.denominator
+    return Fraction(a * d - c * b, (d - c) * b) if slack else delta
+
+
 def _slack_of(part: Guarantee, order: PairOrder | None) -> Fraction:
     match part:
         case Pure():
@@ -397,7 +417,7 @@ def _lenient(law: Summand) -> bool:
 def _wanted(releases: Releases) -> tuple[Route, ...]:
     if not releases.tight:
         return BASIC, LAW, CONCENTRATED, RENYI
-    return (OPTIMAL,) if isinstance(whole(releases.laws), Responses) else (LAW,)
+    return (OPTIMAL,) if isinstance(releases.exact, Responses) else (LAW,)
 
 
 def _ordered(releases: Releases) -> tuple[Route, ...]:

@@ -30,7 +30,7 @@ from discreet.privacy.zcdp import delta_of_rho, epsilon_of_rho
 def small_delta(value: Real) -> Fraction:
     """Return the delta that a user meant, refusing what no guarantee can mean."""
     delta = rational(value, "delta")
-    if not 0 <= delta < 1:
+    if not 0 <= delta.numerator < delta.denominator:
         raise ParameterError(f"delta must be at least 0 and less than 1, got {shown(value)}")
     return delta
 
@@ -66,7 +66,7 @@ class Pure:
 
     def epsilon(self, delta: Real = 0) -> Bounds:
         """Return the smallest epsilon promised at this delta."""
-        return Profile(ResponseLoss(self.cost)).epsilon(delta)
+        return Bounds(*ResponseLoss(self.cost).epsilon(small_delta(delta)))
 
     def delta(self, epsilon: Real) -> Bounds:
         """Return the smallest delta promised at this epsilon."""
@@ -101,7 +101,7 @@ class Approximate:
     def __post_init__(self) -> None:
         object.__setattr__(self, "cost", non_negative(self.cost, "epsilon"))
         object.__setattr__(self, "slack", rational(self.slack, "delta"))
-        if not 0 <= self.slack <= 1:
+        if not 0 <= self.slack.numerator <= self.slack.denominator:
             raise ParameterError(f"delta must lie between 0 and 1, got {shown(self.slack)}")
 
     def __hash__(self) -> int:
@@ -110,7 +110,7 @@ class Approximate:
 
     def epsilon(self, delta: Real = 0) -> Bounds:
         """Return the smallest epsilon promised at this delta."""
-        return Profile(ResponseLoss(self.cost, self.slack)).epsilon(delta)
+        return Bounds(*ResponseLoss(self.cost, self.slack).epsilon(small_delta(delta)))
 
     def delta(self, epsilon: Real) -> Bounds:
         """Return the smallest delta promised at this epsilon."""

@@ -55,8 +55,6 @@ from discreet.privacy.mesh import MeshLoss
 from discreet.privacy.sampled import SampledLoss
 from discreet.privacy.zcdp import pure_rho
 
-QUARTER = Fraction(1, 4)
-
 
 @dataclass(frozen=True, slots=True)
 class ResponseLoss:
@@ -66,9 +64,9 @@ class ResponseLoss:
     slack: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        if self.cost < 0:
+        if self.cost.numerator < 0:
             raise ParameterError(f"epsilon must not be negative, got {shown(self.cost)}")
-        if not 0 <= self.slack <= 1:
+        if not 0 <= self.slack.numerator <= self.slack.denominator:
             raise ParameterError(f"delta must lie between 0 and 1, got {shown(self.slack)}")
 
     def __hash__(self) -> int:
@@ -99,18 +97,26 @@ class ResponseLoss:
 
     def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction | None]:
         """Return rationals around ln(exp(c) - d (1 + exp(c))), d being the delta the slack leaves."""
-        if delta < self.slack:
-            return Fraction(0), None
-        if delta == self.slack or self.cost == 0:
-            return self.cost, self.cost
-        left = (delta - self.slack) / (1 - self.slack)
+        left, cost = delta, self.cost
+        if self.slack:
+            if delta < self.slack:
+                return Fraction(0), None
+            left = (delta - self.slack) / (1 - self.slack) if self.slack != 1 else Fraction(0)
+        if not left or not cost:
+            return cost, cost
+        over, under = left.numerator, left.denominator
         # exp(c) (1 - left) - left <= 1 exactly when exp(c) <= (1 + left) / (1 - left), of which the logarithm
         # is at most 2 left / (1 - left**2): a cost well above that needs no logarithm to tell.
-        near = left > QUARTER or self.cost < 3 * left
-        if near and (left == 1 or self.cost <= log_bounds((1 + left) / (1 - left))[0]):
+        near = 4 * over > under or cost.numerator * under < 3 * over * cost.denominator
+        if near and (left == 1 or cost <= log_bounds((1 + left) / (1 - left))[0]):
             return ZERO
-        low, high = enclose(lambda: (ball(1 - left) * ball(self.cost).exp() - ball(left)).log())
-        return max(low, Fraction(0)), max(high, Fraction(0))
+
+        def crossing() -> arb:
+            top = ball(cost).exp()
+            return (top - ball(left) * (1 + top)).log()
+
+        low, high = enclose(crossing)
+        return (low if low.numerator > 0 else ZERO[0]), (high if high.numerator > 0 else ZERO[1])
 
     def group(self, size: int) -> "ResponseLoss":
         """Return the worst law for `size` units: k c, and slack (exp(k c) - 1) / (exp(c) - 1), rounded up."""

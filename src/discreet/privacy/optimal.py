@@ -34,6 +34,9 @@ MOST_TERMS = 20_000
 
 _MOST_BITS = 2**28
 
+FEW = 4
+"""So few responses are written out pattern by pattern, whatever their costs have in common."""
+
 
 @dataclass(frozen=True, slots=True)
 class Responses:
@@ -86,10 +89,11 @@ class Responses:
 
         def crossing() -> arb:
             above = below = arb(0)
-            level, unit = ball(delta), self._unit_ball()
-            for multiple, p, q in self._descending():
-                # Between two losses the curve is above - exp(epsilon) below; look at it at the next loss.
-                there = above - (multiple * unit).exp() * below
+            level = ball(delta)
+            for _, p, q in self._descending():
+                # Between two losses the curve is above - exp(epsilon) below; look at it at the next loss, the
+                # logarithm of p / q.
+                there = above - p / q * below
                 if there > level:
                     break
                 if not there < level:
@@ -106,8 +110,9 @@ class Responses:
         """Whether the dearest response alone has twice this delta at epsilon 0, which is tanh(cost / 2)."""
         if self.unit is None:
             return False
-        dearest = max(multiple for multiple, _ in self.multiples) * self.unit
-        return tanh(float(min(dearest, Fraction(1))) / 2) > 2 * float(delta)
+        dearest = max(multiple for multiple, _ in self.multiples)
+        over, under = dearest * self.unit.numerator, self.unit.denominator
+        return tanh(over / under / 2 if over < under else 0.5) > 2 * float(delta)
 
     def _compare(self, multiple: int, epsilon: Fraction) -> bool | None:
         """Return whether a loss of this many units exceeds epsilon, or None if too near to tell."""
@@ -127,16 +132,20 @@ class Responses:
         count = sum(n for _, n in self.multiples)
         if len({multiple for multiple, _ in self.multiples}) == 1:
             return count <= MOST_TERMS
-        return self.total <= 4 * MOST_TERMS and self.total * count <= _MOST_BITS
+        return count <= FEW or (self.total <= 4 * MOST_TERMS and self.total * count <= _MOST_BITS)
 
     def _descending(self) -> Iterator[tuple[int, arb, arb]]:
         """Yield (loss in units, probability under P, under Q) from the largest loss down."""
         unit = self._unit_ball()
+        lies = [(-multiple * unit).exp() for multiple, _ in self.multiples]
+        if sum(n for _, n in self.multiples) <= FEW:
+            yield from self._patterns(lies)
+            return
         size = arb(1)
-        for multiple, n in self.multiples:
-            size *= (1 + (-multiple * unit).exp()) ** n
+        for lie, (_, n) in zip(lies, self.multiples, strict=True):
+            size *= (1 + lie) ** n
         p, q = 1 / size, (-self.total * unit).exp() / size
-        if len({multiple for multiple, _ in self.multiples}) == 1:
+        if len(lies) == 1:
             yield from self._binomial(p, q, unit)
         else:
             yield from self._polynomial(p, q, unit)
@@ -150,6 +159,20 @@ class Responses:
             ratio = arb(count - lies) / (lies + 1)
             p, q = p * ratio * down, q * ratio * up
 
+    def _patterns(self, lies: Sequence[arb]) -> Iterator[tuple[int, arb, arb]]:
+        """Yield every pattern of truths and lies: under Q it is as likely as its opposite is under P."""
+        found = [(0, arb(1))]
+        for lie, (multiple, n) in zip(lies, self.multiples, strict=True):
+            truth = 1 / (1 + lie)
+            for _ in range(n):
+                found = [(lost, p * truth) for lost, p in found] + [
+                    (lost + multiple, p * truth * lie) for lost, p in found
+                ]
+        found.sort(key=_lost)
+        total = self.total
+        for (lost, p), (_, q) in zip(found, reversed(found), strict=True):
+            yield total - 2 * lost, p, q
+
     def _polynomial(self, p: arb, q: arb, unit: arb) -> Iterator[tuple[int, arb, arb]]:
         ways = fmpz_poly([1])
         for multiple, n in self.multiples:
@@ -160,6 +183,10 @@ class Responses:
             if count:
                 yield self.total - 2 * j, p * arb(count), q * arb(count)
             p, q = p * down, q * up
+
+
+def _lost(pattern: tuple[int, arb]) -> int:
+    return pattern[0]
 
 
 def _common(left: Fraction, right: Fraction) -> Fraction:

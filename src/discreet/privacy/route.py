@@ -19,7 +19,7 @@ and let d be the delta left once the releases' own slacks are paid.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import numpy as np
 from flint import arb
@@ -88,12 +88,21 @@ class Releases:
         ]
         return tuple(member) + (((GaussianLoss(2 * self.rho), 1),) if self.rho else ())
 
+    @cached_property
+    def exact(self) -> "Base | Responses | ListedSum | None":
+        """Return the law of the whole as one value, where there is one."""
+        return whole(self.laws)
+
+    def listed(self) -> "Responses | ListedSum | None":
+        """Return the losses of the whole one by one, where these are few and nothing else is composed."""
+        known = None if self.rho or self.lenient else self.exact
+        return known if isinstance(known, Responses | ListedSum) else None
+
     @property
     def tight(self) -> bool:
         """Whether the laws tell all, so that the loss-distribution route is the best there is."""
         ranges = any(isinstance(law, BoundedRangeLoss) for law, _ in self.laws)
-        known = whole(self.laws) is not None or loss_sum(self.laws).tractable
-        return not self.rho and not ranges and known
+        return not self.rho and not ranges and (self.exact is not None or loss_sum(self.laws).tractable)
 
     @property
     def floats(self) -> bool:
@@ -227,7 +236,7 @@ def _split(releases: Releases) -> tuple[list[tuple[BoundedRangeLoss, int]], Laws
 def _optimal_epsilon(releases: Releases, left: Fraction) -> Fraction | None:
     if left == 0:
         return None
-    if not releases.rho and isinstance(whole(releases.laws), Responses):
+    if not releases.rho and isinstance(releases.exact, Responses):
         # As the lower bound asks it, so that it is looked up there.
         return tight_epsilon(releases.laws, left, None)[1]
     found = releases.responses()
