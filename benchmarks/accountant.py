@@ -2,7 +2,8 @@
 
 Each row gives epsilon at delta: ours as [low, high], proved; theirs as they report it.  What takes less
 than a tenth of a second is run again, the best of three rounds (nothing of ours is kept from one run to the
-next, and both are given numbers, not texts to read).  The peers' grids are at their defaults (dp_accounting) or at an error of 0.01 in epsilon
+next, and both are given numbers, not texts to read).
+The peers' grids are at their defaults (dp_accounting) or at an error of 0.01 in epsilon
 (prv_accountant).  Random mixtures are measured in processor time and compared with dp_accounting one by one,
 which is stopped after twice our time or half a second, whichever is longer: a mixture where it was stopped
 counts with that limit, so that the ratios shown are upper bounds of the true ones.
@@ -61,10 +62,11 @@ def mixture(rng):
 
 
 def forget():
-    from discreet.privacy import direction, route, zcdp
+    from discreet.privacy import atoms, direction, geometric, moment, route, zcdp
 
     kept = (route.tight_epsilon, route.tight_delta, route.loss_sum, route.whole, zcdp.epsilon_of_rho)
-    for function in (*kept, direction._meshed, direction._mesh):
+    logs = (atoms._log, geometric.log_inverse, moment.top)
+    for function in (*kept, *logs, direction._meshed, direction._mesh):
         function.cache_clear()
 
 

@@ -23,7 +23,7 @@ JRSS B 84(1), 2022.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 from itertools import pairwise
@@ -40,6 +40,7 @@ class AtomsLoss:
     """The loss law of a finite pair: atoms (p, q) in falling order of p / q, both columns summing to 1."""
 
     atoms: tuple[Atom, ...]
+    _hash: int = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if any(p < 0 or q < 0 for p, q in self.atoms):
@@ -50,10 +51,11 @@ class AtomsLoss:
         ):
             raise ParameterError("each of the two laws of a pair must sum to exactly 1")
         object.__setattr__(self, "atoms", _merged(self.atoms))
+        # The hash of a fraction inverts its denominator, which long ones make slow; laws are looked up often.
+        object.__setattr__(self, "_hash", hash(tuple((p.numerator, q.numerator) for p, q in self.atoms)))
 
     def __hash__(self) -> int:
-        # The hash of a fraction inverts its denominator, which long ones make slow.
-        return hash(tuple((p.numerator, q.numerator) for p, q in self.atoms))
+        return self._hash
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[Real, Real]]) -> "AtomsLoss":
@@ -76,12 +78,13 @@ class AtomsLoss:
     @property
     def ratio(self) -> Fraction:
         """Return the largest finite ratio p / q: the exponential of the largest finite loss."""
-        return max((p / q for p, q in self.atoms if q), default=Fraction(1))
+        # The atoms are in falling order.
+        return next((p / q for p, q in self.atoms if q), Fraction(1))
 
     @property
     def pure(self) -> Fraction:
         """Return the largest finite loss, rounded up."""
-        return log_bounds(self.ratio)[1] if self.ratio > 1 else Fraction(0)
+        return _log(self)[1]
 
     @property
     def rho(self) -> Fraction:
@@ -119,6 +122,12 @@ class AtomsLoss:
         """Return the law that dominates `size` units changing at once."""
         curve = _power(_trade_off(self.atoms), size)
         return AtomsLoss(tuple(_pair_of(curve)))
+
+
+@lru_cache(maxsize=4096)
+def _log(law: AtomsLoss) -> tuple[Fraction, Fraction]:
+    """Return rationals around the largest finite loss."""
+    return log_bounds(law.ratio) if law.ratio > 1 else (Fraction(0), Fraction(0))
 
 
 @lru_cache(maxsize=64)

@@ -9,7 +9,7 @@ are ever formed, as balls, so long shifts cost no more than short ones.
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 
 from flint import arb, ctx
 
@@ -45,7 +45,8 @@ class GeometricLoss:
     @property
     def pure(self) -> Fraction:
         """Return the largest loss, shift * ln(1/alpha), rounded up."""
-        return log_bounds(1 / self.alpha)[1] * self.shift
+        unit = log_inverse(self.alpha.numerator, self.alpha.denominator)[1]
+        return unit if self.shift == 1 else unit * self.shift
 
     @property
     def rho(self) -> Fraction:
@@ -126,6 +127,12 @@ class GeometricLoss:
         near = {min(max(int(best // 1) + step, 0), self.shift - 1) for step in (-1, 0, 1, 2)}
         sides = [_positive_enclosure(partial(value, m)) for m in near]
         return max(low for low, _ in sides), max(high for _, high in sides)
+
+
+@lru_cache(maxsize=4096)
+def log_inverse(over: int, under: int) -> Enclosure:
+    """Return rationals around ln(1 / alpha), kept for the next question; a fraction takes long to hash."""
+    return log_bounds(Fraction(under, over))
 
 
 def _positive_enclosure(function: Callable[[], arb]) -> Enclosure:

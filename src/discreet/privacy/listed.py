@@ -18,13 +18,12 @@ a probability below exp(-600) are not written out.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import exp, expm1, log, prod
+from math import exp, expm1, log
 
 import numpy as np
 
-from discreet.exact.number import log_bounds
 from discreet.privacy.bounds import ZERO, Enclosure
-from discreet.privacy.geometric import GeometricLoss
+from discreet.privacy.geometric import GeometricLoss, log_inverse
 from discreet.privacy.loss import ResponseLoss, Summand
 from discreet.privacy.moment import UNIT, Reals
 
@@ -146,17 +145,22 @@ class ListedSum:
 
 def _steps(laws: Sequence[tuple[Summand, int]]) -> list[_Steps] | None:
     """Return the laws as steps, where writing out their sum is short and no strain."""
-    if any(n > MOST_VALUES for _, n in laws):
-        return None
+    values = 1
+    for law, n in laws:
+        # Before any logarithm: most sums are longer than that.
+        values *= n * (law.shift if isinstance(law, GeometricLoss) else 1) + 1
+        if values > MOST_VALUES:
+            return None
     found = []
     for law, n in laws:
         match law:
             case ResponseLoss(cost):
                 found.append(_Steps(float(min(cost, Fraction(1000))), 1, n))
-            case GeometricLoss(alpha, shift) if 1 <= shift <= MOST_VALUES:
-                found.append(_Steps(float(min(log_bounds(1 / alpha)[0], Fraction(1000))), shift, n))
+            case GeometricLoss(alpha, shift) if shift >= 1:
+                unit = log_inverse(alpha.numerator, alpha.denominator)[0]
+                found.append(_Steps(float(min(unit, Fraction(1000))), shift, n))
             case _:
                 return None
     strain = sum(steps.count * (steps.top + 0.7 * steps.steps) for steps in found)
     short = bool(found) and strain <= _MOST_STRAIN and min(steps.unit for steps in found) >= 2.0**-60
-    return found if short and prod(steps.values for steps in found) <= MOST_VALUES else None
+    return found if short else None

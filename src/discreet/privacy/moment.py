@@ -37,6 +37,7 @@ import numpy.typing as npt
 
 from discreet.exact.number import log_bounds
 from discreet.privacy.atoms import AtomsLoss
+from discreet.privacy.geometric import log_inverse
 from discreet.privacy.loss import (
     Base,
     BoundedRangeLoss,
@@ -204,8 +205,9 @@ def tractable(law: Summand) -> bool:
         case GeometricLoss(_, shift):
             return shift <= MOST_SHIFT and LEAST_LOSS <= law.pure <= MOST_LOSS
         case AtomsLoss(atoms):
-            ratios = [p / q for p, q in atoms if p and q]
-            widest = max((max(ratio, 1 / ratio) for ratio in ratios), default=Fraction(1))
+            finite = [(p, q) for p, q in atoms if p and q] or [(Fraction(1), Fraction(1))]
+            # The ratios are in falling order.
+            widest = max(finite[0][0] / finite[0][1], finite[-1][1] / finite[-1][0])
             return 1 + LEAST_LOSS <= widest <= _ROOM and min(p for p, _ in atoms if p) * _ROOM >= 1
         case MeshLoss():
             return True
@@ -242,6 +244,8 @@ def lattice(law: Summand) -> Lattice | None:
         case DiscreteGaussianLoss(variance, shift):
             return Lattice(None, Fraction(shift) / variance)
         case AtomsLoss(atoms):
+            if len(atoms) == 3 and atoms[0][0] == atoms[2][1] and atoms[0][1] == atoms[2][0] != 0:
+                return Lattice(atoms[2][0] / atoms[0][0], Fraction(1)) if atoms[1][0] == atoms[1][1] else None
             ratios = {p / q for p, q in atoms if p and q} - {Fraction(1)}
             if len(ratios | {1 / ratio for ratio in ratios}) == 2:
                 return Lattice(1 / max(max(ratios), 1 / min(ratios)), Fraction(1))
@@ -274,7 +278,8 @@ def top(law: ResponseLoss | GeometricLoss | LaplaceLoss | BoundedRangeLoss | Ato
     """Return the largest finite loss, exactly or to 2**-96."""
     match law:
         case GeometricLoss(alpha, shift):
-            return log_bounds(1 / alpha)[0] * shift
+            unit = log_inverse(alpha.numerator, alpha.denominator)[0]
+            return unit if shift == 1 else unit * shift
         case AtomsLoss():
             return log_bounds(law.ratio)[0] if law.ratio != 1 else Fraction(0)
         case ResponseLoss(cost) | BoundedRangeLoss(cost):
@@ -320,11 +325,17 @@ Family: TypeAlias = type[ResponseLoss] | type[LaplaceLoss] | type[BoundedRangeLo
 Numbers = TypeVar("Numbers", Reals, Complexes)
 
 
-def closed_form(family: Family, c: Reals | np.float64, s: Numbers) -> Numbers:
-    """Return E[exp(s (L - c))] for laws of one family with largest losses c, which broadcast against s."""
+def closed_form(family: Family, c: Reals | np.float64, s: Numbers, middle: Reals | float = 0.0) -> Numbers:
+    """Return E[exp(s (L - c))] for laws of one family with largest losses c, which broadcast against s.
+
+    A response with a `middle` has three losses, c, 0 and -c, in the ratio 1 : middle exp(-c) : exp(-c).
+    """
     w = 1 + 2 * s
     if family is ResponseLoss:
-        return np.asarray((1 + _exp(-c * w)) / (1 + np.exp(-c)))
+        ends = 1 + _exp(-c * w)
+        if np.any(middle):
+            return np.asarray((ends + middle * _exp(-c * (1 + s))) / (1 + (1 + middle) * np.exp(-c)))
+        return np.asarray(ends / (1 + np.exp(-c)))
     fall = expm1(-c * w)
     if family is LaplaceLoss:
         return np.asarray((2 + fall - fall / w) / 2)

@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from math import gcd, inf, pi
+from functools import cached_property, lru_cache
+from math import gcd, inf, lcm, pi
 
 import numpy as np
 
@@ -63,9 +63,9 @@ class LossSum:
         )
 
     @cached_property
-    def families(self) -> tuple[tuple[Family, Reals, Reals], ...]:
-        """Return the parts with a closed form in their largest loss: family, losses, multiplicities."""
-        found: list[tuple[Family, Reals, Reals]] = []
+    def families(self) -> tuple[tuple[Family, Reals, Reals, Reals | None], ...]:
+        """Return the parts with a closed form in their largest loss: family, losses, counts, middles."""
+        found: list[tuple[Family, Reals, Reals, Reals | None]] = []
         families: tuple[Family, ...] = (ResponseLoss, LaplaceLoss, BoundedRangeLoss)
         for family in families:
             members = [
@@ -75,8 +75,17 @@ class LossSum:
             ]
             if members:
                 losses, counts = np.array(members).T
-                found.append((family, losses, counts))
+                found.append((family, losses, counts, None))
+        three = [(float(law.pure or 0), float(n), middle) for law, n, middle in self._three_valued]
+        if three:
+            losses, counts, middles = np.array(three).T
+            found.append((ResponseLoss, losses, counts, middles))
         return tuple(found)
+
+    @cached_property
+    def _three_valued(self) -> list[tuple[Summand, int, float]]:
+        found = [(law, n, three_valued(law)) for law, n in self.parts if isinstance(law, AtomsLoss)]
+        return [(law, n, middle) for law, n, middle in found if middle is not None]
 
     @cached_property
     def others(self) -> tuple[tuple[GeometricLoss | DiscreteGaussianLoss | AtomsLoss | MeshLoss, int], ...]:
@@ -86,6 +95,7 @@ class LossSum:
             for law, n in self.parts
             if isinstance(law, GeometricLoss | DiscreteGaussianLoss | AtomsLoss | MeshLoss)
             and not _two_valued(law)
+            and not (isinstance(law, AtomsLoss) and three_valued(law) is not None)
         )
 
     @cached_property
@@ -97,32 +107,28 @@ class LossSum:
     def ceiling(self) -> Fraction | None:
         """Return the largest possible sum, rounded up, or None if there is none."""
         tops = [(law.pure, n) for law, n in self.parts]
-        return (
-            None
-            if any(top is None for top, _ in tops)
-            else sum((n * top for top, n in tops if top), Fraction(0))
-        )
+        return None if any(top is None for top, _ in tops) else _added([(top, n) for top, n in tops if top])
 
     @cached_property
     def common_lattice(self) -> tuple[Fraction, Fraction] | None:
         """Return (a point, the step) of the lattice that carries the sum, if there is one."""
-        found = [lattice(law) for law, _ in self.parts]
-        known = [entry for entry in found if entry is not None]
-        if len(known) < len(found) or len({entry.base for entry in known}) != 1:
+        base = step = None
+        for law, _ in self.parts:
+            entry = lattice(law)
+            if entry is None or (step is not None and entry.base != base):
+                return None
+            base, step = entry.base, entry.step if step is None else _common_step(step, entry.step)
+        if step is None:
             return None
-        step = known[0].step
-        for entry in known[1:]:
-            step = _common_step(step, entry.step)
-        base = known[0].base
         unit = Fraction(1) if base is None else log_bounds(1 / base)[0]
         return sum((n * anchor(law) for law, n in self.parts), Fraction(0)), step * unit
 
     def log_moment(self, tilts: Reals) -> Reals:
         """Return K at real points, none negative."""
         total = float(self.variance) * tilts * (tilts + 1) / 2
-        for family, losses, counts in self.families:
+        for family, losses, counts, middles in self.families:
             c = losses[:, None]
-            inside = np.log(closed_form(family, c, tilts[None, :]))
+            inside = np.log(closed_form(family, c, tilts[None, :], _column(middles)))
             total = total + counts @ (c * tilts + inside)
         for law, n in self.others:
             total = total + n * log_moment(law, tilts)
@@ -139,7 +145,7 @@ class LossSum:
         added up so far, so the whole grows with their number.
         """
         size = float(self.variance) * tilts * (tilts + 1)
-        for _, losses, counts in self.families:
+        for _, losses, counts, _ in self.families:
             widths = float((counts * (1 + 2 * losses)).sum())
             size = size + ROUNDING * float(counts.sum()) + 4 * tilts * widths
         for law, n in self.others:
@@ -156,13 +162,13 @@ class LossSum:
 
     def centre(self, theta: Fraction) -> Fraction:
         """Return the rational taken out of the whole sum."""
-        inside = [n * centre(law, theta) for law, n in self.parts if not isinstance(law, GaussianLoss)]
-        return sum(inside, Fraction(0)) + self.variance * (theta + Fraction(1, 2))
+        inside = [(centre(law, theta), n) for law, n in self.parts if not isinstance(law, GaussianLoss)]
+        return _added(inside) + self.variance * (theta + Fraction(1, 2))
 
     def log_decay(self, theta: float, t: float, variance: float) -> float:
         """Return a bound on ln |phi| at and beyond t, never rising with t, for this Gaussian variance."""
         total = -variance * t * t / 2
-        for family, losses, counts in self.families:
+        for family, losses, counts, _ in self.families:
             total += float(counts @ np.log(family_decay(family, losses, theta, t)))
         return total
 
@@ -170,16 +176,18 @@ class LossSum:
         """Yield phi, a bound on its error, and the multiplicities, for one law or several laws at a time."""
         at = float(theta)
         rows = min(max(1, _CHUNK // len(t)), _MOST_ROWS)
-        for family, losses, counts in self.families:
+        for family, losses, counts, middles in self.families:
             if family is ResponseLoss or family is LaplaceLoss:
-                whole = multiplied(family, losses, counts, at, 2 * pi / window, len(t))
+                whole = multiplied(family, losses, counts, at, 2 * pi / window, len(t), middles)
                 if whole is not None:
                     yield whole[0][None, :], whole[1][None, :], np.ones(1)
                     continue
             for start in range(0, len(losses), rows):
-                c, several = losses[start : start + rows, None], counts[start : start + rows]
-                start_value = closed_form(family, c, np.array([[at]]))
-                yield closed_form(family, c, at + 1j * t[None, :]) / start_value, _slip(t, 2 * c), several
+                some = slice(start, start + rows)
+                c, middle = losses[some, None], _column(None if middles is None else middles[some])
+                start_value = closed_form(family, c, np.array([[at]]), middle)
+                phi = closed_form(family, c, at + 1j * t[None, :], middle) / start_value
+                yield phi, _slip(t, 2 * c), counts[some]
         for law, n in self.others:
             if isinstance(law, MeshLoss):
                 phi, slip = transformed(law, theta, round(window / float(law.step)), len(t))
@@ -190,8 +198,27 @@ class LossSum:
     @cached_property
     def work(self) -> int:
         """Return how many exponentials one sample costs."""
-        closed = sum(2 * len(losses) for _, losses, _ in self.families)
+        closed = sum(2 * len(losses) for _, losses, _, _ in self.families)
         return 1 + closed + sum(terms(law) for law, _ in self.others)
+
+
+def _added(numbers: list[tuple[Fraction, int]]) -> Fraction:
+    """Return the sum of numbers, each so many times, brought to lowest terms once."""
+    under = lcm(*(number.denominator for number, _ in numbers))
+    return Fraction(sum(n * number.numerator * (under // number.denominator) for number, n in numbers), under)
+
+
+def _column(middles: Reals | None) -> Reals | float:
+    return 0.0 if middles is None else middles[:, None]
+
+
+@lru_cache(maxsize=4096)
+def three_valued(law: AtomsLoss) -> float | None:
+    """Return how many times as likely as the smallest loss none is, where the losses are c, 0 and -c."""
+    if len(law.atoms) != 3:
+        return None
+    (p, q), (same, also), (r, s) = law.atoms
+    return float(same / r) if 0 < q == r and p == s and same == also else None
 
 
 def _two_valued(law: Summand) -> bool:
