@@ -7,8 +7,30 @@ SHOWN = ("tests/release/test_consistent.py",)
 
 WHOLE = ("tests/query/test_check.py",)
 CAPPED = ("tests/query/test_capping.py",)
+WHOLE_CHANNEL = ("tests/utility/test_direct.py",)
 
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "utility/direct.py",
+        "left[:, j] -= amounts[:, place] * exp(epsilon)",
+        "left[:, j] -= amounts[:, place]",
+        WHOLE_CHANNEL,
+        "a flow takes less from where it ends than it brings",
+    ),
+    Fault(
+        "utility/direct.py",
+        "return hints, max(0.0, -float(left.min()))",
+        "return hints, 0.0",
+        WHOLE_CHANNEL,
+        "prices are believed that no flow supports",
+    ),
+    Fault(
+        "utility/search.py",
+        "flows = [{pair: amount / scale for pair, amount in flow.items()} for flow in flows]",
+        "flows = [dict(flow) for flow in flows]",
+        WHOLE_CHANNEL,
+        "flows are of other units than costs",
+    ),
     Fault(
         "query/check/capping.py",
         "moves = claim(Contribution(bounding.scope.adjacency, size, 1, size, bounding.single), 0, 1)",

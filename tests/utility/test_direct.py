@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from discreet.utility import Graph, Loss, Prior, optimal
-from discreet.utility.direct import direct, rays
+from discreet.utility.direct import _flows, direct, rays
+from discreet.utility.pricing import LinearPricer
 
 EPSILON = 0.7
 
@@ -61,6 +62,36 @@ def test_the_search_confirms_what_was_solved_at_once(average, monkeypatch):
     assert float(started.loss) == pytest.approx(float(alone.loss), rel=1e-8)
     assert started.gap <= 1e-8
     assert rounds[0] < rounds[1]
+
+
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("chords", [0, 6])
+def test_the_multipliers_are_the_proof_and_no_column_is_priced(average, chords, monkeypatch):
+    """Also where the graph is more than a cycle, which another method solves."""
+    random, size = np.random.default_rng(5), 12
+    edges = [*ring(size).edges, *((k, k + 5) for k in range(chords))]
+    graph = Graph.of(range(size), sorted({(min(pair), max(pair)) for pair in edges}))
+    loss = Loss.of(random.integers(0, 100, (size, size)).tolist())
+    prior = Prior.proportional(random.integers(1, 9, size).tolist()) if average else None
+
+    def refused(*given):
+        raise AssertionError("a column was priced")
+
+    for verb in ("rays", "flows"):
+        monkeypatch.setattr(LinearPricer, verb, refused)
+    best = optimal(graph, prior, loss, "0.7")
+    assert 0 <= best.gap <= 1e-8
+    # What falls short is told: flows of half the size support less.
+    costs = np.array(loss.numerators, dtype=float)
+    belief = None if prior is None else np.array([float(w) for w in prior.weights])
+    whole = direct(graph, costs, belief, EPSILON)
+    assert whole.short <= 1e-7
+    multipliers = np.zeros((size, 2 * len(graph.edges)))
+    for row, flow in zip(multipliers, whole.flows, strict=True):
+        pairs = [pair for i, j in graph.edges for pair in ((i, j), (j, i))]
+        row[:] = [-flow.get(pair, 0.0) * exp(EPSILON) / 2 for pair in pairs]
+    _, short = _flows(graph, whole.belief * costs - whole.dual, multipliers.reshape(-1), EPSILON)
+    assert short > 0.01
 
 
 def test_channels_of_too_many_entries_are_left_to_the_rays():

@@ -2,8 +2,9 @@
 
 All entries of the channel are variables, x(w, y) for the guess w at the true answer y.  On graphs with cycles
 that are not too large this is solved sooner than many small programs are; what it lacks is proof.  So its
-columns are taken apart into rays, from which the master begins, and its prices are where pricing begins:
-where the floats are right, the first round of the search confirms both.
+columns are taken apart into rays, from which the master begins; its prices bound the loss from below, and the
+multipliers of its inequalities are the flows that prove them: where the floats are right, the first round of
+the search confirms both, and no column has to be priced.
 
 Theorem.  Let c > 0 be a column with |ln c(y) - ln c(z)| <= epsilon for neighbours, h = ln(c) / epsilon and
 E = exp(epsilon).  With W(s) = (E - E**(1 - s)) / (E - 1), a law on [0, 1],
@@ -38,14 +39,23 @@ _SAME = 1e-6
 _NOTHING = 1e-12
 
 
+Hint = dict[tuple[int, int], float]
+"""A flow in floats, from one answer to a neighbour."""
+
+
 @dataclass(frozen=True)
 class Start:
-    """Where the search begins: rays with their guesses, prices, and what is believed."""
+    """Where the search begins: rays with their guesses, prices, what is believed, and one flow per guess.
+
+    By how much the prices exceed what the flows support at most is `short`, which is not negative.
+    """
 
     potentials: Potentials
     guesses: Positions
     dual: Floats
     belief: Floats
+    flows: list[Hint]
+    short: float
 
 
 def direct(graph: Graph, cost: Floats, prior: Floats | None, epsilon: float) -> Start | None:
@@ -58,6 +68,9 @@ def direct(graph: Graph, cost: Floats, prior: Floats | None, epsilon: float) -> 
     model.setOptionValue("output_flag", False)
     model.setOptionValue("primal_feasibility_tolerance", 1e-9)
     model.setOptionValue("dual_feasibility_tolerance", 1e-9)
+    if len(graph.edges) > size:
+        # Beyond a single cycle the simplex method goes through very many bases.
+        model.setOptionValue("solver", "ipm")
     _columns(model, cost, prior, highspy.kHighsInf)
     _rows(model, graph, cost, epsilon, highspy.kHighsInf, worst=prior is None)
     model.run()
@@ -70,7 +83,24 @@ def direct(graph: Graph, cost: Floats, prior: Floats | None, epsilon: float) -> 
         raw = np.maximum(-duals[-size:], 0)
         believed = raw / raw.sum()
     channel = np.array(solution.col_value)[: guesses * size].reshape(guesses, size)
-    return Start(*rays(graph, channel, epsilon), duals[:size], believed)
+    flows, short = _flows(graph, believed * cost - duals[:size], duals[size:], epsilon)
+    return Start(*rays(graph, channel, epsilon), duals[:size], believed, flows, short)
+
+
+def _flows(graph: Graph, need: Floats, multipliers: Floats, epsilon: float) -> tuple[list[Hint], float]:
+    """Return the flow of each guess, and by how much they fall short of what is needed of them."""
+    pairs = _pairs(graph)
+    amounts = np.maximum(-multipliers[: len(need) * len(pairs)], 0).reshape(len(need), -1) * exp(-epsilon)
+    left = need.copy()
+    for place, (i, j) in enumerate(pairs):
+        left[:, i] += amounts[:, place]
+        left[:, j] -= amounts[:, place] * exp(epsilon)
+    hints = [{pair: float(f) for pair, f in zip(pairs, row, strict=True) if f} for row in amounts]
+    return hints, max(0.0, -float(left.min()))
+
+
+def _pairs(graph: Graph) -> list[tuple[int, int]]:
+    return [pair for i, j in graph.edges for pair in ((i, j), (j, i))]
 
 
 def rays(graph: Graph, channel: Floats, epsilon: float) -> tuple[Potentials, Positions]:
@@ -110,7 +140,7 @@ def _rows(model: Any, graph: Graph, cost: Floats, epsilon: float, infinity: floa
     starts = (np.arange(size) * guesses).astype(np.int32)
     one = np.ones(size)
     model.addRows(size, one, one, each.size, starts, each.reshape(-1), np.ones(each.size))
-    pairs = np.array([pair for i, j in graph.edges for pair in ((i, j), (j, i))], np.int32).reshape(-1, 2)
+    pairs = np.array(_pairs(graph), np.int32).reshape(-1, 2)
     both = (pairs[None, :, :] + (np.arange(guesses) * size)[:, None, None]).reshape(-1, 2).astype(np.int32)
     count = len(both)
     values = np.tile([exp(-epsilon), -1.0], count)

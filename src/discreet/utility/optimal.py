@@ -37,13 +37,14 @@ from discreet.utility.certificate import (
 )
 from discreet.utility.check import check
 from discreet.utility.count import count_certificate, remapped_table
+from discreet.utility.direct import Hint
 from discreet.utility.graph import Graph
 from discreet.utility.loss import Loss
-from discreet.utility.pricing import Floats, ForestPricer, LinearPricer, float_costs
+from discreet.utility.pricing import Floats, ForestPricer, LinearPricer, Potentials, float_costs
 from discreet.utility.prior import Prior
 from discreet.utility.problem import Epsilon, Level, Problem, Ratio, level_of, ratio_bounds
 from discreet.utility.repair import best_flows, exact_basis, repaired_channel, rounded_dual, supported_dual
-from discreet.utility.search import pricer_for, search
+from discreet.utility.search import Found, pricer_for, search
 
 TOLERANCE = 1e-9
 EXACT_SIZE = 48
@@ -271,12 +272,21 @@ def _solve_part(part: _Part, level: Level, aim: Aim, tolerance: float) -> _Solve
         problem = Problem(problem.graph, belief, problem.loss)
         part = replace(part, problem=problem)
     if isinstance(pricer, LinearPricer):
-        rays, hints = pricer.flows(found.prior * loss - found.dual)
+        rays, hints = _hints(found, pricer, loss)
         target = [Fraction(float(entry)) for entry in found.dual]
         flows = best_flows(problem, rays, hints, target, largest)
         return _Solved(part, channel, supported_dual(problem, flows, largest), flows)
     draft = ChannelCertificate(problem, level, channel, (), aim=aim)
     return _Solved(part, channel, _feasible_dual(draft, found.dual), None)
+
+
+def _hints(found: Found, pricer: LinearPricer, loss: Floats) -> tuple[Potentials, list[Hint]]:
+    """Return for each guess a flow that supports the prices, and a ray whose tight edges it runs along."""
+    if found.flows is None:
+        return pricer.flows(found.prior * loss - found.dual)
+    rays = np.zeros(loss.shape, dtype=np.int64)
+    rays[found.guesses] = found.potentials
+    return rays, found.flows
 
 
 def _exactly(

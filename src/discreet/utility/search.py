@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.extra import library
-from discreet.utility.direct import direct
+from discreet.utility.direct import Hint, direct
 from discreet.utility.graph import Graph
 from discreet.utility.pricing import Floats, ForestPricer, LinearPricer, Potentials, Pricer, values
 
@@ -59,6 +59,8 @@ class Found:
     dual: Floats
     prior: Floats
     rounds: int
+    flows: list[Hint] | None = None
+    """One flow per guess that supports the prices, where they are known already."""
 
 
 class Basis:
@@ -126,20 +128,22 @@ def search(
     cost = (loss - base) * scale
     basis = Basis(graph, epsilon)
     master = _Master(basis, cost, prior)
-    ends = np.array([graph.distances(z) for z in range(len(graph))], dtype=np.int64)
-    # The constant column makes the master feasible on every graph; the others are the geometric rays.
-    master.add(np.vstack([np.zeros((1, len(graph)), dtype=np.int64), -ends]), epsilon)
+    # The constant column makes the master feasible on every graph.
+    master.add(np.zeros((1, len(graph)), dtype=np.int64), epsilon)
     ceiling = _baseline(cost, prior)
     believed = np.full(len(graph), 1 / len(graph)) if prior is None else prior
     start = ((believed * cost).min(axis=0), believed)
     centre, best, rounds = start, float(start[0].sum()), 0
     whole = None if basis.forest or not at_once else direct(graph, cost, prior, epsilon)
-    if whole is not None:
+    flows: list[Hint] | None = None
+    if whole is None:
+        ends = np.array([graph.distances(z) for z in range(len(graph))], dtype=np.int64)
+        # The geometric rays, of which the best mechanisms of many graphs are made.
+        master.add(-ends, epsilon)
+    else:
         master.put(whole.potentials, whole.guesses, epsilon)
-        weights = whole.belief * cost - whole.dual
-        worst, _ = pricer.worst(weights, pricer.rays(weights))
-        if (bound := float(whole.dual.sum() + len(graph) * worst)) > best:
-            centre, best = (whole.dual + worst, whole.belief), bound
+        if (bound := float(whole.dual.sum() - len(graph) * whole.short)) > best:
+            centre, best, flows = (whole.dual - whole.short, whole.belief), bound, whole.flows
     while rounds < ROUNDS:
         rounds += 1
         solved = master.solve()
@@ -148,7 +152,7 @@ def search(
         value, dual, belief = solved
         if best > value + 1e-7 * ceiling:
             # No bound can exceed the value of a feasible master: rounding deceived a round, so start over.
-            centre, best = start, float(start[0].sum())
+            centre, best, flows = start, float(start[0].sum()), None
         if value - best <= tolerance * ceiling:
             break
         mix = SMOOTHING if rounds > 1 else 0.0
@@ -160,7 +164,7 @@ def search(
             potentials = pricer.rays(weights)
             worst, closest = pricer.worst(weights, potentials)
             if at.sum() + len(graph) * worst > best:
-                best, centre = float(at.sum() + len(graph) * worst), (at + worst, believed)
+                best, centre, flows = float(at.sum() + len(graph) * worst), (at + worst, believed), None
             if closest is not potentials:
                 potentials = np.vstack([potentials, closest])
             added = master.add(potentials, epsilon, dual, belief)
@@ -171,7 +175,9 @@ def search(
             break
     potentials, weights, guesses = master.support()
     believed = centre[1] if prior is None else prior
-    return Found(potentials, weights, guesses, centre[0] / scale + base * believed, believed, rounds)
+    if flows is not None:
+        flows = [{pair: amount / scale for pair, amount in flow.items()} for flow in flows]
+    return Found(potentials, weights, guesses, centre[0] / scale + base * believed, believed, rounds, flows)
 
 
 def pricer_for(graph: Graph, epsilon: float, *, forest: bool) -> ForestPricer | LinearPricer:
