@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow
 import pytest
-from tests.engines.world import COLUMNS, ENGINES, cells, frame, open_reference, run_reference
+from tests.engines.world import COLUMNS, ENGINES, TEXTS, cells, frame, open_reference, run_reference
 from tests.query.questions import Wider, hospital
 from tests.query.questions import clinic as declarations
 from tests.query.worlds import PEOPLE, SCHEMA, extreme, row
@@ -19,10 +19,10 @@ from discreet.query.check.lineage import trace
 from discreet.query.check.question import check
 from discreet.query.check.scope import names, resolve
 from discreet.query.language.sql import fragment, read
-from discreet.query.plan import Call, Column, Literal, Scalar, Scan, walk
+from discreet.query.plan import Among, Call, Column, Literal, Scalar, Scan, walk
 from discreet.query.proof.function import FUNCTIONS
 from discreet.query.rewrite.statements import statements
-from discreet.query.statement import Query, Statement, StoredTable
+from discreet.query.statement import Inner, Query, Statement, StoredTable
 
 UNITS = ("year", "quarter", "month", "week", "day")
 PARTS = (*UNITS, "dayofweek", "dayofyear")
@@ -188,6 +188,25 @@ def test_every_function_means_the_same_at_every_cell(engine: Any, meant: Meant) 
 
 def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
+
+
+SPLIT = ("", "|", ";|", "~;|", "\x1f~;|")
+"""Texts that take one after the other of the marks away at which a dialect may split a constant of texts."""
+
+
+@pytest.mark.parametrize("marks", [0, 2, len(SPLIT)])
+def test_one_of_many_texts_is_the_same_in_every_engine(engine: Any, marks: int) -> None:
+    others = [text for text in TEXTS if text is not None and "\x1f" not in text]
+    held = (*SPLIT[:marks], "a|b", *others[: 3 * marks + 8]) if marks else tuple(others)
+    listed = tuple(map(Literal, held))
+    key, own = Column("r", "k0"), Query((("k0", Column("t0", "t")),), StoredTable("cells", "t0"))
+    grouped = Among(Call("grouped", (key,)), listed)
+    judge = open_reference({"cells": frame(cells(), COLUMNS)}, {"cells": COLUMNS})
+    both = Call("and", (Among(key, listed), Among(key, listed[::2])))
+    for where, having in ((Among(key, listed), None), (None, grouped), (both, grouped)):
+        body = Query((("k0", key), ("m0", Call("count_rows", ()))), Inner(own, "r"), where, (key,), having)
+        asked = [Statement((), body, 1, ("m0",))]
+        assert _read(engine(asked)) == _read(run_reference(judge, asked, 1)) != ({"m0": {}}, {})
 
 
 def visits(random: Random) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -23,7 +23,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
 FROM "visits" AS "t0"
 WHERE (("t0"."age" >= 18) AND (NOT ("t0"."patient_id" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))
@@ -43,7 +43,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0", CAST(CASE WHEN isfinite("t
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))
@@ -63,7 +63,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite("t0"."temperature") THE
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -80,7 +80,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -97,7 +97,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."cost" AS "a0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -114,7 +114,7 @@ SELECT "t0"."patient_id" AS "u", CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -131,7 +131,7 @@ SELECT "t0"."patient_id" AS "u", CASE WHEN isfinite("t0"."cost") THEN CAST(least
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -150,7 +150,7 @@ SELECT "t0"."patient_id" AS "u", ("t0"."city" IS NULL) AS "k0", "t0"."ward" AS "
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (NOT (("t0"."city" IS NULL) IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -192,7 +192,7 @@ WHERE (("p"."n" - "p"."b") >= 2)
 GROUP BY "r"."u", "r"."k0"
 HAVING ((count(*) > 2) AND (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C')))
 ),
-"__excess" AS MATERIALIZED (
+"__excess" AS NOT MATERIALIZED (
 SELECT "c"."u" AS "u", CAST(sum(("c"."n" - 2::BIGINT)) AS BIGINT) AS "e"
 FROM "__crowded" AS "c"
 GROUP BY "c"."u"
@@ -201,7 +201,7 @@ GROUP BY "c"."u"
 SELECT "p"."u" AS "u", greatest(6::BIGINT, ("p"."n" - coalesce("e"."e", 0::BIGINT))) AS "t", CAST((393216 // greatest(6::BIGINT, ("p"."n" - coalesce("e"."e", 0::BIGINT)))) AS INTEGER) AS "w"
 FROM "__people" AS "p" LEFT JOIN "__excess" AS "e" ON ("p"."u" = "e"."u")
 ),
-"__cells" AS MATERIALIZED (
+"__cells" AS NOT MATERIALIZED (
 SELECT "c"."u" AS "u", "c"."k0" AS "k0", CAST(((786432 // "w"."t") // "c"."n") AS INTEGER) AS "w"
 FROM "__crowded" AS "c" JOIN "__weights" AS "w" ON ("c"."u" = "w"."u")
 )
@@ -219,7 +219,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0".
 FROM "limited" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (131072 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -236,7 +236,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))
@@ -252,7 +252,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND ("t0"."ward" IN ('A', 'B', 'C')))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"

@@ -6,7 +6,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", bit_or("b"."bit") AS "b"
 FROM "__rows" AS "r" JOIN (VALUES ('A', 1), ('B', 2), ('C', 4)) AS "b"("k0", "bit") ON ("r"."k0" = "b"."k0")
 GROUP BY "r"."u"
@@ -35,7 +35,7 @@ SELECT "t0"."patient_id" AS "u", TRY(date_part('month', "t0"."arrived")) AS "k0"
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (TRY(date_part('month', "t0"."arrived")) >= 1) AND (TRY(date_part('month', "t0"."arrived")) <= 12))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", bit_or("b"."bit") AS "b"
 FROM "__rows" AS "r" JOIN (VALUES (1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 32), (7, 64), (8, 128), (9, 256), (10, 512), (11, 1024), (12, 2048)) AS "b"("k0", "bit") ON ("r"."k0" = "b"."k0")
 GROUP BY "r"."u"
@@ -53,7 +53,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."city" AS "k0"
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (NOT ("t0"."city" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -109,7 +109,7 @@ SELECT "t0"."patient_id" AS "u", CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -124,7 +124,7 @@ SELECT "t0"."patient_id" AS "u", CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -143,7 +143,7 @@ SELECT "t0"."patient_id" AS "u", CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -162,7 +162,7 @@ SELECT "t0"."patient_id" AS "u", CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -181,7 +181,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -201,7 +201,7 @@ SELECT "t0"."patient_id" AS "u", CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"

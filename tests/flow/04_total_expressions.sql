@@ -6,7 +6,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN (CASE WHEN "t0"."age" < 0 THEN 0
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -23,7 +23,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE (((trunc(nullif(nullif(least(greatest(("t0"."note" * "t0"."note"), -3.273390607896142e+150), 3.273390607896142e+150), 3.273390607896142e+150), -3.273390607896142e+150) * 3.273390607896142e+150) * 3.054936363499605e-151) > 4.0e0) AND (NOT ("t0"."patient_id" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -40,7 +40,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE (((trunc(nullif(nullif(least(greatest((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0)), -3.273390607896142e+150), 3.273390607896142e+150), 3.273390607896142e+150), -3.273390607896142e+150) * 3.273390607896142e+150) * 3.054936363499605e-151) > 10.0e0) AND (NOT ("t0"."patient_id" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -57,7 +57,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite(CASE WHEN isfinite((CAS
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -74,7 +74,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite(CASE WHEN isfinite("t0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -91,7 +91,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite((2.0e0 * CASE WHEN isfi
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -108,7 +108,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN CASE WHEN ("t0"."city" = 'Bern')
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -125,7 +125,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite(CASE WHEN isfinite(CASE
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -142,7 +142,7 @@ SELECT "t0"."patient_id" AS "u", TRY_CAST(floor((TRY_CAST(CASE WHEN "t0"."age" <
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (TRY_CAST(floor((TRY_CAST(CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END AS DOUBLE) / 30.0e0)) AS BIGINT) >= 0) AND (TRY_CAST(floor((TRY_CAST(CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END AS DOUBLE) / 30.0e0)) AS BIGINT) <= 4))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -160,7 +160,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite(CASE WHEN isfinite(sqrt
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -177,7 +177,7 @@ SELECT "t0"."patient_id" AS "u", (CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND ((CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END % 10) >= 0) AND ((CASE WHEN "t0"."age" < 0 THEN 0 WHEN "t0"."age" > 120 THEN 120 ELSE "t0"."age" END % 10) <= 9))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -195,7 +195,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN greatest(CASE WHEN "t0"."age" < 
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -212,7 +212,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN isfinite(coalesce("t0"."cost", 0
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -229,7 +229,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN (CASE WHEN "t0"."age" < 0 THEN 0
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -246,7 +246,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN abs((CASE WHEN "t0"."age" < 0 TH
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"

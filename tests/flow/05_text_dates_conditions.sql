@@ -6,7 +6,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE ((("t0"."ward" IN ('A', 'B')) AND (NOT "t0"."urgent")) AND (NOT ("t0"."patient_id" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -23,7 +23,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE ((("t0"."age" >= 18) AND ("t0"."age" <= 65)) AND (NOT ("t0"."patient_id" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -40,7 +40,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE (("t0"."city" LIKE 'B%') AND (NOT ("t0"."patient_id" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -57,7 +57,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE (("t0"."city" = 'L''Aquila') AND (NOT ("t0"."patient_id" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -74,7 +74,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE ((("t0"."cost" IS NULL) OR (NOT ("t0"."city" IS NULL))) AND (NOT ("t0"."patient_id" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -91,7 +91,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE ((CASE WHEN strlen(substring(trim("t0"."city", ' '), 1, 2)) = length(substring(trim("t0"."city", ' '), 1, 2)) THEN lower(substring(trim("t0"."city", ' '), 1, 2)) ELSE translate(substring(trim("t0"."city", ' '), 1, 2), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') END = 'be') AND (NOT ("t0"."patient_id" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -108,7 +108,7 @@ SELECT "t0"."patient_id" AS "u", CASE WHEN strlen("t0"."ward") = length("t0"."wa
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('a', 'b', 'c'))
@@ -128,7 +128,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE (("t0"."day" >= DATE '2024-02-01') AND (NOT ("t0"."patient_id" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -145,7 +145,7 @@ SELECT "t0"."patient_id" AS "u", TRY_CAST(TRY(date_trunc('month', "t0"."day")) A
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN (DATE '2024-01-01', DATE '2024-02-01', DATE '2024-03-01'))
@@ -165,7 +165,7 @@ SELECT "t0"."patient_id" AS "u", TRY(date_part('dayofweek', "t0"."day")) AS "k0"
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (TRY(date_part('dayofweek', "t0"."day")) >= 0) AND (TRY(date_part('dayofweek', "t0"."day")) <= 6))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -183,7 +183,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
 WHERE (((TRY(date_diff('day', "t0"."day", DATE '2024-12-31')) > 30) AND (nullif(nullif(least(greatest(CAST("t0"."day" + INTERVAL (7) DAY AS DATE), DATE '0000-12-31'), DATE '10000-01-01'), DATE '0000-12-31'), DATE '10000-01-01') < DATE '2024-03-01')) AND (NOT ("t0"."patient_id" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -200,7 +200,7 @@ SELECT "t0"."patient_id" AS "u", ("t0"."age" >= 65) AS "k0", CAST(CASE WHEN isfi
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (NOT (("t0"."age" >= 65) IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -218,7 +218,7 @@ SELECT "t0"."patient_id" AS "u", CASE WHEN ("t0"."age" < 18) THEN 'child' WHEN (
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('adult', 'child', 'senior'))
@@ -238,7 +238,7 @@ SELECT "t0"."patient_id" AS "u", CASE WHEN "t0"."urgent" THEN 1::BIGINT END AS "
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"

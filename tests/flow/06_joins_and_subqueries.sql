@@ -6,7 +6,7 @@ SELECT "t0"."patient_id" AS "u", "t1"."floor" AS "k0"
 FROM "visits" AS "t0" JOIN "wards" AS "t1" ON ("t0"."ward" = "t1"."ward")
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND ("t1"."floor" >= 0) AND ("t1"."floor" <= 3))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -34,7 +34,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0", CAST(CASE WHEN "t1"."born"
 FROM "visits" AS "t0" JOIN "patients" AS "t1" ON (CAST("t0"."patient_id" AS VARCHAR) = CAST("t1"."patient_id" AS VARCHAR))
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))
@@ -54,7 +54,7 @@ SELECT "t0"."patient_id" AS "u", CAST(CASE WHEN "t2"."born" < 1900 THEN 1900 WHE
 FROM "limited" AS "t0" JOIN "visits" AS "t1" ON (CAST("t0"."patient_id" AS VARCHAR) = CAST("t1"."patient_id" AS VARCHAR)) JOIN "patients" AS "t2" ON (CAST("t0"."patient_id" AS VARCHAR) = CAST("t2"."patient_id" AS VARCHAR))
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (131072 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -71,7 +71,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0" JOIN "visits" AS "t1" ON (CAST("t0"."patient_id" AS VARCHAR) = CAST("t1"."patient_id" AS VARCHAR))
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (4194304 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -88,7 +88,7 @@ SELECT "t0"."patient_id" AS "u"
 FROM "patients" AS "t0" LEFT JOIN "visits" AS "t1" ON (CAST("t0"."patient_id" AS VARCHAR) = CAST("t1"."patient_id" AS VARCHAR))
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -141,7 +141,7 @@ FROM "visits" AS "t1"
 WHERE "t1"."urgent") AS "t0"
 WHERE (("t0"."c1" > 30) AND (NOT ("t0"."u" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))
@@ -163,7 +163,7 @@ FROM "visits" AS "t1"
 GROUP BY "t1"."patient_id", "t1"."ward") AS "t0"
 WHERE (NOT ("t0"."u" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))
@@ -183,7 +183,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))
@@ -203,7 +203,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0"
 FROM "visits" AS "t0"
 WHERE (NOT ("t0"."patient_id" IS NULL))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))

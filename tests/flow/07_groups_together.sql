@@ -26,7 +26,7 @@ SELECT "t0"."patient_id" AS "u", CASE WHEN ("t0"."cost" IS NULL) THEN NULL WHEN 
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (NOT (CASE WHEN ("t0"."cost" IS NULL) THEN NULL WHEN ("t0"."cost" < 100.0e0) THEN 0::BIGINT WHEN ("t0"."cost" < 1000.0e0) THEN 1::BIGINT ELSE 2::BIGINT END IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
@@ -44,7 +44,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0", CASE WHEN (((CASE WHEN isf
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (NOT (CASE WHEN (((CASE WHEN isfinite("t0"."temperature") THEN CAST(least(greatest(floor("t0"."temperature" * 1048576.0e0 + 0.5e0), 31457280.0e0), 47185920.0e0) AS BIGINT) END - 31457280::BIGINT) * 16::BIGINT) // 15728640) IS NOT NULL THEN least(greatest((((CASE WHEN isfinite("t0"."temperature") THEN CAST(least(greatest(floor("t0"."temperature" * 1048576.0e0 + 0.5e0), 31457280.0e0), 47185920.0e0) AS BIGINT) END - 31457280::BIGINT) * 16::BIGINT) // 15728640), 0), 15) END IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))
@@ -64,7 +64,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0", "t0"."urgent" AS "k1"
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (NOT ("t0"."urgent" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))
@@ -84,7 +84,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."ward" AS "k0", CAST(CASE WHEN "t0"."stay"
 FROM "visits" AS "t0"
 WHERE ((NOT ("t0"."urgent" IS NULL)) AND (NOT ("t0"."patient_id" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))
@@ -100,7 +100,7 @@ SELECT "t0"."patient_id" AS "u", "t0"."urgent" AS "k0", CAST(CASE WHEN "t0"."sta
 FROM "visits" AS "t0"
 WHERE (("t0"."ward" IN ('A', 'B', 'C')) AND (NOT ("t0"."patient_id" IS NULL)) AND (NOT ("t0"."urgent" IS NULL)))
 ),
-"__people" AS MATERIALIZED (
+"__people" AS NOT MATERIALIZED (
 SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
 FROM "__rows" AS "r"
 GROUP BY "r"."u"

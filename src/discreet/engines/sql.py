@@ -5,6 +5,7 @@ is written here: what a query consists of, how a name or a constant is kept from
 which constants are refused, and which texts are numbers, times and truths.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -21,6 +22,7 @@ from discreet.query.plan import (
     Literal,
     Scalar,
     Value,
+    conjuncts,
     constant,
     given,
     window_of,
@@ -73,7 +75,8 @@ class ScalarWriter:
 
     `literal` writes a constant beside which a type is known, `typed` a scalar of a definite type, `item` one
     that becomes an output column, `call` a function of the closed table, total for every cell, `name` an
-    identifier.  `select` writes all items of a query where a dialect cannot write them one by one.
+    identifier.  `select` writes all items of a query where a dialect cannot write them one by one, and `test`
+    one of the conditions of WHERE and HAVING where that has a quicker form than elsewhere.
     """
 
     literal: Callable[[Value], str]
@@ -82,22 +85,36 @@ class ScalarWriter:
     call: Callable[[str, tuple[Scalar, ...]], str]
     name: Callable[[str], str] = lambda name: quoted(name)
     select: Callable[[Items], str | None] = lambda items: None
+    test: Callable[[Scalar], str | None] = lambda condition: None
 
 
 Over = Callable[[Source], ScalarWriter]
 """How a dialect writes scalars over the columns of a source."""
 
 
+INLINE = "NOT MATERIALIZED "
+"""How every dialect says that a part is computed where it is used."""
+
+
 def statement_text(
-    statement: Statement, over: Over, *, once: str, limit: int, offered: Sequence[str] = ()
+    statement: Statement,
+    over: Over,
+    *,
+    once: str,
+    limit: int,
+    single: str | None = None,
+    offered: Sequence[str] = (),
 ) -> str:
     """Return a statement; `once` is how a dialect says that a part is to be computed once.
 
     The part of the person's rows is computed where it is used, so that filters reach the stored table, no
-    copy is made, and it can run in parallel.  `offered` are definitions that come before the parts.
+    copy is made, and it can run in parallel.  `single` is said of a part that only one other reads, where
+    that is not `once`.  `offered` are definitions that come before the parts.
     """
+    uses = Counter(source.name for source in sources(statement) if isinstance(source, Named))
+    kept = {name: once if single is None or uses[name] > 1 else single for name, _ in statement.parts}
     parts = [
-        f"{quoted(name)} AS {'NOT MATERIALIZED ' if name == ROWS else once}(\n{query_text(query, over)}\n)"
+        f"{quoted(name)} AS {INLINE if name == ROWS else kept[name]}(\n{query_text(query, over)}\n)"
         for name, query in statement.parts
     ]
     parts = [*offered, *parts]
@@ -114,12 +131,20 @@ def query_text(query: Query, over: Over) -> str:
     selected = write.select(query.items) or ", ".join(items)
     lines = [f"SELECT {selected}", f"FROM {_source(query.source, write, over)}"]
     if query.where is not None:
-        lines.append(f"WHERE {scalar_text(query.where, write)}")
+        lines.append(f"WHERE {_condition(query.where, write)}")
     if query.group:
         lines.append(f"GROUP BY {', '.join(scalar_text(key, write) for key in query.group)}")
     if query.having is not None:
-        lines.append(f"HAVING {scalar_text(query.having, write)}")
+        lines.append(f"HAVING {_condition(query.having, write)}")
     return "\n".join(lines)
+
+
+def _condition(condition: Scalar, write: ScalarWriter) -> str:
+    parts = conjuncts(condition)
+    tests = [write.test(part) for part in parts]
+    if not any(tests):
+        return scalar_text(condition, write)
+    return " AND ".join(test or scalar_text(part, write) for test, part in zip(tests, parts, strict=True))
 
 
 def _source(source: Source, write: ScalarWriter, over: Over) -> str:

@@ -18,7 +18,7 @@ from discreet.engines.sql import (
     unit,
     whole,
 )
-from discreet.query.plan import Call, Column, Literal, Scalar, Value
+from discreet.query.plan import Among, Call, Column, Literal, Scalar, Value
 from discreet.query.statement import Statement
 
 LARGE, TINY = "3.273390607896142e+150", "3.054936363499605e-151"
@@ -26,6 +26,10 @@ LARGE, TINY = "3.273390607896142e+150", "3.054936363499605e-151"
 
 LIMIT = 200_000
 """Longest statement sent to an engine, in characters."""
+
+MANY, COMPARED, MARKS = 8, 256, "|;~\x1f"
+"""From how many texts on these stand in one constant, up to how many groups are compared with each of them,
+and at which of these characters the constant is split."""
 
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 _FOLDED = "CASE WHEN strlen({{0}}) = length({{0}}) THEN {0}({{0}}) ELSE translate({{0}}, '{1}', '{2}') END"
@@ -113,7 +117,9 @@ TEMPLATES = {
 
 def render(statement: Statement) -> str:
     """Return the DuckDB text of a statement."""
-    return sql.statement_text(statement, lambda _: _WRITER, once="MATERIALIZED ", limit=LIMIT)
+    return sql.statement_text(
+        statement, lambda _: _WRITER, once="MATERIALIZED ", single=sql.INLINE, limit=LIMIT
+    )
 
 
 def scalar_text(scalar: Scalar) -> str:
@@ -191,6 +197,32 @@ def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
             return TEMPLATES[name].format(*map(scalar_text, arguments))
 
 
+def _test(condition: Scalar) -> str | None:
+    """Return whether a text is one of many, with these as one constant instead of one each.
+
+    Every constant is read, bound and copied by each of the engine's planners, which takes longer than a small
+    question itself.  Groups are few, so they are compared with the texts one after the other.  Both forms are
+    NULL for NULL, as IN is.
+    """
+    match condition:
+        case Among(Column() as column, values) if (texts := _texts(values)) is not None:
+            return f"({scalar_text(column)} IN (SELECT unnest({texts})))"
+        case Among(Call("grouped", _) as key, values) if len(values) <= COMPARED:
+            texts = _texts(values)
+            return None if texts is None else f"list_contains({texts}, {scalar_text(key)})"
+        case _:
+            return None
+
+
+def _texts(values: tuple[Literal, ...]) -> str | None:
+    """Return a list of texts, split at a character that none of them contains; None for anything else."""
+    texts = [value.value for value in values if isinstance(value.value, str)]
+    if len(texts) < MANY or len(texts) != len(values):
+        return None
+    apart = next((mark for mark in MARKS if not any(mark in text for text in texts)), None)
+    return None if apart is None else f"string_split({literal(apart.join(texts))}, {literal(apart)})"
+
+
 def _is_total(scalar: Scalar) -> bool:
     return isinstance(scalar, Call) and scalar.function == "sum"
 
@@ -221,4 +253,4 @@ def _double(value: Fraction) -> str:
     return text if "e" in text else text + "e0"
 
 
-_WRITER = ScalarWriter(literal, _typed, scalar_text, _call)
+_WRITER = ScalarWriter(literal, _typed, scalar_text, _call, test=_test)
