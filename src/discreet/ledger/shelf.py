@@ -5,7 +5,7 @@ tables otherwise, says so.  Every look-up is answered by an index, and SQLite ha
 itself it may prefer the primary key, and then reads the whole history of a dataset.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -43,6 +43,16 @@ class Shelf:
         """Return the earliest answer to this question."""
         where = "asked = ? AND kind = 'answered' ORDER BY number LIMIT 1"
         return _first(self._find(where, dataset, asked, index="asked"))
+
+    def reservations(self, dataset: str, requests: Sequence[str]) -> list[Row]:
+        """Return the entries that reserved some requests."""
+        where = f"request IN ({_marks(requests)}) AND kind = 'reserved'"
+        return self._find(where, dataset, *requests, index="request")
+
+    def answers(self, dataset: str, asked: Sequence[str]) -> list[Row]:
+        """Return all answers to some questions, the earliest first."""
+        where = f"asked IN ({_marks(asked)}) AND kind = 'answered' ORDER BY number"
+        return self._find(where, dataset, *asked, index="asked")
 
     def outcome(self, dataset: str, reservation: int) -> Row | None:
         """Return the entry that answered or failed this reservation."""
@@ -140,6 +150,10 @@ def _entries(prefix: str, mark: str, where: str, index: str | None) -> str:
     hint = f" INDEXED BY {prefix}entry_{index}" if index is not None else ""
     statement = f"SELECT {COLUMNS} FROM {prefix}entry{hint} WHERE dataset = ? AND {where}"
     return statement.replace("?", mark)
+
+
+def _marks(values: Sequence[str]) -> str:
+    return ", ".join(["?"] * len(values))
 
 
 def _first(found: list[Row]) -> Row | None:

@@ -14,8 +14,10 @@ import sqlite3
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet.errors import BusyError, LedgerError
 from discreet.ledger.lock import Locks, locks_at
@@ -48,6 +50,13 @@ HEAD = (
     "FROM head h LEFT JOIN entry e ON e.dataset = h.dataset AND e.number = h.number WHERE h.dataset = ?"
 )
 """Where a history ends, in one look."""
+
+MOVED = " ON CONFLICT (dataset) DO UPDATE SET number = excluded.number, state = ''"
+
+MANY = 64
+"""So many rows are written by one statement."""
+
+Thing = TypeVar("Thing")
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
@@ -108,6 +117,7 @@ class SqliteStore:
         self._log: int | None = None
         self._queue: Locks | None = None
         self._gates = Gates(self.name)
+        self._mine = _Mine()
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite would let everybody read it
             self._inode = os.stat(path).st_ino
@@ -165,12 +175,15 @@ class SqliteStore:
         try:
             self._patiently("BEGIN IMMEDIATE")
             try:
+                self._mine.asked = self._looked_up(dataset, asked)
                 yield
+                self._write_later()
             except BaseException:
                 self._roll_back()
                 raise
             self._commit()
         finally:
+            self._mine = _Mine()
             locks.free(WRITER)
 
     def sync(self) -> None:
@@ -205,8 +218,29 @@ class SqliteStore:
 
     def asked(self, dataset: str, request: str, asked: str) -> tuple[Row | None, Row | None]:
         """Return the entry that reserved a request, or else the earliest answer to a question."""
+        known = self._mine.asked.get((dataset, request, asked))
+        if known is not None and self._mine.added.isdisjoint((request, asked)):
+            return known
         row = self.shelf.reservation(dataset, request)
         return row, None if row is not None else self.shelf.answer(dataset, asked)
+
+    def _looked_up(
+        self, dataset: str, asked: Sequence[Asked]
+    ) -> dict[tuple[str, str, str], tuple[Row | None, Row | None]]:
+        """Look up what a turn will ask for, all at once: while a statement runs, other threads do too."""
+        if len(asked) < 2:
+            return {}
+        paid = {row.request: row for row in self.shelf.reservations(dataset, [name for name, _ in asked])}
+        fresh = [question for name, question in asked if name not in paid]
+        given = self.shelf.answers(dataset, fresh) if fresh else []
+        earliest = {row.asked: row for row in reversed(given)}
+        return {
+            (dataset, name, question): (
+                paid.get(name),
+                None if name in paid else earliest.get(question),
+            )
+            for name, question in asked
+        }
 
     def former_state(self, dataset: str) -> str:
         """Return the account as a text, as versions before 4 kept it."""
@@ -223,20 +257,28 @@ class SqliteStore:
         return [typed(name, str, self.name) for (name,) in found]
 
     def append(self, row: Row, changed: list[tuple[str, str | None]]) -> None:
-        """Add an entry, move the head to it and change rows of the account."""
-        self._all(
-            f"INSERT INTO entry ({COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            row,
-        )
-        if row.number == 1:
-            self._all("INSERT INTO head VALUES (?, 1, '')", (row.dataset,))
-        else:
-            self._all("UPDATE head SET number = ?, state = '' WHERE dataset = ?", (row.number, row.dataset))
+        """Add an entry, move the head to it and change rows of the account, at the latest with the commit."""
+        self._mine.later.append(row)
+        self._mine.added.update((row.request, row.asked))
         for name, value in changed:
-            if value is None:
-                self._all("DELETE FROM total WHERE dataset = ? AND name = ?", (row.dataset, name))
-            else:
-                self._all("INSERT OR REPLACE INTO total VALUES (?, ?, ?)", (row.dataset, name, value))
+            self._mine.rows[row.dataset, name] = value
+
+    def _write_later(self) -> None:
+        """Write what was added, in few statements: a row of the account only as it is in the end."""
+        entries, rows = self._mine.later, self._mine.rows
+        if not entries:
+            return
+        self._mine.later, self._mine.rows = [], {}
+        for part in _parts(entries):
+            self._all(_many(f"INSERT INTO entry ({COLUMNS}) VALUES ", 10, len(part)), tuple(chain(*part)))
+            # The same row again and again: the head moves forward one entry at a time.
+            moves = tuple(value for row in part for value in (row.dataset, row.number, ""))
+            self._all(_many("INSERT INTO head VALUES ", 3, len(part), MOVED), moves)
+        kept = [(*place, value) for place, value in rows.items() if value is not None]
+        for part in _parts(kept):
+            self._all(_many("INSERT OR REPLACE INTO total VALUES ", 3, len(part)), tuple(chain(*part)))
+        for dataset, name in (place for place, value in rows.items() if value is None):
+            self._all("DELETE FROM total WHERE dataset = ? AND name = ?", (dataset, name))
 
     def lease(self, key: str, patience: float) -> bool:
         """Lock a name in the file of locks; the operating system frees it if the process dies."""
@@ -333,12 +375,36 @@ class SqliteStore:
                 self._database.execute("ROLLBACK")
 
     def _all(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
+        if self._mine.later:
+            self._write_later()
         try:
             return self._database.execute(statement, values).fetchall()
         except (sqlite3.Error, UnicodeDecodeError, OverflowError) as error:
             if getattr(error, "sqlite_errorcode", 0) & 0xFF == sqlite3.SQLITE_BUSY and not values:
                 return self._patiently(statement)
             raise _refusal(self.path, error) from None
+
+
+class _Mine:
+    """What a turn has found at its beginning, and what it will write at its end."""
+
+    def __init__(self) -> None:
+        self.asked: dict[tuple[str, str, str], tuple[Row | None, Row | None]] = {}
+        self.later: list[Row] = []
+        self.rows: dict[tuple[str, str], str | None] = {}
+        self.added: set[str | None] = set()
+        """The requests and questions of the entries that this turn has added."""
+
+
+def _parts(things: list[Thing]) -> Iterator[list[Thing]]:
+    return (things[first : first + MANY] for first in range(0, len(things), MANY))
+
+
+@lru_cache(4 * MANY)
+def _many(begin: str, columns: int, rows: int, end: str = "") -> str:
+    """Return a statement with values for so many rows."""
+    marks = f"({', '.join(['?'] * columns)})"
+    return begin + ", ".join([marks] * rows) + end
 
 
 def _refusal(path: Path, error: Exception) -> LedgerError:
