@@ -103,6 +103,24 @@ def test_a_crowd_is_served_in_one_turn_in_its_order_and_each_hears_what_concerns
         assert [entry.number for entry in ledger.history("clinic")] == list(range(1, 7))
 
 
+def test_what_was_answered_before_is_found_by_everybody_who_shares_a_turn(place: Place, monkeypatch):
+    with opened(place) as ledger:
+        given = {name: ledger.answer(ledger.reserve(ask(name)), name.encode()) for name in ("a", "b", "c")}
+        acts = [
+            lambda: ledger.reserve(ask("a")),
+            lambda: ledger.reserve(ask("another", question=ask("b").question)),
+            lambda: ledger.reserve(ask("fresh")),
+            lambda: ledger.reserve(ask("c", question="another question under a known id")),
+        ]
+        with turns(monkeypatch) as taken:
+            same, repeated, fresh, conflict = at_once(ledger, acts)
+        assert len(taken) == 3, "one to find nothing, one that stays, one for all four"
+        assert (same, repeated) == (given["a"], given["b"])
+        assert isinstance(fresh, Granted)
+        assert isinstance(conflict, ConflictError)
+        assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(4, 10)
+
+
 @pytest.mark.parametrize("wrong", ["half", "broken"])
 def test_an_errand_that_goes_wrong_is_undone_and_the_others_are_done_without_it(
     place: Place, wrong: str, monkeypatch

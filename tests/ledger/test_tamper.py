@@ -15,10 +15,11 @@ from tests.ledger.world import Place, ask
 import discreet.ledger.turn as turn_module
 from discreet.errors import BudgetError, LedgerError
 from discreet.ledger import EVERYBODY, Granted, Scope, Stored, adopt_ledger, open_ledger
-from discreet.ledger.anchor import FileAnchor, Unanchored
+from discreet.ledger.anchor import FileAnchor
 from discreet.ledger.chain import seal
 from discreet.ledger.codec import canonical
 from discreet.ledger.entry import Event, Limited, Succeeded
+from discreet.ledger.unanchored import Unanchored
 from discreet.ledger.written import own_key, tally, tally_seal
 from discreet.privacy.filter import PureBudget
 

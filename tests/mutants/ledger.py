@@ -41,6 +41,9 @@ ROLLBACK = (
     "tests/ledger/test_tamper.py::test_cutting_off_the_end_is_refused",
 )
 ANCHOR = ("tests/ledger/test_anchor.py", "tests/ledger/test_faults.py")
+SECTORS = (
+    "tests/ledger/test_anchor.py::test_sectors_that_reach_the_disk_in_any_order_never_damage_an_anchor",
+)
 BACKUP = ("tests/ledger/test_backup.py",)
 ROTATION = ("tests/ledger/test_rotation.py",)
 SERVER = ("tests/ledger/test_server.py",)
@@ -410,6 +413,48 @@ FAULTS = (
         "if found == mark:",
         ANCHOR + COPIES,
         "a mark is moved whoever moved it before",
+    ),
+    Fault(
+        "ledger/sqlite.py",
+        "if known is not None and self._mine.added.isdisjoint((request, asked)):",
+        "if known is not None:",
+        SHARING,
+        "whoever shares a turn does not see what was paid in it before",
+    ),
+    Fault(
+        "ledger/sqlite.py",
+        "        if self._mine.later:\n            self._write_later()\n        try:",
+        "        try:",
+        SHARING,
+        "a turn reads what it has not written yet",
+    ),
+    Fault(
+        "ledger/sqlite.py",
+        "earliest = {row.asked: row for row in reversed(given)}",
+        "earliest: dict[str | None, Row] = {}",
+        SHARING,
+        "what was answered before costs again for those who share a turn",
+    ),
+    Fault(
+        "ledger/anchor.py",
+        'end = data.find(b"\\0")',
+        'end = len(data.rstrip(b"\\0"))',
+        SECTORS,
+        "what a power cut left behind a zero hides a mark that was synced",
+    ),
+    Fault(
+        "ledger/anchor.py",
+        "if seen.torn or seen.count > LINES + len(moved.heads):",
+        "if seen.count > LINES + len(moved.heads):",
+        SECTORS,
+        "a line is written in front of what a power cut left behind",
+    ),
+    Fault(
+        "ledger/anchor.py",
+        "behind = max(end, len(seen.text) + len(seen.rest))",
+        "behind = end",
+        ("tests/ledger/test_anchor.py::test_a_torn_line_is_dropped_and_written_over",),
+        "the rest of a torn line stays behind a shorter one",
     ),
     Fault(
         "ledger/anchor.py",

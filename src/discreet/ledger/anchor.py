@@ -47,6 +47,9 @@ ANY = "*"
 PATIENCE = 30.0
 """For so many seconds one waits for others who are writing to an anchor."""
 
+ROOM = 2**14
+"""A file anchor has room for more lines, up to a multiple of so many bytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Mark:
@@ -128,21 +131,23 @@ def _mark_seal(key: bytes, name: str, ledger: str, dataset: str, number: int, ma
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A file as it was read last: what tells its versions apart, its ended lines, the rest, what all say.
+    """A file as it was read last: its ended lines, how many, the rest, and what all of them say.
 
     The rest is a line that lacks its end, or the torn beginning of one; `ended` is what the lines before say.
     """
 
-    version: tuple[int, ...]
     text: bytes
     count: int
     ended: Marks
     rest: bytes
     marks: Marks
+    torn: bool = False
+    """Whether anything stands behind a zero."""
 
-
-def _version(status: os.stat_result) -> tuple[int, ...]:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    def says(self, data: bytes, *, torn: bool) -> bool:
+        """Return whether this is what the file says now."""
+        same = len(data) == len(self.text) + len(self.rest) and torn == self.torn
+        return same and data.startswith(self.text) and data.endswith(self.rest)
 
 
 class FileAnchor:
@@ -151,9 +156,14 @@ class FileAnchor:
     The file is a list of marks, one per line.  A mark is appended without its line end, one writer at a time;
     then, while others may go on, it is synced, and gets its end, which the next line would bring as well.  So
     if the last line has its end, all lines are on the disk.  If not, whoever relies on them syncs the file
-    first, or drops the last one if a crash tore it; after a power cut lines before it that nobody had relied
-    on may be torn too, and are dropped with all that follows.  A mark that is only noted is not synced.  A
-    file that has grown long is rewritten, atomically.
+    first, or drops the last one if a crash tore it.  A mark that is only noted is not synced.  A file that
+    has grown long is rewritten, atomically.
+
+    Behind the lines there are zeros, over which the next ones are written: a file that grows takes more than
+    twice as long to be synced.  What is written over reaches the disk in any order; so after a power cut
+    something may stand behind a zero, on which nobody has relied, for what was synced has no zeros before its
+    end.  It is never read, and the file is rewritten before anything is added.  Neither size nor time tell
+    whether such a file has changed, so it is read each time.
     """
 
     def __init__(self, path: Path) -> None:
@@ -175,16 +185,9 @@ class FileAnchor:
     def _look(self) -> _Seen | None:
         """Return the file as it is; threads may look at once."""
         try:
-            seen = self._seen
-            if seen is not None and seen.version == _version(os.stat(self._place)):
-                return seen
             descriptor = os.open(self._place, os.O_RDONLY)
             try:
-                status = os.fstat(descriptor)
-                seen = self._seen = self._understood(
-                    seen, os.read(descriptor, status.st_size), _version(status)
-                )
-                return seen
+                data, torn = _unpadded(os.read(descriptor, os.fstat(descriptor).st_size))
             finally:
                 os.close(descriptor)
         except FileNotFoundError:
@@ -192,6 +195,10 @@ class FileAnchor:
             return None
         except OSError as error:
             raise LedgerError(f"the anchor {self.path} cannot be read: {error.strerror}") from None
+        seen = self._seen
+        if seen is None or not seen.says(data, torn=torn):
+            seen = self._seen = self._understood(seen, data, torn=torn)
+        return seen
 
     def start(self, ledger: str) -> Marks:
         """Write an anchor without marks, unless there is one."""
@@ -242,14 +249,21 @@ class FileAnchor:
             raise LedgerError(f"the anchor {self.path} was cut while the ledger was open")
         others = found is not None and found != expected
         if found == mark or (found is not None and others and (follows is None or not follows(found))):
-            if seen.rest and durably:
-                self._sync(*self._append(seen, b"", seen.marks))
+            if durably and (seen.rest or seen.torn):
+                self._settle(seen)
             return found if others else None, None
         moved = Marks(marks.ledger, {**seen.marks.heads, dataset: mark}, marks.name)
-        if seen.count > LINES + len(moved.heads):
+        if seen.torn or seen.count > LINES + len(moved.heads):
             self._rewrite(moved)
             return None, None
         return None, self._append(seen, canonical([dataset, *mark.stored()]).encode(), moved)
+
+    def _settle(self, seen: _Seen) -> None:
+        """Make durable what the file says."""
+        if seen.torn:
+            self._rewrite(seen.marks)
+        else:
+            self._sync(*self._append(seen, b"", seen.marks))
 
     def close(self) -> None:
         """Do nothing: the file is opened anew each time."""
@@ -260,27 +274,15 @@ class FileAnchor:
             self._rewrite(marks)
             return marks
 
-    def _understood(self, before: _Seen | None, data: bytes, version: tuple[int, ...]) -> _Seen:
-        """Return what stands in the file, understanding only what was added since the last time.
-
-        What was there before is compared byte by byte: the number of a file that is gone may come again.
-        """
+    def _understood(self, before: _Seen | None, data: bytes, *, torn: bool) -> _Seen:
+        """Return what stands in the file, understanding only what was added since the last time."""
         known = before if before is not None and data.startswith(before.text) else None
         start = 0 if known is None else len(known.text)
         end = data.rfind(b"\n") + 1
-        try:
-            ended = added(None if known is None else known.ended, data[start:end].splitlines(), self.path)
-        except LedgerError:
-            if end == len(data):
-                raise
-            end = _readable(data, start, end)
-            ended = added(None if known is None else known.ended, data[start:end].splitlines(), self.path)
+        ended = added(None if known is None else known.ended, data[start:end].splitlines(), self.path)
         count, rest = data.count(b"\n", start, end) + (0 if known is None else known.count), data[end:]
-        if not rest:
-            return _Seen(version, data[:end], count, ended, rest, ended)
         marks = added(ended, [rest], self.path) if _whole(rest) else ended
-        # With a line that lacks its end the file is looked at again, whatever its version.
-        return _Seen((), data[:end], count, ended, rest, marks.settled(pending=True))
+        return _Seen(data[:end], count, ended, rest, marks.settled(pending=bool(rest) or torn), torn)
 
     @contextmanager
     def _turn(self) -> Iterator[None]:
@@ -312,11 +314,7 @@ class FileAnchor:
         try:
             descriptor = os.open(self._place, os.O_RDWR)
             try:
-                if os.fstat(descriptor).st_size > start:
-                    os.ftruncate(descriptor, start)
-                if line:
-                    write_at(descriptor, b"\n" + line if before else line, start)
-                version = _version(os.fstat(descriptor))
+                self._write_over(descriptor, b"\n" + line if before and line else line, start, seen)
             except OSError:
                 self._seen = None
                 with suppress(OSError):
@@ -328,21 +326,27 @@ class FileAnchor:
         count, ended = seen.count, seen.ended
         if line:
             count, ended = seen.count + bool(before), seen.marks.settled(pending=False)
-        self._seen = known = _Seen(version, text, count, ended, rest, moved.settled(pending=True))
+        self._seen = known = _Seen(text, count, ended, rest, moved.settled(pending=True))
         return descriptor, known
+
+    def _write_over(self, descriptor: int, data: bytes, start: int, seen: _Seen) -> None:
+        """Write something over the zeros behind the lines, and zeros over what else stands there."""
+        end = start + len(data)
+        behind = max(end, len(seen.text) + len(seen.rest))
+        if end + 1 > os.fstat(descriptor).st_size:
+            behind = _roomy(max(behind, end + 1))
+        if behind > start:
+            write_at(descriptor, data.ljust(behind - start, b"\0"), start)
 
     def _sync(self, descriptor: int, known: _Seen) -> None:
         """Wait for the disk and end the last line, which others may have ended by a line of their own."""
-        end = len(known.text) + len(known.rest)
         try:
             os.fdatasync(descriptor)
+            text, count, marks = known.text, known.count, known.marks.settled(pending=False)
             if known.rest:
-                write_at(descriptor, b"\n", end)
-            status = os.fstat(descriptor)
-            marks = known.marks.settled(pending=False)
-            if known.rest and status.st_size == end + 1:
-                text = known.text + known.rest + b"\n"
-                self._seen = _Seen(_version(status), text, known.count + 1, marks, b"", marks)
+                write_at(descriptor, b"\n", len(known.text) + len(known.rest))
+                text, count = known.text + known.rest + b"\n", known.count + 1
+            self._seen = _Seen(text, count, marks, b"", marks)
         except OSError as error:
             self._seen = None
             raise self._unwritable(error) from None
@@ -357,7 +361,8 @@ class FileAnchor:
             draft.unlink(missing_ok=True)
             descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             try:
-                write_at(descriptor, b"".join(line + b"\n" for line in lines), 0)
+                text = b"".join(line + b"\n" for line in lines)
+                write_at(descriptor, text.ljust(_roomy(len(text) + 1), b"\0"), 0)
                 os.fsync(descriptor)
             finally:
                 os.close(descriptor)
@@ -370,32 +375,20 @@ class FileAnchor:
         return LedgerError(f"the anchor {self.path} cannot be written: {error.strerror}")
 
 
-class Unanchored:
-    """No anchor at all, for looking at a ledger that has none yet; it remembers nothing."""
-
-    def __init__(self, ledger: str) -> None:
-        self._nothing = Marks(ledger, {}, ANY)
-
-    def read(self) -> Marks | None:
-        """Return an anchor without marks."""
-        return self._nothing
-
-    def start(self, ledger: str) -> Marks:
-        """Return an anchor without marks."""
-        return self._nothing
-
-    def move(self, marks: Marks, dataset: str, mark: Mark) -> Mark | None:
-        """Do nothing."""
-        return None
-
-    def close(self) -> None:
-        """Do nothing."""
-
-
 def write_at(descriptor: int, data: bytes, at: int) -> None:
     """Write some bytes at a place, all of them or raise OSError."""
     if os.pwrite(descriptor, data, at) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def _roomy(size: int) -> int:
+    return -(-size // ROOM) * ROOM
+
+
+def _unpadded(data: bytes) -> tuple[bytes, bool]:
+    """Return what stands before the first zero, and whether anything but zeros follows it."""
+    end = data.find(b"\0")
+    return (data, False) if end < 0 else (data[:end], data[end:] != bytes(len(data) - end))
 
 
 def _whole(line: bytes) -> bool:
@@ -410,16 +403,6 @@ def _marked(line: bytes) -> tuple[str, Mark] | None:
         dataset, *mark = json.loads(line)
         return str(dataset), Mark.read(mark)
     return None
-
-
-def _readable(data: bytes, start: int, end: int) -> int:
-    """Return where the readable lines end; only the first line of all is no mark."""
-    while start < end:
-        line = data[start : data.index(b"\n", start)]
-        if start and not _whole(line):
-            return start
-        start += len(line) + 1
-    return end
 
 
 def _plain_name(line: bytes) -> bytes:

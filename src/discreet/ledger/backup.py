@@ -22,7 +22,7 @@ from pathlib import Path
 
 from discreet.errors import LedgerError, ParameterError
 from discreet.ledger.account import Account
-from discreet.ledger.anchor import ANY, Anchor, Mark, Marks, Unanchored
+from discreet.ledger.anchor import ANY, Anchor, Mark, Marks
 from discreet.ledger.book import Ledger
 from discreet.ledger.check import Report, Seals
 from discreet.ledger.codec import read_cost
@@ -34,6 +34,7 @@ from discreet.ledger.signing import check_signature, public_name
 from discreet.ledger.sqlite import SqliteStore
 from discreet.ledger.store import LedgerIdentity, Store
 from discreet.ledger.turn import NOWHERE, Position, Turn, exclusively, fasten, recognise, stand
+from discreet.ledger.unanchored import Unanchored
 from discreet.privacy.filter import ApproximateBudget, Cost, Filter, PureBudget
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from discreet.errors import LedgerError
-from discreet.ledger.anchor import ANY, Anchor, FileAnchor, Marks, Unanchored
+from discreet.ledger.anchor import ANY, Anchor, FileAnchor, Marks
 from discreet.ledger.book import CURATOR, Ledger, Role
 from discreet.ledger.chain import KEY_VARIABLE, key_name, load_key, sync_directory
 from discreet.ledger.check import Report, Seals
@@ -27,6 +27,7 @@ from discreet.ledger.shield import shielded
 from discreet.ledger.sqlite import SqliteStore
 from discreet.ledger.store import LedgerIdentity, Store
 from discreet.ledger.turn import Turn, exclusively, fasten, stand
+from discreet.ledger.unanchored import Unanchored
 
 ANCHOR_VARIABLE = "DISCREET_LEDGER_ANCHOR"
 

@@ -275,8 +275,8 @@ class SqliteStore:
             moves = tuple(value for row in part for value in (row.dataset, row.number, ""))
             self._all(_many("INSERT INTO head VALUES ", 3, len(part), MOVED), moves)
         kept = [(*place, value) for place, value in rows.items() if value is not None]
-        for part in _parts(kept):
-            self._all(_many("INSERT OR REPLACE INTO total VALUES ", 3, len(part)), tuple(chain(*part)))
+        for some in _parts(kept):
+            self._all(_many("INSERT OR REPLACE INTO total VALUES ", 3, len(some)), tuple(chain(*some)))
         for dataset, name in (place for place, value in rows.items() if value is None):
             self._all("DELETE FROM total WHERE dataset = ? AND name = ?", (dataset, name))
 
