@@ -22,6 +22,7 @@ from discreet.console import surveyor
 from discreet.engines import duckdb, postgres
 from discreet.engines.opening import describe, open_engine
 from discreet.engines.postgres import engine as module
+from discreet.engines.postgres.source import LONGEST
 from discreet.engines.protocol import FAILED, Origin
 from discreet.errors import CatalogError, DiscreetError, EngineError, QueryError
 from discreet.query.catalog.manifest import declare
@@ -439,6 +440,26 @@ def test_every_type_of_a_server_is_the_declared_type_or_refused(fragile: Any) ->
     for column, kind in (("j", "text"), ("d", "integer"), ("u", "decimal"), ("e2", "text")):
         with pytest.raises(CatalogError, match=f"{column}"):
             postgres.open_tables({"kinds": Origin(source, ((column, kind),))})
+
+
+@pytest.mark.parametrize("beyond", [1, pytest.param(280_000_000 - LONGEST, marks=pytest.mark.fuzz)])
+def test_no_text_is_so_long_that_a_server_raises(beyond: int) -> None:
+    """A regular expression needs four bytes for each character, and a server gives a gigabyte at most."""
+    columns = {"t": (("who", "text"), ("x", "text"))}
+    catalog = declare({"tables": {"t": {"unit": "who", "rows_per_unit": 1, "columns": dict(columns["t"])}}})
+    schema, sources = loaded({"t": frame([{"who": "eve", "x": "5"}], columns["t"])}, columns)
+    with psycopg.connect(server().url()) as database:
+        for length in (LONGEST, LONGEST + beyond):
+            database.execute(f"INSERT INTO {schema}.t VALUES (%s, repeat('a', %s))", [str(length), length])
+    offered = (("who", "text"), ("x", "integer"))
+    assert sorted(postgres.fetch("t", Origin(sources["t"], offered))["x"], key=str) == [5, None, None]
+    question = "SELECT COUNT(x) FROM t WHERE CAST(x AS INTEGER) = 5 OR REPLACE(x, 'a', '\U0001f642') <> 'b'"
+    asked = statements(check(read(question), catalog))
+    engine = postgres.open_tables({"t": Origin(sources["t"], columns["t"])})
+    try:
+        assert engine._exact(asked, 1)._totals["m0"] == {(): 2}
+    finally:
+        engine.close()
 
 
 RANDOM_VIEWS = (

@@ -25,6 +25,12 @@ _ALLOWED = (
     *("sslmode", "sslrootcert", "sslcrl", "sslcert", "sslkey", "gssencmode", "channel_binding"),
 )
 
+LONGEST = 2**24
+"""The longest text, in bytes, that is read: a server raises where it would need a gigabyte at once.
+
+A regular expression takes four bytes for each character, and REPLACE may make as many of one.
+"""
+
 _WHOLES = ("smallint", "integer", "bigint")
 _FLOATS = ("real", "double precision")
 _TEXTS = ("text", "character varying", "character", "name", "enum")
@@ -138,6 +144,8 @@ def refuse_long(tables: Mapping[str, Origin]) -> None:
 def _typed(column: str, physical: str, kind: str) -> str | None:
     """Return a column under a declared type, or None where the types have nothing to do with each other."""
     text = f'(CAST({column} AS text) COLLATE "C")'
+    if physical in _TEXTS:
+        text = f"(CASE WHEN octet_length(CAST({column} AS text)) <= {LONGEST} THEN {text} END)"
     match kind, physical:
         case "integer" | "identifier", physical if physical in _WHOLES:
             return f"CAST({column} AS bigint)"
