@@ -86,11 +86,13 @@ def test_an_unknown_sensitivity_is_refused_and_never_one(mechanism):
     assert dp.compose([mechanism.guarantee(1)])
 
 
-def test_gaussian_noise_composes_by_its_law_for_a_number_and_by_zcdp_for_a_vector():
+def test_gaussian_noise_composes_by_its_law_where_one_move_is_the_worst_and_else_by_zcdp():
     number = dp.Gaussian.calibrate(rho="1/2", sensitivity=10)
     assert dp.compose([number]).parts == ((number.profile(10), 1),)
     vector = dp.Gaussian.calibrate(rho="1/2", sensitivity=WIDE)
-    assert dp.compose([vector]).parts == ((dp.Concentrated("1/2"), 1),)
+    assert dp.compose([vector]).parts == ((dp.Gaussian(vector.sigma_squared).profile(2), 3),)
+    uneven = dp.Gaussian.calibrate(rho="1/2", sensitivity=dp.Sensitivity(3, 5, 2, 2))
+    assert dp.compose([uneven]).parts == ((dp.Concentrated("1/2"), 1),)
     both = dp.Gaussian.calibrate(epsilon=1, delta="1e-6", sensitivity=10)
     assert dp.compose([both]).delta(1).high <= Fraction("1e-6")
     assert dp.compose([both]).delta(1).high > Fraction("0.99e-6")

@@ -95,6 +95,27 @@ FAULTS: tuple[Fault, ...] = (
         "patterns of few responses are not in the order of their losses",
     ),
     Fault(
+        "privacy/direction.py",
+        "mine, other = rate * true + (1 - rate) * false, false",
+        "mine, other = rate * true + (1 - rate) * false, false * rate",
+        ("tests/privacy/test_sampled.py::test_replaced_units_lose_at_least_what_three_answers_tell",),
+        "a lower bound that nothing attains",
+    ),
+    Fault(
+        "mechanisms/gaussian.py",
+        "change.l1 == change.l0 * each and change.l2_squared == change.l0 * each**2",
+        "change.l2_squared >= each**2",
+        ("tests/theorems/test_gaussian_vectors.py",),
+        "a vector without a worst move has the law of another one",
+    ),
+    Fault(
+        "mechanisms/gaussian.py",
+        "    if each == change.l1:\n        return each.numerator, 1\n",
+        "    if change.l0:\n        return each.numerator, 1\n",
+        ("tests/theorems/test_gaussian_vectors.py",),
+        "a vector has the law of one of its coordinates",
+    ),
+    Fault(
         "mechanisms/laplace.py",
         "if abs(part) > abs(scaled) * 2.0**-52 else None",
         "",
@@ -159,8 +180,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "mechanisms/laplace.py",
-        "steps = twice // (2 * exact.denominator * over)",
-        "steps = -(-twice // (2 * exact.denominator * over))",
+        "exact.denominator * over) // (2 * exact.denominator * over)",
+        "exact.denominator * over) // (2 * exact.denominator * over) + 1",
         (
             "tests/mechanisms/test_additive_noise.py::"
             "test_single_numbers_are_rounded_to_the_nearest_step_and_halves_go_up",

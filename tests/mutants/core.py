@@ -639,8 +639,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/geometric.py",
-        "return log_bounds(1 / self.alpha)[1] * self.shift",
-        "return log_bounds(1 / self.alpha)[0] * self.shift",
+        "unit = log_inverse(self.alpha.numerator, self.alpha.denominator)[1]",
+        "unit = log_inverse(self.alpha.numerator, self.alpha.denominator)[0]",
         WORKED,
         "the largest loss is rounded down",
     ),
@@ -703,8 +703,8 @@ FAULTS: tuple[Fault, ...] = (
     # privacy/compose.py, route.py, total.py, moment.py, parallel.py, sensitivity.py, guarantee.py
     Fault(
         "privacy/compose.py",
-        "        most = (at - slack_low) / (1 - slack_low)\n        if most == 0:\n",
-        "        most = left\n        if most == 0:\n",
+        "        most = left if slack_low == slack_high else _left(at, slack_low)\n",
+        "        most = left\n",
         ACCOUNT,
         "a lower bound trusts the rounded slack",
     ),

@@ -565,3 +565,31 @@ def test_the_error_of_a_curve_covers_the_rounding_of_where_it_is_looked_at(way):
         with mp.workdps(50):
             truth = _sampled_height(law, rate, way, mp.exp(mpf(place.numerator) / place.denominator))
             assert abs(truth - mpf(float(height))) <= slip
+
+
+@pytest.mark.parametrize(("cost", "rate", "slack"), [("2", "1/4", "0"), ("3", "1/10", "1/1000")])
+def test_replaced_units_lose_at_least_what_three_answers_tell(cost, rate, slack):
+    """Three releases: what is said from below is attained by one of three mechanisms, gone through whole."""
+    odds, q, s = float(np.exp(float(cost))), float(Fraction(rate)), float(Fraction(slack))
+    true, false = (1 - s) * odds / (odds + 2), (1 - s) / (odds + 2)
+    # Outcomes: three categories, then each category told by itself.
+    first, second, third = (
+        np.array([true if j == i else false for j in range(3)] + [s if j == i else 0.0 for j in range(3)])
+        for i in range(3)
+    )
+    three = list(zip(q * first + (1 - q) * third, q * second + (1 - q) * third, strict=True))
+    yes, no = (1 - s) * odds / (odds + 1), (1 - s) / (odds + 1)
+    removed = [(q * a + (1 - q) * b, b) for a, b in ((yes, no), (no, yes), (s, 0.0), (0.0, s))]
+    added = [(b, a) for a, b in removed]
+    part = dp.sampled(Approximate(Fraction(cost), Fraction(slack)), rate, adjacency="replace")
+
+    def attained(pair, x):
+        outcomes = [(np.prod([a for a, _ in o]), np.prod([b for _, b in o])) for o in product(pair, repeat=3)]
+        return sum(max(p - x * r, 0.0) for p, r in outcomes)
+
+    for epsilon in ("0", "0.7", "2"):
+        x, found = np.exp(float(epsilon)), compose([(part, 3)]).delta(epsilon)
+        most = max(attained(pair, x) for pair in (three, removed, added))
+        assert float(found.low) <= most * (1 + 1e-9) + 1e-15
+        assert most <= float(found.high) * (1 + 1e-9) + 1e-15
+        assert attained(three, x) <= float(found.low) * (1 + 1e-6) + 1e-12

@@ -21,9 +21,9 @@ KINDS = {
     "approximate": "approximate:EPSILON:DELTA",
     "zcdp": "zcdp:RHO",
     "laplace": "laplace:EPSILON",
-    "gaussian": "gaussian:SIGMA",
+    "gaussian": "gaussian:SIGMA[:MOVES]",
     "geometric": "geometric:ALPHA[:SHIFT]",
-    "discrete-gaussian": "discrete-gaussian:VARIANCE[:SHIFT]",
+    "discrete-gaussian": "discrete-gaussian:VARIANCE[:MOVES]",
     "exponential": "exponential:EPSILON",
 }
 
@@ -33,7 +33,7 @@ def compose(
         list[str],
         typer.Argument(
             help=f"What is released, each as KIND:NUMBER[@RATE][xCOUNT]: {', '.join(KINDS.values())}; "
-            "@RATE where it sees only a sample."
+            "@RATE where it sees only a sample; MOVES is how far a unit moves each coordinate, as in 2,1,1."
         ),
     ],
     delta: Annotated[str, typer.Option(help="The delta at which epsilon is asked.")] = "1e-6",
@@ -70,7 +70,7 @@ def compose(
             paper.say(f"drawn in {plot}")
 
 
-def read_release(text: str, neighbours: str = "add-remove") -> tuple["Guarantee", int]:
+def read_release(text: str, neighbours: str = "add-remove") -> tuple["Guarantee | Composition", int]:
     """Return the guarantee and the count that a word such as laplace:0.1@0.01x1000 stands for."""
     from discreet.exact.number import whole
     from discreet.privacy.amplify import sampled
@@ -88,8 +88,9 @@ def read_release(text: str, neighbours: str = "add-remove") -> tuple["Guarantee"
     return (sampled(guarantee, rate, adjacency=neighbours) if at else guarantee), count
 
 
-def _guarantee(kind: str, numbers: list[str], text: str) -> "Guarantee":
-    from discreet.exact.number import non_negative, positive, probability, whole
+def _guarantee(kind: str, numbers: list[str], text: str) -> "Guarantee | Composition":
+    from discreet.exact.number import non_negative, positive, probability, rational, whole
+    from discreet.privacy.compose import compose as together
     from discreet.privacy.guarantee import Approximate, Concentrated, Profile, Pure
     from discreet.privacy.loss import (
         BoundedRangeLoss,
@@ -108,19 +109,28 @@ def _guarantee(kind: str, numbers: list[str], text: str) -> "Guarantee":
             return Concentrated(non_negative(rho, "rho"))
         case "laplace", [ratio]:
             return Profile(LaplaceLoss(non_negative(ratio, "epsilon")))
-        case "gaussian", [sigma]:
-            return Profile(GaussianLoss(1 / positive(sigma, "sigma") ** 2))
+        case "gaussian", [sigma, *moves] if len(moves) < 2:
+            # Turned so that all of the move lies in one coordinate, Gaussian noise is what it was.
+            far = sum((rational(move, "move") ** 2 for move in _moves(moves)), Fraction(0))
+            return Profile(GaussianLoss(far / positive(sigma, "sigma") ** 2))
         case "geometric", [alpha, *shift] if len(shift) < 2:
             return Profile(
                 GeometricLoss(probability(alpha, "alpha"), whole(shift[0], "shift") if shift else 1)
             )
-        case "discrete-gaussian", [variance, *shift] if len(shift) < 2:
-            move = whole(shift[0], "shift") if shift else 1
-            return Profile(DiscreteGaussianLoss(positive(variance, "variance"), move))
+        case "discrete-gaussian", [variance, *moves] if len(moves) < 2:
+            spread = positive(variance, "variance")
+            found = [
+                Profile(DiscreteGaussianLoss(spread, abs(whole(move, "move")))) for move in _moves(moves)
+            ]
+            return found[0] if len(found) == 1 else together(found)
         case "exponential", [cost]:
             return Profile(BoundedRangeLoss(non_negative(cost, "epsilon")))
         case _:
             raise ParameterError(f"cannot read the release {text!r}; write {KINDS[kind]}, then xCOUNT")
+
+
+def _moves(written: list[str]) -> list[str]:
+    return written[0].split(",") if written else ["1"]
 
 
 def _report(paper: Paper, explanation: "Explanation", releases: int, delta: str) -> None:

@@ -11,6 +11,12 @@ Smaller shifts are covered: the law is log-concave, so the worst event for any s
 some m, and for a fixed m the right-hand side grows with t.  No pure epsilon is ever enough: the log-ratio
 of the laws at two neighbours is linear in the output, hence unbounded.
 
+Vectors have a law of their own where one move is the worst of all.  If one unit moves at most l0 coordinates
+by at most t each, and may move as many by t, it is the law of l0 independent releases moved by t: every
+coordinate is covered by the shift t, and pairs that cover each other do so together.  If the sum of all moves
+is at most t, and may be one of t, it is the law of one integer moved by t: coordinates are moved one after
+the other, and moves of a log-concave law add up (`discreet.privacy.loss`, vectors).
+
 References.  Canonne, Kamath, Steinke, "The discrete Gaussian for differential privacy", NeurIPS 2020;
 Bun and Steinke, "Concentrated differential privacy", TCC 2016.
 """
@@ -50,7 +56,8 @@ from discreet.markup import built
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
 from discreet.privacy.bounds import Bounds
-from discreet.privacy.guarantee import Concentrated, Profile
+from discreet.privacy.compose import Composition
+from discreet.privacy.guarantee import Concentrated, Guarantee, Profile
 from discreet.privacy.loss import DiscreteGaussianLoss
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.privacy.zcdp import largest_rho
@@ -120,18 +127,27 @@ class Gaussian:
         return Concentrated(moved(sensitivity, self.sensitivity, self).l2_squared / (2 * self.sigma_squared))
 
     def profile(self, sensitivity: Sensitivity | Real | None = None) -> Profile:
-        """Return the whole loss law of a single integer, for composition; vectors compose by `guarantee`."""
+        """Return the whole loss law of a single integer, for composition; vectors compose by `vector`."""
         change = moved(sensitivity, self.sensitivity, self)
-        if not change.scalar:
-            raise ParameterError("the exact law is for a single integer; vectors compose by their guarantee")
+        if change.linf != change.l1:
+            raise ParameterError(
+                "the law of one number is for a single integer; vectors compose by m.vector(...)"
+            )
         return Profile(DiscreteGaussianLoss(self.sigma_squared, whole(change.l1, "sensitivity")))
 
+    def vector(self, sensitivity: Sensitivity | Real | None = None) -> Composition:
+        """Return what a vector with this noise promises: its law where one move is the worst, or its zCDP."""
+        change = moved(sensitivity, self.sensitivity, self)
+        worst = _worst_move(change)
+        if worst is None:
+            return Composition(((self.guarantee(change), 1),))
+        each, number = worst
+        return Composition(((Profile(DiscreteGaussianLoss(self.sigma_squared, each)), number),))
+
     @property
-    def parts(self) -> tuple[tuple[Profile | Concentrated, int], ...]:
-        """Return what composition can use: the law of a single integer, and for vectors the zCDP."""
-        change = moved(None, self.sensitivity, self)
-        lawful = change.scalar and change.l1.denominator == 1
-        return ((self.profile() if lawful else self.guarantee(), 1),)
+    def parts(self) -> tuple[tuple[Guarantee, int], ...]:
+        """Return what composition can use: the law of an integer or of a vector, or else the zCDP."""
+        return self.vector().parts
 
     def radius(self, beta: Real = "0.05") -> int:
         """Return the smallest r certified to have Pr[|Z| > r] <= beta."""
@@ -150,6 +166,18 @@ class Gaussian:
     def variance(self) -> Bounds:
         """Return Var Z, which never exceeds sigma_squared."""
         return _bounds(lambda: second_moment(self.sigma_squared))
+
+
+def _worst_move(change: Sensitivity) -> tuple[int, int] | None:
+    """Return by how much the worst move of all moves each coordinate, and how many, where there is one."""
+    each = change.linf
+    if each.denominator != 1:
+        return None
+    if each == change.l1:
+        return each.numerator, 1
+    if change.l0 and change.l1 == change.l0 * each and change.l2_squared == change.l0 * each**2:
+        return each.numerator, change.l0
+    return None
 
 
 def _least_variance(change: Sensitivity, epsilon: Fraction, delta: Fraction) -> Fraction:

@@ -58,7 +58,8 @@ def sampled(release: Release, rate: Real, *, adjacency: Adjacency | str = Adjace
             )
         case _:
             raise ParameterError(
-                "several releases about one sample have no law of their own; sample each of them"
+                "several releases, or coordinates, about one sample have no law of their own; sample each "
+                "release by itself, and state a vector by continuous Gaussian noise"
             )
     return Profile(law if share == 1 else SampledLoss(law, share, kind))
 

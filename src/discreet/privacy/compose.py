@@ -133,7 +133,7 @@ class Composition:
             # An order that promises as much as the other at its epsilon need not be inverted.
             if high is None or (self._delta(high, above).high or Fraction(0)) > at:
                 most = self._epsilon(at, above)
-                found.append((most, self._epsilon(at, below, most.high)))
+                found += [(most, self._epsilon(at, each, most.high)) for each in self._attained(below)]
         return _worse(found)
 
     def _epsilon(self, at: Fraction, order: PairOrder | None, near: Fraction | None = None) -> Bounds:
@@ -177,7 +177,7 @@ class Composition:
         sides = self._orders(rough)
         highs = [self._delta(at, above) for above, _ in sides]
         worst = max(range(len(sides)), key=lambda place: highs[place].high or Fraction(0))
-        return _worse([(highs[worst], self._delta(at, sides[worst][1]))])
+        return _worse([(highs[worst], self._delta(at, below)) for below in self._attained(sides[worst][1])])
 
     def _delta(self, at: Fraction, order: PairOrder | None) -> Bounds:
         """Return the delta at this epsilon, of sampled laws that of one order and of one side."""
@@ -202,6 +202,11 @@ class Composition:
         return max(
             self._delta(epsilon, above).high or Fraction(0) for above, _ in self._orders(near, corners)
         )
+
+    def _attained(self, below: PairOrder) -> list[PairOrder]:
+        """Return an order from below in all forms that something attains."""
+        several = Adjacency.REPLACE in self.neighbours and len(self) > 1
+        return [below, replace(below, three=True)] if several else [below]
 
     @property
     def sampled(self) -> bool:

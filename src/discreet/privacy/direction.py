@@ -3,6 +3,11 @@
 Neighbours are compared in two orders, removing and adding a unit; every release of a composition is in the
 same one.  A law of one release about everybody covers both orders.  A sampled law is, in one order, exactly a
 finite law if its base is one; otherwise it lies between two laws on a mesh that all releases share.
+
+Where units are replaced, a promise of epsilon alone is kept by a response of three categories: the first where
+the sample holds the unit that left, the second where it holds the one that came, the third otherwise.  Between
+the two neighbours it compares q P_1 + (1 - q) P_3 with q P_2 + (1 - q) P_3, which both orders have in common;
+over many releases that is more than what either of the pairs above attains.
 """
 
 from collections.abc import Sequence
@@ -58,6 +63,8 @@ class PairOrder:
     """How many standard deviations of a Gaussian are looked at."""
     aligned: bool = False
     """Whether the mesh is made to carry the largest and the smallest loss of the only law there is."""
+    three: bool = False
+    """Whether promises of epsilon alone are kept by responses of three categories."""
 
 
 def orders(
@@ -82,6 +89,8 @@ def summand(law: Law, order: PairOrder) -> Summand | None:
     if not isinstance(law, SampledLoss):
         return law
     base = law.base
+    if order.three and isinstance(base, ResponseLoss):
+        return _three(base, law.rate)
     if isinstance(base, BoundedRangeLoss) and not order.above:
         # The range is an envelope; randomised response of half its length is a mechanism that keeps it.
         base = ResponseLoss(base.cost / 2)
@@ -106,6 +115,26 @@ def _atoms(base: Base, above: bool) -> tuple[Atom, ...] | None:
             return base.atoms().atoms
         case _:
             return None
+
+
+def _three(base: ResponseLoss, rate: Fraction) -> AtomsLoss:
+    """Return the pair of a response of three categories about a sample, its odds rounded down."""
+    odds = exp_bounds(base.cost)[0] if base.cost else Fraction(1)
+    true, false = (1 - base.slack) * odds / (odds + 2), (1 - base.slack) / (odds + 2)
+    mine, other = rate * true + (1 - rate) * false, false
+    third, shown = rate * false + (1 - rate) * true, rate * base.slack
+    # With the slack the category itself is told, by a sign of its own.
+    told = (1 - rate) * base.slack
+    return AtomsLoss(
+        (
+            (shown, Fraction(0)),
+            (mine, other),
+            (third, third),
+            (told, told),
+            (other, mine),
+            (Fraction(0), shown),
+        )
+    )
 
 
 def _finite(atoms: tuple[Atom, ...], law: SampledLoss, order: PairOrder) -> AtomsLoss:
