@@ -47,6 +47,7 @@ from discreet.mechanisms.subset_selection import SubsetSelection as SubsetSelect
 from discreet.mechanisms.table import Table as Table
 from discreet.mechanisms.threshold import NoisyThreshold as NoisyThreshold
 from discreet.mechanisms.threshold import Threshold as Threshold
+from discreet.mechanisms.truncated_gaussian import TruncatedGaussian as TruncatedGaussian
 from discreet.mechanisms.truncated_geometric import TruncatedGeometric as TruncatedGeometric
 from discreet.mechanisms.truncated_laplace import TruncatedLaplace as TruncatedLaplace
 from discreet.mechanisms.unary_encoding import UnaryEncoding as UnaryEncoding

@@ -116,6 +116,20 @@ FAULTS: tuple[Fault, ...] = (
         "a vector has the law of one of its coordinates",
     ),
     Fault(
+        "mechanisms/truncated_gaussian.py",
+        "range(-b, b + s + 1)",
+        "range(s - b, b + s + 1)",
+        ("tests/theorems/test_truncated_gaussian.py",),
+        "what only one neighbour can give is not looked at",
+    ),
+    Fault(
+        "mechanisms/truncated_gaussian.py",
+        "half = [1 + _floor(",
+        "half = [_floor(",
+        ("tests/theorems/test_truncated_gaussian.py",),
+        "noise within a bound has another law than is stated",
+    ),
+    Fault(
         "mechanisms/laplace.py",
         "if abs(part) > abs(scaled) * 2.0**-52 else None",
         "",

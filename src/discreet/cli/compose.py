@@ -24,6 +24,7 @@ KINDS = {
     "gaussian": "gaussian:SIGMA[:MOVES]",
     "geometric": "geometric:ALPHA[:SHIFT]",
     "discrete-gaussian": "discrete-gaussian:VARIANCE[:MOVES]",
+    "truncated-gaussian": "truncated-gaussian:VARIANCE:BOUND[:MOVE]",
     "exponential": "exponential:EPSILON",
 }
 
@@ -90,6 +91,7 @@ def read_release(text: str, neighbours: str = "add-remove") -> tuple["Guarantee 
 
 def _guarantee(kind: str, numbers: list[str], text: str) -> "Guarantee | Composition":
     from discreet.exact.number import non_negative, positive, probability, rational, whole
+    from discreet.mechanisms.truncated_gaussian import TruncatedGaussian
     from discreet.privacy.compose import compose as together
     from discreet.privacy.guarantee import Approximate, Concentrated, Profile, Pure
     from discreet.privacy.loss import (
@@ -123,6 +125,9 @@ def _guarantee(kind: str, numbers: list[str], text: str) -> "Guarantee | Composi
                 Profile(DiscreteGaussianLoss(spread, abs(whole(move, "move")))) for move in _moves(moves)
             ]
             return found[0] if len(found) == 1 else together(found)
+        case "truncated-gaussian", [variance, bound, *moves] if len(moves) < 2:
+            within = TruncatedGaussian(positive(variance, "variance"), whole(bound, "bound"))
+            return within.profile(abs(whole(moves[0], "move")) if moves else 1)
         case "exponential", [cost]:
             return Profile(BoundedRangeLoss(non_negative(cost, "epsilon")))
         case _:

@@ -4,10 +4,10 @@ Neighbours are compared in two orders, removing and adding a unit; every release
 same one.  A law of one release about everybody covers both orders.  A sampled law is, in one order, exactly a
 finite law if its base is one; otherwise it lies between two laws on a mesh that all releases share.
 
-Where units are replaced, a promise of epsilon alone is kept by a response of three categories: the first where
-the sample holds the unit that left, the second where it holds the one that came, the third otherwise.  Between
-the two neighbours it compares q P_1 + (1 - q) P_3 with q P_2 + (1 - q) P_3, which both orders have in common;
-over many releases that is more than what either of the pairs above attains.
+Where units are replaced, a promise of epsilon alone is kept by a response of three categories: the first
+where the sample holds the unit that left, the second where it holds the one that came, the third otherwise.
+Between the two neighbours it compares q P_1 + (1 - q) P_3 with q P_2 + (1 - q) P_3, which both orders have in
+common; over many releases of a large epsilon that is more than what either of the pairs above attains.
 """
 
 from collections.abc import Sequence
