@@ -40,7 +40,7 @@ SENSIBLE = {
     "groups": [1, 3], "low": [0, -3], "high": [5, 40], "step": [1, "1/4"], "dimension": [1, 2, 3],
     "answers": [1, 2], "width": [1, 4], "inner": [1, 2], "threshold": [5], "sigma_squared": [1, 100],
     "candidates": [1, 5], "size": [1, 3], "k": [0, 1, -2, 5], "report": [0, 3], "answer": [0, 2],
-    "truth": [0, 1],
+    "truth": [0, 1], "bound": [2, 20],
     "count": [0, 1, 9], "scores": [[1, 2, 3], [5]], "values": [[1, 2], 3], "counts": [[1, 0, 5]],
     "ball": ["l1", "linf"],
     "within": ["0.1"], "monotone": [True, False], "two_sided": [True, False], "coordinate": [0],
@@ -59,7 +59,7 @@ CLASSES = [
     dp.Geometric, dp.Laplace, dp.TruncatedGeometric, dp.TruncatedLaplace, dp.Gaussian, dp.Staircase,
     dp.Exponential, dp.PermuteAndFlip, dp.NoisyMax, dp.RandomizedResponse, dp.SparseVector, dp.Threshold,
     dp.NoisyThreshold, dp.KNorm, dp.Table, dp.Quantile, dp.Revenue, dp.Pure, dp.Approximate, dp.Concentrated,
-    dp.UnaryEncoding, dp.HadamardResponse, dp.SubsetSelection,
+    dp.UnaryEncoding, dp.HadamardResponse, dp.SubsetSelection, dp.TruncatedGaussian,
     dp.Cost, dp.PureBudget, dp.ApproximateBudget, dp.Odometer, dp.Sensitivity,
 ]  # fmt: skip
 SKIPPED = {"then", "from_noise", "from_law", "to_json", "density", "distribution", "zero", "round", "floats"}
