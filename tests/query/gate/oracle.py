@@ -6,6 +6,7 @@ is planned, rewritten or proved is used here.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -22,6 +23,7 @@ from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.check.measurement import Declared, Measurement, QuantileChoice
 from discreet.query.price.expected import Quote
 from discreet.query.price.mechanism import MeasurementShare
+from discreet.query.price.sparse import Sparse
 from discreet.query.price.together import Together
 
 Weights = Mapping[Any, int]
@@ -117,6 +119,9 @@ def _loss(share: MeasurementShare, moved: Sensitivity) -> Cost:
     match share.mechanism:
         case Together() as joint:
             return joint.plan.guarantee.group(int(moved.l1)).price()
+        case Sparse() as blocks:
+            # Cells and blocks are released for each step of one in one cell, and lose as often as there are.
+            return replace(blocks.plan, changes=int(moved.l1)).guarantee.price()
         case KeyCount() as threshold:
             return threshold.guarantee(moved.l0).price()
         case Exponential() as selection:

@@ -25,6 +25,7 @@ from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.measurement import Classes, Declared, Private, RunningGroups, Sets
 from discreet.query.price.proving import preparation, proof_of
 from discreet.query.price.quote import quote
+from discreet.query.price.sparse import Sparse
 from discreet.query.rewrite.statements import statements
 
 SMALL = Fraction(1, 10**9)
@@ -126,6 +127,7 @@ def asked(
         seen[kind.__name__] += isinstance(checked.keys, kind)
     seen["bounds"] += question[0].startswith("bounds of")
     seen["prepared"] += _prepared(catalog)
+    seen["blocks"] += any(isinstance(share.mechanism, Sparse) for share in priced.shares)
 
 
 def search(seeds: range, questions: int, count: int) -> Counter[str]:
@@ -161,6 +163,17 @@ def shaped(seeds: range, questions: int, count: int) -> Counter[str]:
 def test_relations_of_relations_cost_no_more_than_is_charged() -> None:
     seen = shaped(range(2), 10, 6)
     assert seen["cases"] >= 100, seen
+
+
+def test_histograms_that_may_be_measured_in_blocks_cost_no_more_than_is_charged() -> None:
+    random, seen = Random(7), Counter[str]()
+    catalog, unit, known = opened(random, 3, prepared=False)
+    for _ in range(2):
+        asked(random, limited(random, catalog), ("SELECT HISTOGRAM(cost, 1024) FROM visits",), known, seen)
+    known.close()
+    assert unit
+    assert seen["blocks"] >= 1, seen
+    assert seen["cases"] >= 6, seen
 
 
 def test_no_person_costs_more_than_is_charged() -> None:
