@@ -90,8 +90,17 @@ def test_the_multipliers_are_the_proof_and_no_column_is_priced(average, chords, 
     for row, flow in zip(multipliers, whole.flows, strict=True):
         pairs = [pair for i, j in graph.edges for pair in ((i, j), (j, i))]
         row[:] = [-flow.get(pair, 0.0) * exp(EPSILON) / 2 for pair in pairs]
-    _, short = _flows(graph, whole.belief * costs - whole.dual, multipliers.reshape(-1), EPSILON)
+    need = whole.belief * costs - whole.dual
+    hints, short = _flows(graph, need, multipliers.reshape(-1), EPSILON)
     assert short > 0.01
+    supported = [
+        need[w, y]
+        + sum(f for (i, _), f in hint.items() if i == y)
+        - exp(EPSILON) * sum(f for (_, j), f in hint.items() if j == y)
+        for w, hint in enumerate(hints)
+        for y in range(size)
+    ]
+    assert short == pytest.approx(-min(supported))
 
 
 def test_channels_of_too_many_entries_are_left_to_the_rays():
