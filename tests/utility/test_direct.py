@@ -81,7 +81,7 @@ def test_the_multipliers_are_the_proof_and_no_column_is_priced(average, chords, 
         monkeypatch.setattr(LinearPricer, verb, refused)
     best = optimal(graph, prior, loss, "0.7")
     assert 0 <= best.gap <= 1e-8
-    # What falls short is told: flows of half the size support less.
+    # What falls short is told: flows of twice the size take more where they end.
     costs = np.array(loss.numerators, dtype=float)
     belief = None if prior is None else np.array([float(w) for w in prior.weights])
     whole = direct(graph, costs, belief, EPSILON)
@@ -89,7 +89,7 @@ def test_the_multipliers_are_the_proof_and_no_column_is_priced(average, chords, 
     multipliers = np.zeros((size, 2 * len(graph.edges)))
     for row, flow in zip(multipliers, whole.flows, strict=True):
         pairs = [pair for i, j in graph.edges for pair in ((i, j), (j, i))]
-        row[:] = [-flow.get(pair, 0.0) * exp(EPSILON) / 2 for pair in pairs]
+        row[:] = [-flow.get(pair, 0.0) * exp(EPSILON) * 2 for pair in pairs]
     need = whole.belief * costs - whole.dual
     hints, short = _flows(graph, need, multipliers.reshape(-1), EPSILON)
     assert short > 0.01
