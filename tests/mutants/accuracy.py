@@ -7,9 +7,31 @@ SHOWN = ("tests/release/test_consistent.py",)
 
 WHOLE = ("tests/query/test_check.py",)
 CAPPED = ("tests/query/test_capping.py",)
+SLACK = ("tests/release/test_slack.py",)
 WHOLE_CHANNEL = ("tests/utility/test_direct.py",)
 
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "query/catalog/manifest.py",
+        "if slack is not None and not 0 <= slack < delta:",
+        "if slack is not None and not 0 <= slack:",
+        SLACK,
+        "more may be used of delta than there is",
+    ),
+    Fault(
+        "release/opening.py",
+        "isinstance(capped, ApproximateBudget) and capped.slack != declared:",
+        "isinstance(capped, ApproximateBudget) and capped.slack > declared:",
+        SLACK,
+        "a manifest says more slack than its ledger keeps",
+    ),
+    Fault(
+        "service/catalogue.py",
+        'body["budget"]["slack"] = str(budget.slack)',
+        "pass",
+        SLACK,
+        "the analyst's side plans with another slack",
+    ),
     Fault(
         "utility/direct.py",
         "left[:, j] -= amounts[:, place] * exp(epsilon)",

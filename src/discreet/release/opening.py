@@ -17,7 +17,7 @@ from discreet.exact.number import Real as Number
 from discreet.exact.number import positive, rational
 from discreet.ledger import Ledger, open_ledger
 from discreet.ledger.signing import Name
-from discreet.privacy.filter import Budget
+from discreet.privacy.filter import ApproximateBudget, Budget
 from discreet.query.catalog.manifest import Catalog, load
 from discreet.release.pinning import pin
 from discreet.release.pricing import declared_budget, promised
@@ -26,7 +26,7 @@ from discreet.release.sources import declared, origins
 
 KEYWORDS = (
     *("unit", "neighbours", "rows_per_unit", "groups_per_unit", "rows_per_group", "columns", "csv"),
-    *("epsilon", "delta", "ledger", "analyst", "project", "timeout", "name"),
+    *("epsilon", "delta", "slack", "ledger", "analyst", "project", "timeout", "name"),
 )
 """What `open` takes besides tables."""
 
@@ -43,6 +43,7 @@ def open(  # noqa: A001 - reads as dp.open
     csv: Mapping[str, Any] | None = None,
     epsilon: Number | None = None,
     delta: Number = 0,
+    slack: Number | None = None,
     ledger: str | Path | None = None,
     analyst: str = "analyst",
     project: str = "project",
@@ -55,7 +56,7 @@ def open(  # noqa: A001 - reads as dp.open
     `data` is a manifest (.toml), a file of data, or a frame, which questions call `data`; tables can also be
     given by name as frames or paths, `dp.open(people=frame, unit="person_id", epsilon=1)`.  The keywords up
     to `csv` are the keys of a manifest's table section.  A budget given here without a ledger lasts as long
-    as the session; with one it is durable.
+    as the session; with one it is durable.  `slack` is the part of delta for finding keys.
     """
     # Before anything can go wrong: an error's traceback shows local variables to whoever asks for them.
     data = None if data is None else shelter(data)
@@ -81,6 +82,7 @@ def open(  # noqa: A001 - reads as dp.open
         if epsilon is None:
             raise CatalogError("give a budget: epsilon=..., the most that all answers together may cost")
         budget = {"epsilon": str(positive(epsilon, "epsilon")), "delta": str(rational(delta, "delta"))}
+        budget |= {} if slack is None else {"slack": str(rational(slack, "slack"))}
         catalog, frames = declared(data, tables, section, name=name, budget=budget)
         home = ledger
     manifest = Path(data) if not frames and isinstance(data, str | Path) and _is_manifest(data) else None
@@ -199,6 +201,12 @@ def _agree(book: Ledger, catalog: Catalog, budget: Budget, manifest: Path | None
         raise CatalogError(
             f"the ledger caps dataset {dataset} at {capped}, but {budget} is declared; a cap "
             "changes only by an entry of its own: Ledger.set_limit(dataset, EVERYBODY, budget, reason=...)"
+        )
+    declared = None if catalog.budget is None else catalog.budget.slack
+    if declared is not None and isinstance(capped, ApproximateBudget) and capped.slack != declared:
+        raise CatalogError(
+            f"the ledger keeps {float(capped.slack):g} of delta for keys, as it began with, but "
+            f"budget.slack = {float(declared):g} is declared; what it began with cannot be changed"
         )
     if catalog.account is None and manifest is not None:
         pin(manifest, book.account_name(dataset))

@@ -14,7 +14,7 @@ from discreet.exact.number import Real as Number
 from discreet.exact.number import positive, rational
 from discreet.privacy.adjacency import Unit
 from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
-from discreet.query.catalog.manifest import Catalog
+from discreet.query.catalog.manifest import Catalog, DeclaredBudget
 from discreet.query.check.batch import Batch, combine, listed
 from discreet.query.check.formula import Public, measured
 from discreet.query.check.measurement import Checked, Private, questions_of
@@ -224,9 +224,16 @@ def declared_budget(catalog: Catalog) -> Budget:
     """Return the cap that a catalog declares."""
     if catalog.budget is None:
         raise CatalogError("the manifest declares no budget; add [budget] with epsilon = ...")
-    if catalog.budget.delta:
-        return ApproximateBudget(catalog.budget.epsilon, catalog.budget.delta)
-    return PureBudget(catalog.budget.epsilon)
+    return budget_like(catalog.budget, catalog.budget.epsilon)
+
+
+def budget_like(declared: DeclaredBudget, epsilon: Fraction) -> Budget:
+    """Return a budget of this epsilon whose delta is used as the declared one is."""
+    if not declared.delta:
+        return PureBudget(epsilon)
+    if declared.slack is None:
+        return ApproximateBudget(epsilon, declared.delta)
+    return ApproximateBudget(epsilon, declared.delta, declared.slack)
 
 
 def promised(budget: Budget) -> tuple[Fraction, Fraction]:

@@ -19,6 +19,8 @@ def published(catalog: Catalog) -> dict[str, Any]:
         body["budget"] = {"epsilon": str(budget.epsilon), "delta": str(budget.delta)}
         if budget.questions is not None:
             body["budget"]["questions"] = budget.questions
+        if budget.slack is not None:
+            body["budget"]["slack"] = str(budget.slack)
     body["tables"] = {table.name: _table(table) for table in catalog.tables}
     return body | ({"views": dict(catalog.views)} if catalog.views else {})
 

@@ -28,9 +28,10 @@ from discreet.ledger.entry import (
 )
 from discreet.ledger.name import one_name
 from discreet.ledger.pace import Pace
-from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
+from discreet.privacy.filter import Budget, PureBudget
 from discreet.query.catalog.manifest import Catalog
 from discreet.release.pinning import recap
+from discreet.release.pricing import budget_like
 from discreet.release.session import Session
 
 LONGEST_REASON = 500
@@ -70,8 +71,7 @@ def keep_pace(
 def like_cap(catalog: Catalog, epsilon: str) -> Budget:
     """Return a budget of this epsilon, counted as the dataset's own is."""
     most = positive(epsilon, "epsilon")
-    delta = None if catalog.budget is None else catalog.budget.delta
-    return ApproximateBudget(most, delta) if delta else PureBudget(most)
+    return PureBudget(most) if catalog.budget is None else budget_like(catalog.budget, most)
 
 
 def limited(session: Session, curator: str, body: Mapping[str, Any]) -> dict[str, Any]:

@@ -79,12 +79,14 @@ class DeclaredBudget:
     """The most that the dataset may ever cost: pure epsilon, or with delta what a filter admits.
 
     `questions` is about how many it is meant for, where that was declared; it decides nothing but which noise
-    serves them better.
+    serves them better.  `slack` is what questions may use of delta as their own, to find group keys, where
+    that was declared.
     """
 
     epsilon: Fraction
     delta: Fraction = Fraction(0)
     questions: int | None = None
+    slack: Fraction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +199,7 @@ def _budget(value: object) -> DeclaredBudget | None:
     if value is None:
         return None
     body = mapping(value, "budget")
-    only(body, ("epsilon", "delta", "questions"), "budget")
+    only(body, ("epsilon", "delta", "questions", "slack"), "budget")
     if "epsilon" not in body:
         raise CatalogError("budget.epsilon is missing; it is the most that all answers together may cost")
     epsilon = number(body["epsilon"], "budget.epsilon")
@@ -210,7 +212,12 @@ def _budget(value: object) -> DeclaredBudget | None:
             "that probability a person may not be protected at all, so take far less than one over the "
             'number of people, such as "1e-9"'
         )
-    return DeclaredBudget(epsilon, delta, _limit(body, "questions", "budget"))
+    slack = number(body["slack"], "budget.slack") if "slack" in body else None
+    if slack is not None and not 0 <= slack < delta:
+        raise CatalogError(
+            f"budget.slack is a part of budget.delta: at least 0 and below it, got {body['slack']}"
+        )
+    return DeclaredBudget(epsilon, delta, _limit(body, "questions", "budget"), slack)
 
 
 def _table(name: str, body: Mapping[str, Any]) -> DeclaredTable:
