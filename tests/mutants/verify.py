@@ -29,8 +29,38 @@ def _old_trap(name: str) -> tuple[str, ...]:
 
 _RACE = ("tests/verify/test_race.py",)
 _FORMULA = ("tests/verify/test_formula.py",)
+_MERGED = ("tests/verify/test_merged.py",)
 
 FAULTS = (
+    # Paths that are put together
+    Fault(
+        "verify/merged.py",
+        "for name, value in run.values.items() if not _noisy(value)}",
+        "for name, value in run.values.items()}",
+        _MERGED,
+        "noise outlives the turn whose conditions it met",
+    ),
+    Fault(
+        "verify/merged.py",
+        "product_of(chance, path_probability(path, ()))",
+        "path_probability(path, ())",
+        _MERGED,
+        "what happened in earlier turns has no weight",
+    ),
+    Fault(
+        "verify/merged.py",
+        "(env, sum_quotients(chances))",
+        "(env, chances[0])",
+        _MERGED,
+        "one path stands for all that come to the same values",
+    ),
+    Fault(
+        "verify/merged.py",
+        "env[name] == items[: len(env[name])]",
+        "len(env[name]) <= len(items)",
+        _MERGED,
+        "states are followed that cannot output what is wanted, until there are too many",
+    ),
     # Formulas of neighbours
     Fault(
         "verify/header.py",

@@ -111,11 +111,12 @@ class ExploredPath:
 
 
 @dataclass(slots=True)
-class _Walker:
-    """A machine that follows given decisions first, then always takes the first choice."""
+class Walker:
+    """A machine that follows given decisions first, then always picks the same choice."""
 
     script: list[int]
     symbolic: bool
+    pick: int = 0
     sizes: list[int] = field(default_factory=list)
     densities: dict[int, Density] = field(default_factory=dict)
     conditions: list[Inequality] = field(default_factory=list)
@@ -123,13 +124,26 @@ class _Walker:
     divisor: Number = field(default_factory=lambda: UNIT)
 
     def choose(self, size: int) -> int:
+        """Return which of so many choices is taken here."""
         place = len(self.sizes)
         self.sizes.append(size)
         if place == len(self.script):
-            self.script.append(0)
+            self.script.append(min(self.pick, size - 1))
         return self.script[place]
 
+    def path(self, output: tuple[Value, ...]) -> ExploredPath:
+        """Return the path that was taken."""
+        return ExploredPath(output, self.densities, tuple(self.conditions), self.weight, self.divisor)
+
+    def next_script(self) -> list[int] | None:
+        """Return the decisions that lead to the next path, or None after the last."""
+        script = self.script[: len(self.sizes)]
+        while script and script[-1] + 1 >= self.sizes[len(script) - 1]:
+            script.pop()
+        return [*script[:-1], script[-1] + 1] if script else None
+
     def draw(self, statement: Sample, arguments: tuple[Value, ...]) -> Value:
+        """Return a draw: noise as a symbol, anything else as a choice with its weight."""
         law = statement.law
         match law:
             case "Laplace" | "Exponential" | "Gumbel" | "Geometric" | "Gaussian" | "DiscreteGaussian":
@@ -197,18 +211,22 @@ class _Walker:
         raise TooHardError(f"{law} noise cannot be integrated exactly")
 
     def exponent(self, value: Value) -> Fraction:
+        """Return the exponent of a weight."""
         return exponent(value, symbolic=self.symbolic)
 
     def noise(self, density: Density) -> Form:
+        """Return a new noise."""
         number = len(self.densities)
         self.densities[number] = density
         return Form(Fraction(0), ((number, Fraction(1)),))
 
     def weigh(self, weight: Number, divisor: Number) -> None:
+        """Multiply the weight of this path."""
         self.weight = multiply(self.weight, weight)
         self.divisor = multiply(self.divisor, divisor)
 
     def compare(self, operator: str, left: Value, right: Value) -> bool:
+        """Decide a comparison, or choose its outcome and remember what the noise must satisfy."""
         if isinstance(left, Linear) or isinstance(right, Linear):
             return decide(operator, left, right)
         difference = left - right
@@ -250,19 +268,17 @@ def paths(checked: CheckedProgram, values: Mapping[str, Value]) -> Iterator[Expl
     symbolic = any(isinstance(value, Linear) for value in values.values())
     for _ in range(MOST_PATHS):
         tick()
-        walker = _Walker(script, symbolic)
+        walker = Walker(script, symbolic)
         try:
             output = execute(checked, values, walker, MOST_STEPS)
         except (ParameterError, TypeError) as problem:
             raise TooHardError(str(problem)) from problem
         frozen = tuple(tuple(v) if isinstance(v, list) else v for v in output)
-        yield ExploredPath(frozen, walker.densities, tuple(walker.conditions), walker.weight, walker.divisor)
-        script = walker.script[: len(walker.sizes)]
-        while script and script[-1] + 1 >= walker.sizes[len(script) - 1]:
-            script.pop()
-        if not script:
+        yield walker.path(frozen)
+        following = walker.next_script()
+        if following is None:
             return
-        script[-1] += 1
+        script = following
     raise TooHardError(f"the program has more than {MOST_PATHS} paths on these inputs")
 
 
@@ -308,6 +324,12 @@ def path_probability(path: ExploredPath, event: tuple[Inequality, ...]) -> Quoti
             weight = multiply(weight, law.between(least, most))
             divisor = multiply(divisor, law.normaliser())
     return Quotient(weight, divisor)
+
+
+def product_of(first: Quotient, second: Quotient) -> Quotient:
+    """Return the product of two probabilities."""
+    above = multiply(first.numerator, second.numerator)
+    return Quotient(above, multiply(first.denominator, second.denominator))
 
 
 def sum_quotients(parts: list[Quotient]) -> Quotient:

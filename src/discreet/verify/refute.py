@@ -22,7 +22,7 @@ from discreet.exact.number import ball, enclose, ends, float_down, log_down
 from discreet.verify.bell import PRECISIONS, HalfSpace, allowed, chance, half_spaces
 from discreet.verify.candidate import pairs
 from discreet.verify.check import CheckedProgram
-from discreet.verify.explore import ExploredPath, Form, Quotient, path_probability, paths, sum_quotients
+from discreet.verify.explore import ExploredPath, Form, Quotient, path_probability, sum_quotients
 from discreet.verify.integrate import (
     Inequality,
     NormalLaw,
@@ -37,6 +37,7 @@ from discreet.verify.integrate import (
 )
 from discreet.verify.limit import LimitError, tick, within
 from discreet.verify.linear import UndecidedError
+from discreet.verify.merged import Law, both_laws
 from discreet.verify.run import ExactDraws, Run, Value
 from discreet.verify.space import NeighbourPair
 from discreet.verify.suspect import suspects
@@ -266,9 +267,17 @@ def attempt(checked: CheckedProgram, pair: NeighbourPair) -> Witness | None:
     if claim is None:
         return None
     try:
-        laws = [list(paths(checked, values)) for values in (pair.first, pair.second)]
+        for laws in both_laws(checked, pair.first, pair.second):
+            found = _telling(pair, laws, claim)
+            if found is not None:
+                return found
     except (TooHardError, ProgramError, UndecidedError):
         return None
+    return None
+
+
+def _telling(pair: NeighbourPair, laws: tuple[Law, Law], claim: Claimed) -> Witness | None:
+    """Return a counterexample on the laws of a pair of neighbours, or None."""
     known: dict[tuple[int, OutputEvent], Quotient] = {}
 
     def weighed(side: int, event: OutputEvent) -> Quotient:
