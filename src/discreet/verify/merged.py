@@ -7,7 +7,7 @@ Proof.  The draws of later segments are independent of those before; the chance 
 the chances of its segments, each an integral over the noises of that segment alone; add up by distributivity.
 
 Variables that hold noise at a cut are forgotten there.  A program that reads one later has no such law, and
-is left to the exploration of single paths.  Lists only grow, so for an output that is wanted only those states
+is left to the exploration of single paths.  Lists only grow, so for a wanted output only those states
 need be followed whose lists begin like it; every output that begins like it then has its whole chance.
 """
 

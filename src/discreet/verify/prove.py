@@ -52,6 +52,8 @@ from discreet.verify.written import has_words, put_down
 
 LONGEST = 8
 """The longest list on which moves are tried before they are proved for all lengths."""
+OTHERS = 4
+"""Moves that are tried before those that come to the same in short are left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -324,12 +326,18 @@ def _synthesise(
         if z3.is_int(unknown):
             guess.add(unknown >= -width, unknown <= width)
     values: dict[str, int] = dict.fromkeys(unknowns, 0)
+    shown: list[dict[str, int]] = []
     for _ in range(80):
         if search.out_of_time():
             return
         broken = _counterexample(cases, unknowns, values)
         if broken is None:
-            values = _simplest(cases, unknowns, values)
+            # What proves nothing in its simplest form may do so as it was found.
+            plain = _simplest(cases, unknowns, values)
+            if plain in shown and len(shown) > OTHERS:
+                return
+            values = values if plain in shown else plain
+            shown.append(values)
             yield template.fill(values)
             block = [unknowns[n] != _literal(unknowns[n], v) for n, v in values.items()]
             guess.add(z3.Or(*block) if block else z3.BoolVal(False))
