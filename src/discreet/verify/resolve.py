@@ -26,6 +26,7 @@ from discreet.verify.syntax import (
     Ask,
     Assign,
     Binary,
+    Conditional,
     EpsilonClaim,
     Expr,
     If,
@@ -42,6 +43,7 @@ from discreet.verify.syntax import (
     Statement,
     TextPosition,
     TruthValue,
+    Unary,
     Variable,
     While,
     assigned,
@@ -51,6 +53,7 @@ from discreet.verify.syntax import (
     subexpressions,
 )
 
+COINS = ("Response", "Bernoulli")
 LARGEST = 2000
 """Statements of a program after inlining."""
 EPSILON = "eps"
@@ -73,7 +76,7 @@ def resolve(procedures: tuple[Program, ...]) -> Program:
     done: Earlier = {}
     for procedure in procedures:
         done[procedure.name] = _close(procedure, done)
-    return _number(propagate(done[procedures[-1].name].program))
+    return _number(_join(propagate(done[procedures[-1].name].program)))
 
 
 def _error(message: str, at: TextPosition) -> NoReturn:
@@ -346,6 +349,33 @@ def propagate(program: Program) -> Program:
                 for inner in statements((statement,)):
                     used |= {name for e in expressions(inner) for name in names(e)}
     return replace(program, body=tuple(kept))
+
+
+def _join(program: Program) -> Program:
+    """Let a coin choose what is appended, not which append does it: the output does not tell how it fell.
+
+    `if b then r := r ++ [x] else r := r ++ [y]` is `r := r ++ [if b then x else y]`: of a conditional only
+    the part that is chosen is evaluated.
+    """
+    coins = {s.target for s in statements(program.body) if isinstance(s, Sample) and s.law in COINS}
+
+    def visit(block: tuple[Statement, ...]) -> tuple[Statement, ...]:
+        result: list[Statement] = []
+        for statement in block:
+            match statement:
+                case If(Variable(coin) | Unary("not", Variable(coin)), (Append(r, x),), (Append(s, y),)) if (
+                    coin in coins and r == s
+                ):
+                    result.append(Append(r, Conditional(statement.condition, x, y, x.at), at=statement.at))
+                case If(_, positive, negative):
+                    result.append(replace(statement, positive=visit(positive), negative=visit(negative)))
+                case While(_, body):
+                    result.append(replace(statement, body=visit(body)))
+                case _:
+                    result.append(statement)
+        return tuple(result)
+
+    return replace(program, body=visit(program.body))
 
 
 def _number(program: Program) -> Program:

@@ -226,7 +226,11 @@ def bases(place: DrawSite, checked: CheckedProgram, *, rich: bool) -> list[Expr]
     found += _bounds(checked)
     found += _elements(place, checked)
     if rich:
-        found += _private_distances(place, checked)
+        changes = _private_distances(place, checked)
+        found += changes
+        # Noise that moves in one direction only takes one part of a change; another draw takes the other.
+        if statement.law in ("Exponential", "Gumbel"):
+            found += [Apply("max", (d, ZERO)) for c in changes for d in (c, _negated(c))]
     return _unique(found)
 
 
