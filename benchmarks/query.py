@@ -34,6 +34,8 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
     "rows are people": ("row", {"columns": KEYS}, QUESTION),
     "rows_per_unit": ("person", {"columns": KEYS, **LIMITS}, QUESTION),
     "rows_per_unit, groups_per_unit": ("person", {"columns": KEYS, **LIMITS, "groups_per_unit": 4}, QUESTION),
+    "  ... people are sparse integers": ("person", {"columns": KEYS, **LIMITS, "unit": "s"}, QUESTION),
+    "  ... people are texts": ("person", {"columns": KEYS, **LIMITS, "unit": "t"}, QUESTION),
     "  ... people per group": ("person", {"columns": KEYS, **LIMITS, "groups_per_unit": 4}, HEADS),
     "  ... rows_per_group": (
         "person",
@@ -50,14 +52,18 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 def generate(path: Path, rows: int = ROWS, people: int = PEOPLE) -> None:
-    """Write the table: people and groups are scattered over the rows."""
+    """Write the table: people and groups are scattered over the rows.
+
+    People are numbered densely (`u`), by integers of 63 bits (`s`) and by texts (`t`).
+    """
     import duckdb
 
     with duckdb.connect(str(path)) as connection:
         connection.execute(
             f"CREATE TABLE v AS SELECT CAST(hash(range * 7 + 1) % {people} AS BIGINT) AS u, "
             f"'g' || lpad(CAST((hash(range) // 1000) % {GROUPS} AS VARCHAR), 2, '0') AS k, "
-            f"CAST((hash(range * 3) // 77) % 5000 AS BIGINT) AS x FROM range({rows})"
+            f"CAST((hash(range * 3) // 77) % 5000 AS BIGINT) AS x, CAST(hash(u * 5) // 2 AS BIGINT) AS s, "
+            f"'person-' || lpad(CAST(u * 7919 % {people} AS VARCHAR), 9, '0') AS t FROM range({rows})"
         )
 
 
@@ -77,12 +83,12 @@ def memory() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 
-def frame(path: Path) -> Any:
-    """Return the table as Arrow."""
+def frame(path: Path, unit: str = "u") -> Any:
+    """Return the table as Arrow, with one of the columns that tell the person."""
     import duckdb
 
     with duckdb.connect(str(path), read_only=True) as connection:
-        return connection.sql("SELECT * FROM v").to_arrow_table()
+        return connection.sql(f"SELECT {unit}, k, x FROM v").to_arrow_table()
 
 
 def plain(path: Path, storage: str) -> dict[str, float]:
@@ -115,7 +121,7 @@ def private(path: Path, storage: str, name: str) -> dict[str, float]:
     kind, table, question = CASES[name]
     catalog = declare({"tables": {"v": table}})
     offered = catalog.tables[0].offered
-    source = frame(path) if storage == "frame" else f"{path}#v"
+    source = frame(path, table.get("unit", "u")) if storage == "frame" else f"{path}#v"
     opening = perf_counter()
     if kind == "prepared":
         target = path.with_suffix(".prepared.duckdb")

@@ -294,6 +294,7 @@ NAMED = (
     "SELECT KURTOSIS(age), SKEWNESS(temp) FROM visits WHERE flag XOR age & 1 = 1",
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rows_at_most = 99) ward, COUNT(*) FROM visits GROUP BY ward",
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rows_at_most = 9) SUM(age) FROM visits WHERE flag",
+    "SELECT ward, AVG(age), AVG(CLAMP(age, 18, 65)), AVG(NULLIF(score, 3)) FROM visits GROUP BY ward",
 )
 """Questions whose statements are of forms that few random ones have."""
 

@@ -68,7 +68,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST((47185920::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST(("r"."a0" - 31457280::BIGINT) AS BIGINT) * "p"."w")) AS "m1"
+SELECT (15728640::BIGINT * sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) - sum((CAST(("r"."a0" - 31457280::BIGINT) AS BIGINT) * "p"."w"))) AS "m0", sum((CAST(("r"."a0" - 31457280::BIGINT) AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
@@ -85,7 +85,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST((60::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
+SELECT (60::BIGINT * sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) - sum((CAST("r"."a0" AS BIGINT) * "p"."w"))) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 

@@ -62,7 +62,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST((65536000::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
+SELECT (65536000::BIGINT * sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) - sum((CAST("r"."a0" AS BIGINT) * "p"."w"))) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
@@ -130,7 +130,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST((67108864::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
+SELECT (67108864::BIGINT * sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) - sum((CAST("r"."a0" AS BIGINT) * "p"."w"))) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
@@ -165,7 +165,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST((41943040::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
+SELECT (41943040::BIGINT * sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) - sum((CAST("r"."a0" AS BIGINT) * "p"."w"))) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
@@ -200,7 +200,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST((120::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
+SELECT (120::BIGINT * sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) - sum((CAST("r"."a0" AS BIGINT) * "p"."w"))) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
@@ -217,7 +217,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST((500000::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
+SELECT (500000::BIGINT * sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) - sum((CAST("r"."a0" AS BIGINT) * "p"."w"))) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
@@ -251,5 +251,5 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST((80::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
+SELECT (80::BIGINT * sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) - sum((CAST("r"."a0" AS BIGINT) * "p"."w"))) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")

@@ -205,7 +205,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT "r"."k0" AS "k0", sum((CAST((500000::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
+SELECT "r"."k0" AS "k0", (500000::BIGINT * sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) - sum((CAST("r"."a0" AS BIGINT) * "p"."w"))) AS "m0", sum((CAST("r"."a0" AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 GROUP BY "r"."k0"
 

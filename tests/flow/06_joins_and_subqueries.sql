@@ -40,7 +40,7 @@ FROM "__rows" AS "r"
 WHERE ("r"."k0" IN ('A', 'B', 'C'))
 GROUP BY "r"."u"
 )
-SELECT "r"."k0" AS "k0", sum((CAST((2024::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST(("r"."a0" - 1900::BIGINT) AS BIGINT) * "p"."w")) AS "m1"
+SELECT "r"."k0" AS "k0", (124::BIGINT * sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) - sum((CAST(("r"."a0" - 1900::BIGINT) AS BIGINT) * "p"."w"))) AS "m0", sum((CAST(("r"."a0" - 1900::BIGINT) AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 GROUP BY "r"."k0"
 HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('A', 'B', 'C'))
@@ -59,7 +59,7 @@ SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (131072 // count(*))) AS INTEGE
 FROM "__rows" AS "r"
 GROUP BY "r"."u"
 )
-SELECT sum((CAST((2024::BIGINT - "r"."a0") AS BIGINT) * "p"."w")) AS "m0", sum((CAST(("r"."a0" - 1900::BIGINT) AS BIGINT) * "p"."w")) AS "m1"
+SELECT (124::BIGINT * sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) - sum((CAST(("r"."a0" - 1900::BIGINT) AS BIGINT) * "p"."w"))) AS "m0", sum((CAST(("r"."a0" - 1900::BIGINT) AS BIGINT) * "p"."w")) AS "m1"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 
 
