@@ -282,6 +282,7 @@ RANDOM_VIEWS = (
     "SELECT * FROM base USING SAMPLE 3",
     "SELECT * FROM base WHERE coin('8')",
     'SELECT * FROM (FROM "V0") AS d',
+    "SELECT id, made AS age FROM computed",
 )
 
 
@@ -291,17 +292,21 @@ def test_a_view_that_shows_other_rows_each_time_is_refused(tmp_path: Path) -> No
     with duckdb.connect(str(place)) as database:
         database.execute("CREATE TABLE base AS SELECT 1 AS id, 10 AS age FROM range(30)")
         database.execute("CREATE MACRO coin(p) AS uuid() < p")
+        database.execute("CREATE TABLE computed (id INT, age INT DEFAULT 1, made INT AS (id + 9 * random()))")
         for number, view in enumerate(RANDOM_VIEWS):
             database.execute(f"CREATE VIEW v{number} AS {view}")
-    for number in range(len(RANDOM_VIEWS)):
+    for relation in (*(f"V{number}" for number in range(len(RANDOM_VIEWS))), "computed"):
         with pytest.raises(CatalogError, match="something random"):
-            open_tables({"t": Origin(f"{place}#main.V{number}", (("id", "identifier"), ("age", "integer")))})
+            open_tables({"t": Origin(f"{place}#main.{relation}", (("id", "identifier"), ("age", "integer")))})
 
 
 def test_a_view_that_only_names_what_is_random_is_offered(tmp_path: Path) -> None:
     place = tmp_path / "people.duckdb"
     with duckdb.connect(str(place)) as database:
-        database.execute('CREATE TABLE base AS SELECT 1 AS id, 10 AS random, 5 AS "sample" FROM range(30)')
+        database.execute(
+            "CREATE TABLE base (id INT, random INT AS (id * 10), sample INT, luck DOUBLE DEFAULT random())"
+        )
+        database.execute("INSERT INTO base (id, sample) SELECT 1, 5 FROM range(30)")
         database.execute("CREATE VIEW other AS SELECT * FROM base WHERE random() < 0.1")
         database.execute(
             "CREATE VIEW t AS SELECT id, random + \"sample\" AS age, 'random()' AS note FROM base "

@@ -27,6 +27,13 @@ FAULTS: tuple[Fault, ...] = (
         "what is random hides in a macro or another view",
     ),
     Fault(
+        "engines/duckdb/view.py",
+        "        relations += [(own, part) for part in _computed(text)]\n",
+        "        pass\n",
+        _VIEWS,
+        "what is random hides in a column that a table computes",
+    ),
+    Fault(
         "engines/postgres/source.py",
         "  UNION\n  SELECT CAST(o.oprcode AS oid) FROM meant, regexp_matches(text, ':opno ([0-9]+)', 'g') f\n"
         "  JOIN pg_operator o ON o.oid = CAST(f[1] AS oid)\n",
