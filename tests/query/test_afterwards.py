@@ -115,6 +115,22 @@ QUESTIONS = [
             "SELECT x.ward, y.ward FROM a x LEFT JOIN b y ON NULLIF(x.ward, 'A') = NULLIF(y.ward, 'A')",
         )
     ),
+    "SELECT flag, COUNT(*) FROM (SELECT DISTINCT ON (person) person, flag FROM visits ORDER BY person, age, "
+    "cost, ward, flag, score) t GROUP BY flag",
+    "SELECT DISTINCT ON (ward) ward, flag, COUNT(*) FROM visits GROUP BY ward, flag ORDER BY ward, COUNT(*) "
+    "DESC",
+    "SELECT ward, SUM(x.born - 1900) FROM visits v JOIN LATERAL (SELECT p.born FROM people p WHERE p.person "
+    "= v.person) x ON TRUE GROUP BY ward",
+    "SELECT COUNT(*), SUM(x.m) FROM people p, LATERAL (SELECT MAX(v.score) AS m FROM visits v WHERE "
+    "v.person = p.person AND v.flag) x",
+    "SELECT COUNT(*) FROM people p CROSS JOIN LATERAL (SELECT * FROM visits v WHERE v.person = p.person "
+    "ORDER BY v.age, v.ward, v.flag, v.score LIMIT 2) x WHERE x.age < 12",
+    "SELECT COUNT(*) FROM people p WHERE (SELECT COUNT(*) FROM visits v WHERE v.person = p.person AND v.age "
+    "> 70) > 2",
+    "SELECT ward, COUNT(*) FROM visits v WHERE v.age >= (SELECT MAX(w.age) - 9 FROM visits w WHERE w.person "
+    "= v.person AND w.flag) GROUP BY ward",
+    "SELECT COUNT(*) FROM (SELECT p.person, (SELECT COUNT(*) FROM visits v WHERE v.person = p.person AND "
+    "v.age > 200) AS n FROM people p) t WHERE n = 0",
     "SELECT COUNT(*) FROM (SELECT person, BOOL_OR(age > 78) AS a, BOOL_AND(age > 10) AS b FROM visits "
     "GROUP BY person) t WHERE a OR b",
 ]

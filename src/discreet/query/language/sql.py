@@ -27,6 +27,7 @@ from discreet.query.language.parameter import Parameters, bind
 from discreet.query.language.refusal import CLAUSE_WORDS, CLAUSES, fields, refusal
 from discreet.query.language.semi import without_semi
 from discreet.query.language.text import Written, parsed
+from discreet.query.language.tied import untied
 from discreet.query.language.unreadable import reading
 from discreet.query.name import folded
 from discreet.query.plan import (
@@ -221,7 +222,8 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
         raise refusal(tree)
     if tree.args.get("joins") and not tree.args.get("from_"):
         raise refusal(tree)
-    tree = without_semi(tree)
+    tree.set("expressions", [with_name(node) for node in tree.expressions])
+    tree = untied(without_semi(tree))
     for key, (reason, instead) in CLAUSES.items():
         if tree.args.get(key):
             raise QueryError(CLAUSE_WORDS.get(key, key.upper().replace("_", " ")), reason, instead)
@@ -245,7 +247,7 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
     beside = Beside(lambda inner: _select(inner, views, level + 1))
     where = beside.taken_out(inside.taken_out(parts.get("where")))
     in_rows = beside.source(None) is not None
-    nodes = [given(inside.taken_out(with_name(node))) for node in parts.get("expressions", ())]
+    nodes = [given(inside.taken_out(node)) for node in parts.get("expressions", ())]
     items = read_items([given(beside.taken_out(node)) for node in nodes], level)
     source = _from(parts.get("from_"), parts.get("joins") or (), views, level) or beside.source(None)
     if source is None:
