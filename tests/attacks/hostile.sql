@@ -15,7 +15,7 @@
 [shop] SELECT COUNT(*) FROM items i SEMI JOIN items j ON i.x = j.x -> person
 [shop] SELECT COUNT(*) FROM parts p JOIN orders o ON p.item_ref = o.id -> person
 [shop] SELECT COUNT(*) FROM items WHERE order_ref IN (SELECT id FROM orders WHERE who = 'eve') -> answered
-[shop] SELECT COUNT(*) FROM items WHERE x > (SELECT COUNT(*) FROM orders) -> would let one person change every row
+[shop] SELECT COUNT(*) FROM items WHERE x > (SELECT COUNT(*) FROM orders) -> depend on an answer
 [shop] SELECT MAX(n) FROM (SELECT order_ref, COUNT(*) AS n FROM items GROUP BY order_ref) AS t -> answered
 [shop] SELECT COUNT(*) FROM (SELECT id FROM orders UNION ALL SELECT id FROM items) AS t -> answered
 
@@ -26,15 +26,15 @@ SELECT COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY 
 SELECT n, COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t GROUP BY n -> answered
 SELECT SUM(n) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t -> refused
 SELECT COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person, ward ORDER BY day) AS n FROM visits) AS t WHERE n = 1 -> answered
-SELECT COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY (SELECT 1)) AS n FROM visits) AS t WHERE n = 1 -> refused
+SELECT COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY (SELECT 1)) AS n FROM visits) AS t WHERE n = 1 -> answered
 SELECT COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS person FROM visits) AS t WHERE n = 1 -> refused
 
 -- DISTINCT and set operations
 SELECT DISTINCT person FROM visits -> one group per person
-SELECT DISTINCT ON (person) ward FROM visits -> arbitrary row
+SELECT DISTINCT ON (person) ward FROM visits -> unless ORDER BY says which
 SELECT DISTINCT * FROM visits -> private row
 SELECT COUNT(*) FROM (SELECT DISTINCT ward FROM visits) AS t -> aggregate over several people
-SELECT COUNT(*) FROM visits INTERSECT SELECT COUNT(*) FROM visits -> refused
+SELECT COUNT(*) FROM visits INTERSECT SELECT COUNT(*) FROM visits -> answered
 SELECT COUNT(*) FROM (SELECT ward FROM visits EXCEPT SELECT ward FROM wards) AS t -> refused
 SELECT COUNT(*) FROM (SELECT person FROM visits UNION SELECT person FROM people) AS t -> answered
 SELECT COUNT(*) FROM (SELECT person FROM visits UNION ALL BY NAME SELECT ward FROM wards) AS t -> refused
@@ -167,7 +167,7 @@ SELECT SKEWNESS(huge) FROM visits -> have no bounds
 SELECT SKEWNESS(age) OVER (PARTITION BY person) FROM visits -> refused
 SELECT BOOL_OR(city = 'ada'), EVERY(flag) FROM visits -> answered
 SELECT BOOL_OR(person = 'eve') FROM visits -> declare the column's type
-SELECT BOOL_OR((SELECT flag FROM visits)) FROM visits -> would let one person change every row
+SELECT BOOL_OR((SELECT flag FROM visits)) FROM visits -> may have many rows
 SELECT ENTROPY(ward), COUNT(*) FROM visits -> answered
 SELECT ENTROPY(DISTINCT ward) FROM visits -> refused
 SELECT ENTROPY(ENTROPY(ward)) FROM visits -> cannot contain another aggregate
@@ -180,7 +180,7 @@ SELECT ward, SUM(age, contribution_bounds_per_group => (-3, 5)), COUNT(*) FROM v
 SELECT SUM(age, contribution_bounds_per_group => (0, 5), contribution_bounds_per_group => (0, 500)) FROM visits -> refused
 SELECT BOUNDED_PER_GROUP(BOUNDED_PER_GROUP(SUM(age), 0, 5), 0, 500) FROM visits -> by two constants
 SELECT BOUNDED_PER_GROUP(age, 0, 5) FROM visits -> by two constants
-SELECT BOUNDED_PER_GROUP(SUM(age), 0, (SELECT 5)) FROM visits -> refused
+SELECT BOUNDED_PER_GROUP(SUM(age), 0, (SELECT 5)) FROM visits -> answered
 SELECT SUM(age) OVER (PARTITION BY contribution_bounds_per_group => (0, 5)) FROM visits -> refused
 SELECT COUNT(*, contribution_bounds_per_group => (0, 2)) FROM visits v JOIN visits w ON v.person = w.person -> answered
 SELECT GROUPING(person), COUNT(*) FROM visits GROUP BY ROLLUP (person) -> one group per person
@@ -211,7 +211,70 @@ SELECT COUNT(*) FROM visits WHERE person ~ '^[a-z]' -> needs text
 SELECT INITCAP(city) AS c, COUNT(*) FROM visits GROUP BY c -> declared values
 SELECT MAX(REVERSE(ward)) FROM visits -> refused
 SELECT COUNT(*) FROM visits WHERE EXTRACT(YEAR FROM AGE(city, day)) > 3 -> refused
-[mysql] SELECT COUNT(*) FROM visits WHERE flag XOR (SELECT flag FROM visits) -> would let one person change every row
+[mysql] SELECT COUNT(*) FROM visits WHERE flag XOR (SELECT flag FROM visits) -> may have many rows
 SELECT q, COUNT(*) FROM (SELECT person, NTILE(2) OVER (PARTITION BY person ORDER BY day) AS q FROM visits) t GROUP BY q -> answered
 SELECT COUNT(*) FROM (SELECT person, NTILE(2) OVER (ORDER BY day) AS q FROM visits) t -> PARTITION BY
 SELECT COUNT(*) FROM (SELECT person, NTILE(age) OVER (PARTITION BY person ORDER BY day) AS q FROM visits) t -> constant number of parts
+
+-- released tables, put together
+SELECT a.n FROM (SELECT COUNT(*) AS n FROM visits) a, visits b -> refused
+SELECT v.person, a.n FROM visits v, (SELECT COUNT(*) AS n FROM visits) a -> refused
+SELECT COUNT(*) FROM visits v JOIN (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) w ON v.ward = w.ward -> refused
+SELECT COUNT(*) FROM visits v JOIN (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) w ON v.ward = w.ward AND w.n > 3 -> refused
+SELECT COUNT(*) FROM visits WHERE (SELECT COUNT(*) FROM visits) > 3 -> refused
+SELECT COUNT(*) FROM visits WHERE person = (SELECT MAX(person) FROM visits) -> refused
+SELECT (SELECT person FROM visits LIMIT 1) -> refused
+SELECT (SELECT person FROM visits ORDER BY cost DESC LIMIT 1), COUNT(*) FROM visits -> refused
+SELECT COUNT(*), (SELECT city FROM visits LIMIT 1) FROM visits -> refused
+SELECT person FROM visits UNION ALL SELECT COUNT(*) FROM visits -> refused
+SELECT COUNT(*) FROM visits UNION ALL SELECT age FROM visits -> refused
+SELECT * FROM visits UNION ALL SELECT * FROM visits -> refused
+SELECT ward, COUNT(*) FROM visits GROUP BY ward UNION ALL SELECT person, COUNT(*) FROM visits GROUP BY person -> refused
+WITH a AS (SELECT person, COUNT(*) AS n FROM visits GROUP BY person) SELECT * FROM a x JOIN a y ON x.n = y.n -> refused
+WITH a AS (SELECT person, COUNT(*) AS n FROM visits GROUP BY person), b AS (SELECT COUNT(*) AS m FROM visits) SELECT * FROM a, b -> refused
+WITH a AS (SELECT person, COUNT(*) AS n FROM visits GROUP BY person), b AS (SELECT COUNT(*) AS m FROM visits) SELECT COUNT(*) FROM a, b WHERE a.n > b.m -> refused
+SELECT MAX(n) FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person ORDER BY n DESC LIMIT 1) t -> refused
+SELECT STRING_AGG(person, ',') FROM (SELECT person, COUNT(*) AS n FROM visits GROUP BY person) t -> refused
+SELECT STRING_AGG(city, ',') FROM visits GROUP BY ward -> refused
+SELECT ward, STRING_AGG(city, ',' ORDER BY cost) FROM visits GROUP BY ward -> refused
+SELECT COUNT(*), STRING_AGG(city, ',') FROM visits -> refused
+SELECT ward, COUNT(*) FROM visits GROUP BY ward HAVING STRING_AGG(city, ',') LIKE '%ann%' -> refused
+SELECT ward, COUNT(*) FROM visits GROUP BY ward ORDER BY STRING_AGG(city, ',') -> refused
+SELECT COUNT(*) FROM (SELECT person, STRING_AGG(city, '') AS s FROM visits GROUP BY person) t WHERE s = 'x' -> refused
+SELECT STRING_AGG(ward, n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) t -> refused
+SELECT STRING_AGG(x.s, x.s) FROM (SELECT ward AS s, COUNT(*) AS n FROM visits GROUP BY ward) x -> refused
+SELECT ward, COUNT(*) / (SELECT COUNT(DISTINCT city) FROM visits WHERE huge = 7) FROM visits GROUP BY ward -> answered
+SELECT ward, COUNT(*), (SELECT COUNT(*) FROM visits WHERE huge = 7) AS eve FROM visits GROUP BY ward -> answered
+SELECT a.n - b.n FROM (SELECT COUNT(*) AS n FROM visits) a, (SELECT COUNT(*) AS n FROM visits WHERE huge <> 7) b -> answered
+SELECT COUNT(*) FROM visits WHERE huge = 7 UNION ALL SELECT SUM(age) FROM visits WHERE huge = 7 -> answered
+SELECT COUNT(*) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) a JOIN (SELECT ward, MAX(age) AS m FROM visits GROUP BY ward) b ON a.ward = b.ward AND a.n > b.m -> answered
+
+-- tied to a row
+SELECT COUNT(*) FROM people p WHERE (SELECT COUNT(*) FROM visits v WHERE v.person <> p.person) > 3 -> refused
+SELECT COUNT(*) FROM people p WHERE (SELECT COUNT(*) FROM visits v WHERE v.person = p.person OR TRUE) > 3 -> refused
+SELECT COUNT(*) FROM people p WHERE (SELECT MAX(v.age) FROM visits v WHERE v.age = p.born) > 3 -> refused
+SELECT COUNT(*) FROM people p WHERE (SELECT COUNT(*) FROM visits v WHERE v.person = p.person AND v.age > p.born) > 3 -> refused
+SELECT COUNT(*) FROM people p WHERE (SELECT v.age FROM visits v WHERE v.person = p.person) > 3 -> refused
+SELECT COUNT(*) FROM people p WHERE (SELECT v.age FROM visits v WHERE v.person = p.person LIMIT 1) > 3 -> refused
+SELECT COUNT(*) FROM people p, LATERAL (SELECT COUNT(*) AS n FROM visits v) x WHERE x.n > 1 -> refused
+SELECT COUNT(*) FROM people p, LATERAL (SELECT v.age FROM visits v WHERE v.age > p.born) x -> refused
+SELECT COUNT(*) FROM people p, LATERAL (SELECT v.age FROM visits v WHERE v.person = p.person LIMIT 1) x -> refused
+SELECT COUNT(*) FROM visits v, LATERAL (SELECT w.age FROM visits w WHERE w.ward = v.ward) x -> refused
+SELECT COUNT(*) FROM visits v, LATERAL (SELECT w.age FROM visits w WHERE w.person = v.person) x -> answered
+SELECT COUNT(*) FROM visits v, LATERAL (SELECT w.age FROM visits w WHERE w.person = v.person ORDER BY w.age LIMIT 1) x -> answered
+SELECT SUM(age) FROM (SELECT DISTINCT ON (ward) ward, age, person FROM visits ORDER BY ward, age DESC) t -> refused
+SELECT SUM(age) FROM (SELECT DISTINCT ON (person) person, age FROM visits ORDER BY age, person) t -> refused
+SELECT DISTINCT ON (person) person, age FROM visits ORDER BY person, age -> refused
+SELECT DISTINCT ON (ward) ward, age FROM visits ORDER BY ward, age -> refused
+SELECT SUM(age) FROM (SELECT DISTINCT ON (person) person, age FROM visits ORDER BY person, age DESC) t -> answered
+SELECT COUNT(*) FROM (SELECT v.person, (SELECT COUNT(*) FROM visits w WHERE w.person = v.person) AS n FROM visits v) t WHERE n > 2 -> answered
+
+-- characters of a class
+SELECT COUNT(*) FROM visits WHERE city ~ '(a+)+$' -> refused
+SELECT COUNT(*) FROM visits WHERE city ~ '[a-z]+[a-z]+[0-9]' -> refused
+SELECT COUNT(*) FROM visits WHERE city ~ '[^a][0-9]{3}' -> refused
+SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(city, '[a-z]', 'xx', 'g') = 'x' -> refused
+SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(city, '(a|b)*', '', 'g') = 'x' -> refused
+SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(city, city, '', 'g') = 'x' -> refused
+SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(city, '[%_]', '', 'g') = 'x' -> answered
+SELECT COUNT(*) FROM visits WHERE city ~ '[0-9]{60}' -> answered

@@ -111,10 +111,24 @@ QUESTIONS = [
             "SELECT ward, LENGTH(ward || (SELECT MAX(ward) FROM b)), (SELECT n FROM c WHERE flag LIMIT 1) "
             "FROM a LIMIT 2",
             "SELECT DISTINCT y.total FROM a, t y",
+            "SELECT ward FROM a EXCEPT SELECT ward FROM b WHERE n > 45",
+            "SELECT n + 7 FROM a INTERSECT SELECT n FROM b",
+            "SELECT STRING_AGG(ward, ', ' ORDER BY n DESC), COUNT(*) FROM a",
+            "SELECT LISTAGG(UPPER(ward) || n, '/' ORDER BY ward) FILTER (WHERE n > 33) FROM a HAVING "
+            "COUNT(*) > 1",
+            "SELECT x.n > 40 AS big, STRING_AGG(NULLIF(y.ward, 'B'), '' ORDER BY y.ward DESC) FROM a x, b y "
+            "GROUP BY 1",
+            "SELECT STRING_AGG(ward, ';' ORDER BY r) FROM (SELECT ward, n, RANK() OVER (ORDER BY n) AS r "
+            "FROM a) u",
             "SELECT x.ward, y.ward FROM a x JOIN b y ON x.n = y.n + 7",
             "SELECT x.ward, y.ward FROM a x LEFT JOIN b y ON NULLIF(x.ward, 'A') = NULLIF(y.ward, 'A')",
         )
     ),
+    "SELECT COUNT(*) FROM visits WHERE REGEXP_MATCHES(CAST(age AS VARCHAR) || ward || CAST(score AS "
+    "VARCHAR), '[1-4][AB][3-9]')",
+    "SELECT COUNT(*) FROM visits WHERE REGEXP_MATCHES(CAST(age AS VARCHAR) || ward, '\\d{2}.?[B-Z]')",
+    "SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(CAST(age AS VARCHAR), '[1-3]+', '', 'g') = '4' OR "
+    "REGEXP_REPLACE(CAST(age AS VARCHAR), '[5-8]', '7', 'g') = '77'",
     "SELECT flag, COUNT(*) FROM (SELECT DISTINCT ON (person) person, flag FROM visits ORDER BY person, age, "
     "cost, ward, flag, score) t GROUP BY flag",
     "SELECT DISTINCT ON (ward) ward, flag, COUNT(*) FROM visits GROUP BY ward, flag ORDER BY ward, COUNT(*) "

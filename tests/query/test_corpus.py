@@ -80,6 +80,12 @@ UNANSWERED = (
     *("PERCENT ROWS", "IYYY-IW", "MEDIAN(n) FROM (SELECT person"),
     *("RANGE BETWEEN 2", "TRUNC(cost, 1)", "PERCENT_RANK", "ANY_VALUE", "MAD(age)"),
     *("SUM(DISTINCT age) AS s FROM visits GROUP BY person", "'^[a-z]+@"),
+    *(
+        "STRING_AGG(ward, ',') OVER",
+        "ARRAY_AGG(ward) FROM (SELECT",
+        "COUNT(*) AS n FROM visits v WHERE",
+    ),
+    *("REGEXP_REPLACE(city, '[^0-9]'", "REGEXP_EXTRACT(city", "(VALUES ('A'", "city ~ '[a-z][a-f]'"),
     *("ENTROPY(ward), ", "REVERSE(city)", "~ '^[^a]+$'", "'ab', 'ba'"),
 )
 """Parts of questions that could be answered privately, and are refused; others are refused rightly."""

@@ -120,6 +120,9 @@ class Window:
 
 WINDOW = "window"
 
+LISTED = "string_agg"
+"""The aggregate of released rows that writes their values into one text: its argument is a window."""
+
 
 def windowed(window: Window) -> Call:
     """Return a window function as a scalar; no engine is ever asked for one."""

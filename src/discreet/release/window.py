@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import Any, Protocol
 
 from discreet.exact.number import sqrt_down
+from discreet.query.check.afterwards import LONGEST, shown
 from discreet.query.check.formula import (
     Formula,
     NoisyTerm,
@@ -15,6 +16,7 @@ from discreet.query.check.formula import (
     Windowed,
     evaluate,
 )
+from discreet.query.plan import LISTED
 
 
 class WindowGroup(Protocol):
@@ -95,7 +97,11 @@ def _fill(window: Windowed, rows: Sequence[WindowGroup], numbers: Sequence[int],
                 found[number] = values[wanted] if wanted < high else None
             elif sums is None:
                 if (low, high) not in seen:
-                    seen[low, high] = _total(window.function, values[low:high])
+                    seen[low, high] = (
+                        _listed(values[low:high], _at(window.arguments[1], rows[place]))
+                        if window.function == LISTED
+                        else _total(window.function, values[low:high])
+                    )
                 found[number] = seen[low, high]
             else:
                 found[number] = sums.of(window.function, low, high)
@@ -197,6 +203,13 @@ def _total(function: str, values: Sequence[Public]) -> Public:
         case "median" | "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
             return _SUMMARIES[function]([_number(value) for value in values if value is not None])
     raise AssertionError(f"no window function is called {function}")
+
+
+def _listed(values: Sequence[Public], between: Public) -> str | None:
+    """Return values as one text; a NULL is left out, and what is too long is cut off."""
+    found = [text for value in values if value is not None and (text := shown(value)) is not None]
+    # Each of them is at least as long as nothing, so no more than this many can be seen.
+    return str(between).join(found[: LONGEST + 1])[:LONGEST] if found else None
 
 
 def _median(numbers: list[Fraction]) -> Public:

@@ -23,7 +23,7 @@ from discreet.workload.strategy import Dense, Kronecker, identity, information, 
 
 _ROUNDS = 4
 _CELLS_PER_SUM = (16, 8, 4)
-_SMALL = 128
+_SMALL = 64
 _LARGE = 2048
 _KEPT = 512
 """Strategies up to this many cells are remembered: a few megabytes each at most."""

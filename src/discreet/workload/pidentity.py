@@ -32,36 +32,44 @@ from discreet.workload.strategy import ROUNDING_BITS, CellsAndBlocks, Dense, Int
 _LIFT = 0.01
 _BLOCK_STEPS = 200
 
+_FLAT = 1e-7
+"""Steps that gain less than this share are not worth the wait: all that follow gain a third of a percent."""
+
 
 def p_identity(
     gram_apply: Callable[[Floats], Floats], gram_diagonal: Floats, extra: int, *, steps: int = 400
 ) -> Dense:
     """Return an optimised integer strategy with `extra` rows beside the cells."""
-    return _integers(_descended(gram_apply, gram_diagonal, extra, 1, steps))
+    return _integers(_descended(gram_apply, gram_diagonal, extra, 1, steps, _FLAT))
 
 
 def p_identity_of_blocks(
     cells: int, width: int, gram: Floats, diagonal: Floats, extra: int
 ) -> CellsAndBlocks:
     """Return an optimised strategy of cells and of `extra` sums of blocks; `gram` is B G B'."""
-    sums = _descended(lambda x: gram @ x, diagonal, extra, width, _BLOCK_STEPS)
+    sums = _descended(lambda x: gram @ x, diagonal, extra, width, _BLOCK_STEPS, 1e-11)
     each, below = _shares(sums)
     made = Dense("optimised sums of blocks", below, float(2**ROUNDING_BITS))
     return CellsAndBlocks(cells, width, each, made)
 
 
 def _descended(
-    gram_apply: Callable[[Floats], Floats], gram_diagonal: Floats, extra: int, width: int, steps: int
+    gram_apply: Callable[[Floats], Floats],
+    gram_diagonal: Floats,
+    extra: int,
+    width: int,
+    steps: int,
+    flat: float,
 ) -> Floats:
     cells = gram_diagonal.size
     scale = float(gram_diagonal.sum())
 
-    def value_and_slope(flat: Floats) -> tuple[float, Floats]:
-        value, slope = error_and_gradient(flat.reshape(extra, cells), gram_apply, gram_diagonal, width)
+    def value_and_slope(place: Floats) -> tuple[float, Floats]:
+        value, slope = error_and_gradient(place.reshape(extra, cells), gram_apply, gram_diagonal, width)
         return value / scale, slope.reshape(-1) / scale
 
     start = _nested(extra, cells).reshape(-1)
-    found = descend(value_and_slope, start, steps=steps, flat=1e-11, level=1e-5, positive=True)
+    found = descend(value_and_slope, start, steps=steps, flat=flat, level=1e-5, positive=True)
     return found.reshape(extra, cells)
 
 

@@ -209,7 +209,8 @@ def _strategies(
             best = certified_optimum(workload)
             return [*known, rounded("certified optimum", best.matrix)], best.lower
         case Pure():
-            return [*known, optimised(workload, guarantee)], lower_bound(workload.gram())
+            bound = spectral_bound(workload)
+            return [*known, optimised(workload, guarantee)], bound or lower_bound(workload.gram())
         case _:
             assert_never(guarantee)
 

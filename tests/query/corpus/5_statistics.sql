@@ -131,7 +131,7 @@ SELECT COUNT(*) FROM visits WHERE city ~ '^[a-z_][a-z0-9_]*$' -> answered
 SELECT COUNT(*) FROM visits WHERE city ~ '[^0-9][0-9]{3}$' -> answered
 SELECT COUNT(*) FROM visits WHERE city ~* '^[A-F]{8}' -> answered
 SELECT COUNT(*) FROM visits WHERE city ~ '^[a-z]+@[a-z]+$' -> refused: repeats more than its last part >> SELECT COUNT(*) FROM visits WHERE city ~ '^.+@.+$'
-SELECT COUNT(*) FROM visits WHERE city ~ '\d{5}' -> refused: at no certain place >> SELECT COUNT(*) FROM visits WHERE city ~ '^\d{5}$'
+SELECT COUNT(*) FROM visits WHERE city ~ '\d{5}' -> answered
 SELECT COUNT(*) FROM visits WHERE city ~ '(ab)+' -> refused: is more than characters >> SELECT COUNT(*) FROM visits WHERE city ~ '^abab'
 SELECT COUNT(*) FROM visits WHERE city ~ '[a-Z]' -> refused: letters of one case >> SELECT COUNT(*) FROM visits WHERE city ~ '^[a-zA-Z]'
 SELECT COUNT(*) FROM visits WHERE city ~ 'a{3,1}' -> refused: less often than it must >> SELECT COUNT(*) FROM visits WHERE city ~ 'a{1,3}'

@@ -99,8 +99,9 @@ def check(
 
 def _one(block: Block, catalog: declared.Catalog, limits: Limits, own: Options, *, batched: bool) -> Checked:
     """Return a question about rows of people, all of whose names and joins are settled."""
+    block = summarised(informed(block), catalog)
     require_whole(block)
-    block = _keyed(lifted(summarised(informed(block), catalog)))
+    block = _keyed(lifted(block))
     scope = trace(block.source, catalog, names())
     own.require_unit(scope)
     bounded = bounded_shares(block, scope)

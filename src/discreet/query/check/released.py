@@ -26,6 +26,7 @@ from discreet.query.check.formula import (
 )
 from discreet.query.check.function.agreement import moment_of
 from discreet.query.check.measurement import Output
+from discreet.query.plan import LISTED
 
 NUMBERS = frozenset(
     (
@@ -165,6 +166,8 @@ class Kinds:
         kinds = [kind for _, kind in arguments]
         if window.function in ("lag", "lead"):
             return found, _alike([kinds[0], kinds[2]], window.function.upper(), clause)
+        if window.function == LISTED:
+            return found, TEXT
         if window.function in ("min", "max", "first_value", "last_value", "nth_value"):
             return found, kinds[0]
         return found, NUMBER

@@ -15,6 +15,7 @@ from discreet.query.check.lineage import trace
 from discreet.query.check.scope import names, resolve
 from discreet.query.name import folded
 from discreet.query.plan import (
+    LISTED,
     Aggregate,
     Block,
     Call,
@@ -29,6 +30,7 @@ from discreet.query.plan import (
     aggregates,
     children,
     rebuilt,
+    window_of,
     windowed,
 )
 
@@ -121,15 +123,24 @@ def releases(block: Block, catalog: Catalog) -> bool:
 
 def _window(aggregate: Aggregate, block: Block) -> Scalar:
     name = aggregate.function
+    if name == LISTED and isinstance(aggregate.argument, Call):
+        return _listed(aggregate, window_of(aggregate.argument), block)
     if name == "quantile" and aggregate.parameter == Fraction(1, 2):
         name = "median"
     elif name not in FUNCTIONS or aggregate.distinct or aggregate.within is not None:
         raise QueryError(
             f"{name.upper()} over released rows",
             "is not supported",
-            "use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN or MAX there",
+            "use COUNT, SUM, AVG, VARIANCE, STDDEV, MEDIAN, MIN, MAX or STRING_AGG there",
         )
     value = Literal(1) if aggregate.argument is None else aggregate.argument
     if aggregate.where is not None:
         value = Case(((aggregate.where, value),), Literal(None))
     return windowed(Window(name, (value,), block.group, (), ("rows", None, None)))
+
+
+def _listed(aggregate: Aggregate, window: Window, block: Block) -> Scalar:
+    value, between = window.arguments
+    if aggregate.where is not None:
+        value = Case(((aggregate.where, value),), Literal(None))
+    return windowed(replace(window, arguments=(value, between), partition=block.group))

@@ -11,6 +11,7 @@ from discreet.errors import QueryError
 from discreet.query.catalog import manifest as declared
 from discreet.query.name import folded
 from discreet.query.plan import (
+    LISTED,
     Block,
     Join,
     Literal,
@@ -20,6 +21,7 @@ from discreet.query.plan import (
     Scan,
     UnionAll,
     Value,
+    aggregates_of,
     walk,
 )
 
@@ -36,7 +38,13 @@ def require_wellformed(block: Block, catalog: declared.Catalog) -> None:
 
 
 def require_whole(block: Block) -> None:
-    """Refuse a subquery about people of which ORDER BY or LIMIT would keep some rows."""
+    """Refuse a subquery about people of which ORDER BY or LIMIT would keep some rows, and lists of rows."""
+    if any(one.function == LISTED for one in aggregates_of(block)):
+        raise QueryError(
+            "a list of values",
+            "shows what single rows hold",
+            "group by the column, and count: SELECT x, COUNT(*) AS n FROM t GROUP BY x",
+        )
     for nested in _nested(block.source):
         inner = nested.block
         if inner.order or inner.limit is not None or inner.offset:

@@ -13,6 +13,7 @@ from discreet.query.language.conversion import CASTS
 from discreet.query.language.date import Argument, Span, iso_weekday
 from discreet.query.language.distribution import DISTRIBUTIONS, distribution
 from discreet.query.language.leaf import column_of, leaf_of, literal_of, truth_of, unit_named, unit_of
+from discreet.query.language.listing import is_list, listed
 from discreet.query.language.moment import MOMENTS, between, compared, interval_of
 from discreet.query.language.pair import KINDS as PAIRS
 from discreet.query.language.pair import pair
@@ -155,6 +156,8 @@ def _within_group(node: exp.Expr) -> Scalar:
     percentile, order = parts["this"], parts["expression"]
     if isinstance(percentile, exp.Mode) and percentile.args.get("this") is None:
         return Aggregate("mode", _plain("MODE", _ordered(order)))
+    if is_list(percentile):
+        return listed(percentile, expression, order)
     if not isinstance(percentile, exp.PercentileCont | exp.PercentileDisc):
         raise refusal(percentile)
     level = quantile_level(expression(fields(percentile, "this")["this"]))
@@ -357,6 +360,8 @@ def _escape(node: exp.Expr) -> Scalar:
 def _anonymous(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expressions")
     name, nodes = str(parts.get("this", "")).lower(), parts.get("expressions", [])
+    if is_list(node):
+        return listed(node, expression)
     if name in DISTRIBUTIONS:
         return distribution(name, nodes, expression, _plain)
     if not understood(name) and name not in ("clamp", "bounded_per_group"):
@@ -406,6 +411,7 @@ _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
     exp.Window: _window,
     exp.Count: _count,
     exp.Quantile: _quantile,
+    exp.GroupConcat: _by(listed),
     exp.PercentileCont: _quantile,
     exp.PercentileDisc: _quantile,
     exp.ApproxQuantile: _quantile,

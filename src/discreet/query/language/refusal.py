@@ -88,10 +88,16 @@ ADVICE: tuple[tuple[tuple[type, ...], str, str, str], ...] = (
         "leave it out; the answer gets exact noise",
     ),
     (
-        (exp.RegexpLike, exp.RegexpILike, exp.RegexpExtract, exp.RegexpReplace, exp.SimilarTo),
+        (exp.RegexpLike, exp.RegexpILike, exp.RegexpReplace, exp.SimilarTo),
         "a regular expression",
         "takes time that depends on the data",
         "use LIKE",
+    ),
+    (
+        (exp.RegexpExtract, exp.RegexpExtractAll),
+        "a part that matches a regular expression",
+        "is looked for in time that depends on the data",
+        "cut the text at places or signs: SUBSTRING(x, 1, 3), LEFT(x, 2), SPLIT_PART(x, '-', 1)",
     ),
     (
         (exp.Placeholder, exp.Parameter),
@@ -100,7 +106,7 @@ ADVICE: tuple[tuple[tuple[type, ...], str, str, str], ...] = (
         "give it with parameters=..., or write the constant",
     ),
     (
-        (exp.GroupConcat, exp.ArrayAgg, exp.ArrayUniqueAgg, exp.List),
+        (exp.ArrayAgg, exp.ArrayUniqueAgg, exp.List),
         "a list of values",
         "shows what single rows hold",
         "group by the column, and count: SELECT x, COUNT(*) AS n FROM t GROUP BY x",

@@ -187,13 +187,54 @@ def _placed(text: Scalar, form: Anchored) -> Scalar:
     """Return that the first or last characters are as the parts say, one by one."""
     size = len(form.parts)
     if not form.begins and not form.ends:
-        raise refused("has classes of characters at no certain place")
+        return _anywhere(text, form)
     length = Call("length", (text,))
     # Where both ends are anchored there are no other characters.
     whole = Call("eq" if form.begins and form.ends else "ge", (length, Literal(size)))
     subject = text if form.begins else Call("right", (text, Literal(size)))
     tests = [_test(subject, place, part) for place, part in enumerate(form.parts, 1) if not part.any]
     return Call("and", (whole, *tests)) if tests else whole
+
+
+def _anywhere(text: Scalar, form: Anchored) -> Scalar:
+    """Return that a text has the parts somewhere: `[0-9]{5}` is LIKE '%00000%' once every digit is a 0.
+
+    Needs: classes have no character in common, so that which of them a character was of can be told after.
+    """
+    classes = list(dict.fromkeys(part.signs for part in form.parts if not part.any))
+    if any(part.inverse and not part.any for part in form.parts):
+        raise refused("leaves characters out at no certain place")
+    if len(frozenset[str]().union(*classes)) != sum(map(len, classes)):
+        raise refused("has classes with common characters at no certain place")
+    for signs in classes:
+        text = replaced(text, signs, min(signs))
+    signs_of = tuple("_" if part.any else _plain(min(part.signs)) for part in form.parts)
+    return _like(text, signs_of, form, False)
+
+
+def replaced(text: Scalar, signs: frozenset[str], new: str) -> Scalar:
+    """Return a text with one character, or none, in place of every one of some characters."""
+    for sign in sorted(signs - {new}):
+        text = Call("replace", (text, Literal(sign), Literal(new)))
+    return text
+
+
+def without_matches(text: Scalar, pattern: Scalar, new: Scalar) -> Scalar:
+    """REGEXP_REPLACE(x, '[aeiou]', '', 'g'): every character of a class is another one, or none."""
+    match pattern, new:
+        case Literal(str(expression)), Literal(str(sign)) if len(sign) <= 1:
+            parts = pieces(expression)
+            if len(parts) == 1 and not parts[0].inverse and parts[0].least == 1:
+                once = parts[0].most == 1
+                # A run of characters is gone when each of them is; otherwise it is one match, not several.
+                if once or (sign == "" and parts[0].most is None):
+                    return replaced(text, parts[0].signs, sign)
+    raise QueryError(
+        "REGEXP_REPLACE",
+        "is more than one character, or none, in place of those of a class, and would take time that "
+        "depends on the data",
+        "write REPLACE(x, 'ab', 'c'), or TRANSLATE(x, '0123456789', '')",
+    )
 
 
 def _test(text: Scalar, place: int, part: Piece) -> Scalar:

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.language.refusal import fields, refusal
-from discreet.query.language.regular import ALTERNATIVES, matched, similar
+from discreet.query.language.regular import ALTERNATIVES, matched, similar, without_matches
 from discreet.query.language.spelling import spelled
 from discreet.query.plan import Aggregate, Call, Literal, Scalar, constant, given
 
@@ -23,6 +23,19 @@ def _regular(node: exp.Expr, read: Reader) -> Scalar:
         raise QueryError("a regular expression", "has a flag that is not supported", "use LIKE or ILIKE")
     insensitive = flag == Literal("i") or isinstance(node, exp.RegexpILike)
     return matched(text, pattern, whole=bool(parts.get("full_match")), insensitive=insensitive)
+
+
+def _replaced(node: exp.Expr, read: Reader) -> Scalar:
+    parts = fields(node, "this", "expression", "replacement", "modifiers", "single_replace")
+    flags = Literal("") if parts.get("modifiers") is None else read(parts["modifiers"])
+    if flags != Literal("g") and parts.get("single_replace") is not False:
+        raise QueryError(
+            "REGEXP_REPLACE",
+            "replaces the first match alone in some dialects and every one in others",
+            "say that every one is meant: REGEXP_REPLACE(x, '[0-9]', '', 'g')",
+        )
+    new = Literal("") if parts.get("replacement") is None else read(parts["replacement"])
+    return without_matches(read(parts["this"]), read(parts["expression"]), new)
 
 
 def found_inside(node: exp.Expr, read: Reader) -> Scalar:
@@ -87,5 +100,6 @@ def _place(node: exp.Expr, read: Reader) -> Scalar:
 INSIDE: dict[type[exp.Expr], Callable[[exp.Expr, Reader], Scalar]] = {
     **dict.fromkeys((exp.RegexpLike, exp.RegexpILike, exp.RegexpFullMatch), _regular),
     exp.SimilarTo: _similar,
+    exp.RegexpReplace: _replaced,
     exp.Bracket: _element,
 }

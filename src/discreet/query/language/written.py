@@ -16,6 +16,7 @@ from discreet.query.name import HIDDEN
 from discreet.query.plan import (
     COMMA,
     EXISTS,
+    LISTED,
     NATURAL,
     STAR,
     USING,
@@ -36,6 +37,7 @@ from discreet.query.plan import (
     Scan,
     UnionAll,
     Value,
+    Window,
     window_of,
 )
 
@@ -215,7 +217,16 @@ class _Words:
             words.append(f"{kind.upper()} BETWEEN {_end(start, 'PRECEDING')} AND {_end(end, 'FOLLOWING')}")
         return f"{window.function.upper()}({', '.join(arguments)}) OVER ({' '.join(words)})"
 
+    def listed(self, found: Window) -> str:
+        """Return a list of released values."""
+        terms = ", ".join(f"{self.text(o.scalar)}{' DESC' if o.descending else ''}" for o in found.order)
+        values = ", ".join(map(self.text, found.arguments))
+        return f"STRING_AGG({values}{f' ORDER BY {terms}' if terms else ''})"
+
     def aggregate(self, found: Aggregate) -> str:
+        if found.function == LISTED and isinstance(found.argument, Call):
+            text = self.listed(window_of(found.argument))
+            return text if found.where is None else f"{text} FILTER (WHERE {self.text(found.where)})"
         argument = "*" if found.argument is None else self.text(found.argument)
         rest = []
         if found.parameter is not None:

@@ -41,7 +41,7 @@ from discreet.query.check.measurement import (
 )
 from discreet.query.language.text import parsed
 from discreet.query.name import same
-from discreet.query.plan import Column
+from discreet.query.plan import LISTED, Column
 from discreet.query.price.expected import Quote
 from discreet.query.price.words import caps, lines, price
 from discreet.release.answer import Release
@@ -191,6 +191,8 @@ def _formula(formula: Formula, keys: Sequence[str], noisy: Sequence[str]) -> str
             inner = [_formula(one, keys, noisy) for one in arguments]
             if name in _RANKS:
                 return "int8"
+            if name == LISTED:
+                return "text"
             if name in ("lag", "lead", "min", "max", "first_value", "last_value", "nth_value"):
                 return inner[0]
             return "numeric" if name == "sum" and "float8" not in inner else "float8"
