@@ -1,12 +1,15 @@
 """A long history costs no more per request than a short one: counted in steps, not in time."""
 
+from collections.abc import Callable
+
 import pytest
 from tests.ledger.world import Place, ask, server_place
 
-from discreet.ledger import Ledger, Scope, account, written
+from discreet.ledger import Granted, Ledger, Scope, account, asking, written
 from discreet.ledger.codec import digest, fingerprint
 from discreet.ledger.entry import Answered, Limited, Reserved
 from discreet.ledger.shelf import Shelf
+from discreet.ledger.store import Asked
 from discreet.ledger.trie import Trie
 from discreet.ledger.turn import Turn
 from discreet.privacy.filter import Cost, PureBudget
@@ -55,6 +58,32 @@ def growth(file: Place) -> float:
 
 def test_no_request_reads_through_the_history(file: Place):
     assert growth(file) < 1.1
+
+
+def plans(ledger: Ledger, act: Callable[[Turn], object], asked: list[Asked]) -> list[str]:
+    """Return how SQLite carries out each statement of a turn."""
+    said: list[str] = []
+    database = ledger._store._database
+    database.set_trace_callback(said.append)
+    ledger._turn("clinic", act, asked=asked)
+    database.set_trace_callback(None)
+    found = [s for s in said if s.startswith(("SELECT", "INSERT", "UPDATE", "DELETE"))]
+    return [row[3] for s in found for row in database.execute(f"EXPLAIN QUERY PLAN {s}").fetchall()]
+
+
+def test_a_turn_that_many_share_reads_through_no_table(file: Place):
+    requests = [ask(f"r{number}", question=f"q{number}", cost=PRICE) for number in range(5)]
+    asked = [(request.request_id, fingerprint(request)) for request in requests]
+    with file.open() as ledger:
+        ledger.create_dataset("clinic", PureBudget(10**6), reason="opened")
+        granted: list[Granted] = []
+        paying = plans(ledger, lambda turn: granted.extend(asking.reserve(turn, r) for r in requests), asked)
+        answering = plans(ledger, lambda turn: [asking.answer(turn, g, b"1") for g in granted], [])
+        repeating = plans(ledger, lambda turn: [asking.reserve(turn, r) for r in requests], asked)
+        for found in (paying, answering, repeating):
+            assert any(plan.startswith("SEARCH") for plan in found)
+            assert not [plan for plan in found if plan.startswith("SCAN") and "CONSTANT ROW" not in plan]
+        assert ledger.verify().trusted
 
 
 def test_the_count_catches_a_look_up_without_its_index(file: Place, monkeypatch: pytest.MonkeyPatch):

@@ -436,6 +436,13 @@ FAULTS = (
         "what was answered before costs again for those who share a turn",
     ),
     Fault(
+        "ledger/sqlite.py",
+        'f"DELETE FROM total WHERE dataset = ? AND name IN ({marks})"',
+        'f"DELETE FROM total WHERE +dataset = ? AND name IN ({marks})"',
+        ("tests/ledger/test_growth.py::test_a_turn_that_many_share_reads_through_no_table",),
+        "an answer reads through the whole account",
+    ),
+    Fault(
         "ledger/anchor.py",
         'end = data.find(b"\\0")',
         'end = len(data.rstrip(b"\\0"))',

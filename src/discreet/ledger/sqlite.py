@@ -277,8 +277,14 @@ class SqliteStore:
         kept = [(*place, value) for place, value in rows.items() if value is not None]
         for some in _parts(kept):
             self._all(_many("INSERT OR REPLACE INTO total VALUES ", 3, len(some)), tuple(chain(*some)))
-        for dataset, name in (place for place, value in rows.items() if value is None):
-            self._all("DELETE FROM total WHERE dataset = ? AND name = ?", (dataset, name))
+        gone: dict[str, list[str]] = {}
+        for (dataset, name), value in rows.items():
+            if value is None:
+                gone.setdefault(dataset, []).append(name)
+        for dataset, names in gone.items():
+            for few in _parts(names):
+                marks = ", ".join(["?"] * len(few))
+                self._all(f"DELETE FROM total WHERE dataset = ? AND name IN ({marks})", (dataset, *few))
 
     def lease(self, key: str, patience: float) -> bool:
         """Lock a name in the file of locks; the operating system frees it if the process dies."""
