@@ -114,9 +114,12 @@ def grow(
 
 def append(turn: Turn, event: object, payload: bytes | None) -> None:
     """Add an entry unless the rules refuse it; an advanced stream keeps a secret too."""
+    before = turn.standing
     try:
         row = turn.append(event, payload)
+        turn.store._write_later()  # the database refuses what is answered twice, whatever broken code says
     except DiscreetError:
+        turn.standing = before
         return
     if isinstance(event, Advanced):
         turn.store.shelf.keep_secret("clinic", event.reservation, b"%d" % (row.number - 1))
