@@ -315,3 +315,17 @@ def test_a_view_that_only_names_what_is_random_is_offered(tmp_path: Path) -> Non
     with open_tables({"t": Origin(f"{place}#t", (("id", "identifier"), ("age", "integer")))}) as engine:
         asked = EngineRequest("SELECT sum(age) AS m0 FROM t", 0, ("m0",))
         assert engine._exact([asked], 1).integers("m0", [()]) == [450]
+
+
+@pytest.mark.parametrize(("kind", "there"), [("integer", 1), ("decimal", 2), ("identifier", 4)])
+def test_a_whole_number_of_any_length_spoils_no_other(kind: str, there: int, tmp_path: Path) -> None:
+    place = tmp_path / "long.duckdb"
+    with duckdb.connect(str(place)) as database:
+        database.execute("CREATE TABLE t AS SELECT CAST('7' AS BIGNUM) AS x")
+        database.execute(
+            "INSERT INTO t VALUES ('9223372036854775808'), (repeat('9', 400)), ('-' || repeat('9', 400))"
+        )
+    asked = EngineRequest("SELECT count(DISTINCT x) AS m0 FROM t", 0, ("m0",))
+    with open_tables({"t": Origin(f"{place}#t", (("x", kind),))}) as engine:
+        found = engine._exact([asked], 1)
+    assert found.integers("m0", [()]) == [there]

@@ -43,6 +43,9 @@ _TYPES = {
 
 _WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$")
 
+_ENDLESS = ("BIGNUM", "VARINT")
+"""Whole numbers of any length: TRY_CAST raises where one does not fit, but not where its text does not."""
+
 _TEXT_FILES = {".csv", ".tsv", ".txt"}
 
 _TABLES = {".duckdb", ".db", ".ddb"}
@@ -200,6 +203,8 @@ _PRINTED = (
 
 def _typed(column: str, physical: str, kind: str) -> str:
     fits, template = _TYPES[kind]
+    if physical in _ENDLESS:
+        column, physical = f"CAST({column} AS VARCHAR)", "VARCHAR"
     if kind in ("identifier", "text") and physical in ("DOUBLE", "FLOAT"):
         return _PRINTED.format(column)
     if kind in ("identifier", "text") and physical.startswith("DECIMAL") and not physical.endswith(",0)"):
