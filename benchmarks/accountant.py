@@ -37,6 +37,10 @@ ROWS = {
     "100,000 pure 0.01": ([("pure", "0.01", 100_000)], "1e-6"),
     "200 different Laplace": ([("laplace", f"0.{n:04d}", 1) for n in range(100, 300)], "1e-6"),
     "300 different pure": ([("pure", f"0.{n:04d}17", 1) for n in range(300, 600)], "1e-6"),
+    "300 different responses of 3 categories": (
+        [("response3", f"0.{n:04d}17", 1) for n in range(300, 600)],
+        "1e-6",
+    ),
     "100 pure 1": ([("pure", "1", 100)], "1e-6"),
     "10,000 Gaussian 1.1, sampled at 1 %": ([("gaussian@0.01", "1.1", 10_000)], "1e-5"),
     "500 Laplace 0.5, sampled at 5 %": ([("laplace@0.05", "0.5", 500)], "1e-5"),
@@ -113,6 +117,7 @@ def timed(run, clock, limit=1000):
 
 def ours(parts, delta):
     """Return a function that composes and answers, keeping nothing."""
+    from discreet.mechanisms.randomized_response import RandomizedResponse
     from discreet.privacy.amplify import sampled
     from discreet.privacy.compose import compose
     from discreet.privacy.guarantee import Approximate, Profile, Pure
@@ -123,6 +128,7 @@ def ours(parts, delta):
         "gaussian": lambda number: Profile(GaussianLoss(1 / number**2)),
         "geometric": lambda number: Profile(GeometricLoss(Fraction(f"{math.exp(-number):.9f}"), 1)),
         "response": lambda number: Profile(ResponseLoss(number)),
+        "response3": lambda number: RandomizedResponse.calibrate(epsilon=number, categories=3).profile(),
         "pure": Pure,
         "approximate": lambda number: Approximate(number, Fraction(1, 10**13)),
     }
@@ -154,6 +160,7 @@ def google(parts, delta):
         "gaussian": lambda number, rate=1.0: pld.from_gaussian_mechanism(number, sampling_prob=rate),
         "geometric": lambda number: pld.from_discrete_laplace_mechanism(number, 1),
         "response": lambda number: pld.from_randomized_response(2 / (1 + math.exp(number)), 2),
+        "response3": lambda number: pld.from_randomized_response(3 / (2 + math.exp(number)), 3),
         "pure": lambda number: promise(number, 0),
         "approximate": lambda number: promise(number, 1e-13),
     }

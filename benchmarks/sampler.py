@@ -13,9 +13,11 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.peer import ask
+from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 
 DRAWS = 4_000_000
 REPEATS = 5
@@ -93,7 +95,32 @@ def main() -> None:
         theirs = peers.get("OpenDP scalar us") if law.__class__ is Geometric else None
         beside = f" (OpenDP {theirs:.1f} us)" if theirs else ""
         console.print(f"one draw, {name}: {scalar:.1f} us" + beside)
+    console.print(selections())
     console.print(f"import discreet: {import_seconds():.3f} s")
+
+
+def selections() -> Table:
+    """Selections for many rows at once against one call for each row."""
+    shown = Table(title="selections per second, one core")
+    for column in ("mechanism", "rows", "candidates", "one by one", "together", "ratio"):
+        shown.add_column(column, justify="right")
+    generator = np.random.default_rng()
+    for mechanism in (Exponential.calibrate(epsilon=1), PermuteAndFlip.calibrate(epsilon=1)):
+        for rows, candidates in ((20_000, 5), (20_000, 20), (2_000, 200)):
+            scores = generator.integers(0, 50, (rows, candidates))
+            few = scores[:500]
+            alone = rate(lambda n, few=few, m=mechanism: [m.sample(row) for row in few], len(few))
+            together = rate(lambda n, scores=scores, m=mechanism: m.sample_each(scores), rows)
+            name = type(mechanism).__name__
+            shown.add_row(
+                name,
+                f"{rows:,}",
+                f"{candidates}",
+                f"{alone:,.0f}",
+                f"{together:,.0f}",
+                ratio(together, alone),
+            )
+    return shown
 
 
 def import_seconds() -> float:

@@ -25,10 +25,10 @@ def main():
         try:
             laws = []
             for kind, number, _ in parts:
-                name, _, rate = kind.partition("@")
+                law, _, rate = kind.partition("@")
                 laws.append(
                     PoissonSubsampledGaussianMechanism(float(rate), number)
-                    if rate and name == "gaussian"
+                    if rate and law == "gaussian"
                     else kinds[kind](number)
                 )
             counts = [count for _, _, count in parts]

@@ -886,8 +886,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "mechanisms/gaussian.py",
-        "        lawful = change.scalar and change.l1.denominator == 1\n",
-        "        lawful = change.l1.denominator == 1\n",
+        "    if each == change.l1:\n        return each.numerator, 1\n",
+        "    if change.l1:\n        return change.l1.numerator, 1\n",
         PURPOSE,
         "a vector composes as a single number",
     ),
