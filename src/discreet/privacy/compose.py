@@ -128,10 +128,14 @@ class Composition:
     def _worse_epsilon(self, at: Fraction) -> Bounds:
         """Return the epsilon of the worse order."""
         found: list[tuple[Bounds, Bounds]] = []
-        for above, below in self._orders(at):
+        rough = self._orders(at, ROUGH)
+        for place, (above, below) in enumerate(self._orders(at)):
             high = found[0][0].high if found else None
-            # An order that promises as much as the other at its epsilon need not be inverted.
-            if high is None or (self._delta(high, above).high or Fraction(0)) > at:
+            # An order that promises as much as the other at its epsilon need not be inverted; most do so even
+            # on a mesh of few corners.
+            if high is None or all(
+                (self._delta(high, each).high or Fraction(0)) > at for each in (rough[place][0], above)
+            ):
                 most = self._epsilon(at, above)
                 found += [(most, self._epsilon(at, each, most.high)) for each in self._attained(below)]
         return _worse(found)

@@ -42,8 +42,9 @@ CORNERS, ROUGH = 2**17, 2**13
 """How many corners the mesh has over the losses of one release; and how many it has
 where only the size of an answer is asked; the window of all releases has four times as many."""
 
-_FINE = 2.0**-24
-"""Each release on a mesh costs about the square of its step in epsilon; less in all is not sought."""
+_FINE, _FEWEST = 2.0**-22, 2**11
+"""Each release on a mesh costs about the square of its step in epsilon; less in all is not sought where every
+law has so many corners."""
 
 _WRITTEN_OUT = 64
 """Geometric noise moved by at most this much is a finite law of so many atoms."""
@@ -191,7 +192,7 @@ def _mesh(laws: tuple[tuple[Law, int], ...], way: str, corners: int, deep: float
         return Fraction(1), False
     widths = [high - low for low, high in (side.ends() for side, _ in sides)]
     spread = sqrt(sum(n * _variance(side) for side, n in sides))
-    enough = min(sqrt(_FINE / sum(n for _, n in sides)), min(widths) / ROUGH)
+    enough = min(sqrt(_FINE / sum(n for _, n in sides)), min(widths) / _FEWEST)
     # Losses with atoms are off by a part of the step itself.
     smooth = not any(isinstance(side.steep, SteepLattice | SteepGeometric) for side, _ in sides)
     step = max(min(widths) / corners, (max(widths) + 20 * spread) / (4 * corners), enough if smooth else 0.0)

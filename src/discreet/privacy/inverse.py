@@ -46,7 +46,7 @@ def epsilon_at(total: LossSum, delta: Fraction, near: Fraction | None = None) ->
 
 def _rough(total: LossSum, theta: float, start: float, goal: float) -> float:
     """Return about where ln D meets the goal, from few samples."""
-    samples = sample(total, max(theta, least_tilt(total)), Fraction(start), coarse=True)
+    samples = sample(total.rough(), max(theta, least_tilt(total)), Fraction(start), coarse=True)
     return _root(samples, start, goal)
 
 

@@ -78,7 +78,15 @@ class MeshLoss:
     @cached_property
     def coarse(self) -> tuple[float, Reals]:
         """Return the step and the weights of a mesh with fewer corners that dominates this one."""
-        block = max(1, len(self.weights) // 2048)
+        block = max(1, len(self.weights) // 512)
+        return float(self.step) * block, self._blocks(block)
+
+    def coarser(self, block: int) -> "MeshLoss":
+        """Return the measure that dominates this one on every so-manieth corner only."""
+        key = (*self.key, "blocks", block)
+        return MeshLoss(key, self.step * block, self.top, self._blocks(block), self.slack, self.rho)
+
+    def _blocks(self, block: int) -> Reals:
         rows = -(-len(self.weights) // block)
         inside = np.zeros(rows * block)
         inside[: len(self.weights)] = self.weights
@@ -89,7 +97,7 @@ class MeshLoss:
         weights = np.zeros(rows + 1)
         weights[:-1] = inside.reshape(rows, block).sum(axis=1) - down
         weights[1:] += down
-        return step, np.maximum(weights, 0.0)
+        return np.maximum(weights, 0.0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,16 @@ class LossSum:
         """Return the step that all parts on a mesh share, if there are such parts."""
         return next((law.step for law, _ in self.parts if isinstance(law, MeshLoss)), None)
 
+    def rough(self) -> "LossSum":
+        """Return about the same sum on a coarser mesh, where a guess is enough."""
+        meshes = [law for law, _ in self.parts if isinstance(law, MeshLoss)]
+        block = min((len(law.weights) // 256 for law in meshes), default=1)
+        if block < 2:
+            return self
+        return LossSum(
+            tuple((law.coarser(block) if isinstance(law, MeshLoss) else law, n) for law, n in self.parts)
+        )
+
     @cached_property
     def ceiling(self) -> Fraction | None:
         """Return the largest possible sum, rounded up, or None if there is none."""
