@@ -134,6 +134,6 @@ def test_the_command_reads_it_and_odd_arguments_are_refused():
         with pytest.raises(DiscreetError):
             dp.TruncatedGaussian(*arguments)
     with pytest.raises(ParameterError, match="outcomes"):
-        dp.TruncatedGaussian(9, 4096).profile(100)
+        dp.TruncatedGaussian(9, 1024).profile(100)
     with pytest.raises(ParameterError, match="single integer"):
         dp.TruncatedGaussian(9, 14).profile(dp.Sensitivity.spread(2, 1))

@@ -41,7 +41,7 @@ from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.guarantee import Approximate, Profile
 from discreet.privacy.sensitivity import Sensitivity
 
-FARTHEST = 2**12
+FARTHEST = 2**10
 """The largest bound: every outcome is written out."""
 
 MOST_OUTCOMES = 2**15
