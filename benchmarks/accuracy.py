@@ -11,7 +11,7 @@ last column is the best of others against discreet.  `python -m benchmarks.accur
 import json
 import sys
 import tempfile
-from math import sqrt
+from math import exp, sqrt
 from pathlib import Path
 
 import numpy as np
@@ -38,6 +38,9 @@ QUESTIONS = {
     "group mean": "SELECT ward, AVG(x) FROM people GROUP BY ward",
 }
 WARDS, CITIES = 5, 87
+OFF = sqrt(5 / RUNS) / 2
+"""How far off a measured error is, relatively: Laplace noise has a fourth moment of six squared variances."""
+
 PEERS = ("diffprivlib", "OpenDP", "SmartNoise", "PipelineDP")
 
 
@@ -68,6 +71,11 @@ def keys(epsilon: float) -> tuple[float, int]:
         return float(np.mean([len(draw(priced, exact).keys) for _ in range(40)])), CITIES
 
 
+def _judged(ratio: float) -> str:
+    """Return a ratio, and whether it is above 1 by more than three deviations of two such measurements."""
+    return f"{ratio:.2f}" + (" worse" if ratio > exp(3 * sqrt(2) * OFF) else "")
+
+
 def _asked() -> list[float]:
     """Return the epsilons among the arguments."""
     return [float(word) for word in sys.argv[1:] if word.replace(".", "", 1).isdigit()]
@@ -93,10 +101,8 @@ def main() -> None:
         "group mean": [float(values[wards == ward].mean()) for ward in range(WARDS)],
     }
     heads = ("epsilon", "question", "discreet", "with delta", *PEERS, "ratio")
-    # The fourth moment of Laplace noise is six times the square of its second.
-    off = sqrt(5 / RUNS) / 2
     grid = Grid(
-        *heads, title=f"Errors, each known to about {off:.0%} (of PipelineDP to 8%, of SmartNoise to 14%)"
+        *heads, title=f"Errors, each known to about {OFF:.0%} (of PipelineDP to 8%, of SmartNoise to 14%)"
     )
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "values.json"
@@ -115,7 +121,7 @@ def main() -> None:
                 others = [peer[name] for peer in peers.values() if name in peer]
                 every = [peers.get(peer, {}).get(name) for peer in PEERS]
                 shown = ["-" if error is None else f"{error:.3g}" for error in every]
-                ratio = f"{relaxed[name] / min(others):.2f}" if others else "-"
+                ratio = _judged(relaxed[name] / min(others)) if others else "-"
                 grid.add_row(str(epsilon), name, f"{pure[name]:.3g}", f"{relaxed[name]:.3g}", *shown, ratio)
             found, all_keys = keys(epsilon)
             counted = [peers.get(peer, {}).get("keys") for peer in PEERS]
