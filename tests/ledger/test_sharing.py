@@ -14,6 +14,7 @@ from tests.ledger.world import Place, ask, server_place
 import discreet.ledger.turn as turn_module
 from discreet.errors import BudgetError, ConflictError, LedgerError
 from discreet.ledger import Granted, Ledger, asking, book, sharing
+from discreet.ledger.account import Account, Running
 from discreet.ledger.entry import Failed
 from discreet.ledger.turn import Turn
 from discreet.privacy.filter import PureBudget
@@ -142,6 +143,26 @@ def test_an_errand_that_goes_wrong_is_undone_and_the_others_are_done_without_it(
         assert [type(outcome) for outcome in heard] == [Granted, type(refusal[wrong]), Granted]
         assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(2, 10)
         assert len(ledger.history("clinic")) == 3
+        assert ledger.verify().trusted
+
+
+def test_an_errand_that_the_database_refuses_is_undone_and_the_others_are_done_without_it(
+    file: Place, monkeypatch
+):
+    """Broken code answers twice, which the account does not notice, but an index does."""
+    with opened(file) as ledger:
+        granted = ledger.reserve(ask("first"))
+        ledger.answer(granted, b"1")
+        monkeypatch.setattr(Account, "_waiting", lambda self, reservation: Running(1, ""))
+        acts = [
+            lambda: ledger.reserve(ask("a")),
+            lambda: ledger.fail(granted, "engine-error"),
+            lambda: ledger.reserve(ask("b")),
+        ]
+        heard = at_once(ledger, acts)
+        assert [isinstance(outcome, Granted) for outcome in heard] == [True, False, True]
+        assert "UNIQUE" in str(heard[1])
+        assert len(ledger.history("clinic")) == 5
         assert ledger.verify().trusted
 
 

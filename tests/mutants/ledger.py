@@ -443,6 +443,13 @@ FAULTS = (
         "an answer reads through the whole account",
     ),
     Fault(
+        "ledger/sharing.py",
+        "except (Apart, Unwritten):",
+        "except Apart:",
+        SHARING,
+        "everybody in a turn is refused what one of them may not write",
+    ),
+    Fault(
         "ledger/anchor.py",
         'end = data.find(b"\\0")',
         'end = len(data.rstrip(b"\\0"))',
@@ -502,7 +509,7 @@ FAULTS = (
     ),
     Fault(
         "ledger/sharing.py",
-        "            except Apart:\n                pass\n        return",
+        "            except (Apart, Unwritten):\n                pass\n        return",
         "            except Exception:\n                pass\n        return",
         SHARING,
         "what may have been committed is tried again",

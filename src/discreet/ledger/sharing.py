@@ -18,7 +18,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from discreet.errors import BudgetError, BusyError, ConflictError
 from discreet.ledger import pool
 from discreet.ledger.entry import Granted
-from discreet.ledger.store import Again, Asked
+from discreet.ledger.store import Again, Asked, Unwritten
 from discreet.ledger.turn import Turn
 
 MOST = 64
@@ -134,7 +134,7 @@ class Errands:
                     lambda turn: [_did(turn, errand.act) for errand in errands], stays=_kept, asked=asked
                 )
                 return found
-            except Apart:
+            except (Apart, Unwritten):
                 pass
         return [self._alone(errand) for errand in errands]
 

@@ -30,6 +30,7 @@ from discreet.ledger.store import (
     Head,
     LedgerIdentity,
     Row,
+    Unwritten,
     checked_head,
     distinct_datasets,
     refuse_schema,
@@ -177,7 +178,7 @@ class SqliteStore:
             try:
                 self._mine.asked = self._looked_up(dataset, asked)
                 yield
-                self._write_later()
+                self._write_last()
             except BaseException:
                 self._roll_back()
                 raise
@@ -262,6 +263,12 @@ class SqliteStore:
         self._mine.added.update((row.request, row.asked))
         for name, value in changed:
             self._mine.rows[row.dataset, name] = value
+
+    def _write_last(self) -> None:
+        try:
+            self._write_later()
+        except LedgerError as refusal:
+            raise Unwritten(str(refusal)) from None
 
     def _write_later(self) -> None:
         """Write what was added, in few statements: a row of the account only as it is in the end."""

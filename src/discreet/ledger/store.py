@@ -96,6 +96,10 @@ class Again(Exception):  # noqa: N818
     """A transaction lost a race and is to be run again from its beginning."""
 
 
+class Unwritten(LedgerError):  # noqa: N818
+    """The database refused what a turn was about to write; nothing of it was written."""
+
+
 class Store(Protocol):
     """A durable place for entries; every method raises LedgerError when it cannot keep its promise."""
 
