@@ -329,3 +329,13 @@ def test_a_whole_number_of_any_length_spoils_no_other(kind: str, there: int, tmp
     with open_tables({"t": Origin(f"{place}#t", (("x", kind),))}) as engine:
         found = engine._exact([asked], 1)
     assert found.integers("m0", [()]) == [there]
+
+
+@pytest.mark.parametrize("said", ["$choice", "it''s $choice", "CAST($choice AS UBIGINT)", '"$choice'])
+def test_a_constant_that_looks_like_a_parameter_is_none(said: str) -> None:
+    frame = pyarrow.table({"id": [1], "ward": [said.replace("''", "'")]})
+    with open_tables({"t": Origin(frame, (("id", "identifier"), ("ward", "text")))}) as engine:
+        counted = f"SELECT count(*) AS m0 FROM t WHERE ward = '{said}'"
+        chosen = f"{counted} AND CAST($choice AS UBIGINT) = 7"
+        for sql in (counted, chosen):
+            assert engine._exact([EngineRequest(sql, 0, ("m0",))], 7).integers("m0", [()]) == [1]
