@@ -278,3 +278,11 @@ SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(city, '(a|b)*', '', 'g') = 'x' 
 SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(city, city, '', 'g') = 'x' -> refused
 SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(city, '[%_]', '', 'g') = 'x' -> answered
 SELECT COUNT(*) FROM visits WHERE city ~ '[0-9]{60}' -> answered
+
+-- tables turned
+SELECT * FROM (SELECT person, ward FROM visits) PIVOT (COUNT(*) FOR ward IN ('A')) -> refused
+SELECT * FROM (SELECT ward, age FROM visits) PIVOT (STRING_AGG(age, ',') FOR ward IN ('A')) -> refused
+SELECT * FROM (SELECT ward, flag FROM visits) PIVOT (COUNT(*) FOR person IN ('eve')) -> refused
+SELECT * FROM (SELECT ward, flag FROM visits) PIVOT (COUNT(*) FOR ward IN (SELECT ward FROM visits)) -> refused
+SELECT * FROM (SELECT ward, flag FROM visits) PIVOT (MAX(flag) FOR ward IN ('A')) PIVOT (COUNT(*) FOR flag IN (TRUE)) -> refused
+SELECT COUNT(*) FROM (SELECT person, ward FROM visits) PIVOT (COUNT(*) FOR ward IN ('A', 'B')) AS p WHERE p.a > p.b -> answered

@@ -129,6 +129,10 @@ QUESTIONS = [
     "SELECT COUNT(*) FROM visits WHERE REGEXP_MATCHES(CAST(age AS VARCHAR) || ward, '\\d{2}.?[B-Z]')",
     "SELECT COUNT(*) FROM visits WHERE REGEXP_REPLACE(CAST(age AS VARCHAR), '[1-3]+', '', 'g') = '4' OR "
     "REGEXP_REPLACE(CAST(age AS VARCHAR), '[5-8]', '7', 'g') = '77'",
+    "SELECT * FROM (SELECT flag, ward, score FROM visits) PIVOT (SUM(score) AS s, COUNT(*) AS n FOR ward IN "
+    "('A', 'C' AS third))",
+    "SELECT COUNT(*) FROM (SELECT person, ward FROM visits) PIVOT (COUNT(*) FOR ward IN ('A', 'B')) WHERE A "
+    "> B",
     "SELECT flag, COUNT(*) FROM (SELECT DISTINCT ON (person) person, flag FROM visits ORDER BY person, age, "
     "cost, ward, flag, score) t GROUP BY flag",
     "SELECT DISTINCT ON (ward) ward, flag, COUNT(*) FROM visits GROUP BY ward, flag ORDER BY ward, COUNT(*) "

@@ -54,6 +54,31 @@ SAME: list[tuple[Posed, str]] = [
         visits.where(col("ward").isin(["A", "B"]) & ~col("city").is_null()).median("age"),
         "SELECT MEDIAN(age) AS median FROM visits WHERE ward IN ('A', 'B') AND NOT city IS NULL",
     ),
+    (
+        visits.where("flag")
+        .group("ward")
+        .count()
+        .rows("a")
+        .join(visits.group("ward").count().rows("b"), on="ward")
+        .where(col("b.count") > 3)
+        .ask("a.ward", rate=col("a.count") / col("b.count")),
+        "SELECT a.ward, a.count / b.count AS rate FROM (SELECT ward, COUNT(*) AS count FROM visits WHERE "
+        "flag GROUP BY ward) a JOIN (SELECT ward, COUNT(*) AS count FROM visits GROUP BY ward) b USING "
+        "(ward) WHERE b.count > 3",
+    ),
+    (
+        visits.group("ward")
+        .count()
+        .rows("a")
+        .cross(visits.count().rows("t"))
+        .ask("ward", share=col("a.count") / col("t.count")),
+        "SELECT ward, COUNT(*) / (SELECT COUNT(*) FROM visits) AS share FROM visits GROUP BY ward",
+    ),
+    (
+        visits.group("ward").count().union(visits.group("city").count()),
+        "SELECT ward, COUNT(*) AS count FROM visits GROUP BY ward UNION ALL SELECT city, COUNT(*) FROM "
+        "visits GROUP BY city",
+    ),
     (visits.people("person"), "SELECT COUNT(DISTINCT person) AS people FROM visits"),
     (visits.mode("ward"), "SELECT MODE(ward) AS mode FROM visits"),
     (visits.quantile("age", 0.9), "SELECT QUANTILE(age, 0.9) AS quantile FROM visits"),

@@ -51,3 +51,9 @@ SELECT REGEXP_REPLACE(city, '[0-9]+', '', 'g') AS c, COUNT(*) FROM visits GROUP 
 SELECT REGEXP_REPLACE(city, '[0-9]', '') AS c, COUNT(*) FROM visits GROUP BY 1 -> refused: every one is meant >> SELECT REGEXP_REPLACE(city, '[0-9]', '', 'g') AS c, COUNT(*) FROM visits GROUP BY 1
 SELECT REGEXP_REPLACE(city, '[^0-9]', '', 'g') AS c, COUNT(*) FROM visits GROUP BY 1 -> refused: write REPLACE >> SELECT TRANSLATE(city, 'abc', '') AS c, COUNT(*) FROM visits GROUP BY 1
 SELECT REGEXP_EXTRACT(city, '^(.)') AS c, COUNT(*) FROM visits GROUP BY 1 -> refused: cut the text at places >> SELECT LEFT(city, 1) AS c, COUNT(*) FROM visits GROUP BY 1
+
+-- tables turned
+SELECT * FROM (SELECT ward, flag FROM visits) PIVOT (COUNT(*) FOR ward IN ('A', 'B', 'C')) -> answered
+SELECT flag, a_n / b_n AS rate FROM (SELECT flag, ward FROM visits) PIVOT (COUNT(*) AS n FOR ward IN ('A', 'B')) -> answered
+SELECT * FROM visits PIVOT (COUNT(*) FOR ward IN ('A')) -> refused: select those that matter first >> SELECT * FROM (SELECT flag, ward FROM visits) PIVOT (COUNT(*) FOR ward IN ('A'))
+SELECT k, COUNT(*) FROM visits v JOIN (VALUES ('A', 'first')) AS x(w, k) ON v.ward = x.w GROUP BY k -> refused: say it with CASE >> SELECT CASE WHEN ward = 'A' THEN 'first' ELSE 'other' END AS k, COUNT(*) FROM visits GROUP BY k

@@ -94,6 +94,12 @@ ADVICE: tuple[tuple[tuple[type, ...], str, str, str], ...] = (
         "use LIKE",
     ),
     (
+        (exp.Values,),
+        "VALUES",
+        "is a table that the manifest does not declare",
+        "say it with CASE WHEN ward = 'A' THEN 'first' ELSE 'other' END, or ask for a public table",
+    ),
+    (
         (exp.RegexpExtract, exp.RegexpExtractAll),
         "a part that matches a regular expression",
         "is looked for in time that depends on the data",

@@ -24,6 +24,7 @@ from discreet.query.language.item import name_of, read_items, with_name
 from discreet.query.language.named import unreserved
 from discreet.query.language.operation import combined
 from discreet.query.language.parameter import Parameters, bind
+from discreet.query.language.pivot import written_out
 from discreet.query.language.refusal import CLAUSE_WORDS, CLAUSES, fields, refusal
 from discreet.query.language.semi import without_semi
 from discreet.query.language.text import Written, parsed
@@ -307,7 +308,7 @@ def _with(clause: exp.Expr | None, views: Views, level: int) -> Views:
 
 
 def _relation(node: exp.Expr, views: Views, level: int) -> Relation:
-    match node:
+    match node := written_out(node):
         case exp.Table():
             if node.args.get("sample"):
                 raise QueryError("TABLESAMPLE", *CLAUSES["sample"])

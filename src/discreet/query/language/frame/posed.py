@@ -8,7 +8,7 @@ from discreet.query.language.frame.expression import Expression, Term, order_of,
 from discreet.query.language.named import plain_name
 from discreet.query.language.written import written
 from discreet.query.name import same
-from discreet.query.plan import Block, Column, Item, Nested, Order, Scalar, conjunction
+from discreet.query.plan import Block, Column, Item, Nested, Order, Scalar, UnionAll, conjunction
 
 if TYPE_CHECKING:
     from discreet.query.language.frame.relation import Frame
@@ -59,6 +59,10 @@ class Posed:
         from discreet.query.language.frame.relation import Frame
 
         return Frame(Nested(self.block, plain_name(alias)))
+
+    def union(self, *others: "Posed") -> "Posed":
+        """Return the question for this answer and others under each other: columns by place."""
+        return Posed(Block(UnionAll((self.block, *(other.block for other in others)), "stacked"), ()))
 
     def _order(self, order: Order) -> Order:
         """Return a term in which a column of the answer stands for what it is."""

@@ -152,7 +152,7 @@ class Frame:
         return Frame(Nested(Block(UnionAll(tuple(rows), "stacked"), ()), "rows"))
 
     def cross(self, other: "Frame") -> "Frame":
-        """Join every row with every row of a public table."""
+        """Join every row with every row of a public table, or of released rows with others."""
         return Frame(Join(self._relation("cross"), other._relation("cross"), COMMA))
 
     def per(self, person: str, *keys: Term, having: Term | None = None, **values: Term) -> "Frame":
@@ -193,6 +193,16 @@ class Frame:
         if not items:
             raise QueryError("select", "keeps no column", 'write select("person", "age")')
         return Frame(Nested(Block(self.source, items, conjunction(self.condition)), _alias(self.source)))
+
+    def ask(self, *columns: str, **named: Term) -> Posed:
+        """Return the question for rows that are released already: all their columns, or some of them.
+
+        Those of several answers can be joined first: `now.rows("a").join(before.rows("b"), on="ward").ask()`.
+        """
+        self._ungrouped("ask")
+        items = tuple(Item(name.rpartition(".")[2], scalar_in(col(name))) for name in columns)
+        items += tuple(Item(plain_name(name), scalar_in(term)) for name, term in named.items())
+        return Posed(Block(self.source, items, conjunction(self.condition)))
 
     def agg(self, **values: Term) -> Posed:
         """Return the question for several aggregates, named by keywords."""
