@@ -111,6 +111,8 @@ QUESTIONS = [
             "SELECT ward, LENGTH(ward || (SELECT MAX(ward) FROM b)), (SELECT n FROM c WHERE flag LIMIT 1) "
             "FROM a LIMIT 2",
             "SELECT DISTINCT y.total FROM a, t y",
+            "SELECT DATE '2024-03-01' - DATE '2024-02-01' + n, DATE '2024-01-31' + 1, DATE '2024-03-01' - 1 "
+            "FROM a",
             "SELECT ward FROM a EXCEPT SELECT ward FROM b WHERE n > 45",
             "SELECT n + 7 FROM a INTERSECT SELECT n FROM b",
             "SELECT STRING_AGG(ward, ', ' ORDER BY n DESC), COUNT(*) FROM a",

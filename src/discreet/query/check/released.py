@@ -99,6 +99,8 @@ class Kinds:
         parts = _dated(name, parts, clause)
         formulas, kinds = tuple(part for part, _ in parts), [kind for _, kind in parts]
         found = Operation(name, formulas)
+        if name in ("add", "subtract") and kinds[0] == DAY and kinds[1] in (DAY, NUMBER):
+            return _moved(name, formulas, kinds[1], clause)
         if name in NUMBERS:
             _all(kinds, NUMBER, name, clause)
             if name == "round" and len(formulas) > 1 and not _few_digits(formulas[1]):
@@ -179,6 +181,19 @@ _UNITS = tuple(
 
 
 _HOURS = tuple(Constant(unit) for unit in ("hour", "minute", "second"))
+
+
+def _moved(
+    name: str, parts: tuple[Formula, ...], other: str | None, clause: str
+) -> tuple[Formula, str | None]:
+    """Return how many days lie between two dates, or a date so many days later or earlier."""
+    day = Constant("day")
+    if other == NUMBER:
+        steps = parts[1] if name == "add" else Operation("subtract", (Constant(0), parts[1]))
+        return Operation("shift", (day, parts[0], steps)), DAY
+    if name == "add":
+        raise QueryError(clause, "two dates have no sum", "subtract them, or add a number of days")
+    return Operation("difference", (day, parts[1], parts[0])), NUMBER
 
 
 def _few_digits(formula: Formula) -> bool:
