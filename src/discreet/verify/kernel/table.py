@@ -155,7 +155,8 @@ class FiniteLaws:
                     stack += [(rest, {**env, target: outcome}, top * w, total) for outcome, w in each]
                     continue
                 case tree.Return(values):
-                    output = shown(self.value(v, env) for v in values)
+                    told = [env[v.name] if type(v) is tree.Variable else self.value(v, env) for v in values]
+                    output = shown(told)
                     a, b = found.get(output, (NONE, bottom))
                     found[output] = (a + top, b) if b == bottom else (a * bottom + top * b, b * bottom)
                     continue
@@ -228,9 +229,8 @@ def accept_laws(program: tree.Program, laws: Stated, seconds: float, unit: Fract
 
 def literal(value: Any) -> Any:
     """Return an input of the certificate as terms; a constant that is left open stands for itself."""
-    if isinstance(value, tuple):
-        return tuple(literal(item) for item in value)
-    return z3.simplify(Sight(lambda node: z3.Real(node.name))(value))
+    term = Sight(lambda node: z3.Real(node.name))
+    return tuple(literal(item) for item in value) if isinstance(value, tuple) else z3.simplify(term(value))
 
 
 def same(pair: Pair, side: int, env: Env) -> Term:
