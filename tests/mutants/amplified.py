@@ -332,8 +332,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/compose.py",
-        "if high is None or (self._delta(high, above).high or Fraction(0)) > at:",
-        "if high is None:",
+        "if high is None or all(",
+        "if high is None or not all(",
         ADDING,
         "the second order is taken for the better one",
     ),

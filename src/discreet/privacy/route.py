@@ -30,7 +30,7 @@ from discreet.privacy.inverse import delta_at, epsilon_at
 from discreet.privacy.listed import ListedSum
 from discreet.privacy.loss import Base, BoundedRangeLoss, GaussianLoss, MeshLoss, ResponseLoss, Summand
 from discreet.privacy.moment import MOST_LOSS, Reals, chernoff_constant
-from discreet.privacy.optimal import Responses
+from discreet.privacy.optimal import FEW, Responses
 from discreet.privacy.total import LossSum, lowest
 from discreet.privacy.zcdp import delta_of_rho, epsilon_of_rho, pure_rho
 
@@ -95,7 +95,11 @@ class Releases:
 
     def listed(self) -> "Responses | ListedSum | None":
         """Return the losses of the whole one by one, where these are few and nothing else is composed."""
-        known = None if self.rho or self.lenient else self.exact
+        if self.rho or self.lenient:
+            return None
+        # So few are written out sooner than they are looked up.
+        few = sum(n for _, n in self.laws) <= FEW
+        known = (Responses.of(self.laws) if few else None) or self.exact
         return known if isinstance(known, Responses | ListedSum) else None
 
     @property
