@@ -2,6 +2,7 @@
 
 import pickle
 from datetime import date
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +13,15 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from discreet.engines.duckdb.engine import SLOTS, DuckDB, open_tables, prepare
+from discreet.engines.duckdb.engine import KEPT, SLOTS, DuckDB, open_tables, prepare
 from discreet.engines.duckdb.schema import describe
 from discreet.engines.exact import EngineRequest
 from discreet.engines.protocol import FAILED, Origin
 from discreet.errors import CatalogError, EngineError
 from discreet.query.catalog.manifest import DeclaredTable, declare
+from discreet.query.plan import Column
 from discreet.query.price.proving import preparation
+from discreet.query.statement import Listed, Query, Statement
 
 COLUMNS = (
     ("id", "identifier"),
@@ -248,6 +251,22 @@ def test_closing_twice_is_harmless() -> None:
     engine.close()
     with pytest.raises(EngineError):
         engine._exact([QUESTION], 1)
+
+
+def test_a_statement_is_written_once_and_never_for_one_that_python_takes_for_it() -> None:
+    def listing(value: Any) -> Statement:
+        source = Listed(("one",), ((value,),), "l")
+        return Statement((), Query((("k0", Column("l", "one")),), source), 1, ())
+
+    with open_tables({"people": Origin(FRAME, COLUMNS)}) as engine:
+        kept = [listing(value) for value in (1, True, Fraction(1))]
+        assert kept[0] == kept[1] == kept[2]
+        texts = [engine.written(one) for one in kept]
+        assert len(set(texts)) == len(kept)
+        assert all(engine.written(one) is text for one, text in zip(kept, texts, strict=True))
+        for number in range(3 * KEPT):
+            assert str(1000 + number) in engine.written(listing(1000 + number))
+        assert len(engine._texts) <= KEPT
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8, 64])

@@ -12,7 +12,6 @@ import pyarrow
 from tests.ledger.world import Server
 
 from discreet.engines import duckdb, postgres, reference
-from discreet.engines.duckdb.engine import _request
 from discreet.engines.exact import Exact
 from discreet.engines.protocol import Origin
 from discreet.query.plan import Call, Scalar, rebuilt
@@ -218,7 +217,7 @@ def run_reference(engine: Any, statements: Sequence[Statement], choice: int) -> 
 
 
 def run_duckdb(engine: Any, statements: Sequence[Statement], choice: int) -> Exact:
-    return engine._exact([_request(digested(statement)) for statement in statements], choice)
+    return engine._exact([engine._request(digested(statement)) for statement in statements], choice)
 
 
 _PHYSICAL = {

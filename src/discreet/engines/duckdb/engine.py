@@ -45,6 +45,9 @@ numbered densely; a slot takes some 24 bytes.
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 """Constants and names; a quote that is doubled ends one and begins the next."""
 
+KEPT = 16
+"""How many of the newest statements are kept as texts: each is written for its quote, and then runs."""
+
 _LOCKED = {
     "autoinstall_known_extensions": "false",
     "autoload_known_extensions": "false",
@@ -60,20 +63,32 @@ class DuckDB:
     timeout: float | None = None
     _scratch: Scratch | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock)
+    _texts: dict[int, tuple[Statement, str]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return "<an engine with its tables, not shown>"
 
     def written(self, statement: Statement) -> str:
-        """Return a statement as DuckDB writes it."""
-        return render(statement)
+        """Return a statement as DuckDB writes it, worked out now or before for this very object."""
+        found = self._texts.get(id(statement))
+        # A statement that is kept here is there still, so nothing else has its number.
+        if found is not None and found[0] is statement:
+            return found[1]
+        text = render(statement)
+        if len(self._texts) >= KEPT:
+            self._texts.clear()
+        self._texts[id(statement)] = statement, text
+        return text
 
     def run(self, statements: Sequence[ProvedStatement], choice: int) -> Exact:
         """Return the exact integers of proved statements, all on one snapshot.
 
         Whatever is not a statement that the checker has proved is refused before any data is touched.
         """
-        return self._exact([_request(sealed(proved)) for proved in statements], choice)
+        return self._exact([self._request(sealed(proved)) for proved in statements], choice)
+
+    def _request(self, statement: Statement) -> EngineRequest:
+        return EngineRequest(self.written(statement), statement.keys, statement.outputs, statement.cells)
 
     def _exact(self, requests: Sequence[EngineRequest], choice: int) -> Exact:
         return quietly(lambda: self._run(requests, choice), EngineError(FAILED))
@@ -129,10 +144,6 @@ class DuckDB:
 def _chooses(sql: str) -> bool:
     """Whether a statement asks for the key of the choice; a constant may hold the same characters."""
     return "$choice" in sql and "$choice" in _QUOTED.sub("", sql)
-
-
-def _request(statement: Statement) -> EngineRequest:
-    return EngineRequest(render(statement), statement.keys, statement.outputs, statement.cells)
 
 
 def open_tables(

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import ProofError
 from discreet.privacy.adjacency import Adjacency
-from discreet.query.plan import Among, Call, Column, Literal, Scalar, conjuncts, walk
+from discreet.query.plan import Among, Call, Column, Literal, Scalar, children, conjuncts
 from discreet.query.plan import Value as Constant
 from discreet.query.proof.declared import TableDeclaration
 from discreet.query.proof.demand import TRUTHS, written
@@ -196,7 +196,14 @@ def rename(relation: Relation, alias: str, part: str | None) -> Relation:
 
 def used(scalar: Scalar) -> frozenset[Name]:
     """Return the columns that a scalar reads."""
-    return frozenset((part.relation or "", part.name) for part in walk(scalar) if isinstance(part, Column))
+    match scalar:
+        case Column(relation, name):
+            return frozenset(((relation or "", name),))
+        case Among(argument):
+            # What it is compared with are constants, often many, and nothing else is ever written there.
+            return used(argument)
+        case _:
+            return frozenset(name for part in children(scalar) for name in used(part))
 
 
 def filtered(relation: Relation, condition: Scalar | None) -> Relation:
