@@ -358,3 +358,22 @@ def test_a_constant_that_looks_like_a_parameter_is_none(said: str) -> None:
         chosen = f"{counted} AND CAST($choice AS UBIGINT) = 7"
         for sql in (counted, chosen):
             assert engine._exact([EngineRequest(sql, 0, ("m0",))], 7).integers("m0", [()]) == [1]
+
+
+def test_no_collation_of_a_column_makes_two_people_or_two_keys_one(tmp_path: Path) -> None:
+    place = tmp_path / "collated.duckdb"
+    with duckdb.connect(str(place)) as database:
+        database.execute("CREATE TABLE base (who VARCHAR COLLATE NOCASE, g VARCHAR COLLATE NOACCENT)")
+        database.execute("INSERT INTO base VALUES ('Eve', 'e'), ('eve', '\u00e9'), ('bob', 'e')")
+        database.execute("CREATE VIEW t AS SELECT who, lower(g) AS g FROM base")
+    asked = EngineRequest(
+        "SELECT g, count(*) AS m0, count(DISTINCT who) AS m1 FROM t WHERE who <> 'BOB' GROUP BY g",
+        1,
+        ("m0", "m1"),
+    )
+    for relation in ("base", "t"):
+        origin = Origin(f"{place}#{relation}", (("who", "identifier"), ("g", "text")))
+        with open_tables({"t": origin}) as engine:
+            found = engine._exact([asked], 1)
+        for output in ("m0", "m1"):
+            assert found.integers(output, [("e",), ("\u00e9",)]) == [2, 1]

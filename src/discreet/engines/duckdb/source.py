@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines import frame, records
-from discreet.engines.duckdb.view import refuse_random
+from discreet.engines.duckdb.view import has_collation, refuse_random
 from discreet.engines.protocol import Origin
 from discreet.engines.records import Dialect
 from discreet.engines.shelter import Sheltered, exposed, quietly
@@ -77,7 +77,11 @@ def expose(connection: Any, raw: str, name: str, origin: Origin, folder: Path) -
         return
     found = quietly(lambda: attach(connection, raw, name, origin.rows, place), problem)
     columns = described(connection, name, found)
-    quietly(lambda: _view(connection, name, found, columns, origin), problem)
+    own = "{0}"
+    if is_tables(place) and quietly(lambda: has_collation(connection, raw), problem):
+        # What a column takes for equal, here or there, would decide which texts are one key or one person.
+        own = "({0} COLLATE C)"
+    quietly(lambda: _view(connection, name, found, columns, origin, own=own), problem)
 
 
 def _expose_parquet(connection: Any, raw: str, name: str, origin: Origin, place: Path) -> None:
@@ -183,10 +187,16 @@ def _view(
     columns: Mapping[str, str],
     origin: Origin,
     stored: Mapping[str, str] | None = None,
+    own: str = "{0}",
 ) -> None:
+    """Offer the declared columns of a relation; `own` is how one of its texts is written."""
     stored = _stored(name, tuple(columns), origin, "the source") if stored is None else stored
+    written = {
+        held: own.format(quoted(held)) if physical == "VARCHAR" else quoted(held)
+        for held, physical in columns.items()
+    }
     items = [
-        f"{_typed(quoted(stored[column]), columns[stored[column]], kind)} AS {quoted(column)}"
+        f"{_typed(written[stored[column]], columns[stored[column]], kind)} AS {quoted(column)}"
         for column, kind in origin.columns
     ]
     connection.execute(

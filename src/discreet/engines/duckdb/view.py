@@ -25,6 +25,13 @@ WHERE stability = 'VOLATILE' OR (database_name = $1 AND macro_definition IS NOT 
 """
 
 
+def has_collation(connection: Any, database: str) -> bool:
+    """Whether some relation of an attached file compares texts otherwise than character by character."""
+    texts = [*connection.execute(_VIEWS, [database]).fetchall()]
+    texts += connection.execute(_TABLES, [database]).fetchall()
+    return any("COLLATE" in text.upper() for _, text in texts)
+
+
 def refuse_random(connection: Any, database: str, name: str, relation: str) -> None:
     """Refuse a relation of an attached file that is, or reads, something random."""
     relations = connection.execute(_VIEWS, [database]).fetchall()
