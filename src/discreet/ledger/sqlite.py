@@ -118,7 +118,7 @@ class SqliteStore:
         self._log: int | None = None
         self._queue: Locks | None = None
         self._gates = Gates(self.name)
-        self._mine = _Mine()
+        self._mine = _Pending()
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite would let everybody read it
             self._inode = os.stat(path).st_ino
@@ -184,7 +184,7 @@ class SqliteStore:
                 raise
             self._commit()
         finally:
-            self._mine = _Mine()
+            self._mine = _Pending()
             locks.free(WRITER)
 
     def sync(self) -> None:
@@ -398,7 +398,7 @@ class SqliteStore:
             raise _refusal(self.path, error) from None
 
 
-class _Mine:
+class _Pending:
     """What a turn has found at its beginning, and what it will write at its end."""
 
     def __init__(self) -> None:
