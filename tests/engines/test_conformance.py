@@ -291,6 +291,12 @@ NAMED = (
     "SELECT SUM(DISTINCT score) FROM visits WHERE city ~ '^[a-z]+$'",
     "SELECT q, COUNT(*) FROM (SELECT person, NTILE(3) OVER (PARTITION BY person ORDER BY day DESC) AS q "
     "FROM visits) t GROUP BY q",
+    "SELECT COUNT(*) FROM visits WHERE city ~ '[a-m][n-z]' OR REGEXP_REPLACE(city, '[aeiou]+', '', 'g') = "
+    "'brn'",
+    "SELECT ward, COUNT(*) FROM visits v WHERE v.age >= (SELECT AVG(w.age) FROM visits w WHERE w.person = "
+    "v.person) GROUP BY ward",
+    "SELECT ward, COUNT(*) FROM (SELECT DISTINCT ON (person) person, ward FROM visits ORDER BY person, day "
+    "DESC) t GROUP BY ward",
     "SELECT KURTOSIS(age), SKEWNESS(temp) FROM visits WHERE flag XOR age & 1 = 1",
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rows_at_most = 99) ward, COUNT(*) FROM visits GROUP BY ward",
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rows_at_most = 9) SUM(age) FROM visits WHERE flag",
