@@ -14,7 +14,8 @@ import discreet as dp
 STAYS = "SELECT stay, COUNT(*) AS n FROM visits WHERE ward <> 'C' GROUP BY stay ORDER BY n DESC LIMIT 5"
 MEDIAN = "SELECT ward, MEDIAN(stay) AS typical FROM visits GROUP BY ward"
 TOTALS = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ROLLUP (ward)"
-QUESTIONS = (COUNT, BY_WARD, STAYS, MEDIAN, TOTALS)
+SHARES = "SELECT ward, COUNT(*) / (SELECT COUNT(*) FROM visits) AS share FROM visits GROUP BY ward"
+QUESTIONS = (COUNT, BY_WARD, STAYS, MEDIAN, TOTALS, SHARES)
 BATCH = [COUNT, "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"]
 
 
