@@ -126,7 +126,7 @@ def _three(c, middle, s):
 @pytest.mark.parametrize("seed", range(4))
 def test_products_of_three_losses_lie_within_their_error_of_forty_digits(seed):
     random = Random(seed)
-    number = random.choice((1, 5, 60, 150))
+    number = random.choice((1, 5, 30, 60))
     losses = np.array([random.uniform(0.001, 0.4) for _ in range(number)])
     middles = np.array([random.choice((1.0, 2.0, 9.0, 0.37)) for _ in losses])
     counts = np.array([float(random.choice((1, 1, 2, 7))) for _ in losses])
