@@ -159,8 +159,8 @@ class FileAnchor:
     first, or drops the last one if a crash tore it.  A mark that is only noted is not synced.  A file that
     has grown long is rewritten, atomically.
 
-    Behind the lines there are zeros, over which the next ones are written: a file that grows takes more than
-    twice as long to be synced.  What is written over reaches the disk in any order; so after a power cut
+    Behind the lines there are zeros, over which the next ones are written: a file that grows takes longer to
+    be synced, with its size.  What is written over reaches the disk in any order; so after a power cut
     something may stand behind a zero, on which nobody has relied, for what was synced has no zeros before its
     end.  It is never read, and the file is rewritten before anything is added.  Neither size nor time tell
     whether such a file has changed, so it is read each time.
