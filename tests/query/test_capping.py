@@ -208,7 +208,7 @@ def test_intervals_hold_in_the_worst_case_and_those_that_forget_the_limit_do_not
         "SUM(y": Fraction(5 * len(found)),
         "AVG(x": Fraction(sum(xs), len(xs)),
     }
-    runs = 250
+    runs = 150
     with opened(found) as data:
         asked = data.quote(question, epsilon=epsilon, limits=Limits(rows_at_most=12))
         exact = data.engine.run(proved(asked), 1)
@@ -224,16 +224,16 @@ def test_the_noise_of_the_count_is_allowed_for() -> None:
     with opened(found, limit=2) as data:
         asked = data.quote("SELECT COUNT(*) FROM t", epsilon="0.5", limits=Limits(rows_at_most=40))
         exact = data.engine.run(proved(asked), 1)
-    least = 0.95 - 5.4 * sqrt(0.95 * 0.05 / 250)
-    assert coverage(asked, exact, Fraction(800), 250) >= least
+    least = 0.95 - 5.4 * sqrt(0.95 * 0.05 / 150)
+    assert coverage(asked, exact, Fraction(800), 150) >= least
     sharp = asked.shares[-1].mechanism.calibrate(epsilon=50, sensitivity=1)  # type: ignore[union-attr, call-arg]
     credulous = replace(asked, shares=(asked.shares[0], replace(asked.shares[1], mechanism=sharp)))
     held = 0
-    for _ in range(250):
+    for _ in range(150):
         # Drawn as it is, read as if the count were exact.
         low, high = rows(credulous, draw(asked, exact))[0].spans[0]
         held += low <= 800 <= high  # type: ignore[operator]
-    assert held / 250 < least
+    assert held / 150 < least
 
 
 def test_another_assumption_is_free_and_the_price_is_the_one_asked() -> None:

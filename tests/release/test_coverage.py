@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from discreet.query.check.question import Limits
 from discreet.release.noisy import draw
 from discreet.release.opening import open as open_session
 from discreet.release.session import proved
@@ -129,6 +130,29 @@ def test_intervals_of_known_laws_are_no_wider_than_they_need_be(name: str, peopl
     shares = np.mean(list(holds(KINDS[name], people, "0.1" if people > 40 else "1", None, RUNS)), axis=0)
     widest = 0.97 if people > 40 else 0.99
     assert (shares <= widest + 5.5 * sqrt(widest * (1 - widest) / RUNS)).all(), shares
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("people", [0, 1, 5, 40, 1000])
+@pytest.mark.parametrize("epsilon", ["0.1", "1", "3"])
+@pytest.mark.parametrize("column", ["COUNT(*)", "SUM(x)", "AVG(x)"])
+def test_intervals_that_allow_for_a_limit_hold_as_often_as_they_say(
+    column: str, epsilon: str, people: int
+) -> None:
+    """A quarter of the people have as many rows as anybody is assumed to have, and large numbers."""
+    rows_of = np.where(np.arange(people) % 4 == 0, 9, 2)
+    ids = np.repeat(np.arange(people), rows_of)
+    values = np.where(rows_of[ids] == 9, TOP, 10) if people else np.zeros(0, dtype=int)
+    truth = {"COUNT(*)": float(ids.size), "SUM(x)": float(values.sum())}.get(
+        column, float(values.mean()) if people else None
+    )
+    frame = pd.DataFrame({"person": ids, "x": values})
+    columns = {"x": {"type": "integer", "low": 0, "high": TOP, "nullable": False}}
+    with open_session(t=frame, unit="person", rows_per_unit=3, columns=columns, epsilon=epsilon) as data:
+        priced = data.quote(f"SELECT {column} FROM t", epsilon=epsilon, limits=Limits(rows_at_most=9))
+        exact = data.engine.run(proved(priced), 1)
+    held = [_holds(rows(priced, draw(priced, exact))[0].spans[0], truth) for _ in range(RUNS)]
+    assert np.mean(held) >= SURE - 5.5 * sqrt(SURE * (1 - SURE) / RUNS)
 
 
 @pytest.mark.fuzz

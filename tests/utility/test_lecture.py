@@ -73,7 +73,9 @@ def test_exercises_four_and_five_have_these_certified_digits(
         assert round(float(bounds.low), digits) == figure
 
 
-@pytest.mark.parametrize("epsilon", ["0.1", "0.5", "1", "2"])
+@pytest.mark.parametrize(
+    "epsilon", ["0.1", "2", *(pytest.param(epsilon, marks=pytest.mark.fuzz) for epsilon in ("0.5", "1"))]
+)
 def test_exercise_four_in_closed_form(epsilon):
     a = exp(-float(epsilon))
     closed = (N + 1 - (N - 1) * a) / ((N + 1) * (1 + a))
@@ -146,7 +148,7 @@ def test_exercise_seven_post_processing_can_strictly_decrease_utility_but_never_
 
 
 @pytest.mark.parametrize(
-    "epsilon", ["0.1", "1", *(pytest.param(epsilon, marks=pytest.mark.fuzz) for epsilon in ("0.5", "2"))]
+    "epsilon", ["1", *(pytest.param(epsilon, marks=pytest.mark.fuzz) for epsilon in ("0.1", "0.5", "2"))]
 )
 def test_the_geometric_mechanism_attains_the_certified_optimum_on_the_lecture_s_example(epsilon):
     for gain in (Gain.identity(SPAN), Gain.distance(SPAN)):
