@@ -41,8 +41,8 @@ def require_whole(block: Block) -> None:
     """Refuse a subquery about people of which ORDER BY or LIMIT would keep some rows, and lists of rows."""
     if any(one.function == LISTED for one in aggregates_of(block)):
         raise QueryError(
-            "a list of values",
-            "shows what single rows hold",
+            "STRING_AGG",
+            "lists values, and shows what single rows hold",
             "group by the column, and count: SELECT x, COUNT(*) AS n FROM t GROUP BY x",
         )
     for nested in _nested(block.source):
