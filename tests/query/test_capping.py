@@ -26,6 +26,8 @@ from discreet.query.rewrite.statements import statements
 from discreet.release.noisy import draw
 from discreet.release.session import proved
 from discreet.release.table import rows
+from discreet.service.wire.fault import Fault
+from discreet.service.wire.setting import SessionSettings
 
 TOP = 9
 COLUMNS = {
@@ -259,7 +261,8 @@ def test_another_assumption_is_free_and_the_price_is_the_one_asked() -> None:
 @pytest.mark.parametrize(
     ("question", "limits", "declared", "reason"),
     [
-        ("SELECT COUNT(*) FROM t", Limits(rows_at_most=4), {}, "must be above the limit"),
+        ("SELECT COUNT(*) FROM t", Limits(rows_at_most=4), {}, "above the limit of rows"),
+        ("SELECT COUNT(*) FROM t", Limits(rows_at_most=9.5), {}, "must be a whole number"),  # type: ignore[arg-type]
         ("SELECT CDF(x, 4) FROM t", Limits(rows_at_most=9), {}, "do not overlap"),
         ("SELECT w, COUNT(*) FROM t GROUP BY CUBE (w)", Limits(rows_at_most=9), {}, "do not overlap"),
         (
@@ -302,3 +305,11 @@ def test_an_error_that_depends_on_the_answer_is_not_promised_beforehand() -> Non
         quote(asked.checked, within=5)
     with opened([(1, 1, 1, 1)]) as data, pytest.raises(QueryError, match="leave it out of the batch"):
         data.batch(["SELECT COUNT(*) FROM t"], epsilon=1, limits=Limits(rows_at_most=9))
+
+
+def test_a_setting_of_a_connection_says_it_too_and_takes_whole_numbers_only() -> None:
+    settings = SessionSettings({})
+    settings.set("discreet.rows_at_most", "30")
+    assert settings.price["limits"] == {"rows_at_most": 30}
+    with pytest.raises(Fault):
+        settings.set("discreet.rows_at_most", "many")

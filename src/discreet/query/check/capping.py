@@ -85,10 +85,10 @@ def _limit(checked: Checked, bounding: Bounding, most: int) -> int:
             "people can be above a limit of groups, or of rows in a group, without having many rows",
             "ask under rows_per_unit alone",
         )
-    if most <= checked.rows.rows:
+    if type(most) is not int or most <= checked.rows.rows:
         raise QueryError(
             CLAUSE,
-            f"must be above the limit of rows that count, which is {checked.rows.rows}",
+            f"must be a whole number above the limit of rows that count, which is {checked.rows.rows}",
             f"say that nobody has more than, perhaps, {2 * checked.rows.rows} rows",
         )
     return checked.rows.rows

@@ -197,7 +197,8 @@ def checked(name: str, value: str) -> dict[str, str]:
     if name in ("discreet.epsilon", "discreet.within") and value:
         # A question has one of the two; the one that was said last is meant.
         return {"discreet.epsilon": "", "discreet.within": "", name: value}
-    if name.endswith(("_per_unit", "_per_group")) and value and not (value.isascii() and value.isdecimal()):
+    limit = name.endswith(("_per_unit", "_per_group", "_at_most"))
+    if limit and value and not (value.isascii() and value.isdecimal()):
         raise _no(name, "a whole number")
     if (
         name == "discreet.request_id"
