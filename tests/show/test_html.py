@@ -35,6 +35,7 @@ MECHANISMS = {
     "subset selection": dp.SubsetSelection.calibrate(epsilon=1, categories=5),
     "table": dp.Table((0, 1), (0, 1), ((Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4)))),
     "threshold": dp.Threshold.calibrate(epsilon=1, delta="1e-6"),
+    "truncated gaussian": dp.TruncatedGaussian.calibrate(epsilon=1, delta="1e-2", bound=9),
     "truncated geometric": dp.TruncatedGeometric.calibrate(epsilon=1, low=0, high=10),
     "truncated laplace": dp.TruncatedLaplace.calibrate(epsilon=1, low=0, high=10, step="0.01"),
     "unary encoding": dp.UnaryEncoding.calibrate(epsilon=1, categories=5),
