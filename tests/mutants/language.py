@@ -534,4 +534,25 @@ FAULTS: tuple[Fault, ...] = (
         ASSEMBLY,
         "several questions are taken for the first of them",
     ),
+    Fault(
+        "query/language/regular.py",
+        "if len(frozenset[str]().union(*classes)) != sum(map(len, classes)):",
+        "if False:",
+        CORPUS,
+        "characters of two classes are taken for one another",
+    ),
+    Fault(
+        "query/language/tied.py",
+        "    if counts:\n",
+        "    if False:\n",
+        AFTER,
+        "whoever has no row in a subquery has no count instead of 0",
+    ),
+    Fault(
+        "release/window.py",
+        "for value in values if value is not None and (text",
+        "for value in values if (text",
+        AFTER,
+        "a list of released values names what is missing",
+    ),
 )
