@@ -61,6 +61,21 @@ FAULTS = (
         _MERGED,
         "states are followed that cannot output what is wanted, until there are too many",
     ),
+    # Appends that a coin chooses between
+    Fault(
+        "verify/resolve.py",
+        "Conditional(statement.condition, x, y, x.at)",
+        "Conditional(statement.condition, y, x, x.at)",
+        ("tests/verify/test_run.py::test_a_coin_chooses_what_is_appended_and_where",),
+        "the branches of a coin are exchanged",
+    ),
+    Fault(
+        "verify/resolve.py",
+        "coin in coins and r == s",
+        "coin in coins",
+        ("tests/verify/test_run.py::test_a_coin_chooses_what_is_appended_and_where",),
+        "what belongs to one list is appended to another",
+    ),
     # Formulas of neighbours
     Fault(
         "verify/header.py",

@@ -89,3 +89,16 @@ def test_missing_and_unknown_inputs_are_named():
 def test_a_scale_that_is_not_positive_is_an_error():
     with pytest.raises(ProgramError, match="Laplace: the scale must be positive"):
         run("P (x : public real) : real\n  z := $ Laplace(x)\n  return z\n", x=0, eps=1)
+
+
+def test_a_coin_chooses_what_is_appended_and_where():
+    text = (
+        "P (x : private int) : public int list\n  neighbours x one by 1\n  ensures epsilon eps\n"
+        "  r := []; s := []\n"
+        "  b := $ Bernoulli(1)\n"
+        "  if b then\n    r := r ++ [x]\n  else\n    r := r ++ [0 - x]\n"
+        "  if not b then\n    r := r ++ [1]\n  else\n    r := r ++ [2]\n"
+        "  if not b then\n    r := r ++ [3]\n  else\n    s := s ++ [4]\n"
+        "  return r\n"
+    )
+    assert run(text, x=7, eps=1) == [7, 2]
