@@ -105,12 +105,8 @@ class Composition:
     @property
     def neighbours(self) -> frozenset[Adjacency]:
         """Return the neighbours that the sampled releases were sampled under; others may mean any."""
-        found = {
-            part.law.adjacency
-            for part, _ in self.parts
-            if isinstance(part, Profile) and isinstance(part.law, SampledLoss)
-        }
-        return frozenset(found)
+        laws = [part.law for part, _ in self.parts if isinstance(part, Profile)]
+        return frozenset(law.adjacency for law in laws if isinstance(law, SampledLoss))
 
     def epsilon(self, delta: Real = 0) -> Bounds:
         """Return the smallest epsilon that the whole promises at this delta."""
