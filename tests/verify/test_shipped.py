@@ -95,7 +95,7 @@ PROGRAMS = {
         ],
     ),
 }
-DECIDED = {"KNorm", "NoisyThreshold", "Staircase", "Threshold"}
+DECIDED = {"KNorm", "NoisyThreshold", "Staircase", "Threshold", "TruncatedGaussian"}
 """Laws of the classes themselves, decided below."""
 ELSEWHERE = {"Table", "TruncatedGeometric", "Exponential", "PermuteAndFlip", "RandomizedResponse"}
 """Laws of the classes themselves, decided in test_mechanisms.py."""
@@ -159,6 +159,16 @@ def test_lattice_noise_with_a_cube_for_its_ball_is_as_private_as_it_says():
     pairs = [((0, 0), move) for move in moves[1:]]
     assert is_private(table, pairs, epsilon)
     assert not is_private(table, pairs, epsilon * Fraction(999, 1000))
+
+
+def test_noise_within_a_bound_is_as_private_as_it_says():
+    mechanism = discreet.TruncatedGaussian(Fraction(4), 7)
+    table = {x: {k: mechanism.pmf(k - x) for k in range(x - 7, x + 8)} for x in range(3)}
+    assert all(sum(law.values()) == 1 for law in table.values())
+    pairs = [(0, 1), (1, 2)]
+    delta = mechanism.profile(1).delta(Fraction(1)).high
+    assert is_private(table, pairs, Fraction(1), delta)
+    assert not is_private(table, pairs, Fraction(1), delta * Fraction(99, 100))
 
 
 def test_the_selection_of_groups_is_as_private_as_it_says():
