@@ -90,7 +90,17 @@ def flipped(draw: tree.Sample) -> tree.Expr | None:
 
 
 def tossed(loop: tree.While, face: tree.Expr) -> tree.Sample | None:
-    """Return the draw that a condition is about: made anew by every turn of a loop, and left as it falls."""
+    """Return the draw that a condition is about: made anew by every turn of a loop, and left as it falls.
+
+    Theorem (waiting).  A loop ends almost surely if it goes on only where a condition holds of a draw
+    that every turn makes anew, from one law, and if that condition fails with a chance above zero.  It
+    does if it fails for a face of a coin of chance p, 0 < p < 1, or for the least or the greatest
+    integer of a uniform law; or if a uniform real number u between a and b is compared with a bar c, as
+    u < c or u <= c where b > c, or as u > c or u >= c where a < c.
+    Proof.  A turn is the last with a chance of at least f > 0, whatever was drawn before, so n turns go
+    on with a chance of at most (1 - f)**n.  A face or an integer has a chance of its own; u exceeds c <
+    b with a chance of at least min(1, (b - c) / (b - a)), and so on.
+    """
     drawn = [s for s in loop.body if tree.assigned((s,)) & tree.names(face)]
     laws = "Bernoulli", "Response", "Uniform", "UniformInt"
     return drawn[-1] if drawn and isinstance(drawn[-1], tree.Sample) and drawn[-1].law in laws else None

@@ -54,16 +54,7 @@ Theorem (loops).  If an invariant holds on entry and every turn that both runs m
 then it holds whenever the loop comes round, and after it.  Both runs make as many turns: that their
 conditions agree may wait, within the turn or after the loop, as above.  In a loop that only computes a run
 may sit out turns, as long as it takes a turn only where its own condition holds and both conditions fail in
-the end.A number that is not negative and falls by 1 at every turn bounds the turns.
-
-Theorem (waiting).  A loop ends almost surely if it goes on only where a condition holds of a draw that every
-turn makes anew, from one law, and if that condition fails with a chance above zero.  It does if it fails for
-a face of a coin of chance p, 0 < p < 1, or for the least or the greatest integer of a uniform law; or if a
-uniform real number u between a and b is compared with a bar c, as u < c or u <= c where b > c, or as u > c or
-u >= c where a < c.
-Proof.  A turn is the last with a chance of at least f > 0, whatever was drawn before, so n turns go on with a
-chance of at most (1 - f)**n.  A face or an integer has a chance of its own; u exceeds c < b with a chance of
-at least min(1, (b - c) / (b - a)), and so on.
+the end.  A number that is not negative and falls by 1 at every turn bounds the turns; see also `tossed`.
 """
 
 from dataclasses import dataclass, field, replace
