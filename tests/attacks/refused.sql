@@ -69,7 +69,7 @@ BEGIN TRANSACTION -> SELECT
 FROM visits -> row
 VALUES (1) -> SELECT
 TABLE visits -> 
-SELECT COUNT(*) FROM visits UNION ALL SELECT COUNT(*) FROM visits -> SELECT
+SELECT COUNT(*) FROM visits UNION ALL SELECT person FROM visits -> 
 SELECT COUNT(*) FROM visits INTERSECT SELECT 1 -> SELECT
 SELECT COUNT(*) FROM visits EXCEPT SELECT 1 -> SELECT
 (SELECT COUNT(*) FROM visits) -> 
@@ -402,7 +402,7 @@ SELECT COUNT(*) FROM visits /* a /* b */ -> two ways
 SELECT COUNT(*) FROM visits */ -> 
 
 -- regular expressions, formats, quantiles by place, summaries of released rows, decimal keys
-SELECT COUNT(*) FROM visits WHERE city ~ '[a-z]{3}' -> regular
+SELECT COUNT(*) FROM visits WHERE city ~ '[a-z]{3,}x?[^q]{2}' -> regular
 SELECT COUNT(*) FROM visits WHERE city ~ '^a*b$' -> regular
 SELECT COUNT(*) FROM visits WHERE city ~ '(a?)b' -> regular
 SELECT COUNT(*) FROM visits WHERE city ~ 'a{1000}' -> regular

@@ -99,6 +99,12 @@ class Beside:
 def _main(block: Block) -> tuple[Block, Callable[[Scalar], Scalar | None]]:
     """Return the release of a block's groups, and what stands for them in the clauses around it."""
     asked = [part for scalar in asked_of(block) for part in walk(scalar) if _is_measured(part)]
+    if any(_uses_value(part) for part in asked):
+        raise QueryError(
+            "a subquery for a value inside an aggregate",
+            "would make it depend on an answer what each person adds",
+            "use it beside the aggregate, as in SUM(x) / (SELECT COUNT(*) FROM t), or write its value",
+        )
     names: dict[Scalar, str] = {term: f"key{place}" for place, term in enumerate(block.group, 1)}
     for part in asked:
         names.setdefault(part, f"value{len(names)}")
@@ -117,6 +123,11 @@ def _main(block: Block) -> tuple[Block, Callable[[Scalar], Scalar | None]]:
 
 def _is_measured(scalar: Scalar) -> bool:
     return isinstance(scalar, Aggregate) or (isinstance(scalar, Call) and scalar.function == "grouping")
+
+
+def _uses_value(scalar: Scalar) -> bool:
+    parts = [part.relation for part in walk(scalar) if isinstance(part, Column)]
+    return any(relation is not None and relation.startswith(ONE_VALUE) for relation in parts)
 
 
 def _constant(node: exp.Expr) -> exp.Expr | None:
