@@ -3,6 +3,7 @@
 import gc
 import os
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 ORDINARY, LONG = 20, 400
@@ -18,18 +19,27 @@ settings.load_profile("build" if os.environ.get("CI") else "house")
 
 
 def pytest_xdist_auto_num_workers():
-    """Two more workers than cores: some tests wait for a browser, for Java, a server or a clock."""
-    return (os.cpu_count() or 1) + 2
+    """One more worker than cores: some tests wait for a browser, a server or a clock."""
+    return (os.cpu_count() or 1) + 1
 
 
-def pytest_collection_modifyitems(items):
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config, items):
     """Begin with the whole site, the longest test, so that nobody waits for it at the end, and with Spark.
 
-    What stands at the beginning goes to one worker, and idle ones take from the end: one Java is started.
+    Each worker begins with an equal part of the list, in order, and idle ones take from the ends of others: so
+    what begins a part stays together.  Java is started once, by the first worker, and a browser by the second.
     """
-    items.sort(
-        key=lambda item: "the_site_builds" not in item.name and item.get_closest_marker("spark") is None
-    )
+
+    def kind(item):
+        if "the_site_builds" in item.name or item.get_closest_marker("spark") is not None:
+            return "first"
+        return "second" if item.get_closest_marker("browser") is not None else "other"
+
+    parts = {name: [item for item in items if kind(item) == name] for name in ("first", "second", "other")}
+    share = len(items) // getattr(config, "workerinput", {}).get("workercount", 1)
+    before = max(share - len(parts["first"]), 0)
+    items[:] = [*parts["first"], *parts["other"][:before], *parts["second"], *parts["other"][before:]]
 
 
 def pytest_collection_finish():

@@ -45,7 +45,7 @@ pytestmark = pytest.mark.spark
 
 ROOT = Path(__file__).parents[2]
 
-TOGETHER = 25
+TOGETHER = 60
 """Scalars in one statement: Spark compiles each anew."""
 
 
