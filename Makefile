@@ -5,6 +5,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SPARK := $(VENV)/.spark
 CONNECT := $(VENV)/.connect
+MODELS := $(VENV)/.models
 
 # Kinds of tests to leave out, such as WITHOUT=browser.
 WITHOUT ?=
@@ -101,7 +102,12 @@ mutants: $(SPARK)
 	.venv-smartnoise/bin/python -m pip install --quiet --requirement $<
 	touch $@
 
-bench: $(SPARK) .venv-peers/.ready .venv-smartnoise/.ready
+# What the peer that makes up records rests on.
+$(MODELS): $(READY)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt mbi
+	touch $@
+
+bench: $(SPARK) $(MODELS) .venv-peers/.ready .venv-smartnoise/.ready
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks $(BENCH)
 
 clean:

@@ -46,7 +46,6 @@ from discreet.workload.strategy import (
     rounded,
 )
 from discreet.workload.stream import RunningCount, Stream, counter_for
-from discreet.workload.synthetic import Synthetic, synthesise
 from discreet.workload.table import (
     MarginalAnswers,
     MeasuredMarginals,
@@ -83,7 +82,6 @@ __all__ = [
     "Strategy",
     "StrategyCandidate",
     "Stream",
-    "Synthetic",
     "Total",
     "Union",
     "Wavelet",
@@ -108,7 +106,6 @@ __all__ = [
     "rounded",
     "routes",
     "spanning_forest",
-    "synthesise",
     "tabulate",
     "workload_sensitivity",
 ]
