@@ -27,8 +27,8 @@ def pytest_xdist_auto_num_workers():
 def pytest_collection_modifyitems(config, items):
     """Begin with the whole site, the longest test, so that nobody waits for it at the end, and with Spark.
 
-    Each worker begins with an equal part of the list, in order, and idle ones take from the ends of others: so
-    what begins a part stays together.  Java is started once, by the first worker, and a browser by the second.
+    Each worker begins with an equal part of the list, in order, and idle ones take from the ends of others:
+    what begins a part stays together.  Java is started once, by the first worker, a browser by the second.
     """
 
     def kind(item):
