@@ -124,9 +124,11 @@ def linear_search(alpha: Fraction) -> int:
 def test_the_time_of_a_draw_does_not_follow_the_noise():
     law = Geometric.calibrate(epsilon="1/10")
     values, times = elapsed(lambda: law.sample(0), 30_000)
-    # 30,000 unrelated pairs stay below 0.031 but once in ten million; the rest is room for the interpreter.
-    assert abs(spearmanr(np.abs(values), times).statistic) < 0.1
-    assert abs(spearmanr(values, times).statistic) < 0.1
+    # Python has the integers from -5 to 256 ready and makes all others, which takes it 30 ns longer: which
+    # of the two an answer is, is no secret.  9,000 unrelated pairs stay below 0.06 but once in ten million.
+    for alike in (values >= 0, values < -5):
+        assert alike.sum() > 7_000
+        assert abs(spearmanr(values[alike], times[alike]).statistic) < 0.1
 
 
 def test_the_time_of_a_linear_search_gives_its_noise_away():
