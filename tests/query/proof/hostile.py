@@ -193,13 +193,9 @@ def counted(name: str, condition: Scalar, *, seen: bool = False) -> Case:
     return Case(name, statement(total(COUNT, VOTES, condition)), noised(1), seen)
 
 
-def new_year(low: int, more: int, end: str, reader: str = "parse_day") -> Call:
-    """Return a date in a year that the data chooses."""
-    return f(reader, f("concat", f("to_text", f("add", f("clamp", AGED, low, 10**6), more)), end))
-
-
 # A cast reads years that no stored date has; reading a text as a date does not.
-BEFORE, FAR = new_year(0, 4 * 10**6, "-01-01 (BC)", "to_day"), new_year(2000, 0, "-01-01")
+_YEAR = f("left", f("to_text", f("add", f("clamp", AGED, 0, 10**6), 4 * 10**6)), 10)
+BEFORE = f("to_day", f("concat", _YEAR, "-01-01 (BC)"))
 SINCE = f("subtract", f("microseconds", Literal(MILLENNIUM)), 1999 * 366 * DAY)
 """The year 2000 begins 1515 days earlier than if all years before were leap years."""
 
@@ -272,7 +268,7 @@ GOOD = (
     ),
 )
 
-_Q1 = f("eq", c("w", "ward"), f("concat", c("w", "ward"), ""))
+_Q1 = f("eq", c("w", "ward"), f("concat", f("left", c("w", "ward"), 4_096), ""))
 _COALESCED = f("eq", c("w", "ward"), f("coalesce", c("w", "ward"), c("t", "k")))
 _TWICE = Listed(("k", "v"), (("a", 1), ("a", 1), ("b", 1)), "l")
 _CODES = Inner(
@@ -757,8 +753,8 @@ HOSTILE = (
         3652057,
     ),
     voted("years that are no leap years", SINCE, 366 * DAY),
-    counted("a date compared with a moment", f("eq", FAR, Literal(MILLENNIUM))),
-    counted("a date among moments", Among(FAR, (Literal(MILLENNIUM),))),
+    counted("a date compared with a moment", f("eq", f("parse_day", "9999-12-31"), Literal(MILLENNIUM))),
+    counted("a date among moments", Among(f("parse_day", "9999-12-31"), (Literal(MILLENNIUM),))),
     # Keys outside of the engine.
     Case(
         "doubles as keys",
