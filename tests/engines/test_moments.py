@@ -12,6 +12,7 @@ import pytest
 from discreet.engines.duckdb.engine import open_tables
 from discreet.engines.exact import EngineRequest
 from discreet.engines.protocol import Origin
+from discreet.errors import CatalogError
 
 ENDS = (2**62, 2**63 - 1, -(2**63) + 5, -(2**62), 9_223_372_036_854_775, 253_402_300_800, -62_135_596_801)
 KINDS = ("timestamp", "date", "text", "integer", "decimal", "boolean")
@@ -79,3 +80,34 @@ def test_moments_mean_the_same_in_every_unit_and_source(unit: str, zone: str | N
         with open_tables({"v": origin}, folder=tmp_path) as engine:
             held = engine.connection.execute("SELECT d FROM v ORDER BY person").fetchall()
         assert [cell for (cell,) in held] == wanted, name
+
+
+@pytest.mark.parametrize("kind", ["identifier", "text"])
+def test_a_moment_before_all_others_in_a_file_fails_no_question_about_the_rest(
+    kind: str, tmp_path: Path
+) -> None:
+    """What is made of the rows that a filter keeps is computed for everything that is stored beside them."""
+    table = frame((0, 0, -(2**63)), "us", None)
+    pq.write_table(table, tmp_path / "v.parquet")
+    origin = Origin("v.parquet", (("person", "identifier"), ("d", kind)))
+    asked = EngineRequest("SELECT d, count(*) AS m0 FROM v WHERE d IS NOT NULL GROUP BY d", 1, ("m0",))
+    with open_tables({"v": origin}, folder=tmp_path) as engine:
+        assert dict(engine._exact([asked], 1)._totals["m0"]) == {("1970-01-01 00:00:00",): 2}
+
+
+@pytest.mark.parametrize("end", [0, -(2**63)])
+def test_what_lies_inside_of_another_cell_of_a_file_is_refused_whatever_it_is(
+    end: int, tmp_path: Path
+) -> None:
+    moments = column((0, end), "us", None)
+    nested = {
+        "s": pa.StructArray.from_arrays([moments], ["f"]),
+        "l": pa.ListArray.from_arrays(pa.array([0, 1, 2], pa.int32()), moments),
+    }
+    pq.write_table(pa.table({"person": ["a", "b"], **nested}), tmp_path / "v.parquet")
+    for name in nested:
+        origin = Origin("v.parquet", (("person", "identifier"), (name, "text")))
+        with pytest.raises(CatalogError, match="tells nobody apart"):
+            open_tables({"v": origin}, folder=tmp_path)
+    with open_tables({"v": Origin("v.parquet", (("person", "identifier"),))}, folder=tmp_path) as engine:
+        assert engine._exact([EngineRequest(COUNT, 0, ("m0",))], 1)._totals["m0"][()] == 2

@@ -4,6 +4,7 @@ from tests.mutants.fault import Fault
 
 _RECORDS = ("tests/engines/test_records.py",)
 _CELLS = ("tests/engines/test_cells.py",)
+_MOMENTS = ("tests/engines/test_moments.py",)
 _SHELTER = ("tests/engines/test_shelter.py",)
 _INIT = ("tests/cli/test_init.py",)
 
@@ -98,6 +99,20 @@ FAULTS = (
         "made = Path(tempfile.mkdtemp(prefix=_UNNAMED))\n        made.chmod(0o755)",
         _SHELTER,
         "others can enter the directory of rows that did not fit into memory",
+    ),
+    Fault(
+        "engines/duckdb/source.py",
+        "THEN least(greatest({value}, {low}), {high}) END",
+        "THEN {value} END",
+        _MOMENTS,
+        "a moment that a filter leaves out makes the engine fail for those beside it",
+    ),
+    Fault(
+        "engines/frame.py",
+        "_odd(column) or not same(column.path, name)",
+        "_odd(column)",
+        _MOMENTS,
+        "a moment inside of a structure of a Parquet file makes the engine fail",
     ),
     Fault(
         "release/sources.py",

@@ -86,16 +86,22 @@ def parquet(place: Path, names: Sequence[str]) -> pa.Table:
     return pq.read_table(place, columns=chosen, coerce_int96_timestamp_unit="us")
 
 
-def has_odd_times(place: Path, names: Sequence[str]) -> bool:
+def has_odd_cells(place: Path, names: Sequence[str]) -> bool:
     """Whether columns of a Parquet file, by its schema, hold what an engine's reader may fail to convert.
 
-    Those are moments other than microseconds without a time zone, and times of day.
+    Those are moments other than microseconds without a time zone, times of day, and lists and structures,
+    inside of which nothing can be looked at.
     """
     import pyarrow.parquet as pq
 
     columns = pq.ParquetFile(place).schema
     found = (columns.column(number) for number in range(len(columns)))
-    return any(_odd(column) for column in found if any(_within(column.path, name) for name in names))
+    return any(
+        _odd(column) or not same(column.path, name)
+        for column in found
+        for name in names
+        if _within(column.path, name)
+    )
 
 
 def _within(path: str, name: str) -> bool:

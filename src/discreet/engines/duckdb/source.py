@@ -18,6 +18,19 @@ from discreet.query.name import same
 TINY, MOST = "3.054936363499605e-151", "3.2733906078961415e+150"
 """2**-500, and the largest double below 2**500."""
 
+_DAYS = "DATE '0001-01-01'", "DATE '9999-12-31'"
+_MOMENTS = "TIMESTAMP '0001-01-01'", "TIMESTAMP '9999-12-31 23:59:59.999999'"
+
+
+def _inside(value: str, low: str, high: str) -> str:
+    """Return a value that is NULL outside of its range.
+
+    It is clamped as well: an engine that has filtered rows may compute what is made of the value for all that
+    were read with them, where the condition did not hold, and fail there.
+    """
+    return f"CASE WHEN {value} BETWEEN {low} AND {high} THEN least(greatest({value}, {low}), {high}) END"
+
+
 _TYPES = {
     "integer": ("BIGINT", "TRY_CAST({0} AS BIGINT)"),
     "decimal": (
@@ -27,17 +40,8 @@ _TYPES = {
     ),
     "text": ("VARCHAR", "TRY_CAST({0} AS VARCHAR)"),
     "boolean": ("BOOLEAN", "TRY_CAST({0} AS BOOLEAN)"),
-    "date": (
-        None,
-        "CASE WHEN TRY_CAST({0} AS DATE) BETWEEN DATE '0001-01-01' AND DATE '9999-12-31' "
-        "THEN TRY_CAST({0} AS DATE) END",
-    ),
-    "timestamp": (
-        None,
-        "CASE WHEN TRY_CAST({0} AS TIMESTAMP) BETWEEN TIMESTAMP '0001-01-01' "
-        "AND TIMESTAMP '9999-12-31 23:59:59.999999' "
-        "THEN TRY_CAST({0} AS TIMESTAMP) END",
-    ),
+    "date": (None, _inside("TRY_CAST({0} AS DATE)", *_DAYS)),
+    "timestamp": (None, _inside("TRY_CAST({0} AS TIMESTAMP)", *_MOMENTS)),
     "identifier": (None, "TRY_CAST({0} AS VARCHAR)"),
 }
 
@@ -72,7 +76,7 @@ def expose(connection: Any, raw: str, name: str, origin: Origin, folder: Path) -
         quietly(lambda: _expose_records(connection, raw, name, origin, place), problem)
         return
     declared = [column for column, _ in origin.columns]
-    if is_parquet(place) and quietly(lambda: frame.has_odd_times(place, declared), problem):
+    if is_parquet(place) and quietly(lambda: frame.has_odd_cells(place, declared), problem):
         quietly(lambda: _expose_parquet(connection, raw, name, origin, place), problem)
         return
     found = quietly(lambda: attach(connection, raw, name, origin.rows, place), problem)
@@ -85,7 +89,7 @@ def expose(connection: Any, raw: str, name: str, origin: Origin, folder: Path) -
 
 
 def _expose_parquet(connection: Any, raw: str, name: str, origin: Origin, place: Path) -> None:
-    """Read the declared columns of a Parquet file whose times the engine's own reader would convert."""
+    """Read the declared columns of a Parquet file that the engine's own reader may fail to convert."""
     import pyarrow.parquet
 
     stored = _stored(name, pyarrow.parquet.read_schema(place).names, origin, place.name)
