@@ -15,7 +15,7 @@
 [shop] SELECT COUNT(*) FROM items i SEMI JOIN items j ON i.x = j.x -> person
 [shop] SELECT COUNT(*) FROM parts p JOIN orders o ON p.item_ref = o.id -> person
 [shop] SELECT COUNT(*) FROM items WHERE order_ref IN (SELECT id FROM orders WHERE who = 'eve') -> answered
-[shop] SELECT COUNT(*) FROM items WHERE x > (SELECT COUNT(*) FROM orders) -> depend on an answer
+[shop] SELECT COUNT(*) FROM items WHERE x > (SELECT COUNT(*) FROM orders) -> let an answer decide
 [shop] SELECT MAX(n) FROM (SELECT order_ref, COUNT(*) AS n FROM items GROUP BY order_ref) AS t -> answered
 [shop] SELECT COUNT(*) FROM (SELECT id FROM orders UNION ALL SELECT id FROM items) AS t -> answered
 

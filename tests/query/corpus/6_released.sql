@@ -10,7 +10,7 @@ SELECT (SELECT COUNT(*) FROM visits) AS n == SELECT COUNT(*) FROM visits
 SELECT ward, n, n * 1.0 / (SELECT SUM(n) FROM t) AS share FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS t -> refused: no such table is declared >> WITH t AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT ward, n * 1.0 / (SELECT SUM(n) FROM t) AS share FROM t
 WITH t AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT ward, n FROM t WHERE n >= (SELECT MAX(n) FROM t) == SELECT ward, COUNT(*) FROM visits GROUP BY ward
 WITH t AS (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) SELECT ward, n, (SELECT ward FROM t ORDER BY n DESC LIMIT 1) AS first FROM t == SELECT ward, COUNT(*) FROM visits GROUP BY ward
-SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits) -> refused: depend on an answer >> SELECT COUNT(*) FROM visits WHERE age > 42
+SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits) -> refused: let an answer decide >> SELECT COUNT(*) FROM visits WHERE age > 42
 SELECT ward, (SELECT ward FROM visits GROUP BY ward) FROM visits GROUP BY ward -> refused: may have many rows >> SELECT ward, (SELECT COUNT(*) FROM visits) FROM visits GROUP BY ward
 
 -- one table beside another

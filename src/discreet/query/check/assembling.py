@@ -137,7 +137,7 @@ def _refuse_mixed(source: Relation, catalog: Catalog, check: Check) -> None:
     if isinstance(source.right, Nested) and source.right.alias.startswith(ONE_VALUE):
         raise QueryError(
             "a subquery for a value beside rows of people",
-            "would make it depend on an answer what each person adds",
+            "would let an answer decide what each person adds",
             "ask for it first, and write its value or a parameter: WHERE cost > 12.5",
         )
 

@@ -102,7 +102,7 @@ def _main(block: Block) -> tuple[Block, Callable[[Scalar], Scalar | None]]:
     if any(_uses_value(part) for part in asked):
         raise QueryError(
             "a subquery for a value inside an aggregate",
-            "would make it depend on an answer what each person adds",
+            "would let an answer decide what each person adds",
             "use it beside the aggregate, as in SUM(x) / (SELECT COUNT(*) FROM t), or write its value",
         )
     names: dict[Scalar, str] = {term: f"key{place}" for place, term in enumerate(block.group, 1)}
