@@ -37,6 +37,19 @@ SAME = [
     ("bigquery", f"{COUNT} LOG(cost) > 1", f"{COUNT} LN(cost) > 1"),
     ("bigquery", f"{COUNT} LOG(cost, 2) > 1", f"{COUNT} LN(cost) / LN(2) > 1"),
     ("bigquery", f"{COUNT} DIV(age, 10) = 4", f"{COUNT} age // 10 = 4"),
+    ("bigquery", f"{COUNT} moment > TIMESTAMP '2024-02-01'", f"{COUNT} moment > TIMESTAMP '2024-02-01'"),
+    (
+        "spark",
+        f"{COUNT} REGEXP_REPLACE(city, 'a', '') = 'd'",
+        f"{COUNT} REGEXP_REPLACE(city, 'a', '', 'g') = 'd'",
+    ),
+    (
+        "mysql",
+        "SELECT GROUP_CONCAT(ward ORDER BY n DESC SEPARATOR '; ') FROM "
+        "(SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS t",
+        "SELECT STRING_AGG(ward, '; ' ORDER BY n DESC) FROM "
+        "(SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) AS t",
+    ),
     (
         "bigquery",
         "SELECT APPROX_QUANTILES(age, 2)[OFFSET(1)] AS m FROM visits",

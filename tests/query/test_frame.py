@@ -79,6 +79,20 @@ SAME: list[tuple[Posed, str]] = [
         "SELECT ward, COUNT(*) AS count FROM visits GROUP BY ward UNION ALL SELECT city, COUNT(*) FROM "
         "visits GROUP BY city",
     ),
+    (
+        visits.semi(table("people").where("born > 1990"), "person").anti(table("wards"), "ward").count(),
+        "SELECT COUNT(*) FROM visits WHERE person IN (SELECT person FROM people WHERE born > 1990) "
+        "AND ward NOT IN (SELECT ward FROM wards)",
+    ),
+    (
+        visits.semi(table("people"), "person").join(table("people"), on="person").mean("born"),
+        "SELECT AVG(born) FROM (SELECT * FROM visits WHERE person IN (SELECT person FROM people)) AS visits "
+        "JOIN people USING (person)",
+    ),
+    (
+        visits.group(y=col("day").part("isoyear")).count(),
+        "SELECT ISOYEAR(day) AS y, COUNT(*) FROM visits GROUP BY y",
+    ),
     (visits.people("person"), "SELECT COUNT(DISTINCT person) AS people FROM visits"),
     (visits.mode("ward"), "SELECT MODE(ward) AS mode FROM visits"),
     (visits.quantile("age", 0.9), "SELECT QUANTILE(age, 0.9) AS quantile FROM visits"),

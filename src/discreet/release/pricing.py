@@ -83,7 +83,11 @@ def check_question(
     """Return a question in SQL, of a dataframe or of Ibis, checked against the declarations."""
     question = stated(question, catalog.views)
     if isinstance(question, str):
-        block = read(question, values_of(parameters), catalog.views, dialect)
+        values = values_of(parameters)
+        try:
+            block = read(question, values, catalog.views, dialect)
+        except QueryError as refused:
+            raise located(refused, question) from None
     elif parameters is not None:
         raise ParameterError("parameters=... are for questions in SQL; a frame takes its values in Python")
     elif dialect is not None:

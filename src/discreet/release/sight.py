@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import CatalogError
 from discreet.markup import aligned, figure, table
 from discreet.query.catalog.kind import Day, Kind, Real, Text, Whole, word
+from discreet.query.name import same
 
 if TYPE_CHECKING:
     from discreet.query.catalog.manifest import Catalog, DeclaredTable
@@ -30,16 +31,36 @@ class OpenData:
 
     def table(self, name: str) -> "Frame":
         """Return a declared table to ask about in Python: data.table("visits").group("ward").count()."""
-        from discreet.query.language.frame import table
+        from discreet.query.language.frame import table, viewed
 
-        return table(_found(self.catalog, name).name)
+        view = _view(self.catalog, name)
+        return (
+            viewed(view, self.catalog.views) if view is not None else table(_found(self.catalog, name).name)
+        )
 
     def ibis(self, name: str) -> Any:
         """Return a declared table to ask about in Ibis: data.query(data.ibis("visits").count())."""
         from discreet.query.language.ibis import table_of
 
+        view = _view(self.catalog, name)
+        if view is not None:
+            return table_of(view, _columns(self.catalog, view))
         found = _found(self.catalog, name)
         return table_of(found.name, found.offered)
+
+
+def _view(catalog: "Catalog", name: str) -> str | None:
+    return next((view for view, _ in catalog.views if same(view, name)), None)
+
+
+def _columns(catalog: "Catalog", view: str) -> list[tuple[str, str]]:
+    """Return the columns of a view with what they hold."""
+    from discreet.query.check.lineage import trace
+    from discreet.query.check.scope import names
+    from discreet.query.language.frame import viewed
+
+    scope = trace(viewed(view, catalog.views).source, catalog, names())
+    return [(column.name, word(column.typed.kind)) for column in scope.columns]
 
 
 def _found(catalog: "Catalog", name: str) -> "DeclaredTable":

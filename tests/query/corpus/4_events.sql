@@ -69,3 +69,30 @@ SELECT first, COUNT(*) FROM (SELECT person, FIRST_VALUE(ward) OVER (PARTITION BY
 SELECT SUM(fresh) FROM (SELECT person, CASE WHEN DATE_DIFF('minute', LAG(moment) OVER (PARTITION BY person ORDER BY moment), moment) > 30 THEN 1 ELSE 0 END AS fresh FROM visits) t -> answered
 SELECT COUNT(*) FROM (SELECT person, RANK() OVER (PARTITION BY ward ORDER BY age) AS r FROM visits) t WHERE r = 1 -> refused: other people's rows >> SELECT COUNT(*) FROM (SELECT person, RANK() OVER (PARTITION BY person ORDER BY age) AS r FROM visits) t WHERE r = 1
 SELECT COUNT(*) FROM (SELECT person, NTILE(4) OVER (PARTITION BY person ORDER BY age) AS r FROM visits) t WHERE r = 1 -> answered
+
+-- bounds that conditions imply
+SELECT SUM(huge) FROM visits WHERE huge BETWEEN 0 AND 900 == SELECT SUM(CLAMP(huge, 0, 900)) FROM visits WHERE huge BETWEEN 0 AND 900
+SELECT AVG(wild) FROM visits WHERE 0 <= wild AND wild < 1.5 == SELECT AVG(CLAMP(wild, 0, 1.5)) FROM visits WHERE 0 <= wild AND wild < 1.5
+SELECT MAX(wild) FROM visits WHERE NOT (wild < -3 OR wild > 3.5) == SELECT MAX(CLAMP(wild, -3, 3.5)) FROM visits WHERE NOT (wild < -3 OR wild > 3.5)
+SELECT SUM(huge) FILTER (WHERE huge BETWEEN 0 AND 9) FROM visits == SELECT SUM(CLAMP(huge, 0, 9)) FILTER (WHERE huge BETWEEN 0 AND 9) FROM visits
+SELECT AVG(CASE WHEN huge < 10 THEN 10 WHEN huge > 90 THEN 90 ELSE huge END) FROM visits == SELECT AVG(CASE WHEN huge < 10 THEN 10 WHEN huge > 90 THEN 90 ELSE CLAMP(huge, 10, 90) END) FROM visits
+SELECT SUM(CASE WHEN huge BETWEEN 0 AND 50 THEN huge ELSE 0 END) FROM visits == SELECT SUM(CASE WHEN huge BETWEEN 0 AND 50 THEN CLAMP(huge, 0, 50) ELSE 0 END) FROM visits
+SELECT SUM(CLAMP(huge, 0, 9)) FROM visits WHERE huge BETWEEN 2 AND 3 -> answered
+SELECT SUM(huge) FROM visits WHERE huge > 3 -> refused: the values have no bounds >> SELECT SUM(huge) FROM visits WHERE huge > 3 AND huge < 100
+SELECT SUM(huge) FROM visits WHERE huge > 3 OR huge < 9 -> refused: the values have no bounds >> SELECT SUM(huge) FROM visits WHERE huge > 3 AND huge < 9
+SELECT SUM(huge) FROM visits WHERE score BETWEEN 0 AND 3 -> refused: the values have no bounds >> SELECT SUM(huge) FROM visits WHERE huge BETWEEN 0 AND 3
+SELECT SUM(CASE WHEN huge BETWEEN 0 AND 50 THEN 0 ELSE huge END) FROM visits -> refused: the values have no bounds >> SELECT SUM(CASE WHEN huge BETWEEN 0 AND 50 THEN huge ELSE 0 END) FROM visits
+
+-- years of weeks, names, quotients as keys, shares as decimals, lists of a public table
+SELECT EXTRACT(isoyear FROM day) AS y, COUNT(*) FROM visits GROUP BY y == SELECT ISOYEAR(day) AS y, COUNT(*) FROM visits GROUP BY y
+SELECT DATE_PART('isoyear', day) AS y, COUNT(*) FROM visits GROUP BY y == SELECT YEAROFWEEKISO(day) AS y, COUNT(*) FROM visits GROUP BY y
+SELECT WEEKOFYEAR(day) AS w, COUNT(*) FROM visits GROUP BY w == SELECT EXTRACT(week FROM day) AS w, COUNT(*) FROM visits GROUP BY w
+SELECT EOMONTH(day) AS d, COUNT(*) FROM visits GROUP BY d == SELECT LAST_DAY(day) AS d, COUNT(*) FROM visits GROUP BY d
+SELECT DATENAME(month, day) AS m, COUNT(*) FROM visits GROUP BY m == SELECT MONTHNAME(day) AS m, COUNT(*) FROM visits GROUP BY m
+SELECT DATENAME(year, day) AS y, COUNT(*) FROM visits GROUP BY y -> refused: names days of the week and months >> SELECT DATENAME(weekday, day) AS y, COUNT(*) FROM visits GROUP BY y
+SELECT age / 10 AS k, COUNT(*) AS n FROM visits GROUP BY k ORDER BY k -> answered
+SELECT AVG(CAST(flag AS DOUBLE)) FROM visits -> answered
+SELECT REGR_SXX(age, score), REGR_SYY(age, score), REGR_SXY(age, score) FROM visits -> answered
+SELECT COUNT(*) FROM visits WHERE ward = ANY (SELECT ward FROM wards) == SELECT COUNT(*) FROM visits WHERE ward IN (SELECT ward FROM wards)
+SELECT COUNT(*) FROM (SELECT * FROM visits WHERE ward IN (SELECT ward FROM wards) AND person IN (SELECT person FROM people)) -> answered
+SELECT COUNT(*) FROM visits WHERE (day, any_day) OVERLAPS (DATE '2024-02-01', DATE '2024-03-01') -> refused: compare the ends >> SELECT COUNT(*) FROM visits WHERE day < DATE '2024-03-01' AND any_day > DATE '2024-02-01'

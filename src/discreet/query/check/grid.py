@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import date
 from fractions import Fraction
 
-from discreet.query.catalog.kind import Day, Moment, Real
+from discreet.query.catalog.kind import Day, Moment, Real, Whole
 from discreet.query.check import function
 from discreet.query.check.scope import Lineage, resolve
 from discreet.query.plan import Aggregate, Block, Call, Item, Literal, Scalar, aggregates, rebuilt
@@ -48,6 +48,11 @@ def _key(term: Scalar, scope: Lineage) -> tuple[Scalar, Scalar] | None:
     """Return the whole number that a key is, and how it is shown."""
     if aggregates(term) or isinstance(term, Literal):
         return None
+    match term:
+        case Call("divide", (inner, Literal(int(parts)))) if type(parts) is int and 0 < parts <= FINEST:
+            if isinstance(function.settle(resolve(inner, scope, "GROUP BY")).kind, Whole):
+                # Quotients by one number are told apart as what is divided.
+                return inner, Call("divide", (inner, Literal(parts)))
     kind = function.settle(resolve(term, scope, "GROUP BY")).kind
     match kind:
         case Moment(step=int(width)):

@@ -13,7 +13,7 @@ from discreet.errors import QueryError
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.stack import BOTH
 from discreet.query.check.wellformed import check_names
-from discreet.query.name import folded, same
+from discreet.query.name import HIDDEN, folded, same
 from discreet.query.plan import (
     COMMA,
     NATURAL,
@@ -65,11 +65,12 @@ def _starred(items: Sequence[Item], known: Sequence[Named]) -> Iterator[Item]:
         if item != STARRED:
             yield item
             continue
-        if len({folded(name) for _, name in known}) != len(known):
+        shown = [(alias, name) for alias, name in known if not alias.startswith(f"{HIDDEN}in")]
+        if len({folded(name) for _, name in shown}) != len(shown):
             raise QueryError(
                 "SELECT *", "two joined tables have a column of the same name", "list the columns you need"
             )
-        yield from (Item(name, Column(alias, name)) for alias, name in known)
+        yield from (Item(name, Column(alias, name)) for alias, name in shown)
 
 
 def _each(block: Block, change: Callable[[Scalar], Scalar]) -> Block:

@@ -34,7 +34,7 @@ from discreet.query.check.scope import (
 )
 from discreet.query.check.series import below_groups, serial, windows_of
 from discreet.query.check.stack import full, stacked
-from discreet.query.name import folded
+from discreet.query.name import HIDDEN, folded
 from discreet.query.plan import (
     Block,
     Call,
@@ -294,7 +294,9 @@ def _nested(nested: Nested, catalog: declared.Catalog, fresh: Names) -> Lineage:
 
 def _projected(block: Block, alias: str, own: str, inner: Lineage, where: Scalar | None) -> Lineage:
     if not block.items:
-        outputs = [(column.name, column.typed, column.nullable, column.auto) for column in inner.columns]
+        # What a row met in the subqueries of its conditions is nobody's column.
+        shown = [column for column in inner.columns if not column.alias.startswith(f"{HIDDEN}in")]
+        outputs = [(column.name, column.typed, column.nullable, column.auto) for column in shown]
         if len({folded(name) for name, *_ in outputs}) != len(outputs):
             raise QueryError(
                 "SELECT *", "two joined tables have a column of the same name", "list the columns you need"

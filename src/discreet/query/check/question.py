@@ -18,6 +18,7 @@ from discreet.query.check.capping import capped
 from discreet.query.check.entropy import informed
 from discreet.query.check.formula import Constant, Formula, Key, NoisyTerm, Operation
 from discreet.query.check.grid import on_grid
+from discreet.query.check.implied import implied
 from discreet.query.check.joins import settled
 from discreet.query.check.lifting import aggregating, lifted
 from discreet.query.check.limits import Bounding
@@ -116,7 +117,7 @@ def _one(block: Block, catalog: declared.Catalog, limits: Limits, own: Options, 
         groups=_tighter(_tighter(scope.groups, limits.groups_per_unit), own.groups),
         per_group=_tighter(scope.per_group, limits.rows_per_group),
     )
-    block = on_grid(block, scope)
+    block = on_grid(implied(block, scope), scope)
     if not block.items:
         raise QueryError("SELECT *", "a private row cannot be released", "list aggregates such as COUNT(*)")
     if not block.group and not any(aggregates(scalar) for scalar in asked_of(block)):

@@ -148,6 +148,8 @@ def _months(name: str, arguments: Sequence[Argument]) -> Scalar:
 
 def _part(name: str, arguments: Sequence[Argument]) -> Scalar:
     unit = _unit(arguments[0]) if len(arguments) == 2 else None
+    if len(arguments) == 2 and isinstance(arguments[0], Literal) and arguments[0].value == "isoyear":
+        return iso_year(*scalars(name, arguments[1:]))
     if unit is None:
         raise QueryError(name.upper(), "takes a unit of time and a date", "write EXTRACT(month FROM d)")
     (day,) = scalars(name, arguments[1:])
@@ -176,6 +178,31 @@ def iso_weekday(day: Scalar) -> Scalar:
     """Return the day of the week from 1 for Monday to 7 for Sunday."""
     weekday = Call("part", (Literal("dayofweek"), day))
     return Call("add", (Call("modulo", (Call("add", (weekday, Literal(6))), Literal(7))), Literal(1)))
+
+
+def _iso_year(name: str, arguments: Sequence[Argument]) -> Scalar:
+    return iso_year(_one(name, arguments))
+
+
+def iso_year(day: Scalar) -> Scalar:
+    """Return the year of a date's week: week 1 may begin in December, weeks 52 and 53 end in January."""
+    year, month, week = (Call("part", (Literal(unit), day)) for unit in ("year", "month", "week"))
+    late = Call("and", (Call("eq", (month, Literal(12))), Call("eq", (week, Literal(1)))))
+    early = Call("and", (Call("eq", (month, Literal(1))), Call("ge", (week, Literal(52)))))
+    return Call("add", (year, Case(((late, Literal(1)), (early, Call("negate", (Literal(1),)))), Literal(0))))
+
+
+def _week_number(name: str, arguments: Sequence[Argument]) -> Scalar:
+    return Call("part", (Literal("week"), _one(name, arguments)))
+
+
+def _name_of_part(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """DATENAME(month, d): parts that have names are called by them."""
+    word = arguments[0].name if arguments and isinstance(arguments[0], Column) else ""
+    unit = {"WEEKDAY": "dayname", "DW": "dayname", "MONTH": "monthname", "MM": "monthname"}.get(word.upper())
+    if unit is None or len(arguments) != 2:
+        raise QueryError(name.upper(), "names days of the week and months", "write DATENAME(month, d)")
+    return BUILDERS[unit](unit, arguments[1:])
 
 
 def _named(unit: str, names: Sequence[str], first: int) -> Callable[[str, Sequence[Argument]], Scalar]:
@@ -226,6 +253,9 @@ BUILDERS: dict[str, Callable[[str, Sequence[Argument]], Scalar]] = {
     "months_between": _ambiguous(
         "counts fractions of months of 31 days", "write DATE_DIFF('month', earlier, later)"
     ),
-    "last_day": _last_day,
+    **dict.fromkeys(("last_day", "eomonth"), _last_day),
+    **dict.fromkeys(("isoyear", "yearofweekiso"), _iso_year),
+    **dict.fromkeys(("weekofyear", "weekiso"), _week_number),
+    "datename": _name_of_part,
 }
 """What each name of a function of dates means."""

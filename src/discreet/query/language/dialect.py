@@ -104,12 +104,16 @@ def words_of(text: str, manner: Manner) -> list[Token]:
         kind, word = token.token_type, token.text
         if kind in _TEXTS or (kind is TokenType.BYTE_STRING and manner.words in _ESCAPING):
             kind = TokenType.STRING
+        elif kind is TokenType.TIMESTAMPTZ and manner.words == "bigquery":
+            # A moment is one in UTC there, as it is here.
+            kind = TokenType.TIMESTAMP
         elif kind is TokenType.PARAMETER:
             word = "$"
         elif dict(manner.names).get(word.upper()) and not _quoted(token):
             kind, word = TokenType.VAR, dict(manner.names)[word.upper()]
         # A new word has no comments: what people note down is not part of a question.
         found.append(Token(kind, word, token.line, token.col, token.start, token.end))
+    found = _separated(found) if manner.words == "mysql" else found
     return _converted(found) if manner.plus else found
 
 
@@ -169,7 +173,7 @@ def _arguments(tokens: list[Token], start: int) -> tuple[int | None, int | None]
 def meant(tree: exp.Expr, manner: Manner) -> exp.Expr:
     """Return a tree in which the words of a dialect are those of our reader, changed in place."""
     for node in reversed(list(tree.walk(bfs=False))):
-        for rule in (_unit, _logarithm, _week, _joined, _divided, _format, _pattern):
+        for rule in (_unit, _logarithm, _week, _joined, _divided, _format, _pattern, _every):
             try:
                 other = rule(node, manner)
             except QueryError as refused:
@@ -380,3 +384,37 @@ def _pattern(node: exp.Expr, manner: Manner) -> exp.Expr:
     if plain or manner.words not in _BACKSLASHED:
         return node
     return exp.Escape(this=node.copy(), expression=exp.Literal.string("\\"))
+
+
+_FIRST_ALONE = ("postgres", "sqlite", "tsql")
+"""Where REGEXP_REPLACE replaces the first match alone, or is not known."""
+
+
+def _every(node: exp.Expr, manner: Manner) -> exp.Expr:
+    """REGEXP_REPLACE(x, p, y) where it replaces every match."""
+    plain = isinstance(node, exp.RegexpReplace) and node.args.get("modifiers") is None
+    if plain and manner.words not in _FIRST_ALONE:
+        node.set("modifiers", exp.Literal.string("g"))
+    return node
+
+
+def _separated(tokens: list[Token]) -> list[Token]:
+    """Return the words with GROUP_CONCAT(x ORDER BY y SEPARATOR ',') as GROUP_CONCAT(x, ',' ORDER BY y)."""
+    found = list(tokens)
+    for at in range(len(found) - 2):
+        after = found[at + 1 : at + 3]
+        ends = [token.token_type for token in after] == [TokenType.STRING, TokenType.R_PAREN]
+        if found[at].text.upper() != "SEPARATOR" or _quoted(found[at]) or not ends:
+            continue
+        depth, place = 0, at
+        for before in range(at - 1, -1, -1):
+            kind = found[before].token_type
+            depth += (kind is TokenType.R_PAREN) - (kind is TokenType.L_PAREN)
+            if depth < 0:
+                break
+            if depth == 0 and kind is TokenType.ORDER_BY:
+                place = before
+        mark = found[at]
+        comma = Token(TokenType.COMMA, ",", mark.line, mark.col, mark.start, mark.end)
+        found[place : at + 2] = [comma, after[0], *found[place:at]]
+    return found

@@ -10,7 +10,7 @@ from discreet.errors import QueryError
 from discreet.query.language.bounded import per_group
 from discreet.query.language.constant import clamped, settled
 from discreet.query.language.conversion import CASTS
-from discreet.query.language.date import Argument, Span, iso_weekday
+from discreet.query.language.date import Argument, Span, iso_weekday, iso_year
 from discreet.query.language.distribution import DISTRIBUTIONS, distribution
 from discreet.query.language.leaf import column_of, leaf_of, literal_of, truth_of, unit_named, unit_of
 from discreet.query.language.listing import is_list, listed
@@ -283,6 +283,8 @@ def _extract(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expression")
     if isinstance(parts["this"], exp.Var) and str(parts["this"].this).upper() == "ISODOW":
         return iso_weekday(expression(parts["expression"]))
+    if isinstance(parts["this"], exp.Var) and str(parts["this"].this).upper() == "ISOYEAR":
+        return iso_year(expression(parts["expression"]))
     if isinstance(parts["this"], exp.Var) and str(parts["this"].this).upper() == "EPOCH":
         return between(parts["expression"], expression)
     if is_age(parts["expression"]):

@@ -42,6 +42,13 @@ class Inside:
         """Return an expression in which a mark stands for every subquery."""
         if node is None:
             return None
+        for equal in list(node.find_all(exp.EQ)):
+            if isinstance(equal.expression, exp.Any) and isinstance(equal.expression.this, exp.Subquery):
+                listed = exp.In(this=equal.this, query=equal.expression.this)
+                if equal is node:
+                    node = listed
+                else:
+                    equal.replace(listed)
         found = [
             inner
             for inner in node.find_all(exp.In, exp.Exists)

@@ -43,6 +43,12 @@ def pair(node: exp.Expr, row: Row) -> Scalar:
             return Call("subtract", (mean_y, Call("multiply", (slope, mean_x))))
         case "REGR_R2":
             return Call("multiply", (correlation, correlation))
+        case "REGR_SXX":
+            return Call("multiply", (count, spread_x))
+        case "REGR_SYY":
+            return Call("multiply", (count, spread_y))
+        case "REGR_SXY":
+            return Call("multiply", (count, covariance))
         case "REGR_AVGX":
             return mean_x
         case "REGR_AVGY":
@@ -61,5 +67,8 @@ KINDS: dict[type[exp.Expr], str] = {
     exp.RegrAvgx: "REGR_AVGX",
     exp.RegrAvgy: "REGR_AVGY",
     exp.RegrCount: "REGR_COUNT",
+    exp.RegrSxx: "REGR_SXX",
+    exp.RegrSyy: "REGR_SYY",
+    exp.RegrSxy: "REGR_SXY",
 }
 """The statistics of two columns, the dependent one first."""

@@ -94,6 +94,12 @@ ADVICE: tuple[tuple[tuple[type, ...], str, str, str], ...] = (
         "use LIKE",
     ),
     (
+        (exp.Overlaps,),
+        "OVERLAPS",
+        "is not supported",
+        "compare the ends: WHERE begun < DATE '2024-03-01' AND ended > DATE '2024-02-01'",
+    ),
+    (
         (exp.Values,),
         "VALUES",
         "is a table that the manifest does not declare",
@@ -207,11 +213,28 @@ def _shortened(node: exp.Expr) -> str:
     return "the question" if not text else text if len(text) <= 60 else f"{text[:57]}..."
 
 
+WRITTEN = {
+    "a window function": r"\bOVER\b",
+    "a subquery for a value": r"\(\s*SELECT\b",
+    "GROUP BY in a subquery": r"\(\s*SELECT\b",
+    "STRING_AGG": r"\b(LISTAGG|GROUP_CONCAT)\b",
+    "QUANTILE": r"\b(PERCENTILE|APPROX_)\w*",
+    "OPTIONS": r"\bOPTIONS\b",
+    "privacy_unit_column": r"\bprivacy_unit_column\b",
+    "the question": r"^\s*\b(INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|MERGE)\b",
+}
+"""How a text can write what a refusal calls by other words."""
+
+
 def located(refused: QueryError, text: str) -> QueryError:
     """Return a refusal with the place of its clause, where the text has the clause exactly once."""
     words = r"\s+".join(re.escape(word) for word in refused.clause.split())
-    found = list(re.finditer(rf"(?<!\w){words}(?!\w)", text, re.IGNORECASE))
-    if len(found) != 1:
+    kin = (pattern for start, pattern in WRITTEN.items() if refused.clause.startswith(start))
+    for pattern in (rf"(?<!\w){words}(?!\w)", *kin):
+        found = list(re.finditer(pattern, text, re.IGNORECASE))
+        if len(found) == 1:
+            break
+    else:
         return refused
     before = text[: found[0].start()]
     return refused.at((before.count("\n") + 1, found[0].start() - before.rfind("\n")))

@@ -38,6 +38,8 @@ def _cast(name: str, arguments: Sequence[Typed]) -> Typed:
             return Typed(Call("parse_whole", (argument.scalar,)), Whole())
         case "to_real", Whole() | Real():
             return to_real(argument)
+        case "to_real", Truth():
+            return to_real(_cast("to_whole", [argument]))
         case "to_real", Text():
             # Nothing is said, so nothing can be wrong.
             return Typed(Call("parse_real", (argument.scalar,)), Real(), held=True)

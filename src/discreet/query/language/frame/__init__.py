@@ -31,7 +31,7 @@ from discreet.query.language.frame.aggregate import (
 from discreet.query.language.frame.column import cases, col, lit, when
 from discreet.query.language.frame.expression import Expression, Operand, Term
 from discreet.query.language.frame.posed import Posed, ordered
-from discreet.query.language.frame.relation import Frame, table
+from discreet.query.language.frame.relation import Frame, table, viewed
 
 __all__ = [
     "Expression",
@@ -63,5 +63,6 @@ __all__ = [
     "table",
     "total",
     "variance",
+    "viewed",
     "when",
 ]

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 
 from discreet.errors import QueryError
 from discreet.exact.number import Real, rational
+from discreet.query.language.date import iso_year
 from discreet.query.language.frame.constant import CASTS, constant_of, days_of, number_of
 from discreet.query.language.leaf import unit_named
 from discreet.query.language.regular import matched
@@ -276,6 +277,8 @@ class Expression:
 
     def part(self, unit: str) -> "Expression":
         """Return the year, quarter, month, week, day, dayofweek, dayofyear, ... of a date."""
+        if unit == "isoyear":
+            return Expression(iso_year(self.scalar))
         return Expression(Call("part", (unit_named(unit), self.scalar)))
 
     def truncate(self, unit: str) -> "Expression":

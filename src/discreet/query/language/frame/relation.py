@@ -16,16 +16,20 @@ from discreet.query.language.frame.expression import (
     scalar_in,
 )
 from discreet.query.language.frame.posed import Posed
+from discreet.query.language.inside import KEY
 from discreet.query.language.named import plain_name
-from discreet.query.language.written import written
-from discreet.query.name import same
+from discreet.query.language.sql import read
+from discreet.query.language.written import identifier, written
+from discreet.query.name import HIDDEN, same
 from discreet.query.plan import (
     COMMA,
+    EXISTS,
     STAR,
     USING,
     Aggregate,
     Block,
     Call,
+    Case,
     Column,
     Item,
     Join,
@@ -139,6 +143,31 @@ class Frame:
             raise QueryError("join", "needs the columns that are equal", 'write on="person"')
         return Frame(
             Join(left, right, Call(USING, tuple(Literal(plain_name(name)) for name in names)), outer, full)
+        )
+
+    def semi(self, other: "Frame", on: str) -> "Frame":
+        """Keep the rows whose value of a column is one of another table's: what IN says in SQL."""
+        return self._asking(other, on, there=True)
+
+    def anti(self, other: "Frame", on: str) -> "Frame":
+        """Keep the rows whose value of a column is none of another table's: what NOT IN says in SQL."""
+        return self._asking(other, on, there=False)
+
+    def _asking(self, other: "Frame", on: str, *, there: bool) -> "Frame":
+        step = "semi" if there else "anti"
+        self._ungrouped(step)
+        other._ungrouped(step)
+        value = col(on).scalar
+        asked = f"{HIDDEN}in{_depth(self.source)}"
+        listed = Block(
+            other.source, (Item(KEY, col(on.rpartition(".")[2]).scalar),), conjunction(other.condition)
+        )
+        met = Call("not", (Call("is_null", (Column(asked, KEY),)),))
+        # NULL is neither in a list nor outside it.
+        found: Scalar = Case(((Call("is_null", (value,)), Literal(None)),), met)
+        return Frame(
+            Join(self.source, Nested(listed, asked), Call(EXISTS, (value,)), outer=True),
+            (*self.condition, found if there else Call("not", (found,))),
         )
 
     def union(self, *others: "Frame") -> "Frame":
@@ -290,6 +319,15 @@ class Frame:
 def table(name: str) -> Frame:
     """Return a declared table to build a question on."""
     return Frame(Scan(plain_name(name), name))
+
+
+def viewed(name: str, views: tuple[tuple[str, str], ...]) -> Frame:
+    """Return a view that the manifest declares to build a question on."""
+    return Frame(read(f"SELECT COUNT(*) FROM {identifier(name)}", (), views).source)
+
+
+def _depth(relation: Relation) -> int:
+    return 1 + _depth(relation.left) if isinstance(relation, Join) else 0
 
 
 def _alias(relation: Relation) -> str:
