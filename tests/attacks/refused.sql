@@ -324,7 +324,7 @@ SELECT COUNT(*) FROM visits WHERE person IN (SELECT person FROM visits ORDER BY 
 SELECT COUNT(*) FROM visits WHERE person IN (SELECT person FROM visits LIMIT 1) -> subquery
 SELECT COUNT(*) FROM visits WHERE person IN (SELECT * FROM visits) -> one column
 SELECT COUNT(*) FROM visits WHERE (person, ward) IN (SELECT person, ward FROM visits) -> 
-SELECT COUNT(*) FROM visits WHERE person = ANY (SELECT person FROM visits) -> 
+SELECT COUNT(*) FROM visits WHERE person <> ANY (SELECT person FROM visits) -> 
 SELECT COUNT(*) FROM visits WHERE age > ALL (SELECT age FROM visits) -> 
 SELECT COUNT(*) FROM visits WHERE age > SOME (SELECT age FROM visits) -> 
 SELECT COUNT(*) FROM visits WHERE age > (SELECT AVG(age) FROM visits) -> subquery
@@ -444,7 +444,7 @@ SELECT cost / 3, COUNT(*) FROM visits GROUP BY 1 -> fine
 SELECT SQRT(cost), COUNT(*) FROM visits GROUP BY 1 -> fine
 SELECT COUNT(*) FROM visits WHERE city = r'a -> 
 SELECT COUNT(*) FROM visits WHERE city = R'a\' OR 1=1' -> 
-SELECT COUNT(*) FROM visits WHERE ward = ANY(SELECT ward FROM wards) -> ANY
+SELECT COUNT(*) FROM visits WHERE ward = ALL(SELECT ward FROM wards) -> ALL
 SELECT COUNT(*) FROM visits WHERE ward = ANY(city) -> ANY
 SELECT COUNT(*) FROM visits WHERE ward = ANY(ARRAY[]) -> 
 SELECT COUNT(*) FROM visits WHERE age > ANY(ARRAY[1, 2]) -> 
