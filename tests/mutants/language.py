@@ -543,10 +543,24 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "query/language/tied.py",
-        "    if counts:\n",
-        "    if False:\n",
+        "        if isinstance(total.this if isinstance(total, exp.Filter) else total, _COUNTS):\n",
+        "        if False:\n",
         AFTER,
         "whoever has no row in a subquery has no count instead of 0",
+    ),
+    Fault(
+        "query/language/tied.py",
+        "return isinstance(node, _STRICT) and any(",
+        "return any(",
+        AFTER,
+        "what a subquery makes of no rows is NULL, whatever it is",
+    ),
+    Fault(
+        "query/language/tied.py",
+        "    if isinstance(node, exp.Filter | exp.WithinGroup | exp.AggFunc):\n        yield node\n",
+        "    if isinstance(node.parent, exp.Paren) and node.find(exp.AggFunc):\n        yield node\n",
+        AFTER,
+        "what is computed with aggregates of a subquery is computed only where it has rows",
     ),
     Fault(
         "release/window.py",

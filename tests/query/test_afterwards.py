@@ -151,6 +151,17 @@ QUESTIONS = [
     "= v.person AND w.flag) GROUP BY ward",
     "SELECT COUNT(*) FROM (SELECT p.person, (SELECT COUNT(*) FROM visits v WHERE v.person = p.person AND "
     "v.age > 200) AS n FROM people p) t WHERE n = 0",
+    *(
+        f"SELECT COUNT(*) FROM people p WHERE (SELECT {value} FROM visits v WHERE v.person = p.person AND "
+        f"v.age > {age})"
+        for age in (70, 200)
+        for value in (
+            "COALESCE(SUM(v.score), 0) < 1",
+            "MAX(v.age) IS NULL",
+            "CASE WHEN MAX(v.age) > 3 THEN 1 ELSE 2 END = 2",
+            "COUNT(*) FILTER (WHERE v.flag) - COUNT(DISTINCT v.ward) <= 0",
+        )
+    ),
     "SELECT COUNT(*) FROM (SELECT person, BOOL_OR(age > 78) AS a, BOOL_AND(age > 10) AS b FROM visits "
     "GROUP BY person) t WHERE a OR b",
 ]
@@ -161,6 +172,24 @@ def test_windows_and_functions_of_released_values_mean_what_sql_means(text: str,
     mine = exactly(engine, ours(text))
     theirs = engine.connection.execute(text.replace("CLAMPED", "")).fetchall()
     assert comparable(mine, " LIMIT" in text) == comparable(theirs, " LIMIT" in text)
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        "SELECT COALESCE(MAX(v.age), 1) AS m FROM visits v WHERE v.person = p.person",
+        "SELECT MAX(v.age) IS NULL AS m FROM visits v WHERE v.person = p.person",
+        "SELECT MAX(v.age) AS m, 1 AS one FROM visits v WHERE v.person = p.person",
+        "SELECT MAX(v.age) AS m FROM visits v WHERE v.person = p.person HAVING COUNT(*) > 1",
+    ],
+)
+def test_nothing_is_made_of_rows_that_are_not_there(inner: str) -> None:
+    """SQL has one row of it for everybody, or none, where a join would have NULL."""
+    with pytest.raises(QueryError, match="makes something of nothing"):
+        check(read(f"SELECT COUNT(*) FROM people p, LATERAL ({inner}) x"), clinic())
+    asked = "SELECT COUNT(*) FROM people p WHERE (SELECT COUNT(*) FROM visits v WHERE v.person = p.person"
+    with pytest.raises(QueryError, match="HAVING"):
+        check(read(f"{asked} HAVING COUNT(*) > 1) = 0"), clinic())
 
 
 def test_what_is_computed_afterwards_is_free() -> None:

@@ -5,7 +5,7 @@ GROUP BY e.person)`: what its condition equates with columns outside is what it 
 joined on.  Whether the join keeps every row with one person is checked like that of any other join.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -14,6 +14,23 @@ from discreet.query.language.place import place_of
 from discreet.query.language.refusal import fields
 
 KEY, VALUE, ROWS = "tied_key", "tied_value", "tied_rows"
+
+_COUNTS = (exp.Count, exp.CountIf, exp.ApproxDistinct)
+"""Aggregates that are 0 where there is no row; all others are NULL there."""
+
+_STRICT = (
+    exp.Alias,
+    exp.Paren,
+    exp.Neg,
+    exp.Add,
+    exp.Sub,
+    exp.Mul,
+    exp.Div,
+    exp.Cast,
+    exp.Round,
+    exp.DateDiff,
+)
+"""What is NULL as soon as something in it is."""
 
 
 def untied(select: exp.Select) -> exp.Select:
@@ -76,11 +93,17 @@ def _lateral(join: exp.Expr) -> None:
     _keep_first(chosen, ties)
     if _grouped(chosen) and not chosen.args.get("group"):
         # It has a row for everybody, also for those who have none inside.
-        if any(node.find(exp.Count, exp.CountIf) for node in chosen.expressions):
+        if any(node.find(*_COUNTS) for node in chosen.expressions):
             raise QueryError(
                 "COUNT in LATERAL",
                 "is 0 for those whom nothing inside belongs to",
                 "count in SELECT or WHERE: (SELECT COUNT(*) FROM e WHERE e.person = p.person)",
+            )
+        if chosen.args.get("having") or not all(map(_is_null_of_nothing, chosen.expressions)):
+            raise QueryError(
+                "LATERAL",
+                "makes something of nothing for those whom no row inside belongs to",
+                "select aggregates, and compute with them or filter outside: COALESCE(x.total, 0)",
             )
         join.set("side", "LEFT")
     join.set("this", exp.Subquery(this=chosen, alias=parts["alias"].copy()))
@@ -107,29 +130,49 @@ def _values(select: exp.Select) -> None:
 def _joined(node: exp.Expr, name: str) -> tuple[exp.Expr, exp.Expr]:
     """Return the column that a value is, and the join that has it."""
     chosen, ties = _ties(fields(node, "this")["this"])
-    if len(chosen.expressions) != 1 or chosen.args.get("group") or chosen.args.get("limit"):
+    clauses = [clause for clause in ("group", "having", "limit") if chosen.args.get(clause)]
+    if len(chosen.expressions) != 1 or clauses:
         raise QueryError(
             "a subquery for a value",
-            "has one column, without GROUP BY or LIMIT, where it is tied to a row",
+            "has one column, without GROUP BY, HAVING or LIMIT, where it is tied to a row",
             "select one aggregate: (SELECT MAX(e.day) FROM e WHERE e.person = p.person)",
         )
     (only,) = chosen.expressions
-    only = only.this if isinstance(only, exp.Alias) else only
-    counts = isinstance(only, exp.Count | exp.CountIf)
-    if not only.find(exp.AggFunc) or (only.find(exp.Count, exp.CountIf) and not counts):
+    value = exp.Paren(this=(only.this if isinstance(only, exp.Alias) else only).copy())
+    totals = list(_totals(value))
+    chosen.set("expressions", [exp.alias_(one.copy(), f"{VALUE}{n}") for n, one in enumerate(totals)])
+    # Whoever has no row there has no row to compute with either, so that is done outside.
+    for number, total in enumerate(totals):
+        column: exp.Expr = exp.column(f"{VALUE}{number}", name)
+        if isinstance(total.this if isinstance(total, exp.Filter) else total, _COUNTS):
+            column = exp.Coalesce(this=column, expressions=[exp.Literal.number(0)])
+        total.replace(column)
+    others = [one for one in value.find_all(exp.Column) if one.text("table") != name]
+    if not totals or others or value.find(exp.Query, exp.Window):
         raise QueryError(
             "a subquery for a value",
-            "may have many rows for one, or counts rows that are not there",
+            "may have many rows for one",
             "select one aggregate alone, and compute with it outside",
         )
-    chosen.set("expressions", [exp.alias_(only.copy(), VALUE)])
     on = _equations(chosen, ties, name)
     join = exp.Join(side="LEFT", this=exp.Subquery(this=chosen, alias=_named(name)), on=on)
-    column: exp.Expr = exp.column(VALUE, name)
-    if counts:
-        # Nobody has no row there, and counts as many.
-        column = exp.Coalesce(this=column, expressions=[exp.Literal.number(0)])
-    return exp.Paren(this=column), join
+    return value, join
+
+
+def _totals(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the aggregates that a value is made of."""
+    if isinstance(node, exp.Filter | exp.WithinGroup | exp.AggFunc):
+        yield node
+    else:
+        for part in list(node.iter_expressions()):
+            yield from _totals(part)
+
+
+def _is_null_of_nothing(node: exp.Expr) -> bool:
+    """Whether what is made of aggregates is NULL where there is no row."""
+    if isinstance(node, exp.Filter | exp.WithinGroup | exp.AggFunc):
+        return True
+    return isinstance(node, _STRICT) and any(map(_is_null_of_nothing, node.iter_expressions()))
 
 
 def _equations(chosen: exp.Select, ties: Sequence[tuple[exp.Expr, exp.Expr]], name: str) -> exp.Expr:
