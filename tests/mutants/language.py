@@ -569,4 +569,25 @@ FAULTS: tuple[Fault, ...] = (
         AFTER,
         "a list of released values names what is missing",
     ),
+    Fault(
+        "query/check/implied.py",
+        "end, word = _number(other), _turned(word)",
+        "end = _number(other)",
+        CORPUS,
+        "a constant on the left bounds a column on the wrong side",
+    ),
+    Fault(
+        "query/check/implied.py",
+        "before = (*before, *_untrue(test))",
+        "before = (*before, *conjuncts(test))",
+        ("tests/query/test_implied.py",),
+        "a branch of CASE is taken for rows of the branch before it",
+    ),
+    Fault(
+        "query/language/date.py",
+        'Call("ge", (week, Literal(52)))',
+        'Call("ge", (week, Literal(53)))',
+        ("tests/query/test_implied.py",),
+        "days of January in week 52 belong to the new year",
+    ),
 )
