@@ -197,7 +197,7 @@ SELECT SUM(huge) FROM visits -> refused: have no bounds >> SELECT SUM(CLAMP(huge
 SELECT KURTOSIS(age) FROM visits -> answered
 SELECT STRING_AGG(city, ',') FROM visits -> refused: shows what single rows hold >> SELECT city, COUNT(*) AS n FROM visits GROUP BY city
 SELECT ARRAY_AGG(age) FROM visits -> refused: shows what single rows hold >> SELECT age, COUNT(*) AS n FROM visits GROUP BY age
-SELECT FIRST(age) FROM visits -> refused: can be made private >> SELECT MIN(age) FROM visits
+SELECT FIRST(age) FROM visits -> refused: belongs to one row >> SELECT MIN(age) FROM visits
 
 -- afterwards
 SELECT ward, COUNT(*) AS n, RANK() OVER (ORDER BY COUNT(*) DESC) AS place FROM visits GROUP BY ward -> answered

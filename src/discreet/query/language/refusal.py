@@ -130,6 +130,13 @@ ADVICE: tuple[tuple[tuple[type, ...], str, str, str], ...] = (
         "ask for MODE(x) of the rows above a bound",
     ),
     (
+        (exp.First, exp.Last),
+        "the first or last of some rows",
+        "belongs to one row",
+        "number each person's rows in a subquery, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n, "
+        "and keep WHERE n = 1",
+    ),
+    (
         (exp.MD5, exp.MD5Digest, exp.SHA, exp.SHA2),
         "a hash",
         "hides nothing: whoever guesses a value can check the guess",
