@@ -90,6 +90,7 @@ SEVERAL = (
 KEYS = (
     "LOWER(ward)",
     "TRIM(CAST(ward AS TEXT))",
+    "CAST(ward AS TEXT)",
     "COALESCE(ward, 'A')",
     "NULLIF(ward, 'Q')",
     "CLAMP(score, 0, 2)",
