@@ -240,6 +240,17 @@ def asked_of(block: Block) -> tuple[Scalar, ...]:
     return (*(item.scalar for item in block.items), *(order.scalar for order in block.order), *kept)
 
 
+def change_asked(block: Block, change: Callable[[Scalar], Scalar]) -> Block:
+    """Return a block whose clauses after grouping are changed: SELECT, HAVING, QUALIFY and ORDER BY."""
+    return replace(
+        block,
+        items=tuple(Item(item.name, change(item.scalar)) for item in block.items),
+        having=None if block.having is None else change(block.having),
+        qualify=None if block.qualify is None else change(block.qualify),
+        order=tuple(replace(order, scalar=change(order.scalar)) for order in block.order),
+    )
+
+
 def given(value: Any) -> Any:
     """Return a value that checking has already established."""
     if value is None:

@@ -18,7 +18,7 @@ from discreet.query.check.assembly import (
     ReleasedTable,
     SelectedRows,
 )
-from discreet.query.check.formula import Constant, Formula, NoisyTerm, Operation, Windowed, measured
+from discreet.query.check.formula import Constant, Formula, NoisyTerm, Operation, has_windowed, measured
 from discreet.query.check.measurement import Checked, Declared, KeyColumn, Ordering, Output
 from discreet.query.check.reading import FORMULA_LIMIT, composed
 from discreet.query.check.released import NUMBER, Kinds
@@ -231,21 +231,11 @@ class _Parts:
                 output.name,
                 NUMBER if output.end else output.kind,
                 frozenset(before + position for position in measured(output.formula)),
-                None if _has_window(output.formula) else int(bool(measured(output.formula))),
+                None if has_windowed(output.formula) else int(bool(measured(output.formula))),
             )
             for output in checked.columns
         ]
         return _InMaking(ReleasedTable(place, len(columns)), tuple(columns))
-
-
-def _has_window(formula: Formula) -> bool:
-    match formula:
-        case Windowed():
-            return True
-        case Operation(_, arguments):
-            return any(map(_has_window, arguments))
-        case _:
-            return False
 
 
 def _paired(left: _InMaking, right: _InMaking, on: Scalar, *, outer: bool, full: bool) -> _InMaking:
@@ -402,6 +392,6 @@ class _Reading:
         """Return an output as a column of the table that is made."""
         used = [self.columns[place] for place in sorted(measured(output.formula))]
         cells = [shown.cells for shown in used]
-        known = None if _has_window(output.formula) or None in cells else sum(one or 0 for one in cells)
+        known = None if has_windowed(output.formula) or None in cells else sum(one or 0 for one in cells)
         of = frozenset[int]().union(*(shown.of for shown in used))
         return _Shown("", output.name, NUMBER if output.end else output.kind, of, known)

@@ -129,6 +129,17 @@ Statistic: TypeAlias = Combination | Mean | Variance
 Formula: TypeAlias = Constant | Key | NoisyTerm | Statistic | Operation | Windowed
 
 
+def has_windowed(formula: Formula) -> bool:
+    """Whether a formula looks at other released rows."""
+    match formula:
+        case Windowed():
+            return True
+        case Operation(_, arguments):
+            return any(map(has_windowed, arguments))
+        case _:
+            return False
+
+
 def measured(formula: Formula) -> frozenset[int]:
     """Return the positions of the measurements that a formula uses."""
     match formula:

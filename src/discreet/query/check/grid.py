@@ -13,7 +13,16 @@ from fractions import Fraction
 from discreet.query.catalog.kind import Day, Moment, Real, Whole
 from discreet.query.check import function
 from discreet.query.check.scope import Lineage, resolve
-from discreet.query.plan import Aggregate, Block, Call, Item, Literal, Scalar, aggregates, rebuilt
+from discreet.query.plan import (
+    Aggregate,
+    Block,
+    Call,
+    Literal,
+    Scalar,
+    aggregates,
+    change_asked,
+    rebuilt,
+)
 
 FINEST = 10**6
 """Steps in 1; a finer grid is no longer one of keys that people share."""
@@ -34,14 +43,8 @@ def on_grid(block: Block, scope: Lineage) -> Block:
     def change(scalar: Scalar) -> Scalar:
         return rebuilt(scalar, shown)
 
-    return replace(
-        block,
-        items=tuple(Item(item.name, change(item.scalar)) for item in block.items),
-        group=tuple(keys[term][0] if term in keys else term for term in block.group),
-        having=None if block.having is None else change(block.having),
-        qualify=None if block.qualify is None else change(block.qualify),
-        order=tuple(replace(order, scalar=change(order.scalar)) for order in block.order),
-    )
+    group = tuple(keys[term][0] if term in keys else term for term in block.group)
+    return replace(change_asked(block, change), group=group)
 
 
 def _key(term: Scalar, scope: Lineage) -> tuple[Scalar, Scalar] | None:

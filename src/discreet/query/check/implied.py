@@ -20,9 +20,9 @@ from discreet.query.plan import (
     Call,
     Case,
     Column,
-    Item,
     Literal,
     Scalar,
+    change_asked,
     conjuncts,
     rebuilt,
 )
@@ -48,13 +48,7 @@ def implied(block: Block, scope: Lineage) -> Block:
     def change(scalar: Scalar) -> Scalar:
         return rebuilt(scalar, meant)
 
-    return replace(
-        block,
-        items=tuple(Item(item.name, change(item.scalar)) for item in block.items),
-        having=None if block.having is None else change(block.having),
-        qualify=None if block.qualify is None else change(block.qualify),
-        order=tuple(replace(order, scalar=change(order.scalar)) for order in block.order),
-    )
+    return change_asked(block, change)
 
 
 def _clamped(aggregate: Aggregate, where: Scalar | None, scope: Lineage) -> Aggregate:

@@ -30,6 +30,7 @@ from discreet.query.plan import (
     Scan,
     UnionAll,
     aggregates,
+    change_asked,
     conjunction,
     conjuncts,
     rebuilt,
@@ -76,13 +77,9 @@ def _starred(items: Sequence[Item], known: Sequence[Named]) -> Iterator[Item]:
 def _each(block: Block, change: Callable[[Scalar], Scalar]) -> Block:
     """Return a block with every clause changed."""
     return replace(
-        block,
-        items=tuple(Item(item.name, change(item.scalar)) for item in block.items),
+        change_asked(block, change),
         where=None if block.where is None else change(block.where),
         group=tuple(map(change, block.group)),
-        having=None if block.having is None else change(block.having),
-        qualify=None if block.qualify is None else change(block.qualify),
-        order=tuple(replace(order, scalar=change(order.scalar)) for order in block.order),
     )
 
 

@@ -23,6 +23,7 @@ from discreet.query.check.formula import (
     Public,
     Variance,
     Windowed,
+    has_windowed,
 )
 from discreet.query.check.function.agreement import moment_of
 from discreet.query.check.measurement import Output
@@ -152,7 +153,7 @@ class Kinds:
         inside = [
             part
             for part in (*window.arguments, *window.partition, *(term for term, _, _ in window.order))
-            if _has_window(part)
+            if has_windowed(part)
         ]
         if inside:
             raise QueryError(clause, "has a window inside a window", "use a subquery for the inner one")
@@ -237,16 +238,6 @@ def kind_word(kind: Kind) -> str | None:
             return DAY
         case _:
             return None
-
-
-def _has_window(formula: Formula) -> bool:
-    match formula:
-        case Windowed():
-            return True
-        case Operation(_, arguments):
-            return any(map(_has_window, arguments))
-        case _:
-            return False
 
 
 def _dated(

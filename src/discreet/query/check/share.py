@@ -19,9 +19,9 @@ from discreet.query.plan import (
     Item,
     Literal,
     Nested,
-    Order,
     Scalar,
     aggregates_of,
+    change_asked,
     rebuilt,
 )
 
@@ -60,14 +60,10 @@ def bounded_shares(block: Block, scope: Lineage) -> Block:
         return Column(SHARES, keys[scalar]) if scalar in keys else None
 
     return replace(
-        block,
+        change_asked(block, lambda scalar: rebuilt(scalar, meant)),
         source=Nested(shares, SHARES),
-        items=tuple(Item(item.name, rebuilt(item.scalar, meant)) for item in block.items),
         where=None,
         group=tuple(Column(SHARES, name) for name in keys.values()),
-        having=None if block.having is None else rebuilt(block.having, meant),
-        qualify=None if block.qualify is None else rebuilt(block.qualify, meant),
-        order=tuple(Order(rebuilt(o.scalar, meant), o.descending, o.nulls_first) for o in block.order),
     )
 
 

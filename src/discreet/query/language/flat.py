@@ -10,13 +10,13 @@ from discreet.query.name import same
 from discreet.query.plan import (
     Block,
     Column,
-    Item,
     Join,
     Nested,
     Relation,
     Scalar,
     Scan,
     UnionAll,
+    change_asked,
     conjunction,
     rebuilt,
 )
@@ -54,16 +54,8 @@ def _renamed(block: Block, alias: str, own: str, where: Scalar | None) -> Block:
     def other(scalar: Scalar) -> Scalar:
         return rebuilt(scalar, meant)
 
-    def maybe(scalar: Scalar | None) -> Scalar | None:
-        return None if scalar is None else other(scalar)
-
-    filters = tuple(part for part in (where, maybe(block.where)) if part is not None)
+    filtered = None if block.where is None else other(block.where)
+    filters = tuple(part for part in (where, filtered) if part is not None)
     return replace(
-        block,
-        items=tuple(Item(item.name, other(item.scalar)) for item in block.items),
-        where=conjunction(filters),
-        group=tuple(map(other, block.group)),
-        having=maybe(block.having),
-        qualify=maybe(block.qualify),
-        order=tuple(replace(term, scalar=other(term.scalar)) for term in block.order),
+        change_asked(block, other), where=conjunction(filters), group=tuple(map(other, block.group))
     )

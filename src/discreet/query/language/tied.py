@@ -60,12 +60,7 @@ def _first_rows(select: exp.Select) -> None:
             "keeps any row unless ORDER BY says which",
             "order by its columns first: DISTINCT ON (person) ... ORDER BY person, day",
         )
-    number = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[key.copy() for key in keys],
-        order=exp.Order(expressions=[term.copy() for term in rest]),
-        over="OVER",
-    )
+    number = _row_number(keys, exp.Order(expressions=[term.copy() for term in rest]))
     select.set("qualify", exp.Qualify(this=exp.EQ(this=number, expression=exp.Literal.number(1))))
     select.set("distinct", None)
     if select.parent is not None:
@@ -208,16 +203,17 @@ def _keep_first(chosen: exp.Select, ties: Sequence[tuple[exp.Expr, exp.Expr]]) -
         raise QueryError(
             "LIMIT in LATERAL", "keeps any row unless ORDER BY says which", "add ORDER BY day DESC"
         )
-    number = exp.Window(
-        this=exp.RowNumber(),
-        partition_by=[inner.copy() for inner, _ in ties],
-        order=order.copy(),
-        over="OVER",
-    )
+    number = _row_number([inner for inner, _ in ties], order)
     last = fields(limit, "expression")["expression"].copy()
     chosen.set("qualify", exp.Qualify(this=exp.LTE(this=number, expression=last)))
     chosen.set("order", None)
     chosen.set("limit", None)
+
+
+def _row_number(keys: Sequence[exp.Expr], order: exp.Expr) -> exp.Expr:
+    """Return the place of a row among those that have the same keys."""
+    partition = [key.copy() for key in keys]
+    return exp.Window(this=exp.RowNumber(), partition_by=partition, order=order.copy(), over="OVER")
 
 
 def _named(name: str) -> exp.Expr:
@@ -227,14 +223,9 @@ def _named(name: str) -> exp.Expr:
 def _ties(select: exp.Select) -> tuple[exp.Select, list[tuple[exp.Expr, exp.Expr]]]:
     """Return a subquery without what ties it to the rows outside, and the pairs that are equal."""
     chosen, names = select.copy(), _own(select)
-    where = chosen.args.get("where")
     kept: list[exp.Expr] = []
     pairs: list[tuple[exp.Expr, exp.Expr]] = []
-    for part in (
-        []
-        if where is None
-        else list(where.this.flatten() if isinstance(where.this, exp.And) else [where.this])
-    ):
+    for part in _conditions(chosen.args.get("where")):
         if all(_is_own(column, names) for column in part.find_all(exp.Column)):
             kept.append(part)
             continue
@@ -250,6 +241,12 @@ def _ties(select: exp.Select) -> tuple[exp.Select, list[tuple[exp.Expr, exp.Expr
         pairs.append((inner[0], outer[0]))
     chosen.set("where", exp.Where(this=exp.and_(*kept, copy=False)) if kept else None)
     return chosen, pairs
+
+
+def _conditions(where: exp.Expr | None) -> list[exp.Expr]:
+    if where is None:
+        return []
+    return list(where.this.flatten()) if isinstance(where.this, exp.And) else [where.this]
 
 
 def _own(select: exp.Select) -> frozenset[str]:

@@ -1,5 +1,6 @@
 """What a priced question claims, written down for the checker of statements."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -46,8 +47,7 @@ from discreet.query.rewrite.statements import statements
 def proof_of(priced: Quote, catalog: Catalog) -> Proof:
     """Return the derivation of what a quote claims from the statements that will run, or refuse."""
     if priced.parts:
-        found = [proof_of(part, catalog) for part in priced.parts]
-        return Proof(tuple(proved for proof in found for proved in proof.statements))
+        return _joint([proof_of(part, catalog) for part in priced.parts])
     running = statements(priced.checked)
     claims = [_claim(priced, statement.outputs) for statement in running]
     return prove(running, declarations(catalog), claims)
@@ -56,9 +56,13 @@ def proof_of(priced: Quote, catalog: Catalog) -> Proof:
 def proved(priced: Quote, catalog: Catalog) -> Quote:
     """Return a quote with the derivation of what it claims, and so each of its parts."""
     parts = tuple(proved(part, catalog) for part in priced.parts)
-    known = [given(part.proof) for part in parts]
-    proof = Proof(tuple(one for proof in known for one in proof.statements)) if parts else None
-    return replace(priced, parts=parts, proof=proof or proof_of(priced, catalog))
+    proof = _joint([given(part.proof) for part in parts]) if parts else proof_of(priced, catalog)
+    return replace(priced, parts=parts, proof=proof)
+
+
+def _joint(proofs: Sequence[Proof]) -> Proof:
+    """Return the derivation of several questions with one price."""
+    return Proof(tuple(proved for proof in proofs for proved in proof.statements))
 
 
 def preparation(table: DeclaredTable) -> ProvedStatement:
