@@ -87,6 +87,7 @@ SCALARS = (
     "(d + INTERVAL 1 MONTH) < e",
     *(f"DATE_TRUNC('{unit}', {day})" for unit in ("hour", "second") for day in ("d", "m")),
     *(f"DATE_DIFF('{unit}', {a}, {b})" for unit in ("minute", "second") for a, b in (("m", "n"), ("d", "m"))),
+    *("n", "EPOCH(n)", "n AT TIME ZONE 'America/St_Johns'", "DATE_TRUNC('hour', n)", "CAST(n AS DATE)"),
     *("m + INTERVAL 90 MINUTE", "m - INTERVAL 999999 HOUR", "d + INTERVAL 1 SECOND", "EPOCH(m)"),
     *("TIME_BUCKET(INTERVAL 15 MINUTE, m)", "EXTRACT(EPOCH FROM m - n)", "m - n < INTERVAL 36 HOUR"),
     *("LTRIM(t, 'a1-')", "RTRIM(t, '0 Z')", "TRIM(BOTH '+' FROM t)", "LTRIM(t)", "REPLACE(t, '0', '')"),
@@ -122,7 +123,8 @@ INTERNAL: tuple[Scalar, ...] = (
 
 
 def declared() -> Any:
-    bodies = dict(COLUMNS)
+    zoned = {"type": "timestamp", "low": "2023-06-01", "high": "2024-12-31", "zone": "Europe/Berlin"}
+    bodies = {**dict(COLUMNS), "n": zoned}
     return declare({"tables": {"cells": {"columns": bodies}}})
 
 

@@ -93,14 +93,19 @@ def _section(rows: Any, section: Mapping[str, Any], declared: Mapping[str, Any])
         if physical is None:
             typeless.add(column)
         if kind is not None and column != section.get("unit"):
-            columns[column] = {"type": kind}
+            # What is stored with a zone is an instant, which every engine reads in UTC.
+            zone = {"zone": "UTC"} if physical == "TIMESTAMP WITH TIME ZONE" else {}
+            columns[column] = {"type": kind, **zone}
     for column, spec in declared.items():
         if column not in columns and column != section.get("unit"):
             raise CatalogError(f"columns.{column}: the source has no such column that can be asked about")
         body = dict(spec) if isinstance(spec, Mapping) else {"type": spec}
         if column in typeless and "type" not in body:
             body["type"] = _told(column, body)
-        columns[column] = {**columns.get(column, {}), **body}
+        found = columns.get(column, {})
+        if body.get("type", found.get("type")) != "timestamp":
+            found = {key: value for key, value in found.items() if key != "zone"}
+        columns[column] = {**found, **body}
     return {**section, "columns": columns}
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from discreet.query.catalog.column import DeclaredColumn
-from discreet.query.catalog.kind import Day, Real, Text, Whole, word
+from discreet.query.catalog.kind import Day, Moment, Real, Text, Whole, word
 from discreet.query.catalog.manifest import ROW, Catalog, DeclaredTable, declare
 
 
@@ -53,11 +53,13 @@ def _column(column: DeclaredColumn) -> dict[str, Any]:
     match column.kind:
         case Text(values) if values is not None:
             body["values"] = list(values)
-        case Whole(low, high) | Real(low, high) | Day(low, high):
+        case Whole(low, high) | Real(low, high) | Day(low, high) | Moment(low, high):
             body |= {key: str(end) for key, end in (("low", low), ("high", high)) if end is not None}
     match column.kind:
         case Real(step=step) if step is not None:
             body["step"] = str(step)
+        case Moment(zone=zone) if zone is not None:
+            body["zone"] = zone
     flags = {"nullable": (column.nullable, True), "unique": (column.unique, False)}
     body |= {key: value for key, (value, usual) in flags.items() if value is not usual}
     if column.references is not None:

@@ -9,6 +9,7 @@ from typing import Any
 from discreet.errors import CatalogError
 from discreet.query.catalog.kind import Day, Kind, Moment, Real, Text, Truth, Whole
 from discreet.query.catalog.section import checked_name, flag, mapping, number, only, string
+from discreet.query.catalog.zone import MOST_CHANGES, instants, zone_named
 
 KINDS = ("integer", "decimal", "text", "boolean", "date", "timestamp")
 VALUES_LIMIT = 100_000
@@ -34,7 +35,11 @@ def read_column(name: str, spec: object, where: str) -> DeclaredColumn:
     """Return the column that a manifest declares by one word, or by a section."""
     checked_name(name, where)
     body = {"type": spec} if isinstance(spec, str) else mapping(spec, where)
-    only(body, ("type", "low", "high", "step", "values", "nullable", "unique", "bounds", "references"), where)
+    only(
+        body,
+        ("type", "low", "high", "step", "values", "zone", "nullable", "unique", "bounds", "references"),
+        where,
+    )
     word = body.get("type")
     if word not in KINDS:
         raise CatalogError(f"{where}.type must be one of {', '.join(KINDS)}, got {word!r}")
@@ -58,10 +63,10 @@ def _kind(word: str, body: Mapping[str, Any], where: str) -> Kind:
         "integer": {"low", "high"},
         "decimal": {"low", "high", "step"},
         "date": {"low", "high"},
-        "timestamp": {"low", "high"},
+        "timestamp": {"low", "high", "zone"},
         "text": {"values"},
     }
-    for key in ("low", "high", "step", "values"):
+    for key in ("low", "high", "step", "values", "zone"):
         if key in body and key not in allowed.get(word, set()):
             raise CatalogError(f"{where}.{key} does not apply to type {word}")
     if ("low" in body) != ("high" in body):
@@ -92,7 +97,26 @@ def _kind(word: str, body: Mapping[str, Any], where: str) -> Kind:
             first, last = (_moment(body.get(end), f"{where}.{end}") for end in ("low", "high"))
             if first and last and first > last:
                 raise CatalogError(f"{where}.low must not come after high")
-            return Moment(first, last)
+            return Moment(
+                first, last, zone=_zone(body["zone"], first, last, where) if "zone" in body else None
+            )
+
+
+def _zone(value: object, low: datetime | None, high: datetime | None, where: str) -> str:
+    """Return the zone in whose local time an instant is asked about."""
+    zone = zone_named(string(value, f"{where}.zone"))
+    if zone is None:
+        raise CatalogError(
+            f"{where}.zone must be the name of a time zone such as Europe/Berlin, got {value!r}"
+        )
+    if zone != "UTC" and (low is None or high is None):
+        raise CatalogError(f"{where}.zone needs low and high: they say which changes of its clock matter")
+    if low is not None and high is not None and instants(zone, low, high) is None:
+        raise CatalogError(
+            f"{where}: low and high are more than 130 years apart, or the clock of {zone} changes more than "
+            f"{MOST_CHANGES} times between them; narrow them"
+        )
+    return zone
 
 
 def number_kind(kind: Whole | Real, low: Fraction, high: Fraction, where: str) -> Whole | Real:

@@ -77,12 +77,14 @@ class Day:
 class Moment:
     """Points in time to the microsecond, without a zone, in [low, high] where an end is given.
 
-    With a `step` they are multiples of so many microseconds, counted from the beginning of a day.
+    With a `step` they are multiples of so many microseconds, counted from the beginning of a day.  With a
+    `zone` they are the local times there of instants that are kept in UTC.
     """
 
     low: datetime | None = None
     high: datetime | None = None
     step: int | None = None
+    zone: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from discreet.errors import QueryError
 from discreet.query.catalog import manifest as declared
 from discreet.query.catalog.kind import Opaque, Truth, Typed, word
 from discreet.query.check import function
+from discreet.query.check.function.zone import as_declared
 from discreet.query.check.people import attributed, bare, join_people, keyed_once, keys_of, relations
 from discreet.query.check.per_person import per_person
 from discreet.query.check.ranking import narrowed, numbered, numbers_only
@@ -82,7 +83,7 @@ def _scan(scan: Scan, catalog: declared.Catalog, own: str, fresh: Names) -> Line
         Visible(
             scan.alias,
             column.name,
-            Typed(Column(own, column.name), column.kind),
+            as_declared(Typed(Column(own, column.name), column.kind)),
             column.nullable,
             table.name if column.auto else None,
         )

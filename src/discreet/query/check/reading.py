@@ -47,6 +47,8 @@ def composed(scalar: Scalar, clause: str, read: Callable[[Scalar, str], Formula]
     match scalar:
         case Literal(value):
             return Constant(value)
+        case Call("instant", (Literal(value),)):
+            return Constant(value)
         case Call("window") as call:
             return _windowed(window_of(call), clause, read)
         case Call("negate", (argument,)):

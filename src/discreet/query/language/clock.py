@@ -37,5 +37,6 @@ def dated(tree: exp.Expr, now: datetime | None) -> exp.Expr:
             "getdate",
             "sysdate",
         ):
-            node.replace(exp.cast(exp.Literal.string(now.isoformat(" ")), "TIMESTAMP"))
+            zone = "TIMESTAMP" if isinstance(node, exp.Localtimestamp) else "TIMESTAMPTZ"
+            node.replace(exp.cast(exp.Literal.string(now.isoformat(" ")), zone))
     return tree

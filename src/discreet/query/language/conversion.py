@@ -1,7 +1,8 @@
 """Conversions as SQL writes them: types of all dialects, and constants that are dates."""
 
+import re
 from collections.abc import Callable
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 
 from sqlglot import exp
 
@@ -30,7 +31,10 @@ def _cast(node: exp.Expr, read: Reader) -> Scalar:
     inner = read(parts["this"])
     if digits is not None:
         return Call("round", (Call("to_real", (inner,)), Literal(digits)))
+    zoned = getattr(target, "value", "") == "TIMESTAMPTZ"
     match function, inner:
+        case "to_moment", Literal(str(text)) if zoned or _OFFSET.search(text):
+            return Call("instant", (Literal(_instant(text)),))
         case "to_day", Literal(str(text)):
             return Literal(read_constant(date.fromisoformat, text, "DATE", "DATE '2024-01-31'"))
         case "to_moment", Literal(str(text)):
@@ -38,6 +42,20 @@ def _cast(node: exp.Expr, read: Reader) -> Scalar:
                 read_constant(datetime.fromisoformat, text, "TIMESTAMP", "TIMESTAMP '2024-01-31 10:00:00'")
             )
     return Call(function, (inner,))
+
+
+_OFFSET = re.compile(r":\d\d(\.\d+)?\s*(Z|[+-]\d\d(:?\d\d)?)$", re.IGNORECASE)
+"""How a time ends that says how far its clock is from UTC."""
+
+
+def _instant(text: str) -> datetime:
+    """Return in UTC when a time is that says its offset; one that says none is in UTC."""
+    example = "TIMESTAMP '2024-01-31 10:00:00+01:00'"
+    try:
+        moment = datetime.fromisoformat(re.sub(r"\s+(?=[Z+-][\d:]*$)", "", text.strip()))
+        return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    except (ValueError, OverflowError):
+        raise QueryError("TIMESTAMP", "cannot be read", f"write {example}") from None
 
 
 def _digits(target: str, parameters: list[exp.Expr], read: Reader) -> int | None:

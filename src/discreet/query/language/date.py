@@ -71,6 +71,9 @@ def _found(name: str, first: Argument, last: Argument, example: str) -> tuple[st
 
 def _truncated(name: str, arguments: Sequence[Argument]) -> Scalar:
     example = f"{name.upper()}('month', d)"
+    if name == "timestamp_trunc" and len(arguments) == 3:
+        time, unit, zone = arguments
+        return _truncated(name, [from_utc(*scalars(name, [time, zone])), unit])
     if len(arguments) != 2:
         raise QueryError(name.upper(), "takes a unit of time and a date", f"write {example}")
     unit, last = _found(name, arguments[0], arguments[1], example)
@@ -165,9 +168,47 @@ def _one(name: str, arguments: Sequence[Argument]) -> Scalar:
 
 def _converted(function: str) -> Callable[[str, Sequence[Argument]], Scalar]:
     def build(name: str, arguments: Sequence[Argument]) -> Scalar:
+        if len(arguments) == 2 and name != "to_date":
+            return Call(function, (_from_utc(name, arguments),))
         return Call(function, (_one(name, arguments),))
 
     return build
+
+
+def at_zone(time: Scalar, zone: Scalar) -> Scalar:
+    """Return the local time of an instant elsewhere."""
+    return Call("at_zone", (time, zone))
+
+
+def from_utc(time: Scalar, zone: Scalar) -> Scalar:
+    """Return the local time elsewhere of a time that is in UTC."""
+    return at_zone(at_zone(time, Literal("UTC")), zone)
+
+
+def _from_utc(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """DATETIME(t, 'Europe/Berlin') and its kin: t is an instant in UTC."""
+    if len(arguments) != 2:
+        raise QueryError(name.upper(), "takes a time and a zone", f"write {name.upper()}(t, 'Europe/Berlin')")
+    return from_utc(*scalars(name, arguments))
+
+
+def _zone_first(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """TIMEZONE('Europe/Berlin', t) is t AT TIME ZONE 'Europe/Berlin'."""
+    if len(arguments) != 2:
+        raise QueryError(name.upper(), "takes a zone and a time", "write t AT TIME ZONE 'Europe/Berlin'")
+    return at_zone(*scalars(name, arguments)[::-1])
+
+
+def _zone_converted(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """CONVERT_TIMEZONE('UTC', 'Europe/Berlin', t); without the first, t itself says its zone."""
+    match scalars(name, arguments):
+        case (zone, time):
+            return at_zone(time, zone)
+        case (Literal(str(source)), zone, time) if source.upper() == "UTC":
+            return from_utc(time, zone)
+    raise QueryError(
+        name.upper(), "converts times that are in UTC", "write CONVERT_TIMEZONE('UTC', 'Europe/Berlin', t)"
+    )
 
 
 def _iso_weekday(name: str, arguments: Sequence[Argument]) -> Scalar:
@@ -239,6 +280,9 @@ BUILDERS: dict[str, Callable[[str, Sequence[Argument]], Scalar]] = {
     **dict.fromkeys(("date_part", "datepart"), _part),
     **dict.fromkeys(("date", "to_date"), _converted("to_day")),
     "datetime": _converted("to_moment"),
+    "from_utc_timestamp": _from_utc,
+    "timezone": _zone_first,
+    "convert_timezone": _zone_converted,
     "isodow": _iso_weekday,
     "dayname": _named("dayofweek", DAYS, 0),
     "monthname": _named("month", MONTHS, 1),

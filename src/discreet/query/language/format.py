@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 
 from discreet.errors import QueryError
-from discreet.query.language.date import DAYS, MONTHS, Argument, scalars
+from discreet.query.language.date import DAYS, MONTHS, Argument, from_utc, scalars
 from discreet.query.plan import Call, Case, Literal, Scalar
 
 PIECES = {
@@ -40,6 +40,8 @@ _PREFIXES = {"%F": "%Y-%m-%d"}
 def formatted(name: str, arguments: Sequence[Argument]) -> Scalar:
     """Return the text of a date in a constant format: the format stands first or last."""
     found = scalars(name, arguments)
+    if name == "format_timestamp" and len(found) == 3:
+        found = (found[0], from_utc(*found[1:]))
     match found:
         case (Literal(str(form)), day):
             pass

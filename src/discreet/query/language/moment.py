@@ -6,6 +6,7 @@ from datetime import date, datetime, time
 from sqlglot import exp
 
 from discreet.errors import QueryError
+from discreet.query.language.date import at_zone
 from discreet.query.language.leaf import unit_of
 from discreet.query.language.refusal import fields, refusal
 from discreet.query.plan import Call, Literal, Scalar
@@ -98,12 +99,7 @@ def _midnight(origin: Scalar) -> bool:
 
 def _zoned(node: exp.Expr, read: Reader) -> Scalar:
     parts = fields(node, "this", "zone")
-    zone = parts["zone"]
-    if not (isinstance(zone, exp.Literal) and str(zone.this).upper() in ("UTC", "ETC/UTC", "GMT", "Z")):
-        raise QueryError(
-            "AT TIME ZONE", "times are kept in UTC, and no other zone is known", "write t + INTERVAL 2 HOUR"
-        )
-    return read(parts["this"])
+    return at_zone(read(parts["this"]), read(parts["zone"]))
 
 
 MOMENTS: dict[type[exp.Expr], Callable[[exp.Expr, Reader], Scalar]] = {

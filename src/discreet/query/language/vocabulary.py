@@ -75,6 +75,8 @@ TYPES = {
     **dict.fromkeys(("VARCHAR", "TEXT", "CHAR"), "to_text"),
     "DATE": "to_day",
     **dict.fromkeys(("TIMESTAMP", "TIMESTAMPNTZ", "DATETIME", "TIMESTAMP_S", "TIMESTAMP_MS"), "to_moment"),
+    # A column says its own zone; a constant is an instant.
+    "TIMESTAMPTZ": "to_moment",
     "BOOLEAN": "to_truth",
 }
 

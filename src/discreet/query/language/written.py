@@ -186,6 +186,10 @@ class _Words:
                 return f"({parts[1]} {sign} INTERVAL {abs(amount)} {unit.upper()})"
             case "elapsed", _:
                 return f"EXTRACT(EPOCH FROM {parts[1]} - {parts[0]})"
+            case "at_zone", _:
+                return f"({parts[0]} AT TIME ZONE {parts[1]})"
+            case "instant", (Literal(datetime() as moment),):
+                return f"CAST('{moment.isoformat(' ')}' AS TIMESTAMPTZ)"
             case "bin", (Literal(int(width)), _):
                 return f"TIME_BUCKET(INTERVAL {width // 10**6} SECOND, {parts[1]})"
             case "part", (Literal(str(unit)), _):

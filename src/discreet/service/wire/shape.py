@@ -56,6 +56,7 @@ _ALWAYS |= dict.fromkeys(("ltrim", "rtrim", "replace", "split_part", "lpad", "rp
 _ALWAYS |= dict.fromkeys(("reverse", "initcap", "repeat"), "text")
 _ALWAYS |= dict.fromkeys(("like", "ilike", "starts_with"), "bool")
 _ALWAYS |= {"shift": "date", "difference": "int8", "to_day": "date", "to_moment": "timestamp"}
+_ALWAYS |= {"at_zone": "timestamp", "instant": "timestamp"}
 _ALWAYS |= {"length": "int8", "part": "int8", "trunc": "date", "to_whole": "numeric"}
 _ALWAYS |= {"floor": "numeric", "ceil": "numeric", "day_at": "date", "moment_at": "timestamp"}
 _CLOSED = frozenset(

@@ -13,13 +13,20 @@ from collections.abc import Sequence
 
 from discreet.errors import QueryError
 from discreet.query.catalog.kind import Typed
-from discreet.query.check.function import cast, day, logic, number, text
+from discreet.query.check.function import cast, day, logic, number, text, zone
 from discreet.query.check.function.agreement import Rule, agree, graded, settle, to_real
 from discreet.query.plan import too_large
 
 __all__ = ["FUNCTIONS", "agree", "apply", "graded", "settle", "to_real"]
 
-FUNCTIONS: dict[str, Rule] = {**number.RULES, **logic.RULES, **text.RULES, **day.RULES, **cast.RULES}
+FUNCTIONS: dict[str, Rule] = {
+    **number.RULES,
+    **logic.RULES,
+    **text.RULES,
+    **day.RULES,
+    **cast.RULES,
+    **zone.RULES,
+}
 """Every scalar function a question may use, by the name the plan gives it."""
 
 

@@ -7,6 +7,7 @@ from fractions import Fraction
 from discreet.errors import QueryError
 from discreet.query.catalog.kind import Day, Kind, Moment, Real, Typed, Whole, known, word
 from discreet.query.check.function.agreement import Rule, agree, dated
+from discreet.query.check.function.zone import UTC, as_instants
 from discreet.query.plan import Call, Literal, given
 
 PARTS = {
@@ -58,6 +59,7 @@ def _part(name: str, arguments: Sequence[Typed]) -> Typed:
     moment = _temporal("extract", arguments[1])
     if unit == "epoch":
         begun = known(datetime(1970, 1, 1))
+        (moment,) = as_instants([moment])
         return _boundaries(FINE["second"], begun, moment)
     low, high = PARTS[unit]
     match unit, moment.kind:
@@ -173,7 +175,7 @@ def _difference(name: str, arguments: Sequence[Typed]) -> Typed:
     unit = _unit("date_diff", arguments[0], (*UNITS, *FINE))
     first, second = (_temporal("date_diff", argument) for argument in arguments[1:])
     if unit in FINE:
-        return _boundaries(FINE[unit], first, second)
+        return _boundaries(FINE[unit], *as_instants([first, second]))
     reach = {
         "year": 10**4,
         "quarter": 4 * 10**4,
@@ -224,7 +226,8 @@ def _ends(typed: Typed) -> tuple[int, int]:
 
 def _elapsed(name: str, arguments: Sequence[Typed]) -> Typed:
     """Return the time from one moment to another in seconds and parts of one."""
-    counts = [_microseconds("date_diff", [_temporal("-", moment)]) for moment in arguments]
+    moments = as_instants([_temporal("-", moment) for moment in arguments])
+    counts = [_microseconds("date_diff", [moment]) for moment in moments]
     (early, last), (begin, late) = map(_ends, counts)
     between = Call("to_real", (Call("subtract", (counts[1].scalar, counts[0].scalar)),))
     ends = (Fraction(begin - last, 10**6), Fraction(late - early, 10**6))
@@ -244,15 +247,17 @@ def _shift(name: str, arguments: Sequence[Typed]) -> Typed:
             raise QueryError(
                 "INTERVAL", f"must be a whole number of at most {limit}", "write d + INTERVAL 7 DAY"
             )
+    # An instant in UTC stays one; elsewhere a clock could change in between.
+    kind = Moment(zone=UTC if isinstance(moment.kind, Moment) and moment.kind.zone == UTC else None)
     if unit in FINE:
         later = Call("add", (_microseconds(name, [moment]).scalar, Literal(amount * FINE[unit])))
-        return Typed(Call("moment_at", (later,)), Moment())
+        return Typed(Call("moment_at", (later,)), kind)
     if isinstance(moment.kind, Moment):
         # The day moves, and the time of day stays.
         day = Call("shift", (Literal(unit), Call("to_day", (moment.scalar,)), Literal(amount)))
         begun = Call("microseconds", (Call("to_moment", (day,)),))
         time = Call("modulo", (Call("microseconds", (moment.scalar,)), Literal(DAY)))
-        return Typed(Call("moment_at", (Call("add", (begun, time)),)), Moment())
+        return Typed(Call("moment_at", (Call("add", (begun, time)),)), kind)
     return Typed(Call("shift", (Literal(unit), moment.scalar, Literal(amount))), Day())
 
 

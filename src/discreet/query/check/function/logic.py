@@ -3,14 +3,18 @@
 from collections.abc import Sequence
 
 from discreet.errors import QueryError
-from discreet.query.catalog.kind import Nothing, Opaque, Text, Truth, Typed, Whole, truth, word
+from discreet.query.catalog.kind import Moment, Nothing, Opaque, Text, Truth, Typed, Whole, truth, word
 from discreet.query.check.function.agreement import Rule, agree, settle
+from discreet.query.check.function.zone import as_instants
 from discreet.query.plan import Call, Column
 
 
 def _comparison(name: str, arguments: Sequence[Typed]) -> Typed:
     if name == "eq" and _identifiers(arguments):
         return truth(Call("eq", tuple(Call("to_text", (part.scalar,)) for part in arguments)))
+    if len({part.kind.zone for part in arguments if isinstance(part.kind, Moment)}) > 1:
+        # Clocks of different zones are not compared, but when they showed what they did.
+        arguments = as_instants(arguments)
     parts, kind = agree(_SIGNS[name], arguments)
     if isinstance(kind, Opaque):
         if name not in ("eq", "ne"):

@@ -289,6 +289,10 @@ class Expression:
         """Return a date so many days, months, ... later, or earlier."""
         return Expression(Call("shift", (unit_named(unit), self.scalar, Literal(amount))))
 
+    def at_zone(self, zone: str) -> "Expression":
+        """Return the local time in a zone of an instant; of a time without a zone, that it is in UTC."""
+        return Expression(Call("at_zone", (self.scalar, Literal(zone))))
+
     def until(self, later: "Operand", unit: str = "day") -> "Expression":
         """Return how many beginnings of days, months, ... lie between this date and a later one."""
         return Expression(Call("difference", (unit_named(unit), self.scalar, scalar_of(later))))
