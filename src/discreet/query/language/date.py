@@ -72,8 +72,7 @@ def _found(name: str, first: Argument, last: Argument, example: str) -> tuple[st
 def _truncated(name: str, arguments: Sequence[Argument]) -> Scalar:
     example = f"{name.upper()}('month', d)"
     if name == "timestamp_trunc" and len(arguments) == 3:
-        time, unit, zone = arguments
-        return _truncated(name, [from_utc(*scalars(name, [time, zone])), unit])
+        return _truncated(name, [from_utc(*scalars(name, arguments[::2])), arguments[1]])
     if len(arguments) != 2:
         raise QueryError(name.upper(), "takes a unit of time and a date", f"write {example}")
     unit, last = _found(name, arguments[0], arguments[1], example)
