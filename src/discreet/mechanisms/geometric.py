@@ -30,7 +30,6 @@ from discreet.exact.number import (
     exp_up,
     least_integer,
     log_quotient,
-    log_up,
     positive,
     probability,
     whole,
@@ -40,6 +39,7 @@ from discreet.exact.sample import two_sided_geometric
 from discreet.markup import built
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
+from discreet.privacy.geometric import log_inverse
 from discreet.privacy.guarantee import Profile, Pure
 from discreet.privacy.loss import GeometricLoss, ResponseLoss
 from discreet.privacy.sensitivity import Sensitivity
@@ -95,7 +95,8 @@ class Geometric:
 
     def guarantee(self, sensitivity: Sensitivity | Real | None = None) -> Pure:
         """Return the privacy of one release: epsilon = -l1 ln(alpha), rounded up."""
-        return Pure(log_up(1 / self.alpha) * moved(sensitivity, self.sensitivity, self).l1)
+        steep = log_inverse(self.alpha.numerator, self.alpha.denominator)[1]
+        return Pure(steep * moved(sensitivity, self.sensitivity, self).l1)
 
     def profile(self, sensitivity: Sensitivity | Real | None = None) -> Profile:
         """Return the whole loss law, for composition; vectors of integers are covered by their l1 norm.

@@ -39,6 +39,7 @@ _LOWEST_EXPONENT, _HIGHEST_EXPONENT = -64, 192
 _SEARCH_STEPS = 80
 
 
+@lru_cache(maxsize=1024)
 def pure_rho(epsilon: Fraction) -> Fraction:
     """Return the smallest rho such that every epsilon-private mechanism is rho-zCDP, rounded up."""
     if epsilon == 0:

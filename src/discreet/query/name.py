@@ -20,6 +20,9 @@ HIDDEN = "__"
 
 def folded(name: str) -> str:
     """Return the form in which names are compared."""
+    if name.isascii():
+        # No such letter has another form, and each has one capital.
+        return name.lower()
     upper = unicodedata.normalize("NFKC", name).upper()
     return unicodedata.normalize("NFKC", upper.casefold())
 

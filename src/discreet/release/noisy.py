@@ -115,8 +115,11 @@ def _values(priced: Quote, position: int, keys: tuple[Key, ...], exact: Exact) -
         case Measurement(scale=scale), Together() as joint:
             return joint.release(_tables(priced.checked.keys, position, exact), scale)
         case Measurement(scale=scale), (Geometric() | Staircase() | Gaussian()) as noise:
+            cells = exact.integers(output, keys)  # type: ignore[arg-type]
+            if len(cells) == 1:
+                return (_natural(int(noise.sample(cells[0])), scale),)
             # One array, one call: every cell gets noise of its own.
-            noisy = noise.sample(np.array(exact.integers(output, keys), dtype=object))  # type: ignore[arg-type]
+            noisy = noise.sample(np.array(cells, dtype=object))
             return tuple(_natural(int(value), scale) for value in noisy)
         case QuantileChoice() as choice, Exponential() as mechanism:
             return tuple(
@@ -143,6 +146,8 @@ def _tables(overlapping: Keys, position: int, exact: Exact) -> dict[tuple[int, .
 
 
 def _natural(value: int | Fraction, scale: int) -> int | Fraction:
+    if isinstance(value, int) and value % scale == 0:
+        return value // scale
     natural = Fraction(value) / scale
     return natural.numerator if natural.denominator == 1 else natural
 

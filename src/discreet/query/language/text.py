@@ -8,8 +8,11 @@ parser: the tree keeps their arguments as they were written.
 
 import re
 import unicodedata
+from collections import OrderedDict
 from dataclasses import dataclass
 from itertools import pairwise
+from threading import Lock
+from typing import TypeAlias
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
@@ -81,6 +84,9 @@ class WrittenDialect(DuckDB):
         DISJUNCTION = {**DuckDBParser.DISJUNCTION, TokenType.XOR: exp.Xor}  # noqa: RUF012
 
 
+_DIALECT = WrittenDialect()
+
+
 @dataclass(frozen=True, slots=True)
 class Written:
     """A text as a tree, with the words of a vendor's privacy clause beside it."""
@@ -95,7 +101,7 @@ def parsed(text: str, manner: Manner | None = None) -> Written:
     _printable(text)
     plain = _plain(text) if manner is None else text
     try:
-        tokens = WrittenDialect().tokenize(plain) if manner is None else words_of(plain, manner)
+        tokens = _DIALECT.tokenize(plain) if manner is None else words_of(plain, manner)
     except QueryError:
         raise
     except UNREADABLE:
@@ -112,13 +118,13 @@ def parsed(text: str, manner: Manner | None = None) -> Written:
         if token.token_type is TokenType.COLON and manner is not None:
             raise QueryError(":", "begins the name of a parameter only", "write :name", place)
     try:
-        trees = WrittenDialect().parser().parse(tokens, plain)
+        trees = _DIALECT.parser().parse(tokens, plain)
     except UNREADABLE as problem:
         raise unreadable(*_position(problem)) from None
     if len(trees) != 1 or trees[0] is None:
         raise unreadable()
     tree = trees[0] if manner is None else meant(trees[0], manner)
-    _round_trip(tree)
+    _round_trip(tree, _shape(tokens) if manner is None else None)
     return Written(tree, privacy)
 
 
@@ -135,6 +141,8 @@ def _printable(text: str) -> None:
     """Refuse a text that is too long, or that holds what nobody sees."""
     if len(text.encode("utf-8", "replace")) > SIZE_LIMIT:
         raise QueryError("the question", f"is longer than {SIZE_LIMIT} bytes", "shorten it or split it")
+    if text.isascii() and text.isprintable():
+        return
     if any(
         unicodedata.category(character) in ("Cc", "Cf", "Co", "Cs") and character not in "\n\t\r"
         for character in text
@@ -291,13 +299,48 @@ def _options(tokens: list[Token]) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def _round_trip(tree: exp.Expr) -> None:
-    """Refuse a tree that does not survive being written and read again: two readings of it exist."""
-    written = tree.sql(dialect=WrittenDialect)
+_Shape: TypeAlias = tuple[tuple[TokenType, str], ...]
+_PLAIN = re.compile(r"[1-9][0-9]{0,14}(?:\.[0-9]{1,15})?|0(?:\.[0-9]{1,15})?")
+_survived: OrderedDict[_Shape, None] = OrderedDict()
+_turn = Lock()
+
+SHAPES = 256
+LONGEST_SHAPE = 256
+"""So many of the newest shapes are remembered, of at most so many words each."""
+
+
+def _shape(tokens: list[Token]) -> _Shape | None:
+    """Return the words of a text with all plain numbers taken for one, None where there are too many."""
+    if len(tokens) > LONGEST_SHAPE:
+        return None
+    return tuple((token.token_type, "0" if _is_plain(token) else token.text) for token in tokens)
+
+
+def _is_plain(token: Token) -> bool:
+    return token.token_type is TokenType.NUMBER and _PLAIN.fullmatch(token.text) is not None
+
+
+def _round_trip(tree: exp.Expr, shape: _Shape | None) -> None:
+    """Refuse a tree that does not survive being written and read again: two readings of it exist.
+
+    A plain number is written as it was read and read as one word, so a tree survives with any such numbers
+    where it has with others, and need not be written again.  What is remembered is that and no tree: planned
+    is what the very text was read as.
+    """
+    with _turn:
+        if shape is not None and shape in _survived:
+            _survived.move_to_end(shape)
+            return
+    written = tree.sql(dialect=_DIALECT)
     try:
-        again = WrittenDialect().parse(written)
+        again = _DIALECT.parse(written)
     except UNREADABLE:
         again = []
     # Writing changes a tree; nobody needs the second one afterwards.
-    if len(again) != 1 or again[0] is None or again[0].sql(WrittenDialect, copy=False) != written:
+    if len(again) != 1 or again[0] is None or again[0].sql(_DIALECT, copy=False) != written:
         raise QueryError("the question", "can be read in more than one way", "write it more plainly")
+    if shape is not None:
+        with _turn:
+            _survived[shape] = None
+            while len(_survived) > SHAPES:
+                _survived.popitem(last=False)
