@@ -1,18 +1,12 @@
 -- A person above the limit of rows counts with a smaller weight per row.
 SELECT COUNT(*) FROM visits
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE (NOT ("t0"."patient_id" IS NULL))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE (NOT ("t0"."patient_id" IS NULL))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- The weights depend on each person's rows among those the question selects.
@@ -92,18 +86,12 @@ FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 -- Counting values skips NULL.
 SELECT COUNT(cost) FROM visits
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u", "t0"."cost" AS "a0"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count("r"."a0") AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u", "t0"."cost" AS "a0"
 FROM "visits" AS "t0"
-WHERE (NOT ("t0"."patient_id" IS NULL))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE (NOT ("t0"."patient_id" IS NULL))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- Standard deviations are weighted too.

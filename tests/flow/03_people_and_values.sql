@@ -176,18 +176,12 @@ GROUP BY "r"."x"
 -- Several families of measurements become several statements on one snapshot.
 SELECT COUNT(*), COUNT(DISTINCT patient_id), MEDIAN(age) FROM visits
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE (NOT ("t0"."patient_id" IS NULL))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE (NOT ("t0"."patient_id" IS NULL))) AS "r"
+GROUP BY "r"."u") AS "p"
 -- and
 SELECT count(*) AS "m1"
 FROM (SELECT "r"."u" AS "u"

@@ -18,35 +18,23 @@ FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 -- Arithmetic that could overflow is done in doubles, which never raise.
 SELECT COUNT(*) FROM visits WHERE note * note > 4
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE (((trunc(nullif(nullif(least(greatest(("t0"."note" * "t0"."note"), -3.273390607896142e+150), 3.273390607896142e+150), 3.273390607896142e+150), -3.273390607896142e+150) * 3.273390607896142e+150) * 3.054936363499605e-151) > 4.0e0) AND (NOT ("t0"."patient_id" IS NULL)))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE (((trunc(nullif(nullif(least(greatest(("t0"."note" * "t0"."note"), -3.273390607896142e+150), 3.273390607896142e+150), 3.273390607896142e+150), -3.273390607896142e+150) * 3.273390607896142e+150) * 3.054936363499605e-151) > 4.0e0) AND (NOT ("t0"."patient_id" IS NULL)))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- Division by zero is not an error; what is not finite becomes NULL before it is compared.
 SELECT COUNT(*) FROM visits WHERE cost / stay > 10
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE (((trunc(nullif(nullif(least(greatest((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0)), -3.273390607896142e+150), 3.273390607896142e+150), 3.273390607896142e+150), -3.273390607896142e+150) * 3.273390607896142e+150) * 3.054936363499605e-151) > 10.0e0) AND (NOT ("t0"."patient_id" IS NULL)))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE (((trunc(nullif(nullif(least(greatest((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0)), -3.273390607896142e+150), 3.273390607896142e+150), 3.273390607896142e+150), -3.273390607896142e+150) * 3.273390607896142e+150) * 3.054936363499605e-151) > 10.0e0) AND (NOT ("t0"."patient_id" IS NULL)))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- Bounds of a ratio are not known, so the question clamps it.

@@ -1,103 +1,67 @@
 -- Lists of constants.
 SELECT COUNT(*) FROM visits WHERE ward IN ('A', 'B') AND NOT urgent
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE ((("t0"."ward" IN ('A', 'B')) AND (NOT "t0"."urgent")) AND (NOT ("t0"."patient_id" IS NULL)))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE ((("t0"."ward" IN ('A', 'B')) AND (NOT "t0"."urgent")) AND (NOT ("t0"."patient_id" IS NULL)))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- Ranges.
 SELECT COUNT(*) FROM visits WHERE age BETWEEN 18 AND 65
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE ((("t0"."age" >= 18) AND ("t0"."age" <= 65)) AND (NOT ("t0"."patient_id" IS NULL)))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE ((("t0"."age" >= 18) AND ("t0"."age" <= 65)) AND (NOT ("t0"."patient_id" IS NULL)))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- Patterns are constant.
 SELECT COUNT(*) FROM visits WHERE city LIKE 'B%'
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE (("t0"."city" LIKE 'B%') AND (NOT ("t0"."patient_id" IS NULL)))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE (("t0"."city" LIKE 'B%') AND (NOT ("t0"."patient_id" IS NULL)))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- Quotes in constants are escaped.
 SELECT COUNT(*) FROM visits WHERE city = 'L''Aquila'
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE (("t0"."city" = 'L''Aquila') AND (NOT ("t0"."patient_id" IS NULL)))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE (("t0"."city" = 'L''Aquila') AND (NOT ("t0"."patient_id" IS NULL)))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- NULL is asked for, not compared with.
 SELECT COUNT(*) FROM visits WHERE cost IS NULL OR city IS NOT NULL
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE ((("t0"."cost" IS NULL) OR (NOT ("t0"."city" IS NULL))) AND (NOT ("t0"."patient_id" IS NULL)))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE ((("t0"."cost" IS NULL) OR (NOT ("t0"."city" IS NULL))) AND (NOT ("t0"."patient_id" IS NULL)))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- Text functions.
 SELECT COUNT(*) FROM visits WHERE LOWER(SUBSTRING(TRIM(city), 1, 2)) = 'be'
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE ((CASE WHEN strlen(substring(trim("t0"."city", ' '), 1, 2)) = length(substring(trim("t0"."city", ' '), 1, 2)) THEN lower(substring(trim("t0"."city", ' '), 1, 2)) ELSE translate(substring(trim("t0"."city", ' '), 1, 2), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') END = 'be') AND (NOT ("t0"."patient_id" IS NULL)))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE ((CASE WHEN strlen(substring(trim("t0"."city", ' '), 1, 2)) = length(substring(trim("t0"."city", ' '), 1, 2)) THEN lower(substring(trim("t0"."city", ' '), 1, 2)) ELSE translate(substring(trim("t0"."city", ' '), 1, 2), 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'abcdefghijklmnopqrstuvwxyz') END = 'be') AND (NOT ("t0"."patient_id" IS NULL)))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- A function of a declared column has declared values too.
@@ -123,18 +87,12 @@ HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('a', 'b', 'c'))
 -- Dates are constants in ISO form.
 SELECT COUNT(*) FROM visits WHERE day >= DATE '2024-02-01'
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE (("t0"."day" >= DATE '2024-02-01') AND (NOT ("t0"."patient_id" IS NULL)))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE (("t0"."day" >= DATE '2024-02-01') AND (NOT ("t0"."patient_id" IS NULL)))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- The months of a bounded date are declared keys.
@@ -178,18 +136,12 @@ GROUP BY "r"."k0"
 -- Differences and shifts of dates are NULL where the calendar ends.
 SELECT COUNT(*) FROM visits WHERE DATE_DIFF('day', day, DATE '2024-12-31') > 30 AND day + INTERVAL 7 DAY < DATE '2024-03-01'
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE (((TRY(date_diff('day', "t0"."day", DATE '2024-12-31')) > 30) AND (nullif(nullif(least(greatest(CAST("t0"."day" + INTERVAL (7) DAY AS DATE), DATE '0000-12-31'), DATE '10000-01-01'), DATE '0000-12-31'), DATE '10000-01-01') < DATE '2024-03-01')) AND (NOT ("t0"."patient_id" IS NULL)))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE (((TRY(date_diff('day', "t0"."day", DATE '2024-12-31')) > 30) AND (nullif(nullif(least(greatest(CAST("t0"."day" + INTERVAL (7) DAY AS DATE), DATE '0000-12-31'), DATE '10000-01-01'), DATE '0000-12-31'), DATE '10000-01-01') < DATE '2024-03-01')) AND (NOT ("t0"."patient_id" IS NULL)))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- Conditions can be keys.
@@ -233,15 +185,9 @@ HAVING (CASE WHEN count(*) > 0 THEN "r"."k0" END IN ('adult', 'child', 'senior')
 -- A filter on one aggregate.
 SELECT COUNT(*) FILTER (WHERE urgent) FROM visits
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u", CASE WHEN "t0"."urgent" THEN 1::BIGINT END AS "a0"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count("r"."a0") AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u", CASE WHEN "t0"."urgent" THEN 1::BIGINT END AS "a0"
 FROM "visits" AS "t0"
-WHERE (NOT ("t0"."patient_id" IS NULL))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum(CASE WHEN (NOT ("r"."a0" IS NULL)) THEN "p"."w" END) AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE (NOT ("t0"."patient_id" IS NULL))) AS "r"
+GROUP BY "r"."u") AS "p"

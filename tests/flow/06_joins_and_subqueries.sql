@@ -66,35 +66,23 @@ FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 -- A self-join multiplies a person's rows; the limit applies to the product.
 SELECT COUNT(*) FROM visits a JOIN visits b ON a.patient_id = b.patient_id
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (4194304 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0" JOIN "visits" AS "t1" ON (CAST("t0"."patient_id" AS VARCHAR) = CAST("t1"."patient_id" AS VARCHAR))
-WHERE (NOT ("t0"."patient_id" IS NULL))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (4194304 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE (NOT ("t0"."patient_id" IS NULL))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- A left join keeps rows of the left person only.
 SELECT COUNT(*) FROM patients p LEFT JOIN visits v ON p.patient_id = v.patient_id
 -- becomes
-WITH "__rows" AS NOT MATERIALIZED (
-SELECT "t0"."patient_id" AS "u"
+SELECT sum("p"."m0") AS "m0"
+FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
+FROM (SELECT "t0"."patient_id" AS "u"
 FROM "patients" AS "t0" LEFT JOIN "visits" AS "t1" ON (CAST("t0"."patient_id" AS VARCHAR) = CAST("t1"."patient_id" AS VARCHAR))
-WHERE (NOT ("t0"."patient_id" IS NULL))
-),
-"__people" AS NOT MATERIALIZED (
-SELECT "r"."u" AS "u", CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER) AS "w"
-FROM "__rows" AS "r"
-GROUP BY "r"."u"
-)
-SELECT sum("p"."w") AS "m0"
-FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
+WHERE (NOT ("t0"."patient_id" IS NULL))) AS "r"
+GROUP BY "r"."u") AS "p"
 
 
 -- A subquery grouped by the person has one row for each, so nothing has to be bounded.

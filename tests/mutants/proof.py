@@ -257,6 +257,13 @@ FAULTS = (
         '    alias = alias or next(iter(body.rows.embeds), "r")\n    if False:\n        raise',
         "weights of another part",
     ),
+    weaker(
+        "own", 'Call("count_rows" | "count_values") as count', "Call() as count", "sums at a count's share"
+    ),
+    weaker("own", "min(counted.low, held.low) < 0", "False", "own shares below zero"),
+    weaker(
+        "own", 'fitting("multiply_long", 0, most,', 'fitting("multiply_long", 0, 1,', "own shares for one"
+    ),
     weaker("weight", "if divisor == count and most >= 0:", "if most >= 0:", "weights of another count"),
     weaker("added", "totals = [share.most]", "totals = [share.most // 2]", "shares are half as large"),
     # Bits.

@@ -65,6 +65,14 @@ def per_person(value: Scalar, *keys: Scalar, having: Scalar | None = None, table
     return Inner(grouped, "r")
 
 
+def own_counts(
+    count: Scalar, *keys: Scalar, least: int = W, most: int = 3 * W, among: Scalar = COUNT
+) -> Query:
+    """Return what everybody's rows count for, at most three each, added up without looking at them again."""
+    weight = f("narrow", f("least", least, f("quotient", most, among)))
+    return total(f("sum", c("r", "v")), per_person(f("multiply_long", count, weight), *keys))
+
+
 def split(count: Scalar, at: int) -> When:
     """Return 9 for groups of more than so many rows and -9 for others: one mixed group moves by 18."""
     return When(((f("gt", count, at), Literal(9)),), Literal(-9))
@@ -226,6 +234,8 @@ GOOD = (
     Case("a count of rows that are people", statement(total(COUNT, VOTES)), noised(1)),
     Case("a sum of clamped numbers", statement(total(f("sum", AGE), VOTES)), noised(9)),
     Case("shares", statement(*shared()), noised(3 * W, WARDS)),
+    Case("shares of one's own count", statement(own_counts(COUNT)), noised(3 * W)),
+    Case("shares of one's own values", statement(own_counts(f("count_values", c("t", "x")))), noised(3 * W)),
     Case(
         "a public row at most",
         statement(total(COUNT, JoinedRows(VOTES, ward_once(), f("eq", c("w", "ward"), c("t", "k"))))),
@@ -521,6 +531,20 @@ HOSTILE = (
             ("people", people(part="few", where=LISTED)),
         ),
         noised(3 * W, WARDS),
+    ),
+    Case("own shares that are too large", statement(own_counts(COUNT, most=6 * W)), noised(3 * W)),
+    Case("own shares that are negative", statement(own_counts(COUNT, least=-5 * W)), noised(3 * W)),
+    Case("own shares of no count", statement(own_counts(COUNT, among=Literal(1))), noised(3 * W)),
+    Case(
+        "own shares of fewer rows",
+        statement(own_counts(COUNT, among=f("greatest", 1, f("count_values", f("nullif", c("t", "a"), 1))))),
+        noised(3 * W),
+    ),
+    Case("own shares in every ward", statement(own_counts(COUNT, c("t", "k"))), noised(3 * W)),
+    Case(
+        "sums at the share of a count",
+        statement(own_counts(f("sum", f("clamp", c("t", "a"), 0, 9)))),
+        noised(3 * W),
     ),
     # Choices.
     Case(

@@ -11,6 +11,7 @@ from discreet.query.proof.demand import TRUTHS
 from discreet.query.proof.derivation import Step
 from discreet.query.proof.function import COUNTED, aggregate, evaluate
 from discreet.query.proof.join import PLAIN, joined
+from discreet.query.proof.own import own_count
 from discreet.query.proof.path import attributed
 from discreet.query.proof.relation import (
     Name,
@@ -246,6 +247,9 @@ def _grouped(query: Query, source: Relation, scope: ReadScope) -> Relation:
         if isinstance(grouped_fact(scalar, kept, COUNTED), Excess):
             # The crowd's rows are rows of the part, so all together they are no more than those.
             return whole(0, MOST_ROWS, 128)
+        own = own_count(scalar, leaf)
+        if own is not None:
+            return own
         return aggregate(scalar, kept.leaf, kept.rows, grouped=grouped)
 
     columns = {("", name): evaluate(scalar, leaf) for name, scalar in query.items}

@@ -151,7 +151,7 @@ def grouped_fact(scalar: Scalar, relation: Relation, value: Value) -> Fact | Non
         case Call("count_rows", ()) if counted is not None:
             return counted
         case Call("least" | "quotient") as shared if counted is not None:
-            most = _shared(shared, Call("count_rows", ()))
+            most = shared_out(shared, Call("count_rows", ()))
             return None if most is None or value.low < 0 else Share(counted.part, counted.where, most)
         case Call("bits_set", (Call("bits_or", (bit,)),)) if counted is not None:
             keys = _keys_of_bit(bit, relation)
@@ -163,13 +163,13 @@ def grouped_fact(scalar: Scalar, relation: Relation, value: Value) -> Fact | Non
             return None
 
 
-def _shared(scalar: Scalar, count: Scalar) -> int | None:
+def shared_out(scalar: Scalar, count: Scalar) -> int | None:
     """Return A where the scalar is at most floor(A / count)."""
     match scalar:
         case Call("quotient", (Literal(int(most)), divisor)) if divisor == count and most >= 0:
             return most
         case Call("least", arguments):
-            found = [_shared(argument, count) for argument in arguments]
+            found = [shared_out(argument, count) for argument in arguments]
             return min((most for most in found if most is not None), default=None)
         case _:
             return None

@@ -168,6 +168,10 @@ def _weighed(checked: Checked, weighed: Sequence[tuple[int, Measurement]], *, wh
         else:
             source = Inner(person_rows(checked, named, unit=False, admit=False), "r")
         sums = [slot.plain(column) for slot, column in zip(slots, held, strict=True)]
+    elif _counted_at_once(checked, slots):
+        return _own_counts(
+            checked, named, [slot.plain(c) for slot, c in zip(slots, held, strict=True)], outputs
+        )
     else:
         bounded = cap.in_all if checked.rows.per_group is None else cap.per_group
         rows = bounded(checked, named)
@@ -177,6 +181,27 @@ def _weighed(checked: Checked, weighed: Sequence[tuple[int, Measurement]], *, wh
     return Statement(
         parts, Query(found, source, where, columns("r", keys), shown(checked)), len(keys), outputs
     )
+
+
+def _counted_at_once(checked: Checked, slots: Sequence[_Slot]) -> bool:
+    """Whether all rows are counted in one group, where a person's can be counted before they are weighed."""
+    within = checked.rows.per_group is None and not checked.keys.columns
+    return within and all(slot.raw is None or slot.fixed.present for slot in slots)
+
+
+def _own_counts(
+    checked: Checked, named: Sequence[Item], counts: Sequence[Scalar], outputs: tuple[str, ...]
+) -> Statement:
+    """Add up what each person's rows count for, which needs no second look at the rows."""
+    weight = cap.share(WEIGHT, given(checked.contribution).total, Call("count_rows", ()))
+    own = tuple(
+        (output, Call("multiply_long", (count, weight)))
+        for output, count in zip(outputs, counts, strict=True)
+    )
+    rows = Inner(person_rows(checked, named, unit=True), "r")
+    people = Inner(Query(own, rows, None, columns("r", (PERSON,))), "p")
+    sums = tuple((output, Call("sum", (Column("p", output),))) for output in outputs)
+    return Statement((), Query(sums, people), 0, outputs)
 
 
 def _one_each(checked: Checked, named: Sequence[Item]) -> tuple[Source, Scalar]:
