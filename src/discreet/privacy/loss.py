@@ -55,6 +55,9 @@ from discreet.privacy.mesh import MeshLoss
 from discreet.privacy.sampled import SampledLoss
 from discreet.privacy.zcdp import pure_rho
 
+_WIDE = 7
+"""Below such a range c**2 / 8 is less than c tanh(c / 2)."""
+
 
 @dataclass(frozen=True, slots=True)
 class ResponseLoss:
@@ -195,8 +198,9 @@ class BoundedRangeLoss:
 
     @property
     def rho(self) -> Fraction:
-        """Return the zCDP of every bounded-range law."""
-        return self.cost**2 / 8
+        """Return the zCDP of every bounded-range law; beyond a range of 8 that of any pure one is less."""
+        ranged = self.cost**2 / 8
+        return ranged if self.cost < _WIDE else min(ranged, pure_rho(self.cost))
 
     def delta(self, epsilon: Fraction) -> Enclosure:
         """Return rationals around (exp(c/2) - exp(epsilon/2))**2 / (exp(c) - 1)."""
