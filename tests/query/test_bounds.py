@@ -10,6 +10,7 @@ from tests.query.worlds import requests
 from discreet.engines.duckdb.engine import open_tables
 from discreet.engines.protocol import Origin
 from discreet.errors import QueryError
+from discreet.query.catalog.kind import Real
 from discreet.query.catalog.manifest import Catalog, declare
 from discreet.query.check.bounds import found, needed, question
 from discreet.query.check.measurement import QuantileChoice
@@ -71,3 +72,18 @@ def test_crossed_choices_still_give_an_interval() -> None:
 def test_only_numbers_have_bounds_to_find() -> None:
     with pytest.raises(QueryError):
         question(catalog(), "t", "absent")
+
+
+@pytest.mark.parametrize("step", ["1", "0.01", "0.000001", "1e-12"])
+def test_bounds_that_were_paid_for_can_be_declared_whatever_the_step(step: str) -> None:
+    columns = {"x": {"type": "decimal", "bounds": "auto", "step": step}}
+    given = declare({"tables": {"t": {"unit": "u", "rows_per_unit": 2, "columns": columns}}})
+    choice = question(given, "t", "x").measurements[0]
+    assert isinstance(choice, QuantileChoice)
+    for low in range(choice.low, choice.low + choice.size):
+        for high in (choice.low, low, 0, -low):
+            kind = found(given, "t", "x", Fraction(low), Fraction(high)).tables[0].columns[0].kind
+            assert isinstance(kind, Real)
+            assert kind.low is not None
+            assert kind.high is not None
+            assert kind.low <= kind.high <= Fraction(step) * 2**52

@@ -14,6 +14,9 @@ from discreet.query.catalog.zone import MOST_CHANGES, instants, zone_named
 KINDS = ("integer", "decimal", "text", "boolean", "date", "timestamp")
 VALUES_LIMIT = 100_000
 
+STEPS = 2**52
+"""So many steps of a decimal are told apart on each side of 0."""
+
 
 @dataclass(frozen=True, slots=True)
 class DeclaredColumn:
@@ -129,7 +132,7 @@ def number_kind(kind: Whole | Real, low: Fraction, high: Fraction, where: str) -
         if max(abs(low), abs(high)) > 2**53:
             raise CatalogError(f"{where}: bounds beyond 2**53 cannot be summed exactly; narrow them")
         return Whole(int(low), int(high))
-    if kind.step is not None and max(abs(low), abs(high)) / kind.step > 2**52:
+    if kind.step is not None and max(abs(low), abs(high)) / kind.step > STEPS:
         raise CatalogError(
             f"{where}.step is too fine for the bounds; there may be at most 2**52 steps on each side of 0"
         )

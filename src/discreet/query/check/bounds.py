@@ -12,6 +12,7 @@ from fractions import Fraction
 from discreet.errors import CatalogError, QueryError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
+from discreet.query.catalog.column import STEPS
 from discreet.query.catalog.kind import Real, Whole
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.formula import NoisyTerm
@@ -126,11 +127,17 @@ def found(catalog: Catalog, table: str, column: str, low: Fraction, high: Fracti
     first, last = min(int(low), int(high)), max(int(low), int(high))
     bottom = -(unit * 2**-first) if first < 0 else (unit * 2 ** (first - 1) if first else Fraction(0))
     top = unit * 2**last if last > 0 else (-(unit * 2 ** (-last - 1)) if last else Fraction(0))
-    limit = Fraction(2**LARGEST)
-    bottom, top = max(bottom, -limit), min(top, limit)
+    limit = _widest(target.kind)
+    bottom, top = (min(max(end, -limit), limit) for end in (bottom, top))
     if isinstance(target.kind, Whole):
         bottom, top = Fraction(bottom.__floor__()), Fraction(top.__ceil__())
     return catalog.with_bounds(table, column, bottom, max(top, bottom))
+
+
+def _widest(kind: object) -> Fraction:
+    """Return the largest bound that can be declared: what is found has been paid for, and must be of use."""
+    most = Fraction(2**LARGEST)
+    return min(most, kind.step * STEPS) if isinstance(kind, Real) and kind.step is not None else most
 
 
 def finest(kind: object) -> int:
