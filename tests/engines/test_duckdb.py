@@ -377,3 +377,16 @@ def test_no_collation_of_a_column_makes_two_people_or_two_keys_one(tmp_path: Pat
             found = engine._exact([asked], 1)
         for output in ("m0", "m1"):
             assert found.integers(output, [("e",), ("\u00e9",)]) == [2, 1]
+
+
+@pytest.mark.parametrize("name", ["id=9/ward=B/people.parquet", "one[1].parquet", "o*.parquet", "one?.parquet"])
+def test_a_path_means_one_file_and_says_nothing_about_its_rows(tmp_path: Path, name: str) -> None:
+    place = tmp_path / name
+    place.parent.mkdir(parents=True, exist_ok=True)
+    pyarrow.parquet.write_table(pyarrow.table({"id": [9, 8], "ward": ["Z", "Z"]}), tmp_path / "one1.parquet")
+    pyarrow.parquet.write_table(pyarrow.table({"id": [1, 2, 3], "ward": ["A", "B", "A"]}), place)
+    assert [column for column, _ in describe(place)] == ["id", "ward"]
+    columns = (("id", "identifier"), ("ward", "text"))
+    with open_tables({"people": Origin(name, columns)}, folder=tmp_path) as engine:
+        found = engine.connection.execute('SELECT "id", "ward" FROM "people" ORDER BY 1').fetchall()
+    assert found == [(1, "A"), (2, "B"), (3, "A")]

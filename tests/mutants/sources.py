@@ -6,6 +6,7 @@ _RECORDS = ("tests/engines/test_records.py",)
 _CELLS = ("tests/engines/test_cells.py",)
 _MOMENTS = ("tests/engines/test_moments.py",)
 _SHELTER = ("tests/engines/test_shelter.py",)
+_ONE_FILE = ("tests/engines/test_duckdb.py::test_a_path_means_one_file_and_says_nothing_about_its_rows",)
 _INIT = ("tests/cli/test_init.py",)
 
 FAULTS = (
@@ -120,5 +121,26 @@ FAULTS = (
         "if physical is None:\n        return None",
         _CELLS,
         "an undeclared column of a frame without a schema does not exist",
+    ),
+    Fault(
+        "engines/duckdb/source.py",
+        "hive_partitioning = false",
+        "hive_partitioning = true",
+        _ONE_FILE,
+        "a folder called person=all makes everybody one person",
+    ),
+    Fault(
+        "engines/duckdb/source.py",
+        'if sign in "*?["',
+        'if sign in ""',
+        _ONE_FILE,
+        "a name with a bracket means another file, or many",
+    ),
+    Fault(
+        "query/check/bounds.py",
+        "min(most, kind.step * STEPS)",
+        "most",
+        ("tests/query/test_bounds.py",),
+        "bounds that were paid for cannot be declared",
     ),
 )

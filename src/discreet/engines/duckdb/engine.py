@@ -20,7 +20,7 @@ from typing import Any
 
 from discreet.engines.deadline import deadline
 from discreet.engines.duckdb.render import render
-from discreet.engines.duckdb.source import expose, place_of
+from discreet.engines.duckdb.source import expose, pattern_of, place_of
 from discreet.engines.exact import EngineRequest, Exact, collect
 from discreet.engines.protocol import FAILED, PRIVATE, Origin
 from discreet.engines.scratch import Scratch
@@ -242,10 +242,9 @@ def fetch(name: str, origin: Origin, *, folder: Path = Path()) -> dict[str, list
 
 
 def _allow(engine: DuckDB, tables: Mapping[str, Origin], folder: Path) -> None:
-    paths = [
-        str(place_of(origin.rows, folder))
-        for origin in tables.values()
-        if isinstance(origin.rows, str | Path)
+    places = [
+        place_of(origin.rows, folder) for origin in tables.values() if isinstance(origin.rows, str | Path)
     ]
+    paths = dict.fromkeys(path for place in places for path in (str(place), pattern_of(place)))
     listed = ", ".join(string(path) for path in paths)
     engine.connection.execute(f"SET allowed_paths = [{listed}]")

@@ -161,11 +161,18 @@ def is_tables(place: Path) -> bool:
     return bool(_TABLES & {suffix.lower() for suffix in place.suffixes})
 
 
+def pattern_of(place: Path) -> str:
+    """Return the pattern that means this file alone: an engine reads *, ? and [ in a name as those of many."""
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(place))
+
+
 def attach(connection: Any, raw: str, name: str, rows: str | Path, place: Path) -> str:
     """Make a Parquet or DuckDB file readable under a hidden name, and return that name as SQL."""
     text = string(str(place))
     if is_parquet(place):
-        connection.execute(f"CREATE VIEW {quoted(raw)} AS SELECT * FROM read_parquet({text})")
+        # A folder called column=value would take the place of that column in every row.
+        read = f"read_parquet({string(pattern_of(place))}, hive_partitioning = false)"
+        connection.execute(f"CREATE VIEW {quoted(raw)} AS SELECT * FROM {read}")
         return quoted(raw)
     if is_tables(place):
         connection.execute(f"ATTACH {text} AS {quoted(raw)} (READ_ONLY)")
