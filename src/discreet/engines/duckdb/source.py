@@ -162,7 +162,7 @@ def is_tables(place: Path) -> bool:
 
 
 def pattern_of(place: Path) -> str:
-    """Return the pattern that means this file alone: an engine reads *, ? and [ in a name as those of many."""
+    """Return the pattern of this file alone: in a name an engine takes *, ? and [ for those of many."""
     return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in str(place))
 
 
