@@ -56,12 +56,70 @@ STREAMING = ("tests/ledger/test_streaming.py", *MACHINE)
 PACE = ("tests/ledger/test_pace.py",)
 LOCK = ("tests/ledger/test_lock.py",)
 SHARING = ("tests/ledger/test_sharing.py",)
+DEPUTY = ("tests/ledger/test_deputy.py",)
 DISK = (
     "tests/ledger/test_faults.py::test_whatever_anybody_was_told_survives_a_power_cut",
     "tests/ledger/test_faults.py::test_a_log_that_fails_to_sync_lets_nothing_leave_and_ends_the_connection",
 )
 
 FAULTS = (
+    Fault("ledger/deputy.py", "if not served.quiet():", "if False:", DEPUTY, "a ghost pays for one who left"),
+    Fault(
+        "ledger/deputy.py",
+        "place = KIND, seals.ledger.encode(), store.place.encode(), *anchor.place",
+        "place = (KIND,)",
+        DEPUTY,
+        "processes of different ledgers meet",
+    ),
+    Fault(
+        "ledger/deputy.py",
+        "int(number), str(question)] if same == dataset:",
+        "int(number), str(question)]:",
+        DEPUTY,
+        "an answer to another dataset's question is recorded",
+    ),
+    Fault(
+        "ledger/deputy.py",
+        "    if granted == asked:\n        return SAME",
+        "    if granted.question == asked.question:\n        return SAME",
+        DEPUTY,
+        "somebody else's payment is taken for one's own",
+    ),
+    Fault(
+        "ledger/call.py",
+        'return mac_of(self._key, framed(whose, b"%d" % number, body))',
+        "return mac_of(self._key, framed(whose, body))",
+        DEPUTY,
+        "what was said can be said again",
+    ),
+    Fault(
+        "ledger/call.py",
+        'return mac_of(self._key, framed(whose, b"%d" % number, body))',
+        'return mac_of(self._key, framed(b"%d" % number, body))',
+        DEPUTY,
+        "what was said can be said back",
+    ),
+    Fault(
+        "ledger/call.py",
+        "if user != os.geteuid() or process == os.getpid():",
+        "if process == os.getpid():",
+        DEPUTY,
+        "another user's process is served",
+    ),
+    Fault(
+        "ledger/call.py",
+        'mac_of(key, framed(b"discreet call", *both))',
+        'mac_of(bytes(32), framed(b"discreet call", *both))',
+        DEPUTY,
+        "whoever hears the nonces can speak",
+    ),
+    Fault(
+        "ledger/postgres.py",
+        "self._leases.free(key, settled=settled and here)",
+        "self._leases.free(key, settled=settled)",
+        DEPUTY,
+        "a question answered elsewhere stays leased",
+    ),
     Fault(
         "ledger/secret.py",
         "nonce = secrets.token_bytes(NONCE)",

@@ -177,6 +177,12 @@ class FileAnchor:
     def __str__(self) -> str:
         return str(self.path)
 
+    @property
+    def place(self) -> tuple[bytes, ...]:
+        """Return what tells this file from every other on this machine, whatever it is called."""
+        folder = os.stat(self._folder)
+        return b"%d" % folder.st_dev, b"%d" % folder.st_ino, self.path.name.encode()
+
     def read(self) -> Marks | None:
         """Return what is anchored, or None if there is no file."""
         found = self._look()

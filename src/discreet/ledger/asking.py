@@ -61,22 +61,27 @@ def find(turn: Turn, request: Request) -> Stored | None:
 
 def answer(turn: Turn, granted: Granted, payload: bytes) -> Stored:
     """Record an answer, unless there is one already; return the one that stands."""
-    stored = _answer(turn, granted, payload)
+    if granted.request.dataset != turn.dataset:
+        raise _not_granted(turn, granted.number)
+    stored = record(turn, granted.number, fingerprint(granted.request), payload)
     turn.store.settle(lease_key(turn.seals.ledger, granted.request))
     return stored
 
 
-def _answer(turn: Turn, granted: Granted, payload: bytes) -> Stored:
-    asked, run = fingerprint(granted.request), turn.account.running.get(granted.number)
+def record(turn: Turn, number: int, asked: str, payload: bytes) -> Stored:
+    """Record the answer to a question that an entry paid for, unless there is one; return which stands."""
+    run = turn.account.running.get(number)
     if run is None:
-        return _settled(turn, granted.number, asked)
+        return _settled(turn, number, asked)
     # The account is under the seal of the newest entry, and says what was paid for.
-    if run.question != asked or granted.request.dataset != turn.dataset:
-        raise LedgerError(
-            f"entry {granted.number} of dataset {turn.dataset} is not the request that was granted"
-        )
-    written = turn.append(Answered(granted.number, asked, digest(payload), len(payload)), payload)
+    if run.question != asked:
+        raise _not_granted(turn, number)
+    written = turn.append(Answered(number, asked, digest(payload), len(payload)), payload)
     return Stored(payload, _unsigned(turn, written))
+
+
+def _not_granted(turn: Turn, number: int) -> LedgerError:
+    return LedgerError(f"entry {number} of dataset {turn.dataset} is not the request that was granted")
 
 
 def fail(turn: Turn, granted: Granted, reason_code: str) -> None:

@@ -27,7 +27,6 @@ entry it makes use of.  So an edit of an old entry can never move a budget or re
 import os
 import time
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any, Literal, TypeVar
 
@@ -35,6 +34,7 @@ from discreet.errors import BudgetError, BusyError, ConflictError, LedgerError, 
 from discreet.ledger import asking, check, streaming
 from discreet.ledger.anchor import Anchor, Marks
 from discreet.ledger.codec import fingerprint, lease_key
+from discreet.ledger.deputy import Told, answering, paying
 from discreet.ledger.entry import (
     EVERYBODY,
     STREAM_ID,
@@ -58,12 +58,12 @@ from discreet.ledger.entry import (
 from discreet.ledger.gauge import Counters, Gauges, log, measured, reason
 from discreet.ledger.name import normal, normal_scope, one_name
 from discreet.ledger.pace import Pace, utc
-from discreet.ledger.sharing import Apart, Errands
+from discreet.ledger.sharing import Apart, Lines
 from discreet.ledger.shield import refuse_deserted, shielded
 from discreet.ledger.signing import Name, check_signature, public_name, signed
-from discreet.ledger.store import Asked, Store
+from discreet.ledger.store import Store
 from discreet.ledger.turn import Position, Turn, read_marks, take_turn
-from discreet.ledger.verifying import verify_dataset, verify_recent
+from discreet.ledger.verifying import verify_all, verify_recent
 from discreet.ledger.view import BudgetView, view
 from discreet.privacy.filter import Budget
 
@@ -87,7 +87,7 @@ class Ledger:
         self._role = role
         self._process = os.getpid()
         self._known: dict[str, Position] = {}
-        self._errands: dict[str, Errands] = {}
+        self._errands = Lines(store, seals, anchor, self._turn)
         self.counters = Counters()
         self.clock = utc
 
@@ -111,6 +111,7 @@ class Ledger:
         """Close the store; requests still running may then be run by others."""
 
         def close() -> None:
+            self._errands.deputy.close()
             with self._store.gate(""):
                 self._store.close()
                 self._anchor.close()
@@ -159,7 +160,9 @@ class Ledger:
         try:
             refuse_deserted()
             asked = request.request_id, fingerprint(request)
-            outcome = self._share(request.dataset, lambda turn: asking.reserve(turn, request), asked)
+            outcome = self._share(
+                request.dataset, lambda turn: asking.reserve(turn, request), asked, partial(paying, request)
+            )
         except BaseException:
             self._store.release(lease)
             raise
@@ -178,7 +181,8 @@ class Ledger:
 
     def answer(self, granted: Granted, payload: bytes) -> Stored:
         """Record an answer and return the one that may leave: the first that was recorded."""
-        stored = self._settle(granted, lambda turn: asking.answer(turn, granted, payload))
+        act = partial(asking.answer, granted=granted, payload=payload)
+        stored = self._settle(granted, act, partial(answering, granted, payload))
         self.counters.count("answered")
         log("answered", granted.dataset, entry=stored.receipt.number, size=len(stored.payload))
         return self._signed(stored)
@@ -194,11 +198,13 @@ class Ledger:
         shielded(lambda: self._store.release(lease_key(self.identity, granted.request)))
         self.counters.count("abandoned")
 
-    def _settle(self, granted: Granted, act: Callable[[Turn], Result]) -> Result:
+    def _settle(
+        self, granted: Granted, act: Callable[[Turn], Result], told: Callable[[], Told] | None = None
+    ) -> Result:
         def settle() -> Result:
             lease = lease_key(self.identity, granted.request)
             try:
-                result = self._share(granted.dataset, act)
+                result = self._share(granted.dataset, act, None, told)
             except BaseException:
                 self._store.release(lease)
                 raise
@@ -346,20 +352,9 @@ class Ledger:
 
         `incremental` begins where the last verification that found nothing stopped.
         """
-        return self._alone(lambda: self._verify(progress, incremental=incremental))
-
-    def _verify(self, progress: check.Progress, *, incremental: bool) -> check.Report:
-        marks = self._marks()
-        with ThreadPoolExecutor(1) as beside:
-            # What was verified before is not looked at again, and so the whole file is not either.
-            damage = beside.submit(self._store.damage if not incremental else lambda: None)
-            findings = [
-                verify_dataset(
-                    self._store, self._seals, dataset, self._marks, progress, incremental=incremental
-                )
-                for dataset in sorted({*self._store.datasets(), *marks.heads})
-            ]
-        return check.Report(self.identity, tuple(findings), damage.result())
+        self._errands.deputy.rest()  # it may take long, and nobody else has to wait for it
+        place = self._store, self._seals, self._marks, progress
+        return self._alone(lambda: verify_all(*place, incremental=incremental))
 
     def check_recent(self) -> None:
         """Raise LedgerError unless the newest entries, the heads, the totals and the anchor hold."""
@@ -391,21 +386,25 @@ class Ledger:
     def _write(self, dataset: str, act: Callable[[Turn], Result]) -> Result:
         return self._alone(lambda: self._turn(dataset, act), dataset)
 
-    def _share(self, dataset: str, act: Callable[[Turn], Result], asked: Asked | None = None) -> Result:
+    def _share(self, dataset: str, act: Callable[[Turn], Result], *hints: Any) -> Result:
         """Write at most one entry, after every check, in one turn with whoever else waits for one."""
         self._refuse_fork()
-        waiting = self._errands.get(dataset)
-        if waiting is None:
-            fresh = Errands(partial(self._store.gate, dataset), partial(self._turn, dataset))
-            waiting = self._errands.setdefault(dataset, fresh)
-        return shielded(partial(waiting.done, act, asked))
+        return shielded(partial(self._errands.done, dataset, act, *hints))
 
     def _turn(self, dataset: str, act: Callable[[Turn], Result], **hints: Any) -> Result:
         known = self._known.pop(dataset, None)
         place = self._store, self._seals, self._anchor, dataset
+
+        def looked(turn: Turn) -> Result:
+            if known is not None and turn.standing is not known:
+                self._errands.deputy.notice()
+            return act(turn)
+
         result: Result
         try:
-            result, self._known[dataset] = take_turn(*place, act, known, self.clock, **hints)
+            reached = self._errands.deputy.reached.get(dataset, 0)
+            turned = take_turn(*place, looked, known, self.clock, reached=reached, **hints)
+            result, self._known[dataset] = turned
         except (BudgetError, ConflictError, Apart):
             if known is not None:
                 self._known[dataset] = known  # a rule refused, and nothing was written

@@ -21,7 +21,7 @@ from discreet.ledger.written import Change, changed_rows, retallied, running_row
 from discreet.privacy.filter import Cost, admits
 
 MANY = 2_000
-"""More entries than this are not caught up with at once."""
+"""So many entries are caught up with at once."""
 
 Row = tuple[Any, ...]
 

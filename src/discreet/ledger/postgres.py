@@ -100,7 +100,7 @@ class PostgresStore:
         self._queueing = (errors.LockNotAvailable,)
         self._unanswered = (errors._WaitTimeout,)
         self._lost = (psycopg.OperationalError, psycopg.InterfaceError, errors._WaitTimeout)
-        self.location = url
+        self.location = self.place = url
         self._kind = Patient
         parts = urlsplit(url)
         self.name = f"postgresql://{parts.hostname or ''}{parts.path}"
@@ -108,6 +108,7 @@ class PostgresStore:
         self._leases = Leases(self._connected, psycopg.Error, self.name)
         self._pool = ConnectionPool(self._connected, CONNECTIONS, self.name)
         self._gates = Gates(self.name)
+        self._settled: set[str] = set()
         self._mine = _Mine()
         if self._all("SHOW fsync")[0][0] != "on":
             self.close()
@@ -317,10 +318,13 @@ class PostgresStore:
         if held is not None:
             escaping = self._escaping(self._mine.connection.pgconn)
             self._mine.later.append(executing(escaping, "discreet_free", *held))
+            self._settled.add(key)
 
     def release(self, key: str, *, settled: bool = False) -> None:
         """Remove one's name."""
-        self._leases.free(key, settled=settled)
+        here = key in self._settled  # another process may have done the errand, and does not hold this
+        self._settled.discard(key)
+        self._leases.free(key, settled=settled and here)
 
     def damage(self) -> str | None:
         """Return nothing: PostgreSQL reports damaged pages when they are read, and verifying reads them."""

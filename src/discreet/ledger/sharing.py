@@ -13,12 +13,16 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from functools import partial
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from discreet.errors import BudgetError, BusyError, ConflictError
 from discreet.ledger import pool
+from discreet.ledger.anchor import Anchor
+from discreet.ledger.check import Seals
+from discreet.ledger.deputy import Deputy, Told
 from discreet.ledger.entry import Granted
-from discreet.ledger.store import Again, Asked, Unwritten
+from discreet.ledger.store import Again, Asked, Store, Unwritten
 from discreet.ledger.turn import Turn
 
 MOST = 64
@@ -144,6 +148,34 @@ class Errands:
             return Outcome(self._turn(errand.act, stays=_granted, asked=asked), None)
         except Exception as error:
             return Outcome(None, error)
+
+
+class Lines(dict[str, Errands]):
+    """Where errands wait, by dataset, unless another process does them."""
+
+    def __init__(self, store: Store, seals: Seals, anchor: Anchor, turn: Callable[..., Any]) -> None:
+        self.deputy = Deputy(store, seals, anchor, self.done_here)
+        self._gate = store.gate
+        self._turn = turn
+
+    def done(
+        self,
+        dataset: str,
+        act: Callable[[Turn], Result],
+        asked: Asked | None = None,
+        told: Callable[[], Told] | None = None,
+    ) -> Result:
+        """Do an errand, or let whoever has the turn do it; what can be told, perhaps in another process."""
+        done: Any = None if told is None else self.deputy.done(told)
+        return self.done_here(dataset, act, asked) if done is None else done
+
+    def done_here(self, dataset: str, act: Callable[[Turn], Result], asked: Asked | None) -> Result:
+        """Do an errand in this process, for whomever."""
+        waiting = self.get(dataset)
+        if waiting is None:
+            fresh = Errands(partial(self._gate, dataset), partial(self._turn, dataset))
+            waiting = self.setdefault(dataset, fresh)
+        return waiting.done(act, asked)
 
 
 def _did(turn: Turn, act: Callable[[Turn], Any]) -> Outcome:

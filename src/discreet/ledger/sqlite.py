@@ -121,7 +121,8 @@ class SqliteStore:
         self._mine = _Pending()
         try:
             os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))  # SQLite would let everybody read it
-            self._inode = os.stat(path).st_ino
+            found = os.stat(path)
+            self._inode, self.place = found.st_ino, f"{found.st_dev}.{found.st_ino}"
             self._database = sqlite3.connect(
                 path, timeout=0, isolation_level=None, check_same_thread=False, cached_statements=256
             )

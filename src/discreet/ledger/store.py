@@ -106,6 +106,8 @@ class Store(Protocol):
     name: str
     location: str
     """Where another process finds the same store; it may hold a password."""
+    place: str
+    """What tells this store from every other, for processes of one machine that have it open."""
     shelf: "Shelf"
 
     def identity(self) -> LedgerIdentity | None:

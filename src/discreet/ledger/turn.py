@@ -185,13 +185,15 @@ def take_turn(
     *,
     stays: Callable[[Result], bool] = lambda result: False,
     asked: Sequence[Asked] = (),
+    reached: int = 0,
 ) -> tuple[Result, Position]:
     """Run `act` as the dataset's only writer; commit, anchor, and return its result and where it led.
 
-    `stays` says of a result that nothing leaves with it yet; `asked` is what will be asked for.
+    `stays` says of a result that nothing leaves with it yet; `asked` is what will be asked for; `reached` is
+    the newest entry that one has heard of.
     """
-    if known is None:
-        known = glimpse(store, seals, dataset)
+    if known is None or reached > known.number + MANY:
+        known = glimpse(store, seals, dataset, known)
 
     def run() -> tuple[Result, Position, Marks]:
         marks = read_marks(anchor, seals.ledger)
@@ -304,14 +306,16 @@ def stand(store: Store, seals: Seals, dataset: str, marks: Marks, known: Positio
     return position
 
 
-def glimpse(store: Store, seals: Seals, dataset: str) -> Position | None:
+def glimpse(store: Store, seals: Seals, dataset: str, known: Position | None = None) -> Position | None:
     """Return where a dataset stood a moment ago, None where it has no entries; others go on meanwhile.
 
-    Reading a large account takes long.  Whoever then takes a turn follows what was added since, and only
-    then looks at the anchor, which may have moved on.
+    Reading a large account, or much that was added, takes long.  Whoever then takes a turn follows what was
+    added since, and only then looks at the anchor, which may have moved on.
     """
     with store.reading():
         head = store.head(dataset)
+        if known is not None and known.number:
+            return _followed(store, seals, dataset, head, known)
         return None if head.number == head.last == 0 else _loaded(store, seals, dataset, head)
 
 
@@ -370,17 +374,20 @@ def _followed(store: Store, seals: Seals, dataset: str, head: Head, known: Posit
 
 def _caught_up(store: Store, seals: Seals, dataset: str, head: Head, known: Position) -> Position | None:
     """Return where the payments and answers of others have led to, None where anything else is among them."""
-    first, added, newest = known.number + 1, head.number - known.number, head.row
-    if known.account is None or known.total is None or newest is None or added > MANY:
-        return None
-    rows = [tuple(newest)] if added == 1 else store.shelf.batch(dataset, first, head.number)
-    if len(rows) != added or rows[-1] != newest:
-        return None
-    found = caught_up(seals, dataset, (known.account, known.total), known.mac, first, rows)
-    if found is None:
-        return None
-    account, total, anchor = found
-    return Position(head.number, newest.mac, account, total, newest, anchor)
+    newest, position = head.row, known
+    while newest is not None and position.number < head.number:
+        first, last = position.number + 1, min(position.number + MANY, head.number)
+        rows = [tuple(newest)] if first == head.number else store.shelf.batch(dataset, first, last)
+        if position.account is None or position.total is None or len(rows) != last - first + 1:
+            return None
+        before = position.account, position.total
+        found = caught_up(seals, dataset, before, position.mac, first, rows)
+        if found is None or (last == head.number and rows[-1] != newest):
+            return None
+        account, total, anchor = found
+        row = Row._make(rows[-1])
+        position = Position(last, row.mac, account, total, row, anchor)
+    return position
 
 
 def _contain(store: Store, seals: Seals, dataset: str, head: Head, marks: Marks) -> None:

@@ -11,6 +11,7 @@ checkpoint that is missing, old or edited only means more to do.
 
 import hmac
 from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import partial
 
@@ -18,7 +19,7 @@ from discreet.errors import DiscreetError, LedgerError
 from discreet.ledger.abacus import KNOWN, Abacus
 from discreet.ledger.anchor import Marks
 from discreet.ledger.chain import FIRST, framed
-from discreet.ledger.check import Finding, Progress, Replayed, Seals, kept_secret, linked
+from discreet.ledger.check import Finding, Progress, Replayed, Report, Seals, kept_secret, linked
 from discreet.ledger.crew import sifted
 from discreet.ledger.entry import Entry
 from discreet.ledger.sieve import Item
@@ -28,6 +29,21 @@ from discreet.ledger.written import all_rows, read_account, tally, write_account
 
 RECENT = 1000
 """So many of the newest entries are looked at when a ledger is opened."""
+
+
+def verify_all(
+    store: Store, seals: Seals, anchored_now: Callable[[], Marks], progress: Progress, *, incremental: bool
+) -> Report:
+    """Check every dataset, and the database's own files beside it."""
+    marks = anchored_now()
+    with ThreadPoolExecutor(1) as beside:
+        # What was verified before is not looked at again, and so the whole file is not either.
+        damage = beside.submit(store.damage if not incremental else lambda: None)
+        findings = [
+            verify_dataset(store, seals, dataset, anchored_now, progress, incremental=incremental)
+            for dataset in sorted({*store.datasets(), *marks.heads})
+        ]
+    return Report(seals.ledger, tuple(findings), damage.result())
 
 
 def verify_dataset(
