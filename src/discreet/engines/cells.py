@@ -10,7 +10,7 @@ lost before they come here; ids of that size belong into a column of text or a n
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
 from numbers import Integral, Real
@@ -19,6 +19,8 @@ from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
+
+from discreet.engines.records import decoded
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*", re.ASCII | re.IGNORECASE)
 _DIGITS = re.compile(r"\s*[+-]?\d{1,30}\s*", re.ASCII)
@@ -34,7 +36,22 @@ def column(series: Any, kind: str) -> pa.Array:
     if quick is not None:
         return quick
     meaning, stored = _MEANINGS[kind]
-    return pa.array([_cell(cell, meaning) for cell in series.astype(object)], stored)
+    return pa.array([_cell(cell, meaning) for cell in _objects(series)], stored)
+
+
+def _objects(series: Any) -> Iterable[Any]:
+    """Return the cells of a column; one that cannot be had is missing, and the others are there."""
+    try:
+        return list(series.astype(object))
+    except Exception:
+        return [_at(series, place) for place in range(len(series))]
+
+
+def _at(series: Any, place: int) -> Any:
+    try:
+        return series.iloc[place]
+    except Exception:
+        return None
 
 
 def cell(value: Any, kind: str) -> Any:
@@ -163,8 +180,11 @@ def _quick(series: Any, kind: str) -> pa.Array | None:
                 return _rounded(numbers) if kind == "integer" else _finite(numbers)
             case "decimal", "i":
                 return _one(series).cast(pa.float64(), safe=False)
-            case "text" | "identifier", "i" | "s":
+            case "text" | "identifier", "i":
                 return _one(series).cast(pa.large_string())
+            case "text" | "identifier", "s":
+                # Where Arrow keeps the texts of pandas, nobody has looked whether they are any.
+                return decoded(_one(series).cast(pa.large_binary()))
             case "text" | "identifier", "f":
                 return _printed(series.to_numpy(np.float64, na_value=np.nan))
             case "text" | "identifier", "O":
@@ -188,7 +208,8 @@ def _plain(dtype: Any) -> str:
     if isinstance(dtype, np.dtype):
         return {"i": "i", "f": "f" if dtype.itemsize == 8 else "", "b": "b", "M": "M", "O": "O"}.get(kind, "")
     if isinstance(dtype, pandas.ArrowDtype):
-        return {"i": "i"}.get(kind, "")
+        text = pa.types.is_string(dtype.pyarrow_dtype) or pa.types.is_large_string(dtype.pyarrow_dtype)
+        return "s" if text else {"i": "i"}.get(kind, "")
     return {"i": "i", "b": "b"}.get(kind, "") if pandas.api.types.is_extension_array_dtype(dtype) else ""
 
 

@@ -7,7 +7,7 @@ single cell.  The types of pandas
 depend on the cells, so there the declared types decide; see `cells`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,9 @@ from discreet.engines import cells
 from discreet.engines.records import decoded
 from discreet.errors import CatalogError
 from discreet.query.name import same
+
+BATCH = 2**13
+"""Rows of a file that are converted at a time."""
 
 FIRST, AFTER = -62_135_596_800, 253_402_300_800
 """The seconds at which the year 1 begins and the year 9999 has ended."""
@@ -71,26 +74,53 @@ def _is_pandas(frame: Any) -> bool:
     return bool(frame.implementation.is_pandas_like())
 
 
+def _bare(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return the cells of a column themselves: what stands in a dictionary, or under somebody's own type."""
+    while True:
+        kind = column.type
+        if pa.types.is_dictionary(kind):
+            column = column.cast(kind.value_type)
+        elif isinstance(kind, pa.BaseExtensionType) and kind != pa.uuid():
+            column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
+        else:
+            return column
+
+
 def _plain(column: pa.Field) -> pa.Field:
     """Return a field without the labels of its dictionary: which there are depends on cells."""
-    kind = column.type
-    return pa.field(column.name, kind.value_type if pa.types.is_dictionary(kind) else kind)
+    return pa.field(column.name, _bare(pa.chunked_array([], column.type)).type)
 
 
-def parquet(place: Path, names: Sequence[str]) -> pa.Table:
-    """Return columns of a Parquet file whose times an engine may not convert."""
+def parquet_names(place: Path) -> list[str]:
+    """Return the columns of a Parquet file."""
     import pyarrow.parquet as pq
 
+    return list(pq.read_schema(place).names)
+
+
+def parquet(place: Path, names: Sequence[str]) -> pa.RecordBatchReader:
+    """Return columns of a Parquet file batch by batch, with cells that no engine fails to convert."""
+    import pyarrow.parquet as pq
+
+    file = pq.ParquetFile(place, coerce_int96_timestamp_unit="us")
     # Without a name the rows themselves are wanted, and the first column has as many.
-    chosen = list(names) or pq.read_schema(place).names[:1]
-    return pq.read_table(place, columns=chosen, coerce_int96_timestamp_unit="us")
+    chosen = list(names) or parquet_names(place)[:1]
+    empty = (pa.chunked_array([], file.schema_arrow.field(name).type) for name in chosen)
+    schema = pa.schema([(name, _checked(none).type) for name, none in zip(chosen, empty, strict=True)])
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in file.iter_batches(BATCH, columns=chosen):
+            made = (_checked(pa.chunked_array([batch.column(name)])) for name in chosen)
+            yield pa.record_batch([column.combine_chunks() for column in made], schema=schema)
+
+    return pa.RecordBatchReader.from_batches(schema, batches())
 
 
 def has_odd_cells(place: Path, names: Sequence[str]) -> bool:
     """Whether columns of a Parquet file, by its schema, hold what an engine's reader may fail to convert.
 
-    Those are moments other than microseconds without a time zone, times of day, and lists and structures,
-    inside of which nothing can be looked at.
+    Those are moments other than microseconds without a time zone, times of day, texts that should be JSON,
+    and lists and structures, inside of which nothing can be looked at.
     """
     import pyarrow.parquet as pq
 
@@ -114,7 +144,7 @@ def _odd(column: Any) -> bool:
     meaning = str(column.logical_type)
     plain = "isAdjustedToUTC=false" in meaning and "timeUnit=microseconds" in meaning
     timed = meaning.startswith("Time(") or (meaning.startswith("Timestamp") and not plain)
-    return timed or column.physical_type == "INT96"
+    return timed or meaning == "JSON" or column.physical_type == "INT96"
 
 
 def _of_day(column: pa.ChunkedArray) -> pa.ChunkedArray:
@@ -147,10 +177,9 @@ def _calendar(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _checked(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if pa.types.is_dictionary(column.type):
-        column = column.cast(column.type.value_type)
+    column = _bare(column)
     kind = column.type
-    if pa.types.is_nested(kind) or pa.types.is_duration(kind):
+    if pa.types.is_nested(kind) or pa.types.is_duration(kind) or pa.types.is_interval(kind):
         # An engine that converted a length of time beyond its own range would fail at that cell.
         raise CatalogError(f"a column of type {kind} tells nobody apart; offer a number, a date or a text")
     if pa.types.is_timestamp(kind):

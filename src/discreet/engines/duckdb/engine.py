@@ -11,16 +11,16 @@ import contextlib
 import os
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from discreet.engines.deadline import deadline
 from discreet.engines.duckdb.render import render
-from discreet.engines.duckdb.source import expose, pattern_of, place_of
+from discreet.engines.duckdb.source import Again, expose, pattern_of, place_of
 from discreet.engines.exact import EngineRequest, Exact, collect
 from discreet.engines.protocol import FAILED, PRIVATE, Origin
 from discreet.engines.scratch import Scratch
@@ -29,6 +29,8 @@ from discreet.engines.sql import quoted, string
 from discreet.errors import CatalogError, EngineError
 from discreet.query.proof import ProvedStatement, sealed
 from discreet.query.statement import Statement
+
+T = TypeVar("T")
 
 MEMORY = "4GB"
 
@@ -64,6 +66,7 @@ class DuckDB:
     _scratch: Scratch | None = None
     _turn: threading.Lock = field(default_factory=threading.Lock)
     _texts: dict[int, tuple[Statement, str]] = field(default_factory=dict)
+    _again: list[Again] = field(default_factory=list)
 
     def __repr__(self) -> str:
         return "<an engine with its tables, not shown>"
@@ -96,7 +99,29 @@ class DuckDB:
     def _run(self, requests: Sequence[EngineRequest], choice: int) -> Exact:
         # The tables belong to this one connection, so questions take turns on it.
         with self._turn, deadline(self.timeout, self.interrupt):
-            return collect(requests, self._tables(requests, choice))
+            return collect(requests, self.legibly(lambda: self._tables(requests, choice)))
+
+    def expose(self, raw: str, name: str, origin: Origin, folder: Path) -> None:
+        """Offer a table under its name."""
+        again = expose(self.connection, raw, name, origin, folder)
+        if again is not None:
+            self._again.append(again)
+
+    def legibly(self, work: Callable[[], T]) -> T:
+        """Return what `work` returns; a text of a Parquet file that is not UTF-8 makes it begin anew.
+
+        Such files are then read once more in a way that leaves out these texts and nothing else.  Which texts
+        the engine comes across differs by question, so looking for them beforehand would mean all of them.
+        """
+        try:
+            return work()
+        except Exception as problem:
+            if not self._again or "UTF8" not in str(problem):
+                raise
+        while self._again:
+            self._again[0]()
+            self._again.pop(0)
+        return work()
 
     def _tables(self, requests: Sequence[EngineRequest], choice: int) -> list[list[tuple[object, ...]]]:
         try:
@@ -160,7 +185,7 @@ def open_tables(
     try:
         _allow(engine, tables, folder)
         for position, (name, origin) in enumerate(tables.items()):
-            expose(engine.connection, f"__source{position}", name, origin, folder)
+            engine.expose(f"__source{position}", name, origin, folder)
         quietly(lambda: _lock(engine), CatalogError("the engine could not be locked down"))
     except BaseException:
         engine.close()
@@ -219,15 +244,16 @@ def prepare(
         connected() as engine,
     ):
         partial = Path(private) / "prepared.duckdb"
-        expose(engine.connection, "__source", name, origin, folder)
+        engine.expose("__source", name, origin, folder)
         quietly(lambda: _keep(engine, name, sql, choice, partial), EngineError(FAILED))
         os.chmod(partial, PRIVATE)
         os.replace(partial, target)
 
 
 def _keep(engine: DuckDB, name: str, sql: str, choice: int, partial: Path) -> None:
+    create = f"CREATE TABLE __prepared.{quoted(name)} AS {sql}"
     engine.connection.execute(f"ATTACH {string(str(partial))} AS __prepared")
-    engine.connection.execute(f"CREATE TABLE __prepared.{quoted(name)} AS {sql}", {"choice": choice})
+    engine.legibly(lambda: engine.connection.execute(create, {"choice": choice}))
     engine.connection.execute("DETACH __prepared")
 
 
@@ -235,7 +261,9 @@ def fetch(name: str, origin: Origin, *, folder: Path = Path()) -> dict[str, list
     """Return a public table column by column, to travel to where the private ones are."""
     with open_tables({name: origin}, folder=folder) as engine:
         found = quietly(
-            lambda: engine.connection.execute(f"SELECT * FROM {quoted(name)}").fetchall(),
+            lambda: engine.legibly(
+                lambda: engine.connection.execute(f"SELECT * FROM {quoted(name)}").fetchall()
+            ),
             CatalogError(f"tables.{name}.source could not be read; check its format"),
         )
         return {column: [row[n] for row in found] for n, (column, _) in enumerate(origin.columns)}

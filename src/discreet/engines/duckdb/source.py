@@ -1,8 +1,7 @@
 """Sources behind typed views: exactly the declared columns with exactly the declared types."""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,8 +46,15 @@ _TYPES = {
 
 _WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$")
 
-_ENDLESS = ("BIGNUM", "VARINT")
-"""Whole numbers of any length: TRY_CAST raises where one does not fit, but not where its text does not."""
+_PRINTED_FIRST = ("BIGNUM", "VARINT", "JSON")
+"""Whole numbers of any length, and JSON that may be none: TRY_CAST raises at them, not at their texts."""
+
+_READ = re.compile(
+    r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BIGNUM|VARINT|DECIMAL\(\d+,\d+\)|FLOAT|DOUBLE|BOOLEAN|VARCHAR|JSON|UUID|BLOB|BIT"
+    r"|ENUM\(.*\)|DATE|TIME(STAMP)?(_S|_MS|_NS| WITH TIME ZONE)?|\"?NULL\"?",
+    re.DOTALL,
+)
+"""Types of columns that are read: inside of any other there may be a cell that cannot be converted."""
 
 _TEXT_FILES = {".csv", ".tsv", ".txt"}
 
@@ -60,25 +66,31 @@ def place_of(rows: str | Path, folder: Path) -> Path:
     return (folder / str(rows).partition("#")[0]).resolve()
 
 
-def expose(connection: Any, raw: str, name: str, origin: Origin, folder: Path) -> None:
-    """Offer the declared columns of a source, with the declared types, under the table's name."""
+Again = Callable[[], None]
+"""Reads a table in a slower way, in which no text of it fails."""
+
+
+def expose(connection: Any, raw: str, name: str, origin: Origin, folder: Path) -> Again | None:
+    """Offer the declared columns of a source, with the declared types, under the table's name.
+
+    The engine reads Parquet files itself, and fails at a text that is not UTF-8; for these, return what then
+    offers the same table with NULL in the place of such texts.
+    """
     if isinstance(origin.rows, Sheltered):
         problem = CatalogError(
             f"table {name}: the frame could not be read; give a pandas, Polars or Arrow table"
         )
         quietly(lambda: _expose_frame(connection, raw, name, origin), problem)
-        return
+        return None
     place = place_of(origin.rows, folder)
     if not place.is_file():
         raise CatalogError(f"tables.{name}.source: there is no file {place}")
     problem = CatalogError(f"tables.{name}.source: {place.name} could not be read; check its format")
     if is_text(place):
         quietly(lambda: _expose_records(connection, raw, name, origin, place), problem)
-        return
-    declared = [column for column, _ in origin.columns]
-    if is_parquet(place) and quietly(lambda: frame.has_odd_cells(place, declared), problem):
-        quietly(lambda: _expose_parquet(connection, raw, name, origin, place), problem)
-        return
+        return None
+    if is_parquet(place):
+        return quietly(lambda: _expose_parquet(connection, raw, name, origin, place), problem)
     found = quietly(lambda: attach(connection, raw, name, origin.rows, place), problem)
     columns = described(connection, name, found)
     own = "{0}"
@@ -86,15 +98,33 @@ def expose(connection: Any, raw: str, name: str, origin: Origin, folder: Path) -
         # What a column takes for equal, here or there, would decide which texts are one key or one person.
         own = "({0} COLLATE C)"
     quietly(lambda: _view(connection, name, found, columns, origin, own=own), problem)
+    return None
 
 
-def _expose_parquet(connection: Any, raw: str, name: str, origin: Origin, place: Path) -> None:
-    """Read the declared columns of a Parquet file that the engine's own reader may fail to convert."""
-    import pyarrow.parquet
+def _expose_parquet(connection: Any, raw: str, name: str, origin: Origin, place: Path) -> Again | None:
+    def again() -> None:
+        _expose_streamed(connection, raw, name, origin, place)
 
-    stored = _stored(name, pyarrow.parquet.read_schema(place).names, origin, place.name)
-    rows = frame.parquet(place, [stored[column] for column, _ in origin.columns])
-    _expose_frame(connection, raw, name, replace(origin, rows=rows))
+    if frame.has_odd_cells(place, [column for column, _ in origin.columns]):
+        again()
+        return None
+    found = attach(connection, raw, name, origin.rows, place)
+    _view(connection, name, found, described(connection, name, found), origin)
+    return again
+
+
+def _expose_streamed(connection: Any, raw: str, name: str, origin: Origin, place: Path) -> None:
+    """Read the declared columns of a Parquet file into a table of the engine, batch by batch.
+
+    That is for what the engine's own reader may fail to convert: each cell is converted by itself here.
+    """
+    stored = _stored(name, frame.parquet_names(place), origin, place.name)
+    passing, kept = f"{raw} passing", f"{raw} kept"
+    connection.register(passing, frame.parquet(place, [stored[column] for column, _ in origin.columns]))
+    items = _items(described(connection, name, quoted(passing)), origin, stored)
+    connection.execute(f"CREATE OR REPLACE TABLE {quoted(kept)} AS SELECT {items} FROM {quoted(passing)}")
+    connection.execute(f"CREATE OR REPLACE VIEW {quoted(name)} AS SELECT * FROM {quoted(kept)}")
+    connection.unregister(passing)
 
 
 def _expose_frame(connection: Any, raw: str, name: str, origin: Origin) -> None:
@@ -202,6 +232,18 @@ def _view(
 ) -> None:
     """Offer the declared columns of a relation; `own` is how one of its texts is written."""
     stored = _stored(name, tuple(columns), origin, "the source") if stored is None else stored
+    items = _items(columns, origin, stored, own)
+    connection.execute(f"CREATE VIEW {quoted(name)} AS SELECT {items} FROM {raw}")
+
+
+def _items(columns: Mapping[str, str], origin: Origin, stored: Mapping[str, str], own: str = "{0}") -> str:
+    """Return the declared columns with the declared types, as what is selected from a relation."""
+    for column in stored.values():
+        if not _READ.fullmatch(columns[column]):
+            word = columns[column].partition("(")[0]
+            raise CatalogError(
+                f"column {column!r} of type {word} tells nobody apart; offer a number, a date or a text"
+            )
     written = {
         held: own.format(quoted(held)) if physical == "VARCHAR" else quoted(held)
         for held, physical in columns.items()
@@ -210,9 +252,7 @@ def _view(
         f"{_typed(written[stored[column]], columns[stored[column]], kind)} AS {quoted(column)}"
         for column, kind in origin.columns
     ]
-    connection.execute(
-        f"CREATE VIEW {quoted(name)} AS SELECT {', '.join(items) or '1 AS nothing'} FROM {raw}"
-    )
+    return ", ".join(items) or "1 AS nothing"
 
 
 _PRINTED = (
@@ -224,7 +264,7 @@ _PRINTED = (
 
 def _typed(column: str, physical: str, kind: str) -> str:
     fits, template = _TYPES[kind]
-    if physical in _ENDLESS:
+    if physical in _PRINTED_FIRST:
         column, physical = f"CAST({column} AS VARCHAR)", "VARCHAR"
     if kind in ("identifier", "text") and physical in ("DOUBLE", "FLOAT"):
         return _PRINTED.format(column)
