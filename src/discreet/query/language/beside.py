@@ -12,6 +12,7 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.query.language.place import place_of
 from discreet.query.language.refusal import fields
+from discreet.query.language.tree import every
 from discreet.query.name import HIDDEN, same
 from discreet.query.plan import (
     COMMA,
@@ -48,7 +49,7 @@ class Beside:
         """Return an expression in which a column stands for every subquery."""
         if node is None:
             return None
-        for inner in [inner for inner in node.find_all(exp.Subquery) if _is_outermost(inner, node)]:
+        for inner in [inner for inner in every(node, exp.Subquery) if _is_outermost(inner, node)]:
             mark = _constant(inner) or exp.column(VALUE, self._asks(inner))
             if inner is node:
                 return mark

@@ -14,6 +14,7 @@ from discreet.errors import QueryError
 from discreet.query.language.expression import expression
 from discreet.query.language.place import place_of
 from discreet.query.language.refusal import fields, refusal
+from discreet.query.language.tree import every
 from discreet.query.name import HIDDEN
 from discreet.query.plan import (
     EXISTS,
@@ -42,7 +43,7 @@ class Inside:
         """Return an expression in which a mark stands for every subquery."""
         if node is None:
             return None
-        for equal in list(node.find_all(exp.EQ)):
+        for equal in every(node, exp.EQ):
             if isinstance(equal.expression, exp.Any) and isinstance(equal.expression.this, exp.Subquery):
                 listed = exp.In(this=equal.this, query=equal.expression.this)
                 if equal is node:
@@ -51,7 +52,7 @@ class Inside:
                     equal.replace(listed)
         found = [
             inner
-            for inner in node.find_all(exp.In, exp.Exists)
+            for inner in every(node, exp.In, exp.Exists)
             if (isinstance(inner, exp.Exists) or inner.args.get("query")) and _outermost(inner, node)
         ]
         for inner in found:

@@ -14,6 +14,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.language.text import MARK
+from discreet.query.language.tree import every
 
 Parameters: TypeAlias = tuple[tuple[str, type, Any], ...]
 """Names (or positions from 1) with values and their types: 1, 1.0 and TRUE are different constants."""
@@ -42,6 +43,8 @@ def _checked(name: str, value: Any) -> bool:
 
 def bind(tree: exp.Expr, values: Parameters) -> exp.Expr:
     """Return the tree, changed in place: every mark is replaced by its value, and each value used."""
+    if not values and not every(tree, exp.Placeholder, exp.Parameter):
+        return tree
     known = {name: value for name, _, value in values}
     used: set[str] = set()
 

@@ -29,6 +29,7 @@ from discreet.query.language.refusal import CLAUSE_WORDS, CLAUSES, fields, refus
 from discreet.query.language.semi import without_semi
 from discreet.query.language.text import Written, parsed
 from discreet.query.language.tied import untied
+from discreet.query.language.tree import every
 from discreet.query.language.unreadable import reading
 from discreet.query.name import folded
 from discreet.query.plan import (
@@ -144,12 +145,14 @@ def _only_select(tree: exp.Expr) -> exp.Select:
 
 def _declared(views: tuple[tuple[str, str], ...], tree: exp.Expr) -> Views:
     """Return the declared views that a question uses, those first that others use."""
-    used = {folded(table.name) for table in tree.find_all(exp.Table)}
+    if not views:
+        return {}
+    used = {folded(table.name) for table in every(tree, exp.Table)}
     needed: list[tuple[str, exp.Expr]] = []
     for name, text in reversed(views):
         if folded(name) in used:
             inner = _unpriced(_tree(text))
-            used |= {folded(table.name) for table in inner.find_all(exp.Table)}
+            used |= {folded(table.name) for table in every(inner, exp.Table)}
             needed.insert(0, (name, inner))
     known: dict[str, Block] = {}
     for name, inner in needed:
@@ -175,7 +178,7 @@ def fragment(text: str) -> Scalar:
 
 
 def _small(tree: exp.Expr) -> None:
-    for count, node in enumerate(tree.walk()):
+    for count, node in enumerate(every(tree, exp.Expr)):
         if isinstance(node, exp.Identifier):
             unreserved(str(node.this))
         if count >= NODE_LIMIT:
@@ -189,7 +192,7 @@ def _small(tree: exp.Expr) -> None:
 def _prefixed(tree: exp.Expr) -> None:
     """Refuse a column whose prefix is that of no table, and one table under two prefixes."""
     paths: dict[str, tuple[str, ...]] = {}
-    for node in tree.find_all(exp.Table):
+    for node in every(tree, exp.Table):
         path = tuple(folded(node.text(key)) for key in ("catalog", "db") if node.args.get(key))
         known = paths.setdefault(folded(node.name), path)
         shorter, longer = sorted((known, path), key=len)
@@ -198,7 +201,7 @@ def _prefixed(tree: exp.Expr) -> None:
                 f"FROM {node.name}", "is named under two schemas", "tables here are known by their own names"
             )
         paths[folded(node.name)] = longer
-    for column in tree.find_all(exp.Column):
+    for column in every(tree, exp.Column):
         path = tuple(folded(column.text(key)) for key in ("catalog", "db") if column.args.get(key))
         if path and paths.get(folded(column.table), ())[-len(path) :] != path:
             raise QueryError(

@@ -12,6 +12,7 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.query.language.place import place_of
 from discreet.query.language.refusal import fields
+from discreet.query.language.tree import every
 
 KEY, VALUE, ROWS = "tied_key", "tied_value", "tied_rows"
 
@@ -110,7 +111,7 @@ def _lateral(join: exp.Expr) -> None:
 def _values(select: exp.Select) -> None:
     """Replace values that are tied to a row by columns of joined subqueries."""
     clauses = [*select.expressions, *(select.args[k] for k in ("where", "having") if select.args.get(k))]
-    found = [node for clause in clauses for node in clause.find_all(exp.Subquery) if _stands_in(node, select)]
+    found = [node for clause in clauses for node in every(clause, exp.Subquery) if _stands_in(node, select)]
     for node in found:
         if not isinstance(node.this, exp.Select) or not _outer(node.this):
             continue
@@ -142,7 +143,7 @@ def _joined(node: exp.Expr, name: str) -> tuple[exp.Expr, exp.Expr]:
         if isinstance(total.this if isinstance(total, exp.Filter) else total, _COUNTS):
             column = exp.Coalesce(this=column, expressions=[exp.Literal.number(0)])
         total.replace(column)
-    others = [one for one in value.find_all(exp.Column) if one.text("table") != name]
+    others = [one for one in every(value, exp.Column) if one.text("table") != name]
     if not totals or others or value.find(exp.Query, exp.Window):
         raise QueryError(
             "a subquery for a value",
@@ -226,12 +227,12 @@ def _ties(select: exp.Select) -> tuple[exp.Select, list[tuple[exp.Expr, exp.Expr
     kept: list[exp.Expr] = []
     pairs: list[tuple[exp.Expr, exp.Expr]] = []
     for part in _conditions(chosen.args.get("where")):
-        if all(_is_own(column, names) for column in part.find_all(exp.Column)):
+        if all(_is_own(column, names) for column in every(part, exp.Column)):
             kept.append(part)
             continue
         sides = (part.this, part.expression) if isinstance(part, exp.EQ) else ()
-        inner = [side for side in sides if all(_is_own(c, names) for c in side.find_all(exp.Column))]
-        outer = [side for side in sides if not any(_is_own(c, names) for c in side.find_all(exp.Column))]
+        inner = [side for side in sides if all(_is_own(c, names) for c in every(side, exp.Column))]
+        outer = [side for side in sides if not any(_is_own(c, names) for c in every(side, exp.Column))]
         if len(inner) != 1 or len(outer) != 1:
             raise QueryError(
                 "a subquery",
@@ -261,7 +262,7 @@ def _is_own(column: exp.Expr, names: frozenset[str]) -> bool:
 def _outer(select: exp.Select) -> bool:
     """Whether a subquery's condition names a column of what is outside."""
     where, names = select.args.get("where"), _own(select)
-    return where is not None and any(not _is_own(c, names) for c in where.find_all(exp.Column))
+    return where is not None and any(not _is_own(c, names) for c in every(where, exp.Column))
 
 
 def _stands_in(node: exp.Expr, select: exp.Select) -> bool:
