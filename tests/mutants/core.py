@@ -611,10 +611,17 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/loss.py",
-        "return self.cost**2 / 8",
-        "return self.cost**2 / 16",
+        "ranged = self.cost**2 / 8",
+        "ranged = self.cost**2 / 16",
         LOSS,
         "bounded range earns too little zCDP",
+    ),
+    Fault(
+        "privacy/loss.py",
+        "min(ranged, pure_rho(self.cost))",
+        "ranged",
+        ("tests/query/test_either.py",),
+        "a choice of a wide range costs more than it is given",
     ),
     Fault(
         "privacy/geometric.py",
