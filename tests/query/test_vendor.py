@@ -1,6 +1,7 @@
 """Vendors' privacy clauses: what they say is done where it agrees with the manifest, else refused."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow
 import pytest
@@ -111,3 +112,10 @@ def test_the_ends_of_an_interval_can_be_selected(data: dp.Session) -> None:
 def test_ends_of_intervals_are_of_released_values_alone(text: str) -> None:
     with pytest.raises(QueryError):
         check(read(text), clinic())
+
+
+@pytest.mark.parametrize("name", ["rows_per_unit", "groups_per_unit", "rows_per_group"])
+@pytest.mark.parametrize("value", [True, 1.5, "2", float("nan")])
+def test_limits_are_whole_numbers(name: str, value: Any) -> None:
+    with pytest.raises(QueryError, match="whole numbers"):
+        check(read(PLAIN), clinic(), Limits(**{name: value}))

@@ -152,6 +152,8 @@ def _keyed(block: Block) -> Block:
 def _tighter(declared_limit: int | None, own: int | None) -> int | None:
     if own is None:
         return declared_limit
+    if type(own) is not int:
+        raise QueryError("contribution limits", "must be whole numbers", "write Limits(rows_per_unit=2)")
     if own < 1 or (declared_limit is not None and own > declared_limit):
         raise QueryError(
             "contribution limits",
