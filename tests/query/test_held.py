@@ -58,11 +58,11 @@ def fits(value: Any, kind: Kind) -> bool:
             return values is None or value in values
         case Truth():
             return isinstance(value, bool)
-        case Day(low, high, months):
+        case Day(low, high):
             inside = (
                 isinstance(value, date) and (low is None or low <= value) and (high is None or value <= high)
             )
-            return (low is None or inside) and (not months or value.day == 1)
+            return (low is None or inside) and (value is None or kind.has(value))
         case _:
             return True
 

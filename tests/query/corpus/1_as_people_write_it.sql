@@ -128,7 +128,7 @@ SELECT AVG(b) FROM (SELECT person, AVG(flag) AS b FROM visits GROUP BY person) A
 SELECT COUNT(1) FROM visits -> answered
 SELECT SUM(DISTINCT age) FROM visits -> answered
 SELECT VAR(COUNT(*)) FROM visits -> refused: cannot contain another aggregate >> SELECT VAR(age) FROM visits
-SELECT ANY_VALUE(age) FROM visits -> refused: takes an arbitrary row >> SELECT MEDIAN(age) FROM visits
+SELECT ANY_VALUE(age) FROM visits -> refused: belongs to one row >> SELECT MEDIAN(age) FROM visits
 
 -- groups
 SELECT ward FROM visits GROUP BY ward == SELECT ward, COUNT(DISTINCT person) FROM visits GROUP BY ward

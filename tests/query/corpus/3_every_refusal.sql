@@ -12,7 +12,7 @@ SELECT COUNT(*) FROM visits WHERE person IN ('ann') -> refused: declare the colu
 SELECT COUNT(*) FROM visits WHERE age IN ('x') -> refused: mixes integer and text >> SELECT COUNT(*) FROM visits WHERE age IN (3)
 SELECT COUNT(*) FROM visits WHERE city IN (ward) -> refused: a list of constants >> SELECT COUNT(*) FROM visits WHERE city IN ('A')
 SELECT COUNT(*) FROM visits WHERE age = 1e99 -> refused: is too large or too fine >> SELECT COUNT(*) FROM visits WHERE age = 1e9
-SELECT COUNT(*) FROM visits WHERE moment > TIMESTAMP '2024-01-05 10:00:00+02:00' -> refused: time zones >> SELECT COUNT(*) FROM visits WHERE moment > TIMESTAMP '2024-01-05 08:00:00'
+SELECT COUNT(*) FROM visits WHERE moment > TIMESTAMP '2024-01-05 10:00:00+02:00' == SELECT COUNT(*) FROM visits WHERE moment > TIMESTAMP '2024-01-05 08:00:00'
 SELECT COUNT(*) FROM visits WHERE CAST(cost AS DECIMAL(20, 15)) > 3 -> refused: number of digits is not supported >> SELECT COUNT(*) FROM visits WHERE ROUND(cost, 2) > 3
 SELECT COUNT(*) FROM visits WHERE day > DATE '2024-03-01' - INTERVAL 1.5 DAY -> refused: a whole number of one unit >> SELECT COUNT(*) FROM visits WHERE day > DATE '2024-03-01' - INTERVAL 2 DAY
 SELECT ABS(age) FILTER (WHERE flag) FROM visits -> refused: FILTER >> SELECT AVG(age) FILTER (WHERE flag) FROM visits
@@ -20,7 +20,7 @@ SELECT COUNT_IF(DISTINCT flag) FROM visits -> refused: counts rows, not values >
 SELECT SUM(huge * huge * huge) FROM visits WHERE huge BETWEEN 0 AND 9000000000000000 -> refused: bounds >> SELECT SUM(CLAMP(huge, 0, 1000)) FROM visits
 SELECT VARIANCE(CLAMP(huge, 0, 9000000000000000)) FROM visits -> refused: too wide >> SELECT VARIANCE(CLAMP(huge, 0, 1000)) FROM visits
 SELECT SUM(CLAMP(wild, 0, 9000000000000000)) FROM visits -> answered
-SELECT COUNT(*) FROM visits WHERE MAKE_DATE(2024, 13, 1) < day -> refused: three constants that are a date >> SELECT COUNT(*) FROM visits WHERE MAKE_DATE(2024, 12, 1) < day
+SELECT COUNT(*) FROM visits WHERE MAKE_DATE(2024, 13, 1) < day -> refused: no day of the calendar >> SELECT COUNT(*) FROM visits WHERE MAKE_DATE(2024, 12, 1) < day
 
 -- functions of dates
 SELECT COUNT(*) FROM visits WHERE DATE_TRUNC('fortnight', any_day) = day -> refused: names no unit of time >> SELECT COUNT(*) FROM visits WHERE DATE_TRUNC('week', day) = day

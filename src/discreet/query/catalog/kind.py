@@ -66,11 +66,28 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """Calendar dates, in [low, high] where an end is given."""
+    """Calendar dates, in [low, high] where an end is given; first days of a `unit`, where there is one.
+
+    Two units are about other days: those before a week (`sunday`), and the last ones of a month.
+    """
 
     low: date | None = None
     high: date | None = None
-    months: bool = False
+    unit: str | None = None
+
+    def has(self, day: date) -> bool:
+        """Whether a day is one of its unit's."""
+        match self.unit:
+            case None:
+                return True
+            case "week":
+                return day.weekday() == 0
+            case "sunday":
+                return day.weekday() == 6
+            case "month's end":
+                return day == date.max or (day + timedelta(days=1)).day == 1
+            case unit:
+                return day.day == 1 and (day.month - 1) % {"month": 1, "quarter": 3, "year": 12}[unit] == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +189,9 @@ def domain(kind: Kind) -> tuple[Value, ...] | None:
             return (False, True)
         case Whole(int(low), int(high)) if high - low < DOMAIN_LIMIT:
             return tuple(range(low, high + 1))
-        case Day(date() as low, date() as high, months) if (high - low).days < DOMAIN_LIMIT:
+        case Day(date() as low, date() as high) if (high - low).days < DOMAIN_LIMIT:
             days = (low + timedelta(days=step) for step in range((high - low).days + 1))
-            return tuple(day for day in days if not months or day.day == 1)
+            return tuple(day for day in days if kind.has(day))
         case _:
             return None
 
@@ -219,7 +236,8 @@ def hull(one: Kind, other: Kind) -> Kind | None:
         case Text(), Text():
             return Text()
         case Day(), Day():
-            return Day(_least(one.low, other.low), _most(one.high, other.high), one.months and other.months)
+            unit = one.unit if one.unit == other.unit else None
+            return Day(_least(one.low, other.low), _most(one.high, other.high), unit)
         case Moment(), Moment():
             return Moment(_least(one.low, other.low), _most(one.high, other.high))
         case ((Day() | Moment()), (Day() | Moment())):

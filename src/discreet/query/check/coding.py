@@ -119,7 +119,7 @@ def cells_of(column: DeclaredColumn, parts: int) -> ColumnCells:
             return ColumnCells(column, values=(False, True))
         case Whole(int() as low, int() as high):
             return ColumnCells(column, starts=_starts(high - low + 1, parts))
-        case Day(date() as first, date() as last, False):
+        case Day(date() as first, date() as last, None):
             return ColumnCells(column, starts=_starts((last - first).days + 1, parts))
         case Real(Fraction() as low, Fraction() as high, step):
             points = (high - low) // _step(low, high, step) + 1

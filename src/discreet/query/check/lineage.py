@@ -33,7 +33,7 @@ from discreet.query.check.scope import (
     renamed,
     resolve,
 )
-from discreet.query.check.series import below_groups, serial, windows_of
+from discreet.query.check.series import above_rows, below_groups, inside_aggregates, serial, windows_of
 from discreet.query.check.stack import full, stacked
 from discreet.query.name import HIDDEN, folded
 from discreet.query.plan import (
@@ -280,6 +280,8 @@ def _nested(nested: Nested, catalog: declared.Catalog, fresh: Names) -> Lineage:
     if block.having is not None and not grouped:
         raise QueryError("HAVING", "needs GROUP BY", "use WHERE")
     inner = narrowed(inner, where)
+    if inside_aggregates(block):
+        return _nested(Nested(above_rows(block), alias), catalog, fresh)
     if windows_of(block) and grouped:
         return _nested(Nested(below_groups(block), alias), catalog, fresh)
     if numbers_only(block, inner):

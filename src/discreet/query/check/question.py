@@ -48,6 +48,7 @@ from discreet.query.check.summary import summarised
 from discreet.query.check.tables import cells
 from discreet.query.check.tables import tables as tables_of
 from discreet.query.check.wellformed import require_wellformed, require_whole
+from discreet.query.check.within import left, within
 from discreet.query.name import folded
 from discreet.query.plan import (
     Aggregate,
@@ -163,8 +164,9 @@ def _tighter(declared_limit: int | None, own: int | None) -> int | None:
     return own
 
 
-def _keys(scope: Lineage, block: Block) -> tuple[KeyColumn, ...]:
-    columns = []
+def _keys(scope: Lineage, block: Block, kept: Scalar | None) -> tuple[KeyColumn, ...]:
+    """Return the group keys, each with the values that it can have in rows that a condition keeps."""
+    columns, narrow = [], within(scope, kept)
     for position, term in enumerate(block.group):
         if aggregates(term):
             raise QueryError("GROUP BY", "cannot contain an aggregate", "group by columns")
@@ -180,14 +182,19 @@ def _keys(scope: Lineage, block: Block) -> tuple[KeyColumn, ...]:
                 "use FLOOR(x), a CASE with ranges, or DATE_TRUNC('month', d)",
             )
         name = next((item.name for item in block.items if item.scalar == term), f"key{position + 1}")
-        columns.append(KeyColumn(name, typed.scalar, domain(typed.kind), isinstance(typed.kind, Day)))
+        values = domain(
+            typed.kind if kept is None else function.settle(resolve(term, narrow, "GROUP BY")).kind
+        )
+        values = left(typed.scalar, values, kept)
+        columns.append(KeyColumn(name, typed.scalar, values, isinstance(typed.kind, Day)))
     return tuple(columns)
 
 
 def _question(scope: Lineage, block: Block, most: int | None, *, batched: bool) -> Checked:
     where = None if block.where is None else condition(block.where, scope, "WHERE")
     scope = narrowed(scope, where)
-    columns = _keys(scope, block)
+    # Questions of a batch share their cells, so there a condition says nothing about keys.
+    columns = _keys(scope, block, None if batched else where)
     asked = aggregates_of(block)
     spread = _distribution(block, asked)
     if (spread is not None and spread.function != "histogram") or block.sets is not None:

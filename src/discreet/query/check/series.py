@@ -30,6 +30,8 @@ from discreet.query.plan import (
     Scalar,
     Window,
     aggregates,
+    asked_of,
+    change_asked,
     constant,
     given,
     has_window,
@@ -40,7 +42,7 @@ from discreet.query.plan import (
 )
 from discreet.query.statement import Inner, Query
 
-ALIAS, GROUPS, PLACE = f"{HIDDEN}window", f"{HIDDEN}groups", "j"
+ALIAS, GROUPS, ROWS, PLACE = f"{HIDDEN}window", f"{HIDDEN}groups", f"{HIDDEN}rows", "j"
 
 RANKS = frozenset(("row_number", "rank", "dense_rank"))
 PICKS = frozenset(("lag", "lead", "first_value", "last_value", "min", "max"))
@@ -72,6 +74,41 @@ def below_groups(block: Block) -> Block:
         Nested(grouped, GROUPS),
         tuple(Item(item.name, rebuilt(item.scalar, meant)) for item in block.items),
         qualify=None if block.qualify is None else rebuilt(block.qualify, meant),
+    )
+
+
+def inside_aggregates(block: Block) -> list[Call]:
+    """Return the windows that aggregates of a block are about."""
+    inside = (
+        part
+        for scalar in asked_of(block)
+        for one in walk(scalar)
+        if isinstance(one, Aggregate)
+        for part in walk(one)
+    )
+    return list(dict.fromkeys(part for part in inside if isinstance(part, Call) and part.function == WINDOW))
+
+
+def above_rows(block: Block) -> Block:
+    """Return a block whose aggregates are about windows as one over a subquery that has the windows."""
+    parts = [part for scalar in (*asked_of(block), *block.group) for part in walk(scalar)]
+    inside = (part for one in parts if isinstance(one, Aggregate) for part in walk(one))
+    shown = (
+        part for scalar in (*(item.scalar for item in block.items), *block.group) for part in walk(scalar)
+    )
+    columns = dict.fromkeys(part for part in (*inside, *shown) if isinstance(part, Column))
+    made: dict[Scalar, str] = {column: f"v{place}" for place, column in enumerate(columns)}
+    made |= {call: f"w{place}" for place, call in enumerate(inside_aggregates(block))}
+    items = tuple(Item(name, scalar) for scalar, name in made.items())
+
+    def meant(scalar: Scalar) -> Scalar | None:
+        return Column(ROWS, made[scalar]) if scalar in made else None
+
+    return replace(
+        change_asked(block, lambda scalar: rebuilt(scalar, meant)),
+        source=Nested(Block(block.source, items, block.where), ROWS),
+        where=None,
+        group=tuple(rebuilt(term, meant) for term in block.group),
     )
 
 

@@ -55,12 +55,32 @@ def _guarded(case: Case, function: str) -> tuple[Scalar, Scalar] | None:
 
 
 def day_of(parts: Sequence[Scalar]) -> Scalar:
-    """MAKE_DATE(2024, 1, 31): a date by its parts."""
-    numbers = [number for part in parts if (number := constant(settled(part))) is not None]
-    try:
-        year, month, day = numbers
-        return Literal(date(year, month, day))
-    except (ValueError, OverflowError):
-        raise QueryError(
-            "MAKE_DATE", "needs three constants that are a date", "write DATE '2024-01-31'"
-        ) from None
+    """MAKE_DATE(2024, 1, 31): a date by its parts, NULL where there is no such day."""
+    found = [settled(part) for part in parts]
+    numbers = [number for part in found if (number := constant(part)) is not None]
+    if len(found) != 3:
+        raise QueryError("MAKE_DATE", "takes a year, a month and a day", "write MAKE_DATE(2024, 1, 31)")
+    if len(numbers) == 3:
+        try:
+            return Literal(date(*numbers))
+        except (ValueError, OverflowError):
+            raise QueryError("MAKE_DATE", "is no day of the calendar", "write DATE '2024-01-31'") from None
+    match found:
+        case [Call("part", (Literal("year"), whole)), Literal(1), Literal(1)]:
+            return Call("trunc", (Literal("year"), whole))
+        case [Call("part", (Literal("year"), whole)), Call("part", (Literal("month"), other)), Literal(1)]:
+            if whole == other:
+                return Call("trunc", (Literal("month"), whole))
+    digits = (4, 2, 2)
+    texts = [_digits(part, count) for part, count in zip(found, digits, strict=True)]
+    inside = Call("and", tuple(_between(part, 10**count) for part, count in zip(found, digits, strict=True)))
+    joined = Call("concat", (texts[0], Literal("-"), texts[1], Literal("-"), texts[2]))
+    return Call("to_day", (Case(((inside, joined),), Literal(None)),))
+
+
+def _digits(part: Scalar, count: int) -> Scalar:
+    return Call("lpad", (Call("to_text", (Call("to_whole", (part,)),)), Literal(count), Literal("0")))
+
+
+def _between(part: Scalar, end: int) -> Scalar:
+    return Call("and", (Call("ge", (part, Literal(0))), Call("lt", (part, Literal(end)))))

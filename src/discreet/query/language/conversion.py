@@ -24,6 +24,12 @@ def _cast(node: exp.Expr, read: Reader) -> Scalar:
     target = named["this"]
     digits = _digits(getattr(target, "value", str(target)), named.get("expressions", ()), read)
     function = TYPES.get(getattr(target, "value", str(target)))
+    if getattr(target, "value", "") == "TIME":
+        raise QueryError(
+            "CAST AS TIME",
+            "is a time of day, which is compared with others",
+            "write CAST(t AS TIME) >= '09:00', or group by HOUR(t) or TO_CHAR(t, 'HH24:MI')",
+        )
     if function is None:
         raise QueryError(
             "CAST", "this type is not supported", "use INTEGER, DOUBLE, TEXT, DATE, TIMESTAMP or BOOLEAN"

@@ -38,6 +38,8 @@ def scalars(name: str, arguments: Sequence[Argument]) -> tuple[Scalar, ...]:
 def _unit(argument: Argument) -> str | None:
     """Return the unit of time that an argument names, quoted or bare."""
     match argument:
+        case Call("part", (Literal("week"), Column(None, day))) if day.upper() == "MONDAY":
+            return "week"
         case Literal(str(text)) | Column(None, text):
             return UNITS.get(text.upper().removesuffix("S") if text.upper() not in UNITS else text.upper())
         case _:
@@ -47,6 +49,8 @@ def _unit(argument: Argument) -> str | None:
 def _found(name: str, first: Argument, last: Argument, example: str) -> tuple[str, bool]:
     """Return the unit, and whether it stands last."""
     one, other = _unit(first), _unit(last)
+    if isinstance(last, Call) and other is not None:
+        return other, True
     if isinstance(first, Literal) and one is not None:
         return one, False
     if one is not None and other is not None and "_" in name:
@@ -60,7 +64,7 @@ def _found(name: str, first: Argument, last: Argument, example: str) -> tuple[st
             raise QueryError(
                 name.upper(),
                 "begins weeks on Sunday where the unit stands last, and on Monday where it stands first",
-                f"write ISOWEEK, or {example.replace('month', 'week')}",
+                f"write ISOWEEK or WEEK(MONDAY), or {example.replace('month', 'week')}",
             )
         return other, True
     known = ", ".join(sorted(set(UNITS.values())))
@@ -69,12 +73,24 @@ def _found(name: str, first: Argument, last: Argument, example: str) -> tuple[st
     )
 
 
+def _from_sunday(argument: Argument) -> bool:
+    """Whether a unit is WEEK(SUNDAY)."""
+    match argument:
+        case Call("part", (Literal("week"), Column(None, day))):
+            return day.upper() == "SUNDAY"
+    return False
+
+
 def _truncated(name: str, arguments: Sequence[Argument]) -> Scalar:
     example = f"{name.upper()}('month', d)"
     if name == "timestamp_trunc" and len(arguments) == 3:
         return _truncated(name, [from_utc(*scalars(name, arguments[::2])), arguments[1]])
     if len(arguments) != 2:
         raise QueryError(name.upper(), "takes a unit of time and a date", f"write {example}")
+    if _from_sunday(arguments[1]):
+        (day,) = scalars(name, arguments[:1])
+        after = Call("shift", (Literal("day"), Call("to_day", (day,)), Literal(1)))
+        return Call("shift", (Literal("day"), Call("trunc", (Literal("week"), after)), Literal(-1)))
     unit, last = _found(name, arguments[0], arguments[1], example)
     (day,) = scalars(name, [arguments[0 if last else 1]])
     return Call("trunc", (Literal(unit), day))
@@ -168,7 +184,8 @@ def _one(name: str, arguments: Sequence[Argument]) -> Scalar:
 def _converted(function: str) -> Callable[[str, Sequence[Argument]], Scalar]:
     def build(name: str, arguments: Sequence[Argument]) -> Scalar:
         if len(arguments) == 2 and name != "to_date":
-            return Call(function, (_from_utc(name, arguments),))
+            local = _from_utc(name, arguments)
+            return local if function == "to_moment" else Call(function, (local,))
         return Call(function, (_one(name, arguments),))
 
     return build
@@ -230,6 +247,18 @@ def iso_year(day: Scalar) -> Scalar:
     late = Call("and", (Call("eq", (month, Literal(12))), Call("eq", (week, Literal(1)))))
     early = Call("and", (Call("eq", (month, Literal(1))), Call("ge", (week, Literal(52)))))
     return Call("add", (year, Case(((late, Literal(1)), (early, Call("negate", (Literal(1),)))), Literal(0))))
+
+
+def _year_week(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """YEARWEEK(d, 3): the year of a week and its number, weeks from Monday on, as in ISO 8601."""
+    match scalars(name, arguments):
+        case (day, Literal(1 | 3)):
+            return Call("add", (Call("multiply", (iso_year(day), Literal(100))), _week_number(name, [day])))
+    raise QueryError(
+        name.upper(),
+        "begins weeks on Sunday in some dialects and on Monday in others",
+        "write YEARWEEK(d, 3), whose weeks begin on Monday",
+    )
 
 
 def _week_number(name: str, arguments: Sequence[Argument]) -> Scalar:
@@ -300,5 +329,6 @@ BUILDERS: dict[str, Callable[[str, Sequence[Argument]], Scalar]] = {
     **dict.fromkeys(("isoyear", "yearofweekiso"), _iso_year),
     **dict.fromkeys(("weekofyear", "weekiso"), _week_number),
     "datename": _name_of_part,
+    "yearweek": _year_week,
 }
 """What each name of a function of dates means."""

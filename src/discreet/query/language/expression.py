@@ -11,12 +11,14 @@ from discreet.query.language.bounded import per_group
 from discreet.query.language.constant import clamped, settled
 from discreet.query.language.conversion import CASTS
 from discreet.query.language.date import Argument, Span, iso_weekday, iso_year
+from discreet.query.language.daytime import TESTS, compares_times, times_compared
 from discreet.query.language.distribution import DISTRIBUTIONS, distribution
 from discreet.query.language.leaf import column_of, leaf_of, literal_of, truth_of, unit_named, unit_of
 from discreet.query.language.listing import is_list, listed
 from discreet.query.language.moment import MOMENTS, between, compared, interval_of
 from discreet.query.language.pair import KINDS as PAIRS
 from discreet.query.language.pair import pair
+from discreet.query.language.picked import PICKS
 from discreet.query.language.piece import PIECES
 from discreet.query.language.place import place_of
 from discreet.query.language.refusal import fields, refusal, words_of
@@ -60,6 +62,8 @@ def _meaning(node: exp.Expr) -> Scalar:
         return found_inside(node, expression)
     if isinstance(node.args.get("expression"), exp.Any) and kind in (exp.EQ, exp.Like, exp.ILike):
         return any_of(node, expression)
+    if (kind in TESTS or kind is exp.Between) and compares_times(node):
+        return times_compared(node, expression)
     if kind in BINARY and (length := compared(node, BINARY[kind], expression)) is not None:
         return length
     if kind in BINARY:
@@ -436,7 +440,9 @@ _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
     exp.Greatest: _many("greatest", "ignore_nulls"),
     exp.Concat: _many("concat", "safe", "coalesce"),
     exp.Round: _round,
-    **{kind: _by(build) for kind, build in {**INSIDE, **MOMENTS, **PIECES, **CASTS, **SIGNS}.items()},
+    **{
+        kind: _by(build) for kind, build in {**INSIDE, **MOMENTS, **PIECES, **CASTS, **SIGNS, **PICKS}.items()
+    },
     exp.Substring: _substring,
     exp.Left: _side("left"),
     exp.Right: _side("right"),

@@ -124,19 +124,6 @@ ADVICE: tuple[tuple[tuple[type, ...], str, str, str], ...] = (
         "group by the column, and count: SELECT x, COUNT(*) AS n FROM t GROUP BY x",
     ),
     (
-        (exp.ArgMax, exp.ArgMin),
-        "the value beside an extreme",
-        "belongs to one row, and so to one person",
-        "ask for MODE(x) of the rows above a bound",
-    ),
-    (
-        (exp.First, exp.Last),
-        "the first or last of some rows",
-        "belongs to one row",
-        "number each person's rows in a subquery, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n, "
-        "and keep WHERE n = 1",
-    ),
-    (
         (exp.MD5, exp.MD5Digest, exp.SHA, exp.SHA2),
         "a hash",
         "hides nothing: whoever guesses a value can check the guess",
@@ -227,6 +214,8 @@ WRITTEN = {
     "STRING_AGG": r"\b(LISTAGG|GROUP_CONCAT)\b",
     "QUANTILE": r"\b(PERCENTILE|APPROX_)\w*",
     "OPTIONS": r"\bOPTIONS\b",
+    "a list of constants in FROM": r"\b(GENERATE_SERIES|GENERATE_DATE_ARRAY|UNNEST|VALUES|RANGE)\b",
+    "the first, last or any value": r"\b(FIRST|LAST|ANY_VALUE|ARG_MIN|ARG_MAX|MIN_BY|MAX_BY)\b",
     "privacy_unit_column": r"\bprivacy_unit_column\b",
     "the question": r"^\s*\b(INSERT|UPDATE|DELETE|CREATE|DROP|ALTER|MERGE)\b",
 }

@@ -12,6 +12,7 @@ from discreet.query.language.constant import day_of
 from discreet.query.language.date import BUILDERS as DATES
 from discreet.query.language.date import Argument, scalars, truncated_to_format
 from discreet.query.language.format import formatted
+from discreet.query.language.picked import picked
 from discreet.query.language.regular import matched
 from discreet.query.language.said import EXAMPLES as SAID_EXAMPLES
 from discreet.query.language.said import SAID
@@ -228,11 +229,9 @@ def _interval(name: str, arguments: Sequence[Argument]) -> Scalar:
     return Call("interval_low" if name.endswith("low") else "interval_high", (argument,))
 
 
-def _refused(reason: str, instead: str) -> Builder:
-    def build(name: str, arguments: Sequence[Argument]) -> Scalar:
-        raise QueryError(name.upper(), reason, instead)
-
-    return build
+def _any(name: str, arguments: Sequence[Argument]) -> Scalar:
+    (value,) = _plain(name, arguments, 1)
+    return picked(value)
 
 
 def _with_separator(name: str, arguments: Sequence[Argument]) -> Scalar:
@@ -284,9 +283,7 @@ _BUILDERS: dict[str, Builder] = {
     "format_datetime": formatted,
     "concat_ws": _with_separator,
     **dict.fromkeys(("regexp_contains", "regexp_full_match"), _matching),
-    "any_value": _refused(
-        "takes an arbitrary row", "group by the column, or take MAX(x) in a subquery grouped by the person"
-    ),
+    "any_value": _any,
 }
 
 _EXAMPLES = {
@@ -300,6 +297,7 @@ _EXAMPLES = {
     "percentile_approx": "write PERCENTILE_APPROX(x, 0.9)",
     "approx_quantiles": "write APPROX_QUANTILES(x, 4)",
     "isnull": "write ISNULL(x, 0)",
+    "any_value": "write ANY_VALUE(x)",
     "zeroifnull": "write ZEROIFNULL(x)",
     "nullifzero": "write NULLIFZERO(x)",
     "square": "write SQUARE(x)",

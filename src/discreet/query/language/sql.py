@@ -21,14 +21,17 @@ from discreet.query.language.dialect import Manner, manner_of
 from discreet.query.language.expression import expression
 from discreet.query.language.inside import Inside
 from discreet.query.language.item import name_of, read_items, with_name
+from discreet.query.language.keys import without_keys
 from discreet.query.language.named import unreserved
 from discreet.query.language.operation import combined
 from discreet.query.language.parameter import Parameters, bind
+from discreet.query.language.picked import from_groups
 from discreet.query.language.pivot import written_out
 from discreet.query.language.refusal import CLAUSE_WORDS, CLAUSES, fields, refusal
 from discreet.query.language.semi import without_semi
 from discreet.query.language.text import Written, parsed
 from discreet.query.language.tied import untied
+from discreet.query.language.top import without_top
 from discreet.query.language.tree import every
 from discreet.query.language.unreadable import reading
 from discreet.query.name import folded
@@ -226,6 +229,7 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
         raise refusal(tree)
     if tree.args.get("joins") and not tree.args.get("from_"):
         raise refusal(tree)
+    tree = without_keys(tree if level else without_top(tree))
     tree.set("expressions", [with_name(node) for node in tree.expressions])
     tree = untied(without_semi(tree))
     for key, (reason, instead) in CLAUSES.items():
@@ -282,6 +286,7 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
         raise QueryError(
             "WHERE", "cannot contain an aggregate", "use HAVING, or a subquery that groups by the person"
         )
+    block = from_groups(block, level)
     return block if alone or in_rows else beside.around(block)
 
 

@@ -58,7 +58,15 @@ AS_WRITTEN = frozenset(
         *("MAKE_DATE", "DATE_FROM_PARTS", "DATEFROMPARTS"),
         *("FORMAT_TIMESTAMP", "FORMAT_DATETIME", "REGEXP_CONTAINS", "REGEXP_FULL_MATCH"),
         *("BOOL_OR", "BOOL_AND", "LOGICAL_OR", "LOGICAL_AND", "BOOLOR_AGG", "BOOLAND_AGG", "REPEAT"),
-        *("CONVERT_TIMEZONE", "FROM_UTC_TIMESTAMP", "TIMEZONE"),
+        *(
+            "CONVERT_TIMEZONE",
+            "YEARWEEK",
+            "APPROX_TOP_COUNT",
+            "APPROX_TOP_K",
+            "APPROX_TOP_SUM",
+            "FROM_UTC_TIMESTAMP",
+            "TIMEZONE",
+        ),
         *("TRANSLATE", "PI", "REVERSE", "INITCAP", "BITAND", "BITOR"),
     )
 )

@@ -81,9 +81,10 @@ def _trunc(name: str, arguments: Sequence[Typed]) -> Typed:
     kind = Day()
     match moment.kind:
         case Day(date() as low, date() as high):
-            kind = Day(_floor_day(unit, low), high, unit in ("year", "quarter", "month"))
+            kind = Day(_floor_day(unit, low), high, None if unit == "day" else unit)
         case Moment(datetime() as first, datetime() as last):
-            kind = Day(_floor_day(unit, first.date()), last.date(), unit in ("year", "quarter", "month"))
+            days = first.date(), last.date()
+            kind = Day(_floor_day(unit, days[0]), days[1], None if unit == "day" else unit)
     # Truncation is monotone and never goes up.
     return Typed(Call("trunc", (Literal(unit), moment.scalar)), kind, moment.held)
 
@@ -186,18 +187,32 @@ def _difference(name: str, arguments: Sequence[Typed]) -> Typed:
     parts, _ = agree("DATE_DIFF", [first, second])
     # Between dates inside the calendar only, so it is not held: text may be read as the year 5,000,000.
     kind = Whole(-reach, reach)
-    if unit == "day":
-        kind = _days_between(first.kind, second.kind) or kind
+    kind = _between(unit, first.kind, second.kind) or kind
     return Typed(Call("difference", (Literal(unit), parts[0].scalar, parts[1].scalar)), kind)
 
 
-def _days_between(first: Kind, second: Kind) -> Whole | None:
-    """Return how many days lie between declared dates."""
+def _between(unit: str, first: Kind, second: Kind) -> Whole | None:
+    """Return how many boundaries lie between declared dates: the later one of them is, the more."""
     ends = [_days(kind) for kind in (first, second)]
     if None in ends:
         return None
-    (early, late), (begin, end) = (given(pair) for pair in ends)
-    return Whole((begin - late).days, (end - early).days)
+    (early, late), (begin, end) = ([_count(unit, day) for day in given(pair)] for pair in ends)
+    return Whole(begin - late, end - early)
+
+
+def _count(unit: str, day: date) -> int:
+    """Return how many units began before a day, counted from the year 0."""
+    match unit:
+        case "year":
+            return day.year
+        case "quarter":
+            return 4 * day.year + (day.month - 1) // 3
+        case "month":
+            return 12 * day.year + day.month
+        case "week":
+            return (day.toordinal() - 1) // 7
+        case _:
+            return day.toordinal()
 
 
 def _days(kind: Kind) -> tuple[date, date] | None:
@@ -248,17 +263,40 @@ def _shift(name: str, arguments: Sequence[Typed]) -> Typed:
                 "INTERVAL", f"must be a whole number of at most {limit}", "write d + INTERVAL 7 DAY"
             )
     # An instant in UTC stays one; elsewhere a clock could change in between.
-    kind = Moment(zone=UTC if isinstance(moment.kind, Moment) and moment.kind.zone == UTC else None)
+    instant = Moment(zone=UTC if isinstance(moment.kind, Moment) and moment.kind.zone == UTC else None)
     if unit in FINE:
         later = Call("add", (_microseconds(name, [moment]).scalar, Literal(amount * FINE[unit])))
-        return Typed(Call("moment_at", (later,)), kind)
+        return Typed(Call("moment_at", (later,)), instant)
     if isinstance(moment.kind, Moment):
         # The day moves, and the time of day stays.
         day = Call("shift", (Literal(unit), Call("to_day", (moment.scalar,)), Literal(amount)))
         begun = Call("microseconds", (Call("to_moment", (day,)),))
         time = Call("modulo", (Call("microseconds", (moment.scalar,)), Literal(DAY)))
-        return Typed(Call("moment_at", (Call("add", (begun, time)),)), kind)
-    return Typed(Call("shift", (Literal(unit), moment.scalar, Literal(amount))), Day())
+        return Typed(Call("moment_at", (Call("add", (begun, time)),)), instant)
+    kind = _moved(moment.kind, unit, amount)
+    return Typed(Call("shift", (Literal(unit), moment.scalar, Literal(amount))), kind)
+
+
+_MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+def _moved(kind: Kind, unit: str, amount: int) -> Day:
+    """Return between which dates others lie once they are moved, and which they are."""
+    match kind:
+        case Day(date() as low, date() as high, first) if unit in ("day", "week"):
+            days = amount * (1 if unit == "day" else 7)
+            ends = [day.toordinal() + days for day in (low, high)]
+            same = first if first in ("week", "sunday") and days % 7 == 0 else None
+            before = {"week": "sunday", "month": "month's end"}.get(first or "") if days == -1 else None
+            if min(ends) >= 1 and max(ends) <= date.max.toordinal():
+                return Day(date.fromordinal(ends[0]), date.fromordinal(ends[1]), before or same)
+        case Day(date() as low, date() as high, str(first)) if first in _MONTHS and unit in _MONTHS:
+            months = amount * _MONTHS[unit]
+            places = [12 * day.year + day.month - 1 + months for day in (low, high)]
+            if min(places) >= 12 and max(places) < 120_000:
+                begun = [date(place // 12, place % 12 + 1, 1) for place in places]
+                return Day(begun[0], begun[1], first if months % _MONTHS[first] == 0 else "month")
+    return Day()
 
 
 def calendar(name: str, arguments: Sequence[Typed]) -> Typed:
