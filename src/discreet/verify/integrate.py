@@ -35,7 +35,8 @@ def add(a: Number, b: Number, factor: Fraction | int = 1) -> Number:
     """Return a + factor * b."""
     result = dict(a)
     for r, c in b.items():
-        value = result.get(r, Fraction(0)) + c * factor
+        term, known = (c if factor == 1 else c * factor), result.get(r)
+        value = term if known is None else known + term
         if value:
             result[r] = value
         else:
@@ -45,15 +46,20 @@ def add(a: Number, b: Number, factor: Fraction | int = 1) -> Number:
 
 def multiply(a: Number, b: Number) -> Number:
     """Return a * b."""
+    if a == UNIT or b == UNIT:
+        return b if a == UNIT else a
     result: dict[Fraction, Fraction] = {}
     for r, c in a.items():
         for s, d in b.items():
-            result[r + s] = result.get(r + s, Fraction(0)) + c * d
+            known = result.get(key := r + s)
+            result[key] = c * d if known is None else known + c * d
     return {r: c for r, c in result.items() if c}
 
 
 def shifted(a: Number, exponent: Fraction, factor: Fraction | int = 1) -> Number:
     """Return factor * exp(exponent) * a."""
+    if factor == 1:
+        return {r + exponent: c for r, c in a.items()} if exponent else a
     return {r + exponent: c * factor for r, c in a.items()} if factor else {}
 
 
@@ -147,7 +153,7 @@ def _antiderivative(p: Piece) -> Piece:
 def _value(p: Piece, t: Fraction) -> Number:
     total: Number = ZERO
     for (k, b), c in p.items():
-        total = add(total, shifted(c, b * t, t**k))
+        total = add(total, shifted(c, b * t, t**k if k else 1))
     return total
 
 

@@ -184,8 +184,9 @@ def _candidates(search: Search) -> Iterator[dict[int, Expr]]:
     if is_concentrated(checked.program):
         yield from _gaussian(checked, [s for s in draws if s.law in NOISE])
         return
+    instances = list(_instances(shrunk(checked)))
     tried: list[dict[int, Expr]] = list(search.known)
-    yield from search.known
+    yield from (moves for moves in search.known if _survives(search, moves, instances[:1]))
     stages = (
         (False, False, 1),
         (False, True, 1),
@@ -193,7 +194,6 @@ def _candidates(search: Search) -> Iterator[dict[int, Expr]]:
         (True, False, 2),
         (True, True, 2),
     )
-    instances = list(_instances(shrunk(checked)))
     for rich, guards, width in stages:
         if search.out_of_time():
             return
@@ -204,6 +204,13 @@ def _candidates(search: Search) -> Iterator[dict[int, Expr]]:
                 yield moves
             if search.out_of_time():
                 return
+
+
+def _survives(search: Search, moves: dict[int, Expr], instances: list[Instance]) -> bool:
+    """Return whether moves stand a trial on short lists, which costs less than failing to prove them."""
+    known = Template(moves, (), {})
+    cases = _Cases(shrunk(search.checked), search.direction, known, {}, instances, search.tails)
+    return _counterexample(cases, {}, {}) is None
 
 
 def _gaussian(checked: CheckedProgram, draws: list[Sample]) -> Iterator[dict[int, Expr]]:

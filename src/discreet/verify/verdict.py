@@ -160,6 +160,7 @@ def _search(checked: CheckedProgram, text: str, seconds: float, samples: int) ->
     if decided is not None:
         return decided
     attempt, tried, other = NoProof("no time was given", exhausted=False), set[str](), composed(checked)
+    asked = False
     # Most wrong claims fall to the first few counterexamples, and most right ones to the first proof.  Before
     # that proof inputs are counted, not timed: the order of its terms depends on what was done before.
     for refuting, most, proving in ((1 / 10, FEW, 1 / 4), (1 / 10, None, 1 / 3), (1 / 4, None, 0.0)):
@@ -178,8 +179,8 @@ def _search(checked: CheckedProgram, text: str, seconds: float, samples: int) ->
             together = attempt if other is None else prove(other, seconds * proving)
             if not isinstance(together, NoProof):
                 return _certified(checked, text, tuple(replace(p, concentrated=True) for p in together))
-        if proving == 0.0 or attempt.exhausted:
-            fault = first_fault(checked)
+        if not asked and (proving == 0.0 or attempt.exhausted):
+            asked, fault = True, first_fault(checked)
             if fault is not None:
                 raise fault
     sampled = refute_by_sampling(checked, samples) if samples else None
