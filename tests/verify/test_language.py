@@ -9,7 +9,8 @@ from discreet.errors import ProgramError
 from discreet.verify import parse, run
 from discreet.verify.parse import parse_formula
 from discreet.verify.run import ExactDraws
-from discreet.verify.syntax import Number, Sample, show, statements
+from discreet.verify.spelling import show
+from discreet.verify.syntax import Number, Sample, statements
 
 PROGRAMS = sorted((Path(__file__).parents[2] / "examples" / "programs").glob("*.dp"))
 
@@ -114,7 +115,7 @@ def test_sites_are_numbered_in_the_order_of_the_text():
         ("P (x : private real) : real\n  return x\n  return x\n", 2, 3, "return may only be the last"),
         ("P (x : private real) : real\n  y := $ Laplace(1, 2, 3)\n  return y\n", 2, 3, "takes 1 or 2"),
         ("P (x : private real) : real\n  if x > 0 then\n    y := 1\n  return y\n", 4, 10, "on some path"),
-        ("P (x : private real) : real\n  r := []\n  return r[0]\n", 3, 10, "output list"),
+        ("P (x : private real) : real\n  r := []\n  return r[0]\n", 1, 1, "nothing is appended"),
         ("P (x : private real) : real\n  y := x ? 1\n  return y\n", 2, 10, "unexpected character"),
         ("P (x : private real list) : real\n  neighbours x one\n  return 1\n", 2, 3, "say by how much"),
         ("P (x : private real) : real\n  ensures epsilon x\n  return 1\n", 2, 19, "public constants"),

@@ -98,3 +98,30 @@ def test_programs_of_very_many_paths_are_refuted():
     pair = NeighbourPair(first, second, ("q",))
     assert attempt(turns(*HITS), pair) is not None
     assert attempt(turns(*HITS, claim="14*eps"), pair) is None
+
+
+WIPED = """
+P (x : private {0,1})
+  neighbours x replace
+  ensures epsilon eps
+  r := []
+  r := r ++ [x]
+  i := 0
+  while i < 9
+    z := $ Laplace(1)
+    c := 0
+    if z > 0 then
+      c := 1
+    r := r ++ [c]
+    i := i + 1
+  r[0] := 0
+  return r
+"""
+
+
+def test_a_list_that_is_changed_does_not_begin_as_it_ends():
+    """Whoever follows only what begins like the output sees no run of the second input at all."""
+    first, second = next(
+        merged.both_laws(parse(WIPED), {"x": 0, "eps": Fraction(1)}, {"x": 1, "eps": Fraction(1)})
+    )
+    assert len(first) == len(second) == 2**9

@@ -60,7 +60,94 @@ PROPOSED = program(TESTED, *TEST, claim="epsilon 2 delta 1/1000000")
 OFTEN = ["i := 0", "while i < 20", *(f"  {line}" for line in TEST[:-1]), "  i := i + 1", "return i"]
 STILL = ["f{1} - f{2} <= 1", "f{2} - f{1} <= 1", "i{1} = i{2}", "moved(1) <= 0", "moved(2) <= 0"]
 
+BIT = "(x : private {0,1}); neighbours x replace"
+PAIR = "(d : private {0,1} list); neighbours d replace; requires size(d) = 2"
+CELLS = ["h := []", "h := h ++ [0]", "h := h ++ [0]"]
+ONCE = ["i := 0", "while i < 1"]
+COUNTING = {"variants": {1: "1 - i{1}"}}
+
 WRONG = {
+    "a list read outside": (program(BIT, "h := []", "h := h ++ [7]", "return h[x]"), {}, "may be no value"),
+    "a list changed outside": (
+        program(BIT, "h := []", "h := h ++ [0]", "h[2 * x] := 0", "return 0"),
+        {},
+        "may be no value",
+    ),
+    "a list changed before its beginning": (
+        program(BIT, "h := []", "h := h ++ [0]", "h[-x] := 0", "return 0"),
+        {},
+        "may be no value",
+    ),
+    "an element of each run's own": (
+        program(BIT, *CELLS, "h[0] := x", "return h[0]"),
+        {},
+        "outputs may differ",
+    ),
+    "an appended element": (
+        program(BIT, "h := []", "h := h ++ [x]", "return h[0]"),
+        {},
+        "outputs may differ",
+    ),
+    "a place of each run's own": (program(BIT, *CELLS, "h[x] := 1", "return h[0]"), {}, "outputs may differ"),
+    "a returned list that was changed": (
+        program(BIT, *CELLS, "h[1] := x", "return h"),
+        {},
+        "outputs may differ",
+    ),
+    "a list changed in a private branch": (
+        program(BIT, *CELLS, "if x = 1 then", "  h[0] := 1", "return h"),
+        {},
+        "outputs may differ",
+    ),
+    "a list changed in a loop": (
+        program(BIT, *CELLS, *ONCE, "  h[0] := x", "  i := i + 1", "return h[0]"),
+        {"invariants": {1: [TOGETHER]}, **COUNTING},
+        "outputs may differ",
+    ),
+    "a list that grows in a loop": (
+        program(BIT, "h := []", *ONCE, "  h := h ++ [0]", "  i := i + 1", "return 1 / size(h)"),
+        {"invariants": {1: [TOGETHER]}, **COUNTING},
+        "may be no value",
+    ),
+    "every place of an input": (
+        program(PAIR, *ONCE, "  i := i + 1", "j := 0", "while j < 1", "  j := j + 1", "return d[1] - d[0]"),
+        {
+            "invariants": {
+                1: [TOGETHER, *(f"place(0) != 0 or d{{{s}}}[place(0)] = d{{{s}}}[0]" for s in (1, 2))],
+                2: ["j{1} = j{2}", *(f"place(0) != 1 or d{{{s}}}[1] = d{{{s}}}[0]" for s in (1, 2))],
+            },
+            "variants": {1: "1 - i{1}", 2: "1 - j{1}"},
+        },
+        "reads an input",
+    ),
+    "every place of an input, in other words": (
+        program(PAIR, *ONCE, "  i := i + 1", "return d[1]"),
+        {
+            "invariants": {1: [TOGETHER, "d{1}[if place(0.0) = 1 then 0 else 1] >= 0"]},
+            **COUNTING,
+        },
+        "reads an input",
+    ),
+    "a move that knows the place": (
+        program(BIT, "z := $ Laplace(1/eps, x)", "return z"),
+        {"moves": {1: "place(0)"}},
+        "means nothing",
+    ),
+    "a variant that knows the place": (
+        program(BIT, *ONCE, "  i := i + 1", "return 0"),
+        {"invariants": {1: [TOGETHER]}, "variants": {1: "1 - i{1} + place(0)"}},
+        "means nothing",
+    ),
+    "a fact about every place that holds of one": (
+        program(BIT, *CELLS, "h[1] := x", *ONCE, "  i := i + 1", "return h[1]"),
+        {"invariants": {1: [TOGETHER, "place(0) = 1 or h{1}[place(0)] = h{2}[place(0)]"]}, **COUNTING},
+        "outputs may differ",
+    ),
+    "a fact about every place that a turn breaks": (
+        program(BIT, *CELLS, *ONCE, "  h[1] := x", "  i := i + 1", "return h[1]"),
+        {"invariants": {1: [TOGETHER, "h{1}[place(0)] = h{2}[place(0)]"]}, **COUNTING},
+        "break the invariant",
+    ),
     "a tail that costs more than delta": (
         PROPOSED,
         {**TESTING, "tails": {1: "13.8"}},
@@ -334,7 +421,7 @@ WRONG = {
             "return y",
         ),
         {},
-        "parameter may be impossible",
+        "be impossible",
     ),
     "scores that all change": (
         program(
@@ -546,6 +633,19 @@ def test_without_this_rule_a_wrong_proof_would_pass(name):
 
 
 RIGHT = {
+    "a secret that is wiped": (
+        program(BIT, *CELLS, "h[x] := 1", "h[0] := 7", "h[1] := 7", "return h"),
+        {},
+    ),
+    "every place of a list": (
+        program(BIT, *CELLS, *ONCE, "  h[x] := 0", "  i := i + 1", "return h"),
+        {
+            "invariants": {
+                1: [TOGETHER, *(f"place(0) < 0 or place(0) > 1 or h{{{s}}}[place(0)] = 0" for s in (1, 2))]
+            },
+            **COUNTING,
+        },
+    ),
     "a coin ends a loop almost surely": (
         program(Q, *COINS, "  t := $ Bernoulli(1/2)", "return k"),
         {"invariants": {1: ["k{1} = k{2}", "t{1} = t{2}"]}, "variants": {1: "t"}},
@@ -1009,3 +1109,56 @@ def test_the_header_says_of_a_private_input_in_which_run(clause):
     for changed in (replace(given, requires=(read(clause),)), replace(given, adjacency=read(clause))):
         with pytest.raises(CertificateError, match="in which run"):
             kernel.accept(changed, [part()])
+
+
+CHANGED = """
+P (x : private {0,1})
+  neighbours x replace
+  ensures epsilon eps
+  r := []
+  r := r ++ [0]
+  r := r ++ [0]
+  r[PLACE] := 1
+  return r
+"""
+
+
+def test_a_table_follows_what_is_changed():
+    tree = parse(CHANGED.replace("PLACE", "1")).program
+    right = {f"{x}, eps": {"[0, 1]": read("1")} for x in (0, 1)}
+    assert accepted(tree, right) == 2
+    for wrong in ("[0, 0]", "[1, 0]", "[1, 1]"):
+        with pytest.raises(CertificateError, match="does not have"):
+            accepted(tree, {given: {wrong: read("1")} for given in right})
+    with pytest.raises(CertificateError, match="not as private"):
+        accepted(
+            parse(CHANGED.replace("PLACE", "x")).program,
+            {"0, eps": {"[1, 0]": read("1")}, "1, eps": {"[0, 1]": read("1")}},
+        )
+
+
+@pytest.mark.parametrize("place", ["-1", "2", "2 * x", "x - 1"])
+def test_a_table_has_no_law_where_a_list_is_changed_outside(place):
+    tree = parse(CHANGED.replace("PLACE", place)).program
+    with pytest.raises(CertificateError, match="no value"):
+        accepted(tree, {f"{x}, eps": {"[0, 1]": read("1")} for x in (0, 1)})
+
+
+TWO_LISTS = """
+P (p : private {0..0} list) (q : private {0..0} list)
+  neighbours p any
+  neighbours q any
+  requires size(p) + size(q) = 3 and size(p) >= 1 and size(q) >= 1
+  ensures epsilon eps
+  return size(p) + q[0]
+"""
+
+
+def test_a_table_tells_lists_of_different_lengths_apart():
+    """In a row the elements of both lists are the same three zeros, whichever list is the longer one."""
+    tree = parse(TWO_LISTS).program
+    right = {"[0], [0, 0], eps": {"1": read("1")}, "[0, 0], [0], eps": {"2": read("1")}}
+    with pytest.raises(CertificateError, match="not as private"):
+        accepted(tree, right)
+    with pytest.raises(CertificateError, match="does not have"):
+        accepted(tree, {given: {"1": read("1")} for given in right})

@@ -102,3 +102,24 @@ def test_a_coin_chooses_what_is_appended_and_where():
         "  return r\n"
     )
     assert run(text, x=7, eps=1) == [7, 2]
+
+
+CHANGED = """
+P (q : public int list) (k : public int) : public int list
+  a := []; i := 0
+  while i < size q
+    a := a ++ [q[i]]
+    i := i + 1
+  a[k] := a[k] + 10
+  return a
+"""
+
+
+def test_a_list_is_changed_where_it_has_an_element():
+    given = [1, 2, 3]
+    assert run(CHANGED, q=given, k=2, eps=1) == [1, 2, 13]
+    assert given == [1, 2, 3]
+    outside = CHANGED.replace("a[k] := a[k] + 10", "a[k] := 10")
+    for place in (-1, 3):
+        with pytest.raises(ProgramError, match="changed outside its bounds"):
+            run(outside, q=given, k=place, eps=1)

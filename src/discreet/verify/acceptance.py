@@ -17,7 +17,7 @@ from discreet.verify import kernel
 from discreet.verify.certificate import Certificate, claim_text, listed, relations, terms
 from discreet.verify.check import CheckedProgram, parse
 from discreet.verify.grammar import read
-from discreet.verify.syntax import Expr, Scalar
+from discreet.verify.syntax import Array, Expr, Scalar
 
 PATIENCE = 60.0
 """Seconds for one certificate."""
@@ -90,8 +90,9 @@ def _parts(given: Certificate) -> list[kernel.Part]:
 
 
 def reals_of(checked: CheckedProgram) -> frozenset[str]:
-    """Return the variables that hold a real number, also where they begin as an integer."""
-    return frozenset(name for name, kind in checked.types.items() if kind == Scalar("real"))
+    """Return the variables and lists that hold real numbers, also where they begin as integers."""
+    kinds = Scalar("real"), Array(Scalar("real"))
+    return frozenset(name for name, kind in checked.types.items() if kind in kinds)
 
 
 def _made_out(program: str, certificate: Certificate | str) -> tuple[CheckedProgram, Certificate]:

@@ -17,6 +17,7 @@ from discreet.errors import CertificateError
 from discreet.verify.grammar import read
 from discreet.verify.header import swapped
 from discreet.verify.kernel import Part as Proof
+from discreet.verify.spelling import show
 from discreet.verify.syntax import (
     Binary,
     EpsilonClaim,
@@ -26,7 +27,6 @@ from discreet.verify.syntax import (
     Rho,
     Secret,
     TruthValue,
-    show,
 )
 
 FORMAT = "discreet certificate 3"

@@ -14,6 +14,9 @@ from discreet.verify.obligation import LoopRelation, System
 from discreet.verify.syntax import Array
 from discreet.verify.term import Term, constants, real
 
+PLACE = z3.Int("place(0)")
+"""Any place of a list."""
+
 
 def differing(system: System, name: str) -> tuple[Term, Term]:
     """Return the elements of both runs at the place where a list differs; the same twice if one lacks it."""
@@ -45,6 +48,41 @@ def contributions(relation: LoopRelation, system: System) -> Iterator[Term]:
             if seen.get_id() in constants(added):
                 added = z3.simplify(z3.substitute(added, (seen, _zero(seen))))
             yield from _worth(relation, system, added, real(second) - real(first))
+
+
+def opened(fact: Term) -> Term:
+    """Return a fact about every place as one about any place, of which a model can tell whether it holds."""
+    return z3.substitute_vars(fact.body(), PLACE) if z3.is_quantifier(fact) else fact
+
+
+def memories(relation: LoopRelation, system: System, bounds: list[Term]) -> Iterator[Term]:
+    """Yield how far apart the runs are at every place of a list that a program reads or changes."""
+    inputs, state = system.inputs, relation.state
+    own = {term.get_id() for term in relation.changing}
+    for name, first in state.left.items():
+        second = state.right[name]
+        if first.get_id() not in own or not z3.is_array(first) or name in inputs.checked.shared:
+            continue
+        yield first == second
+        distance = real(z3.Select(second, PLACE)) - real(z3.Select(first, PLACE))
+        for bound in bounds:
+            yield from (z3.ForAll(PLACE, fact) for fact in (distance <= bound, distance >= -bound))
+        counters = [t for n, t in state.left.items() if n in inputs.checked.shared and z3.is_int(t)]
+        for counter in (t for t in counters if t.get_id() in own):
+            yield z3.ForAll(PLACE, z3.Or(counter <= PLACE, distance == 0))
+            for array, position in inputs.positions.items():
+                copied = z3.If(position == PLACE, real(inputs.deltas[array]), z3.RealVal(0))
+                inside = z3.If(position < inputs.size(array, 1), copied, z3.RealVal(0))
+                yield z3.ForAll(PLACE, distance == z3.If(position < counter, copied, z3.RealVal(0)))
+                yield z3.ForAll(PLACE, z3.Or(counter > PLACE, distance == inside))
+        for clause in system.clauses:
+            if clause.kind == "again" and clause.head[0] is relation:
+                after = dict(zip((t.get_id() for t in relation.changing), clause.head[1], strict=True))
+                seen = second if "add" in inputs.sense.values() else first
+                empty = z3.K(z3.IntSort(), _zero(z3.Select(seen, PLACE)))
+                added = z3.Select(z3.substitute(after[seen.get_id()], (seen, empty)), PLACE)
+                plain = z3.simplify(added, expand_select_store=True, expand_select_ite=True)
+                yield from (z3.ForAll(PLACE, f) for f in _worth(relation, system, plain, distance))
 
 
 def _zero(term: Term) -> Term:

@@ -5,7 +5,10 @@ from discreet.verify.syntax import (
     Assign,
     Binary,
     Expr,
+    If,
     Number,
+    Put,
+    Return,
     Sample,
     Variable,
     While,
@@ -24,7 +27,10 @@ def ranking(checked: CheckedProgram) -> dict[int, Expr]:
     for statement in statements(checked.program.body):
         if not isinstance(statement, While):
             continue
-        changing = assigned(statement.body)
+        # A list that only has elements changed keeps its size.
+        changing = {
+            s.target for s in statements(statement.body) if not isinstance(s, If | Put | Return | While)
+        }
         for part in conjuncts(statement.condition):
             match part:
                 case Binary("<" | "<=", low, high) | Binary(">" | ">=", high, low):

@@ -22,6 +22,7 @@ from discreet.verify.integrate import TooHardError, add, multiply
 from discreet.verify.limit import DEFAULT_MEGABYTES, LimitError, within
 from discreet.verify.linear import UndecidedError
 from discreet.verify.neighbours import Inputs
+from discreet.verify.spelling import show
 from discreet.verify.syntax import (
     Ask,
     Assign,
@@ -36,7 +37,6 @@ from discreet.verify.syntax import (
     Size,
     Statement,
     Variable,
-    show,
 )
 from discreet.verify.term import Reader, Term, UnsupportedError, cast, choose, real, symbol
 

@@ -8,7 +8,8 @@ from discreet.verify.check import CheckedProgram
 from discreet.verify.grammar import read
 from discreet.verify.law import logistic
 from discreet.verify.shared import is_concentrated
-from discreet.verify.syntax import Conditional, Expr, Number, Sample, Unary, names, show, statements
+from discreet.verify.spelling import show
+from discreet.verify.syntax import Conditional, Expr, Number, Sample, Unary, names, statements
 from discreet.verify.witness import Witness
 
 EITHER = "Let the two inputs be neighbours in either order."

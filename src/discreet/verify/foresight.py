@@ -21,6 +21,7 @@ from discreet.verify.ending import ranking
 from discreet.verify.grammar import read
 from discreet.verify.kernel import Part, accept
 from discreet.verify.limit import tick
+from discreet.verify.spelling import show
 from discreet.verify.syntax import (
     Element,
     Return,
@@ -29,7 +30,6 @@ from discreet.verify.syntax import (
     Variable,
     While,
     expressions,
-    show,
     statements,
     subexpressions,
 )

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import z3
 
-from discreet.verify.contribution import cells, contributions
+from discreet.verify.contribution import cells, contributions, memories, opened
 from discreet.verify.discharge import SLOWEST, WORK, goal, hypotheses, instance, solver
 from discreet.verify.limit import milliseconds, tick
 from discreet.verify.obligation import LoopRelation, System
@@ -112,7 +112,7 @@ def _preserved(
 ) -> list[Term]:
     """Drop the facts that some model of the clause violates, many at a time."""
     alive = list(facts)
-    shown = {fact.get_id(): instance(relation, fact, values) for fact in facts}
+    shown = {fact.get_id(): opened(instance(relation, fact, values)) for fact in facts}
     while alive:
         tick()
         query.push()
@@ -178,7 +178,10 @@ def candidates(relation: LoopRelation, system: System) -> Iterator[Term]:
                 yield counter <= other
                 yield counter == other
     guards = [z3.BoolVal(True)] if told(relation, system) else _guards(relation, system, changing_counters)
+    yield from memories(relation, system, bounds)
     for first, second in pairs:
+        if z3.is_array(first):
+            continue
         if z3.is_bool(first):
             yield first == second
             continue

@@ -23,6 +23,7 @@ from discreet.verify.syntax import (
     Number,
     ProcedureCall,
     Program,
+    Put,
     Return,
     Rho,
     Sample,
@@ -39,6 +40,7 @@ from discreet.verify.syntax import (
     While,
     assigned,
     names,
+    remembered,
     statements,
     subexpressions,
 )
@@ -71,6 +73,8 @@ DRAWN: dict[str, Kind] = {
     "Response": "bool",
     "ExpMech": "int",
 }
+EMPTY = Scalar("int", 1, 0)
+"""The elements of a list of which no element is known."""
 
 
 class Types:
@@ -159,7 +163,9 @@ class Types:
                     self.env[name] = joined
                     changed = True
         for name, kind in self.env.items():
-            if kind == Array(Scalar("int", 1, 0)):
+            if kind == Array(EMPTY):
+                if name in remembered(self.program):
+                    self.fail(f"{name} is read or changed, but nothing is appended to it", self.program.at)
                 self.env[name] = Array(Scalar("real"))
 
     def assignment(self, statement: Statement) -> tuple[str, Type, TextPosition] | None:
@@ -168,13 +174,13 @@ class Types:
             case Assign(target, Items(items), at):
                 if items:
                     self.fail("a list starts empty, r := [], and grows by r := r ++ [e]", at)
-                return target, Array(Scalar("int", 1, 0)), at
+                return target, Array(EMPTY), at
             case Assign(target, Variable(name), at) if isinstance(self.env.get(name), Array):
                 self.fail(f"the list {name} cannot be copied", at)
             case Assign(target, value, at):
                 kind = self.scalar_or_none(value)
                 return None if kind is None else (target, self.typed(kind, value), at)
-            case Append(target, value, at=at):
+            case Append(target, value, at=at) | Put(target, _, value, at):
                 kind = self.scalar_or_none(value)
                 return None if kind is None else (target, Array(self.typed(kind, value)), at)
             case Sample(target, law, at=at, length=length):
@@ -189,8 +195,8 @@ class Types:
             return new
         match old, new:
             case Array(first), Array(second):
-                if Scalar("int", 1, 0) in (first, second):
-                    return old if second == Scalar("int", 1, 0) else new
+                if EMPTY in (first, second):
+                    return old if second == EMPTY else new
                 return Array(self.join_scalars(name, first, second, at))
             case Scalar(), Scalar():
                 return self.join_scalars(name, old, new, at)
@@ -278,8 +284,8 @@ class Types:
                 found = self.env.get(array)
                 if not isinstance(found, Array):
                     self.fail(f"{array} is not a list", at)
-                if self.program.parameter(array) is None:
-                    self.fail(f"{array} is an output list; only input lists can be read", at)
+                if self.program.parameter(array) is None and found.element.kind not in ("int", "real"):
+                    self.fail(f"{array} holds no numbers: such a list can grow and be returned, not read", at)
                 self.expect(index, "int")
                 return found.element.kind
             case Size(array, at=at):
@@ -394,6 +400,11 @@ class Types:
                     self.fail(f"{target} must start as an empty list: {target} := []", at)
                 self.used(value, ready)
                 self.scalar(value)
+            case Put(target, index, value, at):
+                element = Element(target, index, at=at)
+                for part in (element, value):
+                    self.used(part, ready)
+                    self.scalar(part)
             case Sample(target, law, arguments, at=at):
                 self.draw(law, arguments, at, ready)
                 ready.add(target)
@@ -407,10 +418,8 @@ class Types:
                 self.block(body, ready)
             case Return(values):
                 for value in values:
-                    if isinstance(value, Variable) and isinstance(self.env.get(value.name), Array):
-                        self.used(value, ready)
-                    else:
-                        self.used(value, ready)
+                    self.used(value, ready)
+                    if not (isinstance(value, Variable) and isinstance(self.env.get(value.name), Array)):
                         self.scalar(value)
             case ProcedureCall(at=at):
                 self.fail("calls must be inlined first", at)

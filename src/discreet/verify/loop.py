@@ -7,8 +7,17 @@ import z3
 from discreet.verify.limit import tick
 from discreet.verify.obligation import Clause, LoopRelation, PairState
 from discreet.verify.shared import is_one_sided
-from discreet.verify.syntax import Sample, Scalar, While, assigned, statements
-from discreet.verify.term import Term, constants, symbol
+from discreet.verify.syntax import (
+    Array,
+    Sample,
+    Scalar,
+    SensitiveQuery,
+    While,
+    assigned,
+    lengthened,
+    statements,
+)
+from discreet.verify.term import Term, constants, memory_of, symbol
 from discreet.verify.walk import require_walk, walked
 from discreet.verify.walker import PairWalk, Then, merge
 
@@ -125,21 +134,21 @@ def cut(walk: PairWalk, statement: While, state: PairState) -> LoopRelation:
     changing: list[Term] = []
     for name in sorted(touched & state.left.keys()):
         kind = walk.checked.types[name]
-        if not isinstance(kind, Scalar):
+        if isinstance(kind, SensitiveQuery):
             continue
         if name in walk.checked.shared:
-            left[name] = right[name] = symbol(f"{name}{suffix}", kind.kind)
+            left[name] = right[name] = _fresh(f"{name}{suffix}", kind)
             changing.append(left[name])
         else:
-            left[name] = symbol(f"{name}{{1}}{suffix}", kind.kind)
-            right[name] = symbol(f"{name}{{2}}{suffix}", kind.kind)
+            left[name] = _fresh(f"{name}{{1}}{suffix}", kind)
+            right[name] = _fresh(f"{name}{{2}}{suffix}", kind)
             changing += [left[name], right[name]]
     cost = dict(state.cost)
     for key in sorted(sites):
         cost[key] = z3.Real(f"moved({key}){suffix}")
         changing.append(cost[key])
     length = dict(state.length)
-    for name in sorted(touched & state.length.keys()):
+    for name in sorted(lengthened(statement.body) & state.length.keys()):
         length[name] = z3.Int(f"size({name}){suffix}")
         changing.append(length[name])
     fresh = replace(state, left=left, right=right, cost=cost, length=length)
@@ -154,6 +163,10 @@ def cut(walk: PairWalk, statement: While, state: PairState) -> LoopRelation:
     return relation
 
 
+def _fresh(name: str, kind: Scalar | Array) -> Term:
+    return memory_of(name, kind) if isinstance(kind, Array) else symbol(name, kind.kind)
+
+
 def changed(walk: PairWalk, statement: While, state: PairState) -> tuple[Term, ...]:
     """Return the values that a state gives to what the loop may change, in the order of `cut`."""
     touched = assigned(statement.body)
@@ -161,11 +174,10 @@ def changed(walk: PairWalk, statement: While, state: PairState) -> tuple[Term, .
     values: list[Term] = []
     relation = next(r for r in reversed(walk.relations) if r.loop == statement.loop)
     for name in sorted(touched & relation.state.left.keys()):
-        if not isinstance(walk.checked.types[name], Scalar):
-            continue
         values.append(state.left[name])
         if name not in walk.checked.shared:
             values.append(state.right[name])
     values += [state.cost[key] for key in sorted(sites)]
-    values += [state.length[name] for name in sorted(touched & relation.state.length.keys())]
+    longer = lengthened(statement.body) & relation.state.length.keys()
+    values += [state.length[name] for name in sorted(longer)]
     return tuple(values)

@@ -7,8 +7,9 @@ Proof.  The draws of later segments are independent of those before; the chance 
 the chances of its segments, each an integral over the noises of that segment alone; add up by distributivity.
 
 Variables that hold noise at a cut are forgotten there.  A program that reads one later has no such law, and
-is left to the exploration of single paths.  Lists only grow, so for a wanted output only those states
-need be followed whose lists begin like it; every output that begins like it then has its whole chance.
+is left to the exploration of single paths.  Lists of which no element is changed only grow, so for a wanted
+output only those states need be followed whose lists begin like it; every output that begins like it then has
+its whole chance.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,7 +31,7 @@ from discreet.verify.explore import (
 from discreet.verify.integrate import UNIT, TooHardError
 from discreet.verify.limit import tick
 from discreet.verify.run import Run, Value
-from discreet.verify.syntax import Expr, Return, Statement, Variable, While
+from discreet.verify.syntax import Expr, Return, Statement, Variable, While, revised
 
 FEW = 50
 """Paths that are explored before they are put together."""
@@ -186,7 +187,7 @@ def _together(states: list[State]) -> list[State]:
 def _wanted(checked: CheckedProgram, values: Mapping[str, Value]) -> Iterator[dict[str, tuple[Value, ...]]]:
     """Yield outputs worth following: of runs that always take the first choice, or always the second."""
     end = checked.program.body[-1]
-    told = end.values if isinstance(end, Return) else ()
+    told, changed = (end.values if isinstance(end, Return) else ()), revised(checked.program.body)
     for pick in (0, 1):
         walker = Walker([], symbolic=False, pick=pick)
         output = Run(checked, walker, dict(values), MOST_STEPS).block(checked.program.body)
@@ -196,7 +197,7 @@ def _wanted(checked: CheckedProgram, values: Mapping[str, Value]) -> Iterator[di
         lists = {
             v.name: items
             for v, items in zip(told, plain, strict=True)
-            if isinstance(v, Variable) and v.name in checked.returned_lists
+            if isinstance(v, Variable) and v.name in checked.returned_lists - changed
         }
         if lists:
             yield lists

@@ -15,6 +15,7 @@ import z3
 
 from discreet.verify.check import CheckedProgram
 from discreet.verify.domain import INDEX, Domain, cases, domain, relation, same_length, senses, sided
+from discreet.verify.spelling import show
 from discreet.verify.syntax import (
     Apply,
     Array,
@@ -27,7 +28,6 @@ from discreet.verify.syntax import (
     Size,
     TextPosition,
     Variable,
-    show,
 )
 from discreet.verify.term import Reader, Term, UnsupportedError, cast, constants, number, real, symbol
 

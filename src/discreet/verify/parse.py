@@ -34,6 +34,7 @@ from discreet.verify.syntax import (
     Neighbours,
     Number,
     Program,
+    Put,
     Return,
     Sample,
     Scalar,
@@ -194,10 +195,10 @@ def assignment(at: Cursor) -> Statement:
         at.fail(INSTEAD[target.text], target.at)
     if at.sees("="):
         at.fail(f"an assignment is written {target.text} := ...")
-    if at.sees("["):
-        at.fail("the elements of a list cannot be changed: lists grow by r := r ++ [e]")
-    at.expect(":=")
     at.free(target)
+    if at.accept("["):
+        return changed(at, target)
+    at.expect(":=")
     if at.accept("$"):
         return draw(at, target)
     value = whole(at)
@@ -207,6 +208,16 @@ def assignment(at: Cursor) -> Statement:
         case Binary("++", at=place):
             at.fail("lists grow one element at a time: write r := r ++ [e]", place)
     return Assign(target.text, value, target.at)
+
+
+def changed(at: Cursor, target: Token) -> Put:
+    """Read `a[i] := e`, after the opening bracket."""
+    index = whole(at)
+    at.expect("]")
+    at.expect(":=")
+    if at.sees("$"):
+        at.fail(f"draw first, then change the list: x := $ ..., and then {target.text}[...] := x")
+    return Put(target.text, index, whole(at), target.at)
 
 
 def draw(at: Cursor, target: Token) -> Sample:

@@ -38,19 +38,23 @@ from discreet.verify.syntax import (
     Append,
     Array,
     Assign,
+    Element,
     Expr,
     If,
     Items,
     ProcedureCall,
+    Put,
     Return,
     Sample,
     Statement,
     Variable,
     While,
     assigned,
+    remembered,
+    revised,
     statements,
 )
-from discreet.verify.term import Term, UnsupportedError, choose, real
+from discreet.verify.term import Term, UnsupportedError, cast, choose, memory_of, real
 from discreet.verify.walker import PairWalk, Then, merge
 
 
@@ -125,7 +129,7 @@ def told(walk: PairWalk, statement: Statement, state: PairState) -> PairState:
     for number, value in enumerate(body[-1].values, start=1):
         match value:
             case Variable(name) if name in target - assigned(body[place + 1 :]) and name in state.left:
-                if walk.checked.kind(value) in ("int", "bool"):
+                if not walk.is_list(value) and walk.checked.kind(value) in ("int", "bool"):
                     fact = _whole(state.left[name]) == z3.Int(f"result({number})")
                     state = replace(state, path=(*state.path, fact))
     return state
@@ -135,12 +139,17 @@ def step(walk: PairWalk, statement: Statement, state: PairState) -> PairState:
     """Walk through one statement that is not a loop."""
     match statement:
         case Assign(target, Items()):
-            return replace(state, length={**state.length, target: z3.IntVal(0)})
+            return begun(walk, target, replace(state, length={**state.length, target: z3.IntVal(0)}))
         case Assign(target, value):
             state, first, second = walk.value(value, state)
             return walk.set(state, target, first, second)
         case Append():
             return append(walk, statement, state)
+        case Put(target, place, value, at):
+            state, _, _ = walk.value(Element(target, place, at=at), state)  # what is changed must be there
+            state, *places = walk.value(place, state)
+            state, *values = walk.value(value, state)
+            return kept(walk, target, state, places, values)
         case Sample():
             return sample(walk, statement, state)
         case If():
@@ -210,8 +219,9 @@ def append(walk: PairWalk, statement: Append, state: PairState) -> PairState:
     target, at = statement.target, statement.at
     state, first, second = walk.value(statement.value, state)
     index = state.length[target]
+    state = kept(walk, target, state, [index, index], [first, second])
     state = replace(state, length={**state.length, target: z3.simplify(index + 1)})
-    if target not in walk.checked.returned_lists:
+    if target not in walk.checked.returned_lists - revised(walk.checked.program.body):
         return state
     path: list[Term] = []
     if not walk.concentrated:
@@ -223,10 +233,44 @@ def append(walk: PairWalk, statement: Append, state: PairState) -> PairState:
     return walk.later(state, "same output", at, _equal(first, second))
 
 
+def begun(walk: PairWalk, target: str, state: PairState) -> PairState:
+    """Begin a list; where its elements are remembered, what lies beyond its end is never read."""
+    kind = walk.checked.types[target]
+    if target not in remembered(walk.checked.program) or not isinstance(kind, Array):
+        return state
+    memory = memory_of(f"memory({target})", kind)
+    return replace(state, left={**state.left, target: memory}, right={**state.right, target: memory})
+
+
+def kept(walk: PairWalk, target: str, state: PairState, places: list[Term], values: list[Term]) -> PairState:
+    """Remember an element of a list in both runs, where elements are remembered."""
+    kind = walk.checked.types[target]
+    if target not in state.left or not isinstance(kind, Array):
+        return state
+    left, right = (
+        z3.simplify(z3.Store(memory[target], place, cast(value, kind.element.kind)))
+        for memory, place, value in zip((state.left, state.right), places, values, strict=True)
+    )
+    right = left if target in walk.checked.shared else right
+    return replace(state, left={**state.left, target: left}, right={**state.right, target: right})
+
+
+def same_elements(walk: PairWalk, value: Variable, state: PairState) -> PairState:
+    """Require that a list of which elements were changed ends alike in both runs."""
+    name = value.name
+    if name not in revised(walk.checked.program.body) or name in walk.checked.shared:
+        return state
+    place = z3.Int(f"somewhere~{next(walk.serial)}")
+    inside = z3.And(place >= 0, place < state.length[name])
+    same = z3.Select(state.left[name], place) == z3.Select(state.right[name], place)
+    return walk.later(state, "same output", value.at, z3.Implies(inside, same))
+
+
 def finish(walk: PairWalk, statement: Return, state: PairState) -> None:
     """Require that both runs return the same, at a price within the claim."""
     for place, value in enumerate(statement.values, start=1):
-        if walk.is_list(value):
+        if isinstance(value, Variable) and walk.is_list(value):
+            state = same_elements(walk, value, state)
             continue
         state, first, second = walk.value(value, state)
         if walk.checked.kind(value) in ("int", "bool") and not walk.concentrated:

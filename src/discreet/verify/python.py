@@ -21,9 +21,9 @@ line; arguments are public unless their annotation says `Private[...]`.
         return found
 
 The subset: assignments and `+=`, draws, `if`, `elif`, `else`, `while`, `for i in range(...)`, `for x in xs`,
-lists that start empty and grow by `append`, one `return` at the end; numbers, truth values, arithmetic,
-comparisons, `and`, `or`, `not`, `a if c else b`, `len`, `abs`, `min`, `max`.  Everything else is refused
-where it stands.  A number written 0.1 means a tenth.
+lists that start empty, grow by `append` and change by `a[i] = e`, one `return` at the end; numbers, truth
+values, arithmetic, comparisons, `and`, `or`, `not`, `a if c else b`, `len`, `abs`, `min`, `max`.  Everything
+else is refused where it stands.  A number written 0.1 means a tenth.
 """
 
 import ast
@@ -55,7 +55,7 @@ INSTEAD: dict[type, str] = {
     ast.Pow: "there is no `**`: write a product, x * x",
     ast.FloorDiv: "there is no `//`: divide with `/`",
     ast.ListComp: "there are no comprehensions: start with [] and append",
-    ast.Subscript: "only lists that are arguments can be read, at one place: d[i]",
+    ast.Subscript: "lists are read and changed at one place: d[i]",
     ast.Pass: "there is no `pass`: an `if` may do without an `else`",
 }
 """What to write instead of what is not in the subset."""
@@ -238,6 +238,15 @@ class Writer:
                     self.put(f"{target} := $ {law}", depth, statement)
                 else:
                     self.put(f"{target} := {self.plain(value, depth)}", depth, statement)
+            case ast.Assign([ast.Subscript(ast.Name(array), index)], value) if _plain(index):
+                changed, place = self.plain(value, depth), self.plain(index, depth)
+                self.put(f"{array}[{place}] := {changed}", depth, statement)
+            case ast.AugAssign(ast.Subscript(ast.Name(array), index), operator, value) if _plain(index):
+                if type(operator) not in OPERATORS:
+                    self.refuse(INSTEAD.get(type(operator), UNKNOWN), statement)
+                place, added = self.plain(index, depth), self.plain(value, depth)
+                changed = f"{array}[{place}] {OPERATORS[type(operator)]} {added}"
+                self.put(f"{array}[{place}] := {changed}", depth, statement)
             case ast.AugAssign(ast.Name(target), ast.Add(), ast.List([item])):
                 self.put(f"{target} := {target} ++ [{self.plain(item, depth)}]", depth, statement)
             case ast.AugAssign(ast.Name(target) as name, operator, value):
@@ -363,7 +372,7 @@ class Writer:
             case ast.IfExp(test, positive, negative):
                 parts = [self.expression(part) for part in (test, positive, negative)]
                 return "(if {} then {} else {})".format(*parts)
-            case ast.Subscript(ast.Name(array), index) if not isinstance(index, ast.Slice):
+            case ast.Subscript(ast.Name(array), index) if _plain(index):
                 return f"{array}[{self.expression(index)}]"
             case ast.Call(ast.Name("len"), [ast.Name(array)], []):
                 self.builtin("len", expression)
@@ -402,6 +411,10 @@ def _stored(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
+
+
+def _plain(index: ast.expr) -> bool:
+    return not isinstance(index, ast.Slice | ast.Tuple)
 
 
 def _whole(item: ast.expr) -> bool:

@@ -14,7 +14,8 @@ import z3
 from discreet.verify.check import CheckedProgram
 from discreet.verify.neighbours import Inputs
 from discreet.verify.obligation import PairState
-from discreet.verify.syntax import Apply, Ask, Element, Expr, Number, Size, Variable, show, subexpressions
+from discreet.verify.spelling import show
+from discreet.verify.syntax import Apply, Ask, Element, Expr, Number, Size, Variable, subexpressions
 from discreet.verify.term import Reader, Term, UnsupportedError
 
 
@@ -44,13 +45,19 @@ class SymbolReading:
             return self.inputs.public(node.name)
 
         def element(node: Element, index: Term) -> Term:
+            if node.array in state.length:
+                reader.need(z3.And(index >= 0, index < state.length[node.array]))
+                return z3.Select(variables[node.array], index)
             reader.need(z3.And(index >= 0, index < self.inputs.size(node.array, side)))
             relation = self.inputs.relation(node.array)
             if relation is not None and relation.kind == "add-remove":
                 return self._walked(node, side)
             return self.inputs.element(node.array, index, side, shared=self.checked.is_shared(node.index))
 
-        reader = Reader(name, element, lambda call: self._apply(call, side), self._abstract, needs.append)
+        def apply(call: Apply | Size | Ask) -> Term:
+            return self._apply(call, side, state)
+
+        reader = Reader(name, element, apply, self._abstract, needs.append)
         return reader(expression), needs
 
     def _walked(self, node: Element, side: int) -> Term:
@@ -67,8 +74,10 @@ class SymbolReading:
             )
         return self.inputs.element(node.array, self.walking[node.index.name], side, shared=True)
 
-    def _apply(self, call: Apply | Size | Ask, side: int) -> Term:
+    def _apply(self, call: Apply | Size | Ask, side: int, state: PairState) -> Term:
         match call:
+            case Size(array) if array in state.length:
+                return state.length[array]
             case Size(array):
                 return self.inputs.size(array, side)
             case Ask(query, data):
@@ -102,6 +111,8 @@ class SymbolReading:
         def element(node: Element, index: Term) -> Term:
             if not self.checked.is_shared(node.index) or not node.side:
                 raise UnsupportedError("a move may only read lists at public positions, in a given run")
+            if node.array in state.length:
+                return z3.Select((state.left if node.side == 1 else state.right)[node.array], index)
             told = any(isinstance(part, Apply) for part in subexpressions(node.index))
             return self.inputs.element(node.array, index, node.side, shared=not told)
 
@@ -114,9 +125,9 @@ class SymbolReading:
                 case Apply("result", (Number(which),)):
                     return z3.Int(f"result({int(which)})")
                 case Size(side=side):
-                    return self._apply(call, side or 1)
+                    return self._apply(call, side or 1, state)
                 case Ask(side=1 | 2 as side):
-                    return self._apply(call, side)
+                    return self._apply(call, side, state)
             raise UnsupportedError(f"{show(call)} cannot be used in a move")
 
         # Z3 gives a division by zero some value, the same in every place: a total function, which is all that

@@ -11,8 +11,9 @@ from discreet.verify.neighbours import Instance
 from discreet.verify.obligation import Clause, System
 from discreet.verify.product import obligations
 from discreet.verify.space import value_of
+from discreet.verify.spelling import show
 from discreet.verify.suspect import model_values, telling_moves
-from discreet.verify.syntax import Array, Expr, show
+from discreet.verify.syntax import Array, Expr
 from discreet.verify.term import Term, UnsupportedError, constants
 
 MEANING = {

@@ -9,6 +9,7 @@ from discreet.errors import ParameterError
 from discreet.verify.check import CheckedProgram
 from discreet.verify.domain import INDEX, Domain, cases, domain, expanded, valid
 from discreet.verify.run import ExactDraws, FaultError, Run, Value
+from discreet.verify.spelling import show
 from discreet.verify.substitute import mapped
 from discreet.verify.syntax import (
     Array,
@@ -20,7 +21,6 @@ from discreet.verify.syntax import (
     Type,
     Variable,
     names,
-    show,
 )
 
 

@@ -35,6 +35,7 @@ from discreet.verify.syntax import (
     Parameter,
     ProcedureCall,
     Program,
+    Put,
     Return,
     Rho,
     Sample,
@@ -151,6 +152,8 @@ class _Scope:
                 return Assign(target, self.expression(value), at)
             case Append(target, value, tag, at):
                 return Append(target, self.expression(value), tag, at)
+            case Put(target, index, value, at):
+                return Put(target, self.expression(index), self.expression(value), at)
             case Sample(_, _, arguments):
                 return replace(statement, arguments=tuple(self.expression(a) for a in arguments))
             case If(condition, positive, negative, at):
@@ -326,7 +329,7 @@ def propagate(program: Program) -> Program:
     publics = {p.name for p in program.parameters if not p.private and isinstance(p.type, Scalar)}
     changed: dict[str, int] = {}
     for statement in statements(program.body):
-        if isinstance(statement, Assign | Sample | Append):
+        if isinstance(statement, Assign | Sample | Append | Put):
             changed[statement.target] = changed.get(statement.target, 0) + 1
     rigid = publics - changed.keys()
     kept: list[Statement] = []

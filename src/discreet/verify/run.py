@@ -39,6 +39,7 @@ from discreet.verify.syntax import (
     Items,
     Number,
     ProcedureCall,
+    Put,
     Return,
     Sample,
     Size,
@@ -345,8 +346,8 @@ class Run:
             self._fail(f"a number has more than {MOST_BITS} bits", expression)
         return value
 
-    def _fail(self, message: str, expression: Expr) -> NoReturn:
-        raise FaultError(message, expression.at.line, expression.at.column)
+    def _fail(self, message: str, node: Expr | Statement) -> NoReturn:
+        raise FaultError(message, node.at.line, node.at.column)
 
     def block(self, block: Sequence[Statement]) -> tuple[Value, ...]:
         """Execute statements; the result is what a return among them returns."""
@@ -357,6 +358,12 @@ class Run:
                     self.values[target] = self.value(value)
                 case Append(target, value):
                     self.values[target] = [*self.values[target], _told(self.value(value))]
+                case Put(target, index, value):
+                    items, place = list(self.values[target]), self.value(index)
+                    if not 0 <= place < len(items):
+                        self._fail(f"{target} is changed outside its bounds", statement)
+                    items[place] = _told(self.value(value))
+                    self.values[target] = items
                 case Sample(target, _, arguments):
                     given = tuple(self.value(a) for a in arguments)
                     if statement.law != "Bernoulli":

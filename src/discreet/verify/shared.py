@@ -16,6 +16,7 @@ from discreet.verify.syntax import (
     Items,
     Number,
     Program,
+    Put,
     Rho,
     Sample,
     Size,
@@ -45,13 +46,11 @@ def agrees(expression: Expr, shared: frozenset[str], program: Program) -> bool:
             parameter = program.parameter(name)
             return name in shared if parameter is None else not parameter.private
         case Size(name):
-            return same_length(program, name)
+            return program.parameter(name) is None or same_length(program, name)
         case Ask():
             return False
         case Element(array, index):
-            parameter = program.parameter(array)
-            public = parameter is not None and not parameter.private
-            return public and agrees(index, shared, program)
+            return agrees(Variable(array), shared, program) and agrees(index, shared, program)
         case _:
             return all(agrees(child, shared, program) for child in children(expression))
 
@@ -63,10 +62,12 @@ def shared_variables(program: Program) -> frozenset[str]:
     def visit(block: tuple[Statement, ...], agreed: bool) -> None:
         for statement in block:
             match statement:
-                case Assign(target, Items()) | Append(target):
-                    if not agreed:
+                case Assign(_, Items()):
+                    pass
+                case Put(target, index, value):
+                    if not (agreed and all(agrees(e, frozenset(shared), program) for e in (index, value))):
                         shared.discard(target)
-                case Assign(target, value):
+                case Assign(target, value) | Append(target, value):
                     if not (agreed and agrees(value, frozenset(shared), program)):
                         shared.discard(target)
                 case Sample(target):

@@ -17,6 +17,7 @@ from discreet.verify.domain import domain, expanded
 from discreet.verify.limit import milliseconds, tick
 from discreet.verify.relate import are_neighbours
 from discreet.verify.run import Value
+from discreet.verify.spelling import show
 from discreet.verify.syntax import (
     Apply,
     Array,
@@ -28,7 +29,6 @@ from discreet.verify.syntax import (
     SensitiveQuery,
     Size,
     Variable,
-    show,
 )
 from discreet.verify.term import Reader, Term, UnsupportedError, real, symbol
 

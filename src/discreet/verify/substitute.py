@@ -17,6 +17,7 @@ from discreet.verify.syntax import (
     Items,
     Number,
     ProcedureCall,
+    Put,
     Return,
     Sample,
     Size,
@@ -77,6 +78,9 @@ def substitute_block(block: tuple[Statement, ...], mapping: Mapping[str, Expr]) 
                 result.append(Assign(renamed(target, mapping), substitute(value, mapping), at))
             case Append(target, value, tag, at):
                 result.append(Append(renamed(target, mapping), substitute(value, mapping), tag, at))
+            case Put(target, index, value, at):
+                new_value = substitute(value, mapping)
+                result.append(Put(renamed(target, mapping), substitute(index, mapping), new_value, at))
             case Sample(target, law, arguments, site, at, length):
                 new = tuple(substitute(a, mapping) for a in arguments)
                 result.append(Sample(renamed(target, mapping), law, new, site, at, length))

@@ -1,9 +1,9 @@
 """The abstract syntax of privacy programs: frozen trees whose every node knows where it was written.
 
 A program is a procedure over private and public inputs, built from assignments, random draws, conditionals,
-while loops and lists that only grow.  Its header says which inputs are neighbours, what may be assumed of the
-public inputs, and what the author claims.  Positions never take part in comparisons, so two trees are equal
-when they mean the same program.
+while loops and lists, which grow and of which elements may be changed.  Its header says which inputs are
+neighbours, what may be assumed of the public inputs, and what the author claims.  Positions never take part
+in comparisons, so two trees are equal when they mean the same program.
 """
 
 from collections.abc import Iterator, Mapping
@@ -162,6 +162,16 @@ class Append:
 
 
 @dataclass(frozen=True, slots=True)
+class Put:
+    """`a[i] := e`: a list of the program itself with one element changed."""
+
+    target: str
+    index: Expr
+    value: Expr
+    at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class ProcedureCall:
     """`x := P(arguments)` for an earlier procedure P of the same file; gone after inlining."""
 
@@ -199,7 +209,7 @@ class Return:
     at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
 
 
-Statement = Assign | Sample | Append | ProcedureCall | If | While | Return
+Statement = Assign | Sample | Append | Put | ProcedureCall | If | While | Return
 
 Kind = Literal["int", "real", "bool", "bits"]
 
@@ -308,6 +318,12 @@ class Program:
     adjacency: Expr = TruthValue(True)
     """What must hold of two neighbours besides, in terms of x{1} and x{2}; it is symmetric."""
 
+    @property
+    def returned(self) -> tuple[Expr, ...]:
+        """Return what the last statement returns."""
+        last = self.body[-1] if self.body else None
+        return last.values if isinstance(last, Return) else ()
+
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of that name, if there is one."""
         return next((p for p in self.parameters if p.name == name), None)
@@ -375,6 +391,8 @@ def expressions(statement: Statement) -> tuple[Expr, ...]:
     match statement:
         case Assign(_, value) | Append(_, value):
             return (value,)
+        case Put(_, index, value):
+            return (index, value)
         case Sample(_, _, arguments) | ProcedureCall(_, _, arguments):
             return arguments
         case If(condition) | While(condition):
@@ -404,46 +422,28 @@ def names(expression: Expr) -> set[str]:
 
 def assigned(block: tuple[Statement, ...]) -> set[str]:
     """Return the variables that a block may change."""
-    return {s.target for s in statements(block) if isinstance(s, Assign | Sample | Append | ProcedureCall)}
+    kinds = Assign | Sample | Append | Put | ProcedureCall
+    return {s.target for s in statements(block) if isinstance(s, kinds)}
 
 
-_STRENGTH = {"or": 1, "and": 2, "=": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "++": 5, "xor": 5}
-_STRENGTH |= {"+": 6, "-": 6, "*": 7, "/": 7, "mod": 7}
+def lengthened(block: tuple[Statement, ...]) -> set[str]:
+    """Return the lists that a block may make longer."""
+    return {s.target for s in statements(block) if isinstance(s, Append)}
 
 
-def _run(side: int) -> str:
-    return f"{{{side}}}" if side else ""
+def growing(program: Program) -> set[str]:
+    """Return the variables that are returned as they are, but for lists of which elements are changed."""
+    names = {value.name for value in program.returned if isinstance(value, Variable)}
+    return names - revised(program.body)
 
 
-def show(expression: Expr, strength: int = 0) -> str:
-    """Return the expression as text that parses back to it."""
-    match expression:
-        case Number(value, whole):
-            if value.denominator == 1:
-                text = str(value) if whole else f"{value}.0"
-                return text if value >= 0 or strength == 0 else f"({text})"
-            return f"({value})" if strength >= 7 or value < 0 else str(value)
-        case TruthValue(value):
-            return "true" if value else "false"
-        case Variable(name, side):
-            return f"{name}{_run(side)}"
-        case Unary(operator, operand):
-            text = f"-{show(operand, 8)}" if operator == "-" else f"not {show(operand, 3)}"
-            return f"({text})" if strength > (6 if operator == "-" else 3) else text
-        case Binary(operator, left, right):
-            own = _STRENGTH[operator]
-            text = f"{show(left, own)} {operator} {show(right, own + 1)}"
-            return f"({text})" if strength > own or (own == 4 and strength == 4) else text
-        case Conditional(condition, positive, negative):
-            text = f"if {show(condition)} then {show(positive)} else {show(negative)}"
-            return f"({text})" if strength else text
-        case Apply(function, arguments):
-            return f"{function}({', '.join(show(a) for a in arguments)})"
-        case Element(array, index, side):
-            return f"{array}{_run(side)}[{show(index)}]"
-        case Size(array, side):
-            return f"size{_run(side)}({array})"
-        case Ask(query, data, side):
-            return f"{query}{_run(side)}({data})"
-        case Items(items):
-            return f"[{', '.join(show(item) for item in items)}]"
+def remembered(program: Program) -> set[str]:
+    """Return the lists of a program's own that it reads or changes, so that their elements matter."""
+    parts = (p for s in statements(program.body) for e in expressions(s) for p in subexpressions(e))
+    read = {part.array for part in parts if isinstance(part, Element)} | revised(program.body)
+    return read - {parameter.name for parameter in program.parameters}
+
+
+def revised(block: tuple[Statement, ...]) -> set[str]:
+    """Return the lists of which a block changes elements."""
+    return {s.target for s in statements(block) if isinstance(s, Put)}

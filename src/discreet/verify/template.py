@@ -29,6 +29,7 @@ from discreet.verify.syntax import (
     If,
     Items,
     Number,
+    Put,
     Return,
     Sample,
     Scalar,
@@ -107,7 +108,7 @@ def places(checked: CheckedProgram) -> tuple[DrawSite, ...]:
                 case Sample(target):
                     found.append(DrawSite(statement, loops, rest, ready))
                     ready |= {target}
-                case Assign(target) | Append(target):
+                case Assign(target) | Append(target) | Put(target):
                     ready |= {target}
                 case If(_, positive, negative):
                     visit(positive, loops, rest, ready)
@@ -186,7 +187,7 @@ def emitted(place: DrawSite, checked: CheckedProgram) -> Expr | None:
             match item:
                 case Assign(target, value) if not isinstance(value, Items):
                     environment[target] = substitute(value, environment)
-                case Append(target, value) if target in checked.returned_lists:
+                case Append(target, value) | Put(target, _, value) if target in checked.returned_lists:
                     found = substitute(value, environment)
                     if DRAWN in names(found):
                         return tidy(substitute(found, {DRAWN: drawn}))

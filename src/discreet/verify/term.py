@@ -14,6 +14,7 @@ import z3
 
 from discreet.verify.syntax import (
     Apply,
+    Array,
     Ask,
     Binary,
     Conditional,
@@ -72,6 +73,11 @@ def symbol(name: str, kind: Kind) -> Term:
 def cast(term: Term, kind: Kind) -> Term:
     """Return the term in the sort of a variable's declared kind."""
     return real(term) if kind == "real" else term
+
+
+def memory_of(name: str, kind: Array) -> Term:
+    """Return a symbol for the elements of a list, by their places."""
+    return z3.Array(name, z3.IntSort(), symbol("element", kind.element.kind).sort())
 
 
 def choose(condition: Term, positive: Term, negative: Term) -> Term:

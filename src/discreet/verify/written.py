@@ -10,6 +10,7 @@ from fractions import Fraction
 import z3
 
 from discreet.verify.check import CheckedProgram
+from discreet.verify.contribution import PLACE
 from discreet.verify.domain import senses
 from discreet.verify.ending import tossed
 from discreet.verify.kernel import Part
@@ -214,6 +215,11 @@ def expression(term: Term, words: Mapping[int, Expr]) -> Expr:
         return Number(Fraction(term.as_long()))
     if z3.is_rational_value(term):
         return Number(Fraction(str(term.as_fraction())), whole=False)
+    if z3.is_quantifier(term) and term.is_forall() and term.num_vars() == 1:
+        anywhere = {**words, PLACE.get_id(): Apply("place", (Number(Fraction(0)),))}
+        return expression(z3.substitute_vars(term.body(), PLACE), anywhere)
+    if z3.is_quantifier(term) or z3.is_var(term):
+        raise UnsupportedError("an invariant that was found speaks of more than one place at a time")
     parts = [expression(child, words) for child in term.children()]
     match term.decl().kind(), parts:
         case ((z3.Z3_OP_TO_REAL | z3.Z3_OP_ADD), [only]):
@@ -224,6 +230,8 @@ def expression(term: Term, words: Mapping[int, Expr]) -> Expr:
             return Unary("-", only)
         case z3.Z3_OP_IMPLIES, [condition, consequence]:
             return Binary("or", Unary("not", condition), consequence)
+        case z3.Z3_OP_SELECT, [Variable(name, side), index]:
+            return Element(name, index, side)
         case z3.Z3_OP_ITE, [condition, positive, negative]:
             return Conditional(condition, positive, negative)
         case kind, [first, *rest] if kind in _JOINED and rest:

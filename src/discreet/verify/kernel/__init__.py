@@ -11,7 +11,7 @@ trusted: a proof consists of terms of the tree, whose every symbol and operator 
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 import z3
 
@@ -22,12 +22,11 @@ from discreet.verify.kernel.table import FinerError, accept_laws
 from discreet.verify.kernel.walk import Walk
 
 Part = tree.Part
+Parts = Sequence[Part]
 __all__ = ["FinerError", "Part", "accept", "accept_laws", "walks"]
 
 
-def accept(
-    program: tree.Program, parts: Sequence[Part], seconds: float = 60.0, reals: frozenset[str] = frozenset()
-) -> int:
+def accept(program: tree.Program, parts: Parts, seconds: float = 60.0, reals: Set[str] = frozenset()) -> int:
     """Return how many obligations a proof by alignment took; raises CertificateError if it proves nothing."""
     deadline, count = time.monotonic() + seconds, 0
     for walk in walks(program, parts, reals):
@@ -40,7 +39,7 @@ def accept(
     return count
 
 
-def walks(program: tree.Program, parts: Sequence[Part], reals: frozenset[str] = frozenset()) -> list[Walk]:
+def walks(program: tree.Program, parts: Parts, reals: Set[str] = frozenset()) -> list[Walk]:
     """Return what must be proved for each order of the neighbours."""
     if [dict(part.direction) for part in parts] != directions(program):
         raise refuse("the certificate does not treat every order of the neighbours once")

@@ -19,9 +19,7 @@ from discreet.verify import syntax as tree
 
 Term = Any
 """A Z3 expression."""
-PATIENCE = 20_000
-"""Milliseconds for one question."""
-TRUE, ZERO = z3.BoolVal(True), tree.Number(Fraction(0))
+TRUE, ZERO, ONE = z3.BoolVal(True), tree.Number(Fraction(0)), tree.Number(Fraction(1))
 NUMBERS: dict[str, Callable[[Term, Term], Term]] = {"+": add, "-": sub, "*": mul}
 NUMBERS |= {"<": lt, "<=": le, ">": gt, ">=": ge, "=": eq, "!=": ne}
 
@@ -38,7 +36,7 @@ def question(deadline: float, *terms: Term) -> z3.CheckSatResult:
     if left <= 0:
         raise refuse("the time limit was reached before the certificate was checked")
     solver = z3.Solver()
-    solver.set(timeout=min(PATIENCE, left), random_seed=7)
+    solver.set(timeout=min(20_000, left), random_seed=7)
     solver.add(*terms)
     return solver.check()
 

@@ -16,7 +16,7 @@ that element, and its equality with earlier symbols where the indices are equal;
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import product
 
 import z3
 
@@ -27,28 +27,18 @@ from discreet.verify.kernel.state import shapely
 WAYS = {"monotone": ("up", "down"), "add-remove": ("remove", "add")}
 
 
-def element_of(parameter: tree.Parameter) -> Any:
-    """Return the type of a parameter, or of the elements of a list."""
-    return getattr(parameter.type, "element", parameter.type)
-
-
 def relation_of(program: tree.Program, parameter: tree.Parameter) -> tree.Neighbours:
     """Return how a parameter may differ."""
-    for relation in program.neighbours:
-        if relation.name == parameter.name:
-            return relation
-    if parameter.private:
+    found = next((r for r in program.neighbours if r.name == parameter.name), None)
+    if found is None and parameter.private:
         raise refuse(f"nothing says how {parameter.name} may differ", parameter)
-    return tree.Neighbours(parameter.name, "public")
+    return found or tree.Neighbours(parameter.name, "public")
 
 
 def directions(program: tree.Program) -> list[dict[str, str]]:
     """Return every order of the neighbours that needs its own proof."""
-    found: list[dict[str, str]] = [{}]
-    for relation in program.neighbours:
-        if relation.kind in WAYS:
-            found = [{**d, relation.name: way} for d in found for way in WAYS[relation.kind]]
-    return found
+    ways = [[(r.name, way) for way in WAYS[r.kind]] for r in program.neighbours if r.kind in WAYS]
+    return [dict(chosen) for chosen in product(*ways)]
 
 
 @dataclass(slots=True)
@@ -88,7 +78,7 @@ class Pair:
         """Return where two lists differ."""
         return z3.Int(f"position({name})")
 
-    def parameter(self, name: str, kind: type) -> tuple[tree.Parameter, Any]:
+    def parameter(self, name: str, kind: type) -> tuple[tree.Parameter, Term]:
         """Return a parameter that must be of a type, with its type."""
         parameter = self.program.parameter(name)
         if parameter is None or not isinstance(parameter.type, kind):
@@ -150,12 +140,13 @@ class Pair:
 
     def related(self, parameter: tree.Parameter, sides: tuple[Term, Term], inside: list[Term]) -> list[Term]:
         """Return what is known of one value in the two runs, for each run where it is inside its list."""
-        relation, kind = relation_of(self.program, parameter), element_of(parameter)
-        ranges = [] if kind.low is None else [(kind.low, kind.high)]
+        relation = relation_of(self.program, parameter)
+        kind: Term = getattr(parameter.type, "element", parameter.type)
+        spans = [] if kind.low is None else [(kind.low, kind.high)]
         if relation.low is not None and relation.high is not None:
-            ranges.append((self.header(relation.low, 1), self.header(relation.high, 1)))
+            spans.append((self.header(relation.low, 1), self.header(relation.high, 1)))
         each = list(zip(sides, inside, strict=True))
-        found = [z3.Implies(here, z3.And(v >= low, v <= high)) for low, high in ranges for v, here in each]
+        found = [z3.Implies(here, z3.And(v >= low, v <= high)) for low, high in spans for v, here in each]
         if relation.bound is not None:
             bound, gap = real(self.header(relation.bound, 1)), real(sides[1]) - real(sides[0])
             way, zero = self.direction.get(parameter.name), z3.RealVal(0)
@@ -165,16 +156,16 @@ class Pair:
 
     def element(self, name: str, index: Term) -> tuple[Term, Term]:
         """Return the element at an index in both runs; of lists that lose one, in the longer list."""
-        (parameter, _), how, index = self.parameter(name, tree.Array), self.kind(name), z3.simplify(index)
+        (parameter, type_), how, index = self.parameter(name, tree.Array), self.kind(name), z3.simplify(index)
         for known, one, two in self.seen.setdefault(name, []):
             if known.eq(index):
                 return one, two
-        kind, number = element_of(parameter), len(self.seen[name]) + 1
-        first = second = self.symbol(f"{name}[{number}]", kind)
+        number = len(self.seen[name]) + 1
+        first = second = self.symbol(f"{name}[{number}]", type_.element)
         if how in ("one", "replace"):
-            second = z3.If(index == self.position(name), self.symbol(f"other({name})", kind), first)
+            second = z3.If(index == self.position(name), self.symbol(f"other({name})", type_.element), first)
         elif how in ("all", "monotone", "any"):
-            second = self.symbol(f"{name}'[{number}]", kind)
+            second = self.symbol(f"{name}'[{number}]", type_.element)
         inside = [z3.And(index >= 0, index < self.longest(name, side)) for side in (1, 2)]
         self.facts += self.related(parameter, (first, second), inside)
         for known, one, two in self.seen[name]:

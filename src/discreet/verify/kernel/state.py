@@ -1,14 +1,19 @@
-"""The state of two runs walked together, what is to be proved of them, and the shapes of statements."""
+"""The state of two runs walked together, what is to be proved of them, and the shapes of statements.
 
-from collections.abc import Mapping
+Theorem (tails).  Under a claim of epsilon and delta a proof may leave out runs on the first input in which a
+Laplace(b) or Geometric(b) draw that is made at most once exceeds m b, or falls below -m b, at the price
+exp(-m) of delta.
+Proof.  Either happens with probability at most exp(-m).  On what is left the map of the alignment theorem is
+still injective, so Pr[M(D1) in S] <= Pr[tail] + exp(c) Pr[M(D2) in S].
+
+Theorem (misses).  It may be assumed that a continuous draw differs from a value that the first run had before
+it: that fails with probability zero.
+"""
+
 from dataclasses import dataclass
-from fractions import Fraction
 
 from discreet.verify import syntax as tree
-from discreet.verify.kernel.meaning import TRUE, Term, refuse
-
-ONE = tree.Number(Fraction(1))
-Node = tree.Statement | tree.Expr
+from discreet.verify.kernel.meaning import ONE, TRUE, Term, refuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,17 +21,25 @@ class Obligation:
     """Something to prove: the hypotheses imply the goal; until then there is a doubt."""
 
     doubt: str
-    node: Node
+    node: Term
     hypotheses: tuple[Term, ...]
     goal: Term
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Both runs at one moment; `path` is what the first run has done, `due` what is still to be proved."""
+    """Both runs at one moment; `path` is what the first run has done, `due` what is still to be proved.
 
-    values: Mapping[tuple[str | int, int], Term]
-    """Variables by name and run; with 0 for the run, lengths of lists, and by number how far draws moved."""
+    Theorem (lists).  The elements of a list that the program reads or changes are a function of the
+    place, in each run its own; both runs append to it together, so that its length is one.  Only places
+    inside are read or changed, so whatever lies beyond may be taken as equal.  A list of which elements
+    were changed is no part of w: at the end its elements are the same in both runs, at any place inside.
+    What is shown of any place, and holds whenever a loop comes round, holds there of every place: nothing
+    else that a proof says knows which one is meant, and no input is read there.
+    """
+
+    values: dict[tuple[str | int, int], Term]
+    """Variables and elements of lists by name and run; with 0 for the run, lengths and movements."""
     path: tuple[Term, ...] = ()
     due: tuple[Obligation, ...] = ()
     live: tuple[Term, ...] = (TRUE, TRUE)
@@ -38,7 +51,7 @@ START = State({})
 
 def quiet(block: tuple[tree.Statement, ...]) -> bool:
     """Return whether statements only compute, so that each run may take its own branches."""
-    return all(isinstance(s, tree.Assign | tree.If) for s in tree.statements(block))
+    return all(isinstance(s, tree.Assign | tree.Put | tree.If) for s in tree.statements(block))
 
 
 def shapely(program: tree.Program) -> None:
@@ -61,6 +74,14 @@ def influenced(body: tuple[tree.Statement, ...], known: set[str]) -> set[str]:
     """Return the variables on which a draw, or one of the known ones, has an influence.
 
     A draw that is made or not, or more or less often, because of such a variable is refused.
+
+    Theorem (foresight).  Let notes be numbers that every draw that is not picked changes, and no picked
+    one, by terms of the notes, that draw, w, the inputs, and variables on which no draw has an influence;
+    let the same be true of which draws are picked, and of which are made.  If draws that are not picked
+    do not move, then the moves of picked ones may also depend on what the notes are in the end.
+    Proof.  For fixed w the notes are functions of draws that do not move.  Given these the notes are
+    constants, and the map on the picked draws is triangular with unit Jacobian, as before; integrate over
+    the others.
     """
     touched = [s for s in tree.statements(body) if isinstance(s, tree.Sample) or tree.mentioned(s) & known]
     for s in touched:
@@ -72,13 +93,10 @@ def influenced(body: tuple[tree.Statement, ...], known: set[str]) -> set[str]:
 
 def chance_of(draw: tree.Sample) -> tree.Expr | None:
     """Return the chance that a draw is true: p of Bernoulli(p), exp(e) / (1 + exp(e)) of Response(e)."""
-    match draw.law, draw.arguments:
-        case "Bernoulli", (chance,):
-            return chance
-        case "Response", (logit,):
-            odds = tree.Apply("exp", (logit,))
-            return tree.Binary("/", odds, tree.Binary("+", ONE, odds))
-    return None
+    if draw.law != "Response":
+        return draw.arguments[0] if draw.law == "Bernoulli" else None
+    odds = tree.Apply("exp", draw.arguments)
+    return tree.Binary("/", odds, tree.Binary("+", ONE, odds))
 
 
 def flipped(draw: tree.Sample) -> tree.Expr | None:

@@ -14,7 +14,6 @@ complete, and that every neighbour of an input is one for which the claim holds,
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
 
 import z3
 from flint import fmpq, fmpq_poly
@@ -25,12 +24,11 @@ from discreet.verify.kernel.meaning import ZERO, Sight, Term, equal, exact, ques
 from discreet.verify.kernel.pair import Pair, directions
 from discreet.verify.kernel.state import chance_of
 
-Weight = tuple[Any, Any]
-"""Numerator and denominator, polynomials in x; the denominator is positive for x > 0."""
-Law = dict[str, Weight]
-Env = Mapping[str, Any]
+Law = dict[str, tuple[Term, Term]]
+"""Numerator and denominator of a weight: polynomials in x, the denominator positive for x > 0."""
+Env = Mapping[str, Term]
 """The value of each parameter and variable: a term in which e is the only symbol, or a tuple of these."""
-Stated = Sequence[tuple[Mapping[str, Any], Mapping[str, tree.Expr]]]
+Stated = Sequence[tuple[Mapping[str, Term], Mapping[str, tree.Expr]]]
 """The inputs, by parameter a literal, a tuple of literals or the parameter itself; and the law on each."""
 NONE, ONE, MOST = fmpq_poly([]), fmpq_poly([1]), 2000
 
@@ -44,7 +42,7 @@ class FiniteLaws:
 
     def __init__(self, program: tree.Program, open_: set[str], unit: Fraction, deadline: float) -> None:
         self.program, self.unit, self.deadline = program, unit, deadline
-        self.known: dict[Any, Any] = {}
+        self.known: dict[Term, Term] = {}
         used = {name for s in tree.statements(program.body) for name in tree.mentioned(s)}
         used |= tree.names(program.claim.epsilon) if isinstance(program.claim, tree.EpsilonClaim) else set()
         self.open = [z3.Real(name) for name in open_ & used]
@@ -59,7 +57,7 @@ class FiniteLaws:
     def value(self, expression: tree.Expr, env: Env) -> Term:
         """Return the value of an expression."""
         held = [env[name] for name in sorted(tree.names(expression))]
-        key = id(expression), *(t.get_id() for v in held for t in (v if isinstance(v, tuple) else (v,)))
+        key = id(expression), *(str([t.get_id() for t in flat(v)]) for v in held)
         if key not in self.known:
 
             def look(node: tree.Expr, index: Term = None) -> Term:
@@ -97,7 +95,7 @@ class FiniteLaws:
             raise FinerError(units.denominator)
         return int(units)
 
-    def weight(self, term: tree.Expr, env: Env, *, stated: bool = False) -> Weight:
+    def weight(self, term: tree.Expr, env: Env, *, stated: bool = False) -> Term:
         """Return a chance of the program, or a weight that a certificate states, which may be of any sign."""
         match term:
             case tree.Apply("exp", (argument,)):
@@ -115,7 +113,7 @@ class FiniteLaws:
 
     # Laws
 
-    def outcomes(self, draw: tree.Sample, env: Env) -> list[tuple[Any, Any]]:
+    def outcomes(self, draw: tree.Sample, env: Env) -> list[tuple[Term, Term]]:
         """Return what a draw may be, with weights that are yet to be divided by their sum."""
         chance = chance_of(draw)
         if chance is not None:
@@ -135,7 +133,7 @@ class FiniteLaws:
     def law(self, start: Env) -> Law:
         """Return the weight of every output on one input, added up over all paths."""
         found: Law = {}
-        stack: list[tuple[list[tree.Statement], Env, Any, Any]] = [([*self.program.body], start, ONE, ONE)]
+        stack: list[tuple[list[tree.Statement], Env, Term, Term]] = [([*self.program.body], start, ONE, ONE)]
         while stack:
             (statement, *rest), env, top, bottom = stack.pop()
             if time.monotonic() > self.deadline:
@@ -145,6 +143,10 @@ class FiniteLaws:
                     env = {**env, target: () if value == tree.Items(()) else self.value(value, env)}
                 case tree.Append(target, value):
                     env = {**env, target: (*env[target], self.value(value, env))}
+                case tree.Put(target, place, value):
+                    self.value(tree.Element(target, place), env)  # what is changed must be there
+                    k, items = int(self.number(place, env)), env[target]
+                    env = {**env, target: (*items[:k], self.value(value, env), *items[k + 1 :])}
                 case tree.If(condition, positive, negative):
                     rest = [*(positive if self.number(condition, env) else negative), *rest]
                 case tree.While(condition, body):
@@ -167,15 +169,13 @@ class FiniteLaws:
 
     # Comparing
 
-    def is_nonnegative(self, polynomial: Any) -> bool:
+    def is_nonnegative(self, polynomial: Term) -> bool:
         """Return whether a polynomial is known to be nowhere negative in the range of x."""
         shifted = polynomial(fmpq_poly([1, 1]))  # for x > 1, a polynomial in x - 1 > 0
         if polynomial(self.point) < 0 or all(c >= 0 for c in shifted.coeffs()):
             return bool(polynomial(self.point) >= 0)
         if str(polynomial) not in self.known:
-            term: Term = z3.RealVal(0)
-            for coefficient in reversed(polynomial.coeffs()):
-                term = term * self.x + z3.RealVal(str(coefficient))
+            term = z3.Sum([z3.RealVal(str(c)) * self.x**k for k, c in enumerate(polynomial.coeffs())])
             self.known[str(polynomial)] = question(self.deadline, self.range, term < 0) == z3.unsat
         return bool(self.known[str(polynomial)])
 
@@ -227,7 +227,7 @@ def accept_laws(program: tree.Program, laws: Stated, seconds: float, unit: Fract
     return len(inputs) * len(directions(program))
 
 
-def literal(value: Any) -> Any:
+def literal(value: Term) -> Term:
     """Return an input of the certificate as terms; a constant that is left open stands for itself."""
     term = Sight(lambda node: z3.Real(node.name))
     return tuple(literal(item) for item in value) if isinstance(value, tuple) else z3.simplify(term(value))
@@ -242,13 +242,18 @@ def same(pair: Pair, side: int, env: Env) -> Term:
     return z3.And(*found, *(equal(*both) for both in read))
 
 
-def power(units: int) -> Any:
+def power(units: int) -> Term:
     """Return a power of x."""
     if not 0 <= units <= MOST:
         raise refuse(f"an exponent is negative or above {MOST} units")
     return fmpq_poly([0] * units + [1])
 
 
-def shown(values: Iterable[Any]) -> str:
+def flat(value: Term) -> Sequence[Term]:
+    """Return the elements of a list, or a value alone."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def shown(values: Iterable[Term]) -> str:
     """Return values as text."""
     return ", ".join(f"[{shown(v)}]" if isinstance(v, tuple) else str(v) for v in values)

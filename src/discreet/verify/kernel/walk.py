@@ -34,22 +34,6 @@ log-odds move by at most epsilon, as those of ExpMech, a epsilon**2 / 8 by Hoeff
 2021).  The last step is Bun and Steinke's (2016): with r = sqrt(rho) and l = sqrt(ln(1 / delta)) it asks
 (r + l)**2 - l**2 <= epsilon.
 
-Theorem (tails).  Under a claim of epsilon and delta a proof may leave out runs on the first input in which a
-Laplace(b) or Geometric(b) draw that is made at most once exceeds m b, or falls below -m b, at the price
-exp(-m) of delta.
-Proof.  Either happens with probability at most exp(-m).  On what is left the map of the alignment theorem is
-still injective, so Pr[M(D1) in S] <= Pr[tail] + exp(c) Pr[M(D2) in S].
-
-Theorem (foresight).  Let notes be numbers that every draw that is not picked changes, and no picked one, by
-terms of the notes, that draw, w, the inputs, and variables on which no draw has an influence; let the same
-be true of which draws are picked, and of which are made.  If draws that are not picked do not move, then the
-moves of picked ones may also depend on what the notes are in the end.
-Proof.  For fixed w the notes are functions of draws that do not move.  Given these the notes are constants,
-and the map on the picked draws is triangular with unit Jacobian, as before; integrate over the others.
-
-Theorem (misses).  It may be assumed that a continuous draw differs from a value that the first run had before
-it: that fails with probability zero.
-
 Theorem (loops).  If an invariant holds on entry and every turn that both runs make together preserves it,
 then it holds whenever the loop comes round, and after it.  Both runs make as many turns: that their
 conditions agree may wait, within the turn or after the loop, as above.  In a loop that only computes a run
@@ -57,9 +41,9 @@ may sit out turns, as long as it takes a turn only where its own condition holds
 the end.  A number that is not negative and falls by 1 at every turn bounds the turns; see also `tossed`.
 """
 
+from collections.abc import Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import Any
 
 import z3
 
@@ -67,11 +51,12 @@ from discreet.exact.number import exp_up, log_up, sqrt_down, sqrt_up
 from discreet.verify import syntax as tree
 from discreet.verify.kernel.meaning import TRUE, ZERO, Sight, Term, choose, equal, exact, real, refuse, whole
 from discreet.verify.kernel.pair import Pair
-from discreet.verify.kernel.state import START, Node, Obligation, State, flipped, influenced, quiet, tossed
+from discreet.verify.kernel.state import START, Obligation, State, flipped, influenced, quiet, tossed
 
 DRAWN: dict[str, tree.Kind] = {"UniformBits": "bits", "Bernoulli": "bool", "Response": "bool"}
 DRAWN |= {"Geometric": "int", "DiscreteGaussian": "int", "UniformInt": "int", "ExpMech": "int"}
 GAUSSIAN = ("Gaussian", "DiscreteGaussian")
+PLACE = z3.Int("place(0)")
 NOISE = ("Laplace", "Geometric", "Exponential", "Gumbel", *GAUSSIAN)
 
 
@@ -81,16 +66,13 @@ class Walk:
 
     pair: Pair
     part: tree.Part
-    reals: frozenset[str]
+    reals: Set[str]
     """The variables that hold a real number although they may begin as an integer: a hint, never believed."""
     obligations: list[Obligation] = field(default_factory=list)
     ends: list[tuple[Term, ...]] = field(default_factory=list)
     """What is known where the program returns."""
     visits: dict[int, int] = field(default_factory=dict)
     prices: dict[int, Term] = field(default_factory=dict)
-    fresh: int = 0
-    lost: Term = None
-    """The chance of all tails that the proof gives up."""
     concentrated: bool = False
     """Whether costs are those of zero-concentrated privacy."""
 
@@ -103,8 +85,6 @@ class Walk:
         gaussian = any(draw.law in GAUSSIAN for draw in draws) or self.part.concentrated
         self.concentrated = gaussian or isinstance(self.pair.program.claim, tree.Rho)
         self.prices = {draw.site: self.price(draw) for draw in draws}
-        lost = [exp_up(-abs(self.tail(draw))) for draw in draws if draw.site in self.part.tails]
-        self.lost = z3.RealVal(str(sum(lost, Fraction(0))))
         fixed = influenced(body, set()) if self.part.notes else set()
         for term in (self.part.picked, *self.part.notes.values()):
             uses = {part.function for part in tree.subexpressions(term) if isinstance(part, tree.Apply)}
@@ -113,13 +93,12 @@ class Walk:
         begin = [f"moved({site})" for site in self.prices] + [f"note({key})" for key in self.part.notes]
         states = [State({(name, 0): z3.RealVal(0) for name in begin})]
         for place, statement in enumerate(body):
-            ends = [end for begin in states for end in self.block((statement,), begin)]
             final = tree.assigned((statement,)) - tree.assigned(body[place + 1 :])
-            states = [self.told(final, end) for end in ends]
+            states = [self.told(final, end) for begin in states for end in self.block((statement,), begin)]
 
     def told(self, final: set[str], state: State) -> State:
         """Note the results that are known by now: of variables that nothing assigns any more."""
-        for place, value in enumerate(self.pair.program.body[-1].values, start=1):  # type: ignore[union-attr]
+        for place, value in enumerate(self.pair.program.returned, start=1):
             if isinstance(value, tree.Variable) and value.name in final and (value.name, 1) in state.values:
                 state = self.fixed(z3.Int(f"result({place})"), state.values[value.name, 1], state)
         return state
@@ -151,12 +130,12 @@ class Walk:
 
     # Obligations
 
-    def prove(self, doubt: str, node: Node, state: State, goal: Term, side: int = 1) -> None:
+    def prove(self, doubt: str, node: Term, state: State, goal: Term, side: int = 1) -> None:
         """Require a goal where the runs are now, if a run is live."""
         if not z3.is_true(goal := z3.simplify(z3.Implies(state.live[side - 1], goal))):
             self.obligations.append(Obligation(doubt, node, state.path, goal))
 
-    def later(self, doubt: str, node: Node, state: State, goal: Term) -> State:
+    def later(self, doubt: str, node: Term, state: State, goal: Term) -> State:
         """Require a goal, to be proved once more is known of the first run."""
         after = replace(state, due=(*state.due, Obligation(doubt, node, (), z3.Implies(state.live[0], goal))))
         return self.settle(after) if self.concentrated else after
@@ -182,6 +161,11 @@ class Walk:
                     return state.values[name, own or side]
                 case tree.Size(name) if (name, 0) in state.values:
                     return state.values[name, 0]
+                case tree.Element(name, _, own) if (name, 0) in state.values:
+                    sight.need(z3.And(index >= 0, index < state.values[name, 0]))
+                    return z3.Select(state.values[name, own or side], index)
+                case tree.Element() if not z3.substitute(index, (PLACE, z3.IntVal(0))).eq(index):
+                    raise refuse("a fact about every place reads an input there", node)
                 case tree.Apply(function, (tree.Variable(name, 0) | tree.Number(name),)) if ghosts:
                     return self.ghost(function, name, state)
             return self.pair.look(sight, side, node, index)
@@ -205,7 +189,7 @@ class Walk:
         """Return a term of the certificate; it is total, since Z3 gives a quotient by zero some value."""
         return z3.simplify(self.sight(state, 1, ghosts=True)(term))
 
-    def ghost(self, function: str, name: Any, state: State) -> Term:
+    def ghost(self, function: str, name: Term, state: State) -> Term:
         """Return what a draw has moved so far, a part of the fixed output, or where inputs differ."""
         if (f"{function}({name})", 0) in state.values:
             return state.values[f"{function}({name})", 0]
@@ -233,21 +217,35 @@ class Walk:
         """Walk through one statement."""
         match statement:
             case tree.Assign(target, tree.Items(())):
-                return [self.store(state, target, 0, z3.IntVal(0))]
+                sort = z3.RealSort() if target in self.reals else z3.IntSort()
+                blank = z3.Array(f"blank({target})", z3.IntSort(), sort)
+                own, state = tree.remembered(self.pair.program), self.store(state, target, 0, z3.IntVal(0))
+                return [self.set(state, target, (blank, blank)) if target in own else state]
             case tree.Assign(target, value):
-                first, second = self.both(value, state)
-                return [self.store(self.store(state, target, 1, first), target, 2, second)]
-        rules: dict[Any, Any] = {tree.If: self.branch, tree.Append: self.append, tree.Sample: self.sample}
+                return [self.set(state, target, self.both(value, state))]
+            case tree.Put(target, place, value):
+                # What is changed must be there to be read.
+                self.both(tree.Element(target, place, at=statement.at), state)
+                return [self.keep(state, target, self.both(place, state), self.both(value, state))]
+        rules: dict[Term, Term] = {tree.If: self.branch, tree.Append: self.append, tree.Sample: self.sample}
         rules |= {tree.While: self.loop, tree.Return: self.finish}
         if type(statement) not in rules:
             raise refuse("there is no rule for this statement", statement)
-        after = rules[type(statement)](statement, state)
-        return after if isinstance(after, list) else [after]
+        return rules[type(statement)](statement, state)  # type: ignore[no-any-return]
 
     def store(self, state: State, target: str | int, side: int, term: Term) -> State:
         """Set a value, in one run or (side 0) of both."""
-        term = real(term) if target in self.reals else term
+        term = real(term) if side and target in self.reals else term
         return replace(state, values={**state.values, (target, side): z3.simplify(term)})
+
+    def set(self, state: State, target: str, terms: Term) -> State:
+        """Set a value in both runs."""
+        return self.store(self.store(state, target, 1, terms[0]), target, 2, terms[1])
+
+    def keep(self, state: State, name: str, places: Term, terms: Term) -> State:
+        """Set an element of a list in both runs, if the program reads or changes elements of it."""
+        lists = [state.values[name, side] for side in (1, 2) if (name, side) in state.values]
+        return self.set(state, name, [*map(z3.Store, lists, places, terms)]) if lists else state
 
     def branch(self, statement: tree.If, state: State) -> list[State]:
         """Let each run take its branch: the same, unless they only compute."""
@@ -258,31 +256,29 @@ class Walk:
         ways = ((first, second), statement.positive), ((z3.Not(first), z3.Not(second)), statement.negative)
         if any(isinstance(inner, tree.While) for inner in tree.statements((statement,))):
             return [end for tests, block in ways for end in self.block(block, self.assume(state, tests[0]))]
-        calm = replace(state, due=())
-        yes, no = (self.block(b, replace(calm, live=(*map(z3.And, state.live, t),)))[0] for t, b in ways)
+        yes, no = (self.block(b, replace(state, live=(*map(z3.And, state.live, t),)))[0] for t, b in ways)
         sides = [(key, second if key[1] == 2 else first) for key in yes.values if key in no.values]
         values = {key: choose(test, yes.values[key], no.values[key]) for key, test in sides}
-        path, due = (*yes.path, *no.path[len(state.path) :]), (*state.due, *yes.due, *no.due)
+        path, due = (*yes.path, *no.path[len(state.path) :]), (*yes.due, *no.due[len(state.due) :])
         return [State(values, path, due, state.live)]
 
-    def append(self, statement: tree.Append, state: State) -> State:
+    def append(self, statement: tree.Append, state: State) -> list[State]:
         """Append in both runs; which append it was, and a discrete value, belong to the fixed output."""
         name, (first, second) = statement.target, self.both(statement.value, state)
         size = state.values[name, 0]
-        after = self.store(state, name, 0, size + 1)
-        if tree.Variable(name) not in self.pair.program.body[-1].values:  # type: ignore[union-attr]
-            return after
+        after = self.keep(self.store(state, name, 0, size + 1), name, (size, size), (first, second))
+        if name not in tree.growing(self.pair.program):
+            return [after]
         after = self.assume(after, output("tag", name, size) == statement.tag)
         after = self.fixed(output("value", name, size), first, after)
-        return self.later("the outputs may differ", statement, after, equal(first, second))
+        return [self.later("the outputs may differ", statement, after, equal(first, second))]
 
-    def sample(self, draw: tree.Sample, state: State) -> State:
+    def sample(self, draw: tree.Sample, state: State) -> list[State]:
         """Draw in both runs: the move is read before the draw, and the draw is a new symbol."""
         law, site, far = draw.law, draw.site, z3.RealVal(0)
         move = self.formula(self.part.moves.get(site, ZERO), state)
-        self.fresh += 1
         kind = tree.Scalar(DRAWN.get(law, "real"), length=draw.length)
-        first = second = noise = self.pair.symbol(f"draw {self.fresh}", kind)
+        first = second = noise = z3.FreshConst(self.pair.symbol("draw", kind).sort(), "draw")
         if law in NOISE:
             centres = self.both((*draw.arguments, ZERO)[1], state)
             gap, far = real(centres[1]) - real(centres[0]), real(z3.If(move >= 0, move, -move))
@@ -300,9 +296,8 @@ class Walk:
                 move = z3.ToInt(real(move))
             if law == "Exponential":
                 state = self.assume(state, noise >= 0)
-                state = self.later("a move may leave the support", draw, state, noise + move >= 0)
-            if law == "Gumbel":
-                state = self.later("a move may go down", draw, state, move >= 0)
+            fits = {"Exponential": noise + move >= 0, "Gumbel": move >= 0}.get(law, TRUE)
+            state = self.later("a move may leave the support, or may go down", draw, state, fits)
             first, second = centres[0] + noise, centres[1] + noise + move
         elif law == "UniformBits":
             second = noise if z3.is_arith(move) else noise ^ move
@@ -312,7 +307,7 @@ class Walk:
             state, far = self.same(draw, noise, state), z3.RealVal(1 if law == "ExpMech" else 0)
         state = self.store(state, f"moved({site})", 0, state.values[f"moved({site})", 0] + far)
         state = self.note(draw, noise, move, state)
-        return self.store(self.store(state, draw.target, 1, first), draw.target, 2, second)
+        return [self.set(state, draw.target, (first, second))]
 
     def note(self, draw: tree.Sample, noise: Term, move: Term, state: State) -> State:
         """Let notes be taken of a draw that is not picked, which must not move."""
@@ -326,13 +321,12 @@ class Walk:
     def same(self, draw: tree.Sample, noise: Term, state: State) -> State:
         """Draw the same value in both runs, from the same law but for the scores of ExpMech."""
         if draw.law == "ExpMech":
-            name, other = draw.arguments[1].name, z3.Int(f"another {self.fresh}")  # type: ignore[union-attr]
-            sizes = [self.pair.size(name, side) for side in (1, 2)]
-            self.prove("a parameter may be impossible", draw, state, sizes[0] >= 1)
-            self.prove("the laws may differ", draw, state, sizes[0] == sizes[1])
-            state = self.assume(state, noise >= 0, noise < sizes[0])
+            name, other = draw.arguments[1].name, z3.FreshInt("another")  # type: ignore[union-attr]
+            n, m = (self.pair.size(name, side) for side in (1, 2))
+            self.prove("the laws may differ, or be impossible", draw, state, z3.And(n > 0, n == m))
+            state = self.assume(state, noise >= 0, noise < n)
             here, there = (self.pair.read(name, k, 2) - self.pair.read(name, k, 1) for k in (noise, other))
-            inside = self.assume(state, other >= 0, other < sizes[0])
+            inside = self.assume(state, other >= 0, other < n)
             self.prove("the scores may change by more", draw, inside, here - there <= self.spread(draw))
             return state
         given = [self.both(argument, state) for argument in draw.arguments]
@@ -343,26 +337,22 @@ class Walk:
         self.prove("a parameter may be impossible", draw, state, possible[draw.law])
         return state if draw.law == "Bernoulli" else self.assume(state, noise >= low, noise <= high)
 
-    # Loops and the end
-
-    def loop(self, statement: tree.While, state: State) -> State:
+    def loop(self, statement: tree.While, state: State) -> list[State]:
         """Cut a loop at its invariant."""
         state, number = self.settle(state), statement.loop
         visit = self.visits[number] = self.visits.get(number, 0) + 1
         invariant, variant = self.part.invariants[number][visit - 1], self.part.variants.get(number, ZERO)
         for fact in invariant:
-            self.prove("the invariant may not hold at first", statement, state, self.formula(fact, state))
+            self.prove("the invariant may not hold at first", statement, state, self.fact(fact, state))
         head = self.forget(statement, state)
-        head = self.assume(head, *(self.formula(fact, head) for fact in invariant))
+        head = self.assume(head, *(z3.simplify(z3.ForAll(PLACE, self.fact(f, head))) for f in invariant))
         guards = self.both(statement.condition, head)
         waits = [self.formula(wait, head) for wait in self.part.waits.get(number, ())]
-        if number in self.part.waits:
-            inside, after = self.assume(head, z3.Or(*guards)), self.assume(head, z3.Not(z3.Or(*guards)))
-            for guard, wait in zip(guards, waits, strict=True):
-                self.prove("the turns may differ", statement, inside, z3.Or(guard, wait))
-        else:
-            same = self.later("the turns may differ", statement, head, guards[0] == guards[1])
-            inside, after = self.assume(same, guards[0]), self.assume(same, z3.Not(guards[0]))
+        on = z3.Or(*guards) if waits else guards[0]
+        same = head if waits else self.later("the turns may differ", statement, head, guards[0] == guards[1])
+        inside, after = self.assume(same, on), self.assume(same, z3.Not(on))
+        for guard, wait in zip(guards, waits, strict=bool(waits)):
+            self.prove("the turns may differ", statement, inside, z3.Or(guard, wait))
         before, draw = self.formula(variant, head), tossed(statement, variant)
         if draw is not None:
             self.prove("the loop may not end", statement, inside, z3.And(before, self.fails(variant, draw)))
@@ -371,10 +361,14 @@ class Walk:
             falls = z3.is_arith(before) and z3.And(before >= 0, self.formula(variant, end) <= before - 1)
             self.prove("the loop may not end", statement, end, falls if draw is None else TRUE)
             for fact in invariant:
-                self.prove("a turn may break the invariant", statement, end, self.formula(fact, end))
+                self.prove("a turn may break the invariant", statement, end, self.fact(fact, end))
             if any(term.sort() != end.values[key].sort() for key, term in head.values.items()):
                 raise refuse("a variable that begins as an integer becomes a real number", statement)
-        return after
+        return [after]
+
+    def fact(self, fact: tree.Expr, state: State) -> Term:
+        """Return an invariant, which may speak of any place of the program's own lists."""
+        return self.formula(fact, self.store(state, "place(0)", 0, PLACE))
 
     def fails(self, face: tree.Expr, draw: tree.Sample) -> Term:
         """Return that a condition on a draw fails with a chance above zero, whatever was drawn before."""
@@ -392,7 +386,7 @@ class Walk:
 
     def turn(self, statement: tree.While, state: State, waits: list[Term]) -> list[State]:
         """Let both runs make one turn, or one of them wait."""
-        if statement.loop not in self.part.waits:
+        if not waits:
             return self.block(statement.body, state)
         if not quiet(statement.body):
             raise refuse("a run may wait only where both of them compute", statement)
@@ -402,11 +396,11 @@ class Walk:
 
     def forget(self, statement: tree.While, state: State) -> State:
         """Return a state that knows nothing of what a loop may change."""
-        self.fresh += 1
-        moved = {f"moved({getattr(s, 'site', 0)})" for s in tree.statements(statement.body)}
-        touched = moved | tree.assigned(statement.body) | {f"note({key})" for key in self.part.notes}
-        changing = [(key, old.sort()) for key, old in state.values.items() if key[0] in touched]
-        fresh = {key: z3.Const(f"{key[0]}{{{key[1]}}}@{self.fresh}", sort) for key, sort in changing}
+        once = {f"moved({getattr(s, 'site', 0)})" for s in tree.statements(statement.body)}
+        once |= {f"note({key})" for key in self.part.notes} | tree.lengthened(statement.body)
+        touched = once, tree.assigned(statement.body), tree.assigned(statement.body)
+        changing = [(key, old.sort()) for key, old in state.values.items() if key[0] in touched[key[1]]]
+        fresh = {key: z3.FreshConst(sort, f"{key[0]}{{{key[1]}}}") for key, sort in changing}
         return replace(state, values={**state.values, **fresh})
 
     def finish(self, statement: tree.Return, state: State) -> list[State]:
@@ -416,6 +410,10 @@ class Walk:
                 first, second = self.both(value, state)
                 state = self.fixed(z3.Int(f"result({place})"), first, state)
                 state = self.later("the outputs may differ", value, state, equal(first, second))
+            elif value.name not in tree.growing(self.pair.program):
+                inside = z3.And(PLACE >= 0, state.values[value.name, 0] > PLACE)
+                one, two = (z3.Select(state.values[value.name, side], PLACE) for side in (1, 2))
+                state = self.later("the outputs may differ", value, state, z3.Implies(inside, one == two))
         notes = [z3.Real(f"final({key})") == state.values[f"note({key})", 0] for key in self.part.notes]
         state = self.settle(self.assume(state, *notes))
         spent = z3.Sum([price * state.values[f"moved({site})", 0] for site, price in self.prices.items()])
@@ -433,7 +431,9 @@ class Walk:
                 return (z3.RealVal(0),)
             case tree.EpsilonClaim(epsilon, delta):
                 slack, terms = self.both(delta or ZERO, state), self.both(epsilon, state)
-                self.prove("delta may be too small", epsilon, state, z3.And(*(s >= self.lost for s in slack)))
+                tails = [exact(self.formula(tail, START)) for tail in self.part.tails.values()]
+                lost = z3.RealVal(str(sum((exp_up(-abs(tail)) for tail in tails), Fraction(0))))
+                self.prove("delta may be too small", epsilon, state, z3.And(*(s >= lost for s in slack)))
                 if not self.concentrated:
                     return terms
                 most, chance = exact(terms[0]), exact(slack[0])
