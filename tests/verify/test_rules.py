@@ -105,9 +105,19 @@ WRONG = {
         "outputs may differ",
     ),
     "a list that grows in a loop": (
-        program(BIT, "h := []", *ONCE, "  h := h ++ [0]", "  i := i + 1", "return 1 / size(h)"),
+        program(
+            BIT,
+            *CELLS,
+            *ONCE,
+            "  h := h ++ [0]",
+            "  i := i + 1",
+            "y := x",
+            "if size(h) = 2 then",
+            "  y := h[0]",
+            "return y",
+        ),
         {"invariants": {1: [TOGETHER]}, **COUNTING},
-        "may be no value",
+        "outputs may differ",
     ),
     "every place of an input": (
         program(PAIR, *ONCE, "  i := i + 1", "j := 0", "while j < 1", "  j := j + 1", "return d[1] - d[0]"),

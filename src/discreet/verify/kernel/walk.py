@@ -351,7 +351,7 @@ class Walk:
         on = z3.Or(*guards) if waits else guards[0]
         same = head if waits else self.later("the turns may differ", statement, head, guards[0] == guards[1])
         inside, after = self.assume(same, on), self.assume(same, z3.Not(on))
-        for guard, wait in zip(guards, waits, strict=bool(waits)):
+        for guard, wait in zip(guards, waits, strict=number in self.part.waits):
             self.prove("the turns may differ", statement, inside, z3.Or(guard, wait))
         before, draw = self.formula(variant, head), tossed(statement, variant)
         if draw is not None:
