@@ -239,14 +239,14 @@ class Writer:
                 else:
                     self.put(f"{target} := {self.plain(value, depth)}", depth, statement)
             case ast.Assign([ast.Subscript(ast.Name(array), index)], value) if _plain(index):
-                changed, place = self.plain(value, depth), self.plain(index, depth)
-                self.put(f"{array}[{place}] := {changed}", depth, statement)
+                text, place = self.plain(value, depth), self.plain(index, depth)
+                self.put(f"{array}[{place}] := {text}", depth, statement)
             case ast.AugAssign(ast.Subscript(ast.Name(array), index), operator, value) if _plain(index):
                 if type(operator) not in OPERATORS:
                     self.refuse(INSTEAD.get(type(operator), UNKNOWN), statement)
                 place, added = self.plain(index, depth), self.plain(value, depth)
-                changed = f"{array}[{place}] {OPERATORS[type(operator)]} {added}"
-                self.put(f"{array}[{place}] := {changed}", depth, statement)
+                text = f"{array}[{place}] {OPERATORS[type(operator)]} {added}"
+                self.put(f"{array}[{place}] := {text}", depth, statement)
             case ast.AugAssign(ast.Name(target), ast.Add(), ast.List([item])):
                 self.put(f"{target} := {target} ++ [{self.plain(item, depth)}]", depth, statement)
             case ast.AugAssign(ast.Name(target) as name, operator, value):
