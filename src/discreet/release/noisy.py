@@ -6,7 +6,7 @@ measurement.  Its stored form is canonical, so the same release is always the sa
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
@@ -148,7 +148,7 @@ def _tables(overlapping: Keys, position: int, exact: Exact) -> dict[tuple[int, .
 def _natural(value: int | Fraction, scale: int) -> int | Fraction:
     if isinstance(value, int) and value % scale == 0:
         return value // scale
-    natural = Fraction(value) / scale
+    natural = Fraction(value, scale)
     return natural.numerator if natural.denominator == 1 else natural
 
 
@@ -235,16 +235,19 @@ def _write(value: Public) -> Any:
             assert_never(value)
 
 
+_READ: Mapping[str, Callable[[str], Public]] = {
+    "n": int,
+    "q": lambda text: Fraction(*map(int, text.split("/"))),
+    "t": datetime.fromisoformat,
+    "d": date.fromisoformat,
+}
+
+
 def _read(stored: Any) -> Public:
-    match stored:
-        case None | bool() | str():
-            return stored
-        case {"n": str(text)}:
-            return int(text)
-        case {"q": str(text)}:
-            return Fraction(text)
-        case {"t": str(text)}:
-            return datetime.fromisoformat(text)
-        case {"d": str(text)}:
-            return date.fromisoformat(text)
+    if stored is None or isinstance(stored, bool | str):
+        return stored
+    if isinstance(stored, dict) and len(stored) == 1:
+        ((kind, text),) = stored.items()
+        if kind in _READ and isinstance(text, str):
+            return _READ[kind](text)
     raise LedgerError("the ledger holds a value in a form this version does not know; upgrade discreet")

@@ -4,8 +4,10 @@ Four small rules, one per family of measurements; each has the shape that `check
 sensitivity for, by means of the weights and choices of `rewrite.weights`.
 
 *Rows and sums* add up integers, each times the weight of its row; *candidates* of a selection add up the
-weights of the rows that hold them.  Where people are declared to have one row, counts take one row of each as
-it is, chosen by the key: a person adds one row's integers to one group, so l1 <= B, without any weight.
+weights of the rows that hold them.  Rows that are counted without groups are counted for each person and
+weighed then: n rows of weight w count for n w.  Where people are declared to have one row, counts take one
+row of each as it is, chosen by the key: a person adds one row's integers to one group, so l1 <= B, without
+any weight.
 
 *People*.  With declared keys a person in n > g groups counts with weight floor(W g / n) in each of them, so
 at most W g in all; nothing is random, and no sampling error is missing from the error bars.  With private
