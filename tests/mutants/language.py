@@ -23,7 +23,7 @@ HOSTILE = ("tests/attacks/test_sql_hostile.py",)
 FAULTS: tuple[Fault, ...] = (
     Fault(
         "query/language/text.py",
-        '"0" if _is_plain(token) else token.text',
+        '"0" if _is_plain(token, last) else token.text',
         '"0"',
         ("tests/query/test_text_shapes.py",),
         "a text that has two readings passes where one of as many words has survived",

@@ -309,6 +309,8 @@ def _options(tokens: list[Token]) -> tuple[tuple[str, str], ...]:
 
 _Shape: TypeAlias = tuple[tuple[TokenType, str], ...]
 _PLAIN = re.compile(r"[1-9][0-9]{0,14}(?:\.[0-9]{1,15})?|0(?:\.[0-9]{1,15})?")
+_PLAIN_TEXT = re.compile(r"[A-Za-z0-9 _.:-]{1,60}")
+_COMPARE = frozenset((TokenType.EQ, TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE))
 _survived: OrderedDict[_Shape, None] = OrderedDict()
 _turn = Lock()
 
@@ -318,22 +320,30 @@ LONGEST_SHAPE = 256
 
 
 def _shape(tokens: list[Token]) -> _Shape | None:
-    """Return the words of a text with all plain numbers taken for one, None where there are too many."""
+    """Return the words of a text, plain constants of a kind taken for one; None where there are too many."""
     if len(tokens) > LONGEST_SHAPE:
         return None
-    return tuple((token.token_type, "0" if _is_plain(token) else token.text) for token in tokens)
+    before = (None, *tokens)
+    return tuple(
+        (token.token_type, "0" if _is_plain(token, last) else token.text)
+        for token, last in zip(tokens, before, strict=False)
+    )
 
 
-def _is_plain(token: Token) -> bool:
-    return token.token_type is TokenType.NUMBER and _PLAIN.fullmatch(token.text) is not None
+def _is_plain(token: Token, last: Token | None) -> bool:
+    """Whether a word is a plain number, or a plain text that something is compared with."""
+    if token.token_type is TokenType.NUMBER:
+        return _PLAIN.fullmatch(token.text) is not None
+    compared = token.token_type is TokenType.STRING and last is not None and last.token_type in _COMPARE
+    return compared and _PLAIN_TEXT.fullmatch(token.text) is not None
 
 
 def _round_trip(tree: exp.Expr, shape: _Shape | None) -> None:
     """Refuse a tree that does not survive being written and read again: two readings of it exist.
 
-    A plain number is written as it was read and read as one word, so a tree survives with any such numbers
-    where it has with others, and need not be written again.  What is remembered is that and no tree: planned
-    is what the very text was read as.
+    A plain number is written as it was read and read as one word, and so is a text of letters and digits that
+    something is compared with; so a tree survives with any such constants where it has with others, and need
+    not be written again.  What is remembered is that and no tree: planned is what the very text was read as.
     """
     with _turn:
         if shape is not None and shape in _survived:
