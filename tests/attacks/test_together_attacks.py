@@ -107,16 +107,16 @@ def test_cells_that_are_spelled_out_count_what_their_questions_ask_for():
         {"person": range(len(ages)), "age": pd.array(ages, dtype="Int64"), "ward": wards[: len(ages)]}
     )
     columns = {"age": {"type": "integer", "low": 0, "high": 120}, "ward": {"values": ["A", "B"]}}
-    asked = [*younger(70), "SELECT ward, COUNT(*) AS n FROM visits WHERE age < 41 GROUP BY ward"]
+    asked = [*younger(56), "SELECT ward, COUNT(*) AS n FROM visits WHERE age < 41 GROUP BY ward"]
     with open_session(visits=people, unit="person", rows_per_unit=1, epsilon=10**8, columns=columns) as data:
         *counts, by_ward = data.batch(asked, epsilon=10**7)
-    truth = [sum(age is not None and age < k + 1 for age in ages) for k in range(70)]
+    truth = [sum(age is not None and age < k + 1 for age in ages) for k in range(56)]
     assert [round(release.value) for release in counts] == truth
     old = people[people.age < 41].ward.value_counts()
     assert [round(row[-1]) for row in by_ward] == [old["A"], old["B"]]
 
 
-@pytest.mark.parametrize("many", [30, 63])
+@pytest.mark.parametrize("many", [30, 54])
 def test_weights_that_leave_a_cell_out_are_refused(many):
     """The broken twin: who has rows in that cell too would add more than is paid for."""
     catalog = clinic(rows=2)
@@ -136,7 +136,7 @@ def test_weights_that_leave_a_cell_out_are_refused(many):
 def test_numbers_of_cells_that_could_overflow_are_refused(monkeypatch):
     monkeypatch.setattr(conditions, "NUMBERED", 2**126)
     catalog = clinic(rows=1)
-    whole = combine([check(read(text), catalog, batched=True) for text in younger(70)], catalog).whole
+    whole = combine([check(read(text), catalog, batched=True) for text in younger(64)], catalog).whole
     with pytest.raises(ProofError, match="64 bits"):
         proof_of(quote(whole, epsilon=1), catalog)
 

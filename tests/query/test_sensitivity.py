@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from math import ceil, floor
+from operator import sub
 from random import Random
 from typing import Any
 
@@ -58,8 +59,8 @@ def scores(choice: Any, weights: dict[Any, int]) -> list[int]:
     records, below, found = sum(cells), 0, []
     # Half a row less its share: where an interpolated quantile lies.
     middle = round(Fraction(unit - 2 * up, 2) * choice.scale) if 0 < up < unit else 0
+    target = up * records + middle
     for weight in cells:
-        target = up * records + middle
         found.append(-max(0, unit * below - target, target - unit * (below + weight)))
         below += weight
     return found
@@ -67,11 +68,16 @@ def scores(choice: Any, weights: dict[Any, int]) -> list[int]:
 
 def score_change(choice: Any, one: dict[Any, Any], other: dict[Any, Any]) -> int:
     """Return the sum over groups of the largest change of any candidate's score."""
-    total = 0
-    for key in {*one, *other}:
-        a, b = scores(choice, one.get(key, {})), scores(choice, other.get(key, {}))
-        total += max(abs(x - y) for x, y in zip(a, b, strict=True))
-    return total
+    return moved_scores(scored(choice, one), scored(choice, other), scores(choice, {}))
+
+
+def scored(choice: Any, groups: dict[Any, Any]) -> dict[Any, list[int]]:
+    return {key: scores(choice, weights) for key, weights in groups.items()}
+
+
+def moved_scores(one: dict[Any, list[int]], other: dict[Any, list[int]], empty: list[int]) -> int:
+    pairs = ((one.get(key, empty), other.get(key, empty)) for key in {*one, *other})
+    return sum(max(map(abs, map(sub, a, b))) for a, b in pairs)
 
 
 def note(measured: Measured, moved: int) -> None:
@@ -111,6 +117,8 @@ def two_hundred_people(
         assume(False)
         raise
     assert isinstance(claimed.keys, Declared)
+    # Where a person has one row and there is one group, rows are counted as people.
+    assume([one.name for one in claimed.measurements] == [one.name for one in checked.measurements])
     # Everyone but the last person is in every version under an own name; version 0 lacks the last person.
     # The keyed choice of groups depends on names, so where one is made the last person is alone.
     chosen = any("$choice" in request.sql for request in requests(checked))
@@ -152,13 +160,15 @@ def two_hundred_people(
             groups: dict[int, dict[Any, Any]] = {}
             for key, weights in integers._cells[f"m{position}"].items():
                 groups.setdefault(key[0], {})[key[1:]] = weights
+            first, empty = scored(measured, groups.get(0, {})), scores(measured, {})
             for version in range(1, VERSIONS):
-                change = score_change(measured, groups.get(version, {}), groups.get(0, {}))
+                change = moved_scores(scored(measured, groups.get(version, {})), first, empty)
                 assert change <= measured.sensitivity.l1, (question.sql(), measured, change)
                 note(measured, change)
 
 
-@settings(max_examples=15, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+# More of them are asked by the gate's oracle, which has others above their limits in every dataset.
+@settings(max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.integers(0, 2**32), st.sampled_from(("add-remove", "replace")), st.booleans())
 def test_the_claim_holds_when_the_others_are_far_above_their_limits_too(
     seed: int, neighbours: str, unit: bool
