@@ -52,17 +52,17 @@ def test_no_moment_fails_a_question_or_moves_another_row(unit: str, zone: str | 
     ends = tuple(end for end in ENDS if unit != "s" or abs(end) < 2**53)
     table = frame((0, 1_000, *ends), unit, zone)
     for name, rows in sources(table, tmp_path).items():
-        for kind in KINDS:
-            origin = Origin(rows, (("person", "identifier"), ("d", kind)))
-            with open_tables({"v": origin}, folder=tmp_path) as engine:
+        origins = {kind: Origin(rows, (("person", "identifier"), ("d", kind))) for kind in KINDS}
+        with open_tables(origins, folder=tmp_path, threads=1) as engine:
+            for kind in KINDS:
                 asked = [
-                    EngineRequest(COUNT, 0, ("m0",)),
-                    EngineRequest(SEEN.replace("m0", "m1"), 1, ("m1",)),
+                    EngineRequest(COUNT.replace(" v", f' "{kind}"'), 0, ("m0",)),
+                    EngineRequest(SEEN.replace("m0", "m1").replace(" v ", f' "{kind}" '), 1, ("m1",)),
                 ]
                 exact = engine._exact(asked, 1)
-            assert exact._totals["m0"][()] == len(table), (name, kind)
-            if kind in ("timestamp", "date", "text"):
-                assert exact._totals["m1"][("p0",)] == exact._totals["m1"][("p1",)] == 1, (name, kind)
+                assert exact._totals["m0"][()] == len(table), (name, kind)
+                if kind in ("timestamp", "date", "text"):
+                    assert exact._totals["m1"][("p0",)] == exact._totals["m1"][("p1",)] == 1, (name, kind)
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])

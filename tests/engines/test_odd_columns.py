@@ -8,7 +8,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pandas.arrays import ArrowExtensionArray, ArrowStringArray
 
+from discreet.engines.cells import column
 from discreet.engines.duckdb.engine import fetch, open_tables, prepare
 from discreet.engines.duckdb.schema import describe
 from discreet.engines.exact import EngineRequest
@@ -27,15 +29,16 @@ def texts(*cells: bytes) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(raw), raw.buffers())
 
 
-def held(rows: Any, kind: str, column: str = "x") -> list[Any]:
-    with open_tables({"t": Origin(shelter(rows), ((column, kind),))}, threads=1) as engine:
-        found = engine.legibly(lambda: engine.connection.execute(f"SELECT {column} FROM t").fetchall())
+def held(rows: Any, kind: str, name: str = "x") -> list[Any]:
+    with open_tables({"t": Origin(shelter(rows), ((name, kind),))}, threads=1) as engine:
+        found = engine.legibly(lambda: engine.connection.execute(f"SELECT {name} FROM t").fetchall())
     return [cell for (cell,) in found]
 
 
 @pytest.mark.parametrize(
     "made",
     [
+        "TIMETZ '01:00:00+01'",
         "{'a': d}",
         "[d]",
         "MAP {'a': d}",
@@ -54,7 +57,7 @@ def test_a_stored_column_of_columns_is_refused_before_a_cell_of_it_can_fail(
     with duckdb.connect(str(place)) as database:
         database.register("first", first)
         database.execute(f"CREATE TABLE t AS SELECT {made} AS x, 1 AS y FROM first")
-    for kind in KINDS:
+    for kind in ("identifier", "integer"):
         with pytest.raises(CatalogError, match="tells nobody apart"):
             open_tables({"t": Origin(f"{place}#t", (("x", kind),))})
     assert held(f"{place}#t", "integer", "y") == [1]
@@ -92,8 +95,7 @@ def test_a_type_of_ones_own_is_read_as_what_it_is_stored_as(stored: pa.DataType,
 
 def test_texts_that_should_be_json_are_texts(tmp_path: Path) -> None:
     """Whoever reads one as JSON fails where it is none, and nobody looks before it is stored."""
-    column = pa.ExtensionArray.from_storage(pa.json_(), texts(b"7", b"{", b"\xff"))
-    rows = pa.table({"x": column})
+    rows = pa.table({"x": pa.ExtensionArray.from_storage(pa.json_(), texts(b"7", b"{", b"\xff"))})
     pq.write_table(rows, tmp_path / "t.parquet")
     with duckdb.connect(str(tmp_path / "t.duckdb")) as database:
         database.register("rows", rows.slice(0, 2))
@@ -106,14 +108,40 @@ def test_texts_that_should_be_json_are_texts(tmp_path: Path) -> None:
     assert [held(source, "text")[2:] for source in sources] == [[None], [None], []]
 
 
+@pytest.mark.parametrize("behind", [0, 38])
+def test_a_decimal_with_more_digits_than_its_type_is_missing(behind: int, tmp_path: Path) -> None:
+    """The smallest number of 128 bits has no size in 128 bits: an engine that told it failed."""
+    cells = (7, 10**38 - 1, 1 - 10**38, 10**38, -(2**127))
+    raw = pa.py_buffer(b"".join(cell.to_bytes(16, "little", signed=True) for cell in cells))
+    rows = pa.table({"x": pa.Array.from_buffers(pa.decimal128(38, behind), len(cells), [None, raw])})
+    pq.write_table(rows, tmp_path / "t.parquet")
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as database:
+        database.register("rows", rows)
+        database.execute("CREATE TABLE t AS SELECT * FROM rows")
+    for source in (rows, tmp_path / "t.parquet", f"{tmp_path / 't.duckdb'}#t"):
+        for kind in ("identifier", "decimal", "text"):
+            assert [cell is None for cell in held(source, kind)] == [False] * 3 + [True] * 2
+
+
+@pytest.mark.parametrize("unit", ["us", "ns"])
+def test_a_stored_time_outside_of_a_day_is_missing(unit: str, tmp_path: Path) -> None:
+    day = 86_400 * {"us": 10**6, "ns": 10**9}[unit]
+    cells = pa.array([0, day - 1, day, -1, 2**63 - 1, -(2**63)], pa.int64()).view(pa.time64(unit))
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as database:
+        database.register("rows", pa.table({"x": cells}))
+        database.execute("CREATE TABLE t AS SELECT * FROM rows")
+    for kind in ("identifier", "text"):
+        found = held(f"{tmp_path / 't.duckdb'}#t", kind)
+        assert [cell is None for cell in found] == [False] * 2 + [True] * 4
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_text_of_pandas_that_is_none_is_missing_and_the_others_are_there(kind: str) -> None:
     """pandas keeps what Arrow read, and Arrow does not look at texts."""
     cells = pa.chunked_array([texts(b"1", b"\xff", b"0")])
-    arrays = (pd.arrays.ArrowExtensionArray(cells), pd.arrays.ArrowStringArray(cells.cast(pa.large_string())))
-    for array in arrays:
-        whole = held(pd.DataFrame({"x": pd.Series(["1", None, "0"])}), kind)
-        assert held(pd.DataFrame({"x": array}), kind) == whole
+    whole = column(pd.Series(["1", None, "0"]), kind).to_pylist()
+    for array in (ArrowExtensionArray(cells), ArrowStringArray(cells.cast(pa.large_string()))):
+        assert column(pd.Series(array), kind).to_pylist() == whole
 
 
 ENCODINGS: tuple[dict[str, Any], ...] = (

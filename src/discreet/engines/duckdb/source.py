@@ -49,9 +49,13 @@ _WHOLE = re.compile(r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?$")
 _PRINTED_FIRST = ("BIGNUM", "VARINT", "JSON")
 """Whole numbers of any length, and JSON that may be none: TRY_CAST raises at them, not at their texts."""
 
+_DECIMAL = re.compile(r"DECIMAL\((\d+),(\d+)\)")
+
+_TIMES = {"TIME": ("00:00:00", "23:59:59.999999"), "TIME_NS": ("00:00:00", "23:59:59.999999999")}
+
 _READ = re.compile(
     r"U?(TINY|SMALL|BIG|HUGE)?INT(EGER)?|BIGNUM|VARINT|DECIMAL\(\d+,\d+\)|FLOAT|DOUBLE|BOOLEAN|VARCHAR|JSON|UUID|BLOB|BIT"
-    r"|ENUM\(.*\)|DATE|TIME(STAMP)?(_S|_MS|_NS| WITH TIME ZONE)?|\"?NULL\"?",
+    r"|ENUM\(.*\)|DATE|TIME(_NS)?|TIMESTAMP(_S|_MS|_NS| WITH TIME ZONE)?|\"?NULL\"?",
     re.DOTALL,
 )
 """Types of columns that are read: inside of any other there may be a cell that cannot be converted."""
@@ -262,8 +266,26 @@ _PRINTED = (
 """A floating-point number as text: 7.0 is 7 as in a column of integers, and what is no number is missing."""
 
 
+def _of_its_type(column: str, physical: str) -> str:
+    """Return a cell, NULL where it is stored but lies outside of what its type can say.
+
+    The engine takes times and decimals as others wrote them, and fails when it is to print a time outside of
+    a day, or the smallest number of 128 bits.  Decimals of up to 18 digits have 64 bits and do no harm.
+    """
+    ends = _TIMES.get(physical)
+    found = _DECIMAL.fullmatch(physical)
+    if found is not None and int(found[1]) > 18:
+        most = "9" * (int(found[1]) - int(found[2])) + "." + "9" * int(found[2])
+        ends = f"-{most}", most
+    if ends is None:
+        return column
+    low, high = (f"CAST('{end}' AS {physical})" for end in ends)
+    return f"({_inside(column, low, high)})"
+
+
 def _typed(column: str, physical: str, kind: str) -> str:
     fits, template = _TYPES[kind]
+    column = _of_its_type(column, physical)
     if physical in _PRINTED_FIRST:
         column, physical = f"CAST({column} AS VARCHAR)", "VARCHAR"
     if kind in ("identifier", "text") and physical in ("DOUBLE", "FLOAT"):
