@@ -242,6 +242,8 @@ def live(block, after):
     for statement in tree.statements(block):
         for expression in tree.expressions(statement):
             found |= mentioned(expression)
+        if isinstance(statement, tree.Put):
+            found.add(statement.target)
     return found
 
 
@@ -316,6 +318,12 @@ class Machine:
                 item = value(expression, env)
                 kept = {target: (*env[target], item)} if target in env else {}  # nobody reads it any more
                 return [({**env, **kept}, (ONE, ONE))]
+            case tree.Put(target, index, expression):
+                place, item, items = value(index, env), value(expression, env), list(env[target])
+                if place.denominator != 1 or not 0 <= place < len(items):
+                    raise MeaninglessError(target)
+                items[int(place)] = item
+                return [({**env, target: tuple(items)}, (ONE, ONE))]
             case tree.Sample(target):
                 each, tail = outcomes(statement, env, self.spread)
                 if target not in later:

@@ -127,6 +127,27 @@ def program(pick):
     return "\n".join([f"P ({declared.strip()})", *body, *maker.lines]) + "\n"
 
 
+def with_changes(text, pick):
+    """Return a program with lists read and changed here and there, at public and at private places."""
+    lines = text.split("\n")
+    begun = next(n for n, line in enumerate(lines) if "r := []" in line)
+    private = "x" if "(x : private {" in text else "s"
+    for _ in range(pick.randint(1, 3)):
+        place = pick.randrange(begun + 1, len(lines) - 1)
+        indent = lines[place][: len(lines[place]) - len(lines[place].lstrip())]
+        if lines[place].lstrip().startswith("else"):
+            continue
+        spot = pick.choice(["0", "0", "size(r) - 1", private])
+        put = pick.choice(["0", "7", "s", "w", "r[0] + 1", "2 * r[0]", "s - r[0]", f"r[0] + {private}"])
+        guard = f"size(r) > 0 and {spot} >= 0 and {spot} < size(r)"
+        change = pick.choice([f"r[{spot}] := {put}", f"r[{spot}] := {put}", f"w := w + r[{spot}]"])
+        lines[place:place] = [f"{indent}if {guard} then", f"{indent}  {change}"]
+    if pick.random() < 0.7:
+        last = max(n for n, line in enumerate(lines) if line.startswith("  return"))
+        lines[last] = pick.choice(["  return r", "  return r", "  return w", "  return (r, w)"])
+    return "\n".join(lines)
+
+
 def mutants(text, pick, count):
     """Yield programs that differ from a text in one small way."""
     lines = text.split("\n")

@@ -84,11 +84,11 @@ def replayed_pair(text, witness):
     assert oracle.are_neighbours(program, *pair), f"not neighbours: {pair}\n{text}"
 
 
-def judge_random(seeds, seconds):
+def judge_random(seeds, seconds, made=programs.program):
     """Judge random programs; return how many verdicts of each kind the oracle could hold against itself."""
     found = {}
     for seed in seeds:
-        name, told = judged(programs.program(random.Random(seed)), seed, seconds)
+        name, told = judged(made(random.Random(seed)), seed, seconds)
         found[name, told] = found.get((name, told), 0) + 1
     return found
 
@@ -116,6 +116,18 @@ def test_verdicts_on_thousands_of_random_programs_hold_against_the_oracle(start)
     found = judge_random(range(first, first + 100), seconds=2.0)
     assert found.get(("Proved", True), 0) >= 10
     assert found.get(("Refuted", True), 0) >= 10
+
+
+def changing(pick):
+    return programs.with_changes(programs.program(pick), pick)
+
+
+@pytest.mark.fuzz
+@pytest.mark.parametrize("start", range(0, 1000, 50))
+def test_verdicts_on_random_programs_that_change_lists_hold_against_the_oracle(start):
+    first = START + 50_000 + start
+    found = judge_random(range(first, first + 50), 2.0, changing)
+    assert sum(count for (name, told), count in found.items() if told and name != "error") >= 10
 
 
 @pytest.mark.fuzz

@@ -113,7 +113,7 @@ WRONG = {
             "  i := i + 1",
             "y := x",
             "if size(h) = 2 then",
-            "  y := h[0]",
+            "  y := 0",
             "return y",
         ),
         {"invariants": {1: [TOGETHER]}, **COUNTING},
