@@ -332,8 +332,8 @@ FAULTS = (
     ),
     Fault(
         "verify/syntax.py",
-        "return names - revised(program.body)",
-        "return names",
+        "isinstance(v, Variable)} - revised(program.body)",
+        "isinstance(v, Variable)}",
         RULES,
         "changed, yet fixed",
     ),
@@ -350,5 +350,28 @@ FAULTS = (
         'if not place < len(items):\n                        self._fail(f"{target} is changed',
         ("tests/verify/test_run.py",),
         "a change counts from the end",
+    ),
+    # Lists of rows.
+    weaker("pair", "position({along or name})", "position({name})", "columns differ at places of their own"),
+    Fault(
+        "verify/rows.py",
+        "Number(Fraction(-1), at=at)",
+        "row",
+        ("tests/verify/test_run.py", *RULES),
+        "an entry that is not there is the first",
+    ),
+    Fault(
+        "verify/rows.py",
+        "*map(change, program.requires), *same",
+        "*map(change, program.requires)",
+        ("tests/verify/test_python.py",),
+        "columns of different lengths",
+    ),
+    Fault(
+        "verify/domain.py",
+        '    place = Variable(f"position({found.along or name})")',
+        '    place = Variable(f"position({name})")',
+        ("tests/verify/test_corpus.py",),
+        "the formula lets columns differ in different rows",
     ),
 )

@@ -255,10 +255,17 @@ def mentioned(expression):
     return found
 
 
+def plain(program):
+    """Refuse lists of rows, which the oracle does not know."""
+    if any(getattr(p.type, "width", 0) for p in program.parameters):
+        raise BeyondError("rows")
+
+
 class Machine:
     """Runs the procedures of a file."""
 
     def __init__(self, procedures, spread=10):
+        plain(procedures[-1])
         self.procedures = {p.name: p for p in procedures}
         self.main = procedures[-1]
         self.spread = spread
@@ -442,6 +449,7 @@ def is_valid(program, env):
 
 def are_neighbours(program, one, two):
     """Return whether two valid inputs are neighbours."""
+    plain(program)
     if not (is_valid(program, one) and is_valid(program, two)):
         return False
     if any(one[k] != two[k] for k in one if k not in {p.name for p in program.parameters if p.private}):

@@ -24,6 +24,9 @@ Mean (d : private data) : public real
   return (s/i)
 """
 
+BEGUN = "P () : real\n  r := []\n"
+ROWS = "P (d : private int[2] list)\n  neighbours d one by 1\n"
+
 
 class Silent:
     """A machine whose noise is always zero, and whose coins always land on their first face."""
@@ -116,6 +119,22 @@ def test_sites_are_numbered_in_the_order_of_the_text():
         ("P (x : private real) : real\n  y := $ Laplace(1, 2, 3)\n  return y\n", 2, 3, "takes 1 or 2"),
         ("P (x : private real) : real\n  if x > 0 then\n    y := 1\n  return y\n", 4, 10, "on some path"),
         ("P (x : private real) : real\n  r := []\n  return r[0]\n", 1, 1, "nothing is appended"),
+        (f"{BEGUN}  r := r ++ [true]\n  r[0] := true\n  return 1\n", 4, 3, "no numbers"),
+        ("P (d : public int list) : real\n  d[0] := 1\n  return 1\n", 2, 3, "is a parameter"),
+        (f"{BEGUN}  r := r ++ [1]\n  r[0] := $ Laplace(1)\n  return 1\n", 4, 11, "draw first"),
+        ("P () : real\n  r := 1\n  r[0] := 2\n  return 1\n", 3, 3, "both as a list"),
+        (f"{ROWS}  return d[0]\n", 3, 10, "list of rows"),
+        (f"{ROWS}  return d[0][2]\n", 3, 15, "entries 0 to 1"),
+        (f"{ROWS}  return d[0][1 + 0]\n", 3, 17, "a number or a variable"),
+        (f"{ROWS}  x := d\n  return 1\n", 3, 8, "list of rows"),
+        (f"{ROWS}  d'1 := 0\n  return 1\n", 1, 4, "column of d"),
+        (f"{ROWS}  x := d[0]{'[d[0]' * 9}[0]{']' * 9}\n  return 1\n", 3, 13, "a number or a variable"),
+        (ROWS.replace("one by 1", "monotone by 1") + "  return 1\n", 2, 3, "not understood"),
+        (ROWS.replace("one by 1", "add-remove") + "  return 1\n", 2, 3, "not understood"),
+        (ROWS.replace("[2]", "[0]") + "  return 1\n", 1, 16, "1 to 16 entries"),
+        (ROWS.replace("[2]", "[99999999999]") + "  return 1\n", 1, 16, "1 to 16 entries"),
+        ("P (x : private real) : real[2] list\n  return x\n", 1, 36, "plain lists"),
+        ("P (x : public int list) : real\n  return x[0][0]\n", 2, 10, "no list of rows"),
         ("P (x : private real) : real\n  y := x ? 1\n  return y\n", 2, 10, "unexpected character"),
         ("P (x : private real list) : real\n  neighbours x one\n  return 1\n", 2, 3, "say by how much"),
         ("P (x : private real) : real\n  ensures epsilon x\n  return 1\n", 2, 19, "public constants"),

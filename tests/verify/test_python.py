@@ -93,7 +93,35 @@ def answered(x: dp.Private[bool], eps: float) -> bool:
     return y
 
 
-@pytest.mark.parametrize("function", [first_hit, total, histogram, answered], ids=lambda f: f.__name__)
+def both_sums(people: dp.Private[list[tuple[float, float]]], eps: float) -> list[float]:
+    """Two sums over rows of two numbers each.
+
+    neighbours people one by 1
+    requires eps > 0
+    ensures epsilon eps
+    """
+    sums = []
+    sums.append(0.0)
+    sums.append(0.0)
+    for i in range(len(people)):
+        sums[0] += people[i][0]
+        sums[1] += people[i][1]
+    sums[0] += dp.laplace(2 / eps)
+    sums[1] += dp.laplace(2 / eps)
+    return sums
+
+
+def test_lists_are_changed_and_rows_are_read():
+    own = PythonProgram(both_sums)
+    assert "sums[0] := sums[0] + people[i][0]" in own.text
+    first, second = own([(1, 1000), (2, 2000)], eps=10**6)
+    assert abs(first - 3) < 1
+    assert abs(second - 3000) < 1
+
+
+@pytest.mark.parametrize(
+    "function", [first_hit, total, histogram, answered, both_sums], ids=lambda f: f.__name__
+)
 def test_a_private_function_is_proved(function):
     verdict = dp.verify(function)
     assert isinstance(verdict, Proved), verdict

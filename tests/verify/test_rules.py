@@ -60,6 +60,7 @@ PROPOSED = program(TESTED, *TEST, claim="epsilon 2 delta 1/1000000")
 OFTEN = ["i := 0", "while i < 20", *(f"  {line}" for line in TEST[:-1]), "  i := i + 1", "return i"]
 STILL = ["f{1} - f{2} <= 1", "f{2} - f{1} <= 1", "i{1} = i{2}", "moved(1) <= 0", "moved(2) <= 0"]
 
+ROWS = "(q : private {0,1}[2] list); neighbours q replace; requires size(q) = 2"
 BIT = "(x : private {0,1}); neighbours x replace"
 PAIR = "(d : private {0,1} list); neighbours d replace; requires size(d) = 2"
 CELLS = ["h := []", "h := h ++ [0]", "h := h ++ [0]"]
@@ -118,6 +119,16 @@ WRONG = {
         ),
         {"invariants": {1: [TOGETHER]}, **COUNTING},
         "outputs may differ",
+    ),
+    "an entry of each row": (
+        program(ROWS.replace("replace", "one by 1"), "z := $ Laplace(1/eps, q[0][0] + q[0][1])", "return z"),
+        {"moves": {1: "q'0{1}[0] + q'1{1}[0] - q'0{2}[0] - q'1{2}[0]"}},
+        "cost too much",
+    ),
+    "an entry that is not there": (
+        program(f"{ROWS} and j < 3".replace(")", ") (j : public int)", 1), "return 0 * q[0][j]"),
+        {},
+        "may be no value",
     ),
     "every place of an input": (
         program(PAIR, *ONCE, "  i := i + 1", "j := 0", "while j < 1", "  j := j + 1", "return d[1] - d[0]"),
@@ -643,6 +654,10 @@ def test_without_this_rule_a_wrong_proof_would_pass(name):
 
 
 RIGHT = {
+    "rows that differ in one place": (
+        program(ROWS, "z := $ Laplace(1/eps, q[0][0] + q[1][1])", "return z"),
+        {"moves": {1: "q'0{1}[0] + q'1{1}[1] - q'0{2}[0] - q'1{2}[1]"}},
+    ),
     "a secret that is wiped": (
         program(BIT, *CELLS, "h[x] := 1", "h[0] := 7", "h[1] := 7", "return h"),
         {},

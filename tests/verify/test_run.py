@@ -104,6 +104,28 @@ def test_a_coin_chooses_what_is_appended_and_where():
     assert run(text, x=7, eps=1) == [7, 2]
 
 
+ROWS = """
+P (q : private int[2] list) (j : public int)
+  neighbours q one by 1
+  s := 0; i := 0
+  while i < size q
+    s := s + q[i][j]
+    i := i + 1
+  return (s, size(q))
+"""
+
+
+def test_a_list_of_rows_is_read_by_row_and_entry():
+    rows = [(1, 20), (2, 30), [3, 40]]
+    assert run(ROWS, q=rows, j=0, eps=1) == (6, 3)
+    assert run(ROWS, q=rows, j=1, eps=1) == (90, 3)
+    for entry in (-1, 2):
+        with pytest.raises(ProgramError, match="outside its bounds"):
+            run(ROWS, q=rows, j=entry, eps=1)
+    with pytest.raises(ParameterError, match="must have 2 entries"):
+        run(ROWS, q=[(1, 2), (3,)], j=0, eps=1)
+
+
 CHANGED = """
 P (q : public int list) (k : public int) : public int list
   a := []; i := 0

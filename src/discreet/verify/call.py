@@ -6,6 +6,7 @@ from discreet.errors import ParameterError
 from discreet.exact.number import rational
 from discreet.verify.check import CheckedProgram, parse
 from discreet.verify.relate import require_valid
+from discreet.verify.rows import column
 from discreet.verify.run import ExactDraws, Machine, Value, execute
 from discreet.verify.syntax import Array, Scalar, SensitiveQuery
 
@@ -13,6 +14,7 @@ from discreet.verify.syntax import Array, Scalar, SensitiveQuery
 def inputs(checked: CheckedProgram, given: Mapping[str, Value]) -> dict[str, Value]:
     """Check that every parameter is given, and turn numbers into rationals."""
     values: dict[str, Value] = {}
+    given = by_columns(checked, given)
     for parameter in checked.program.parameters:
         if parameter.name not in given:
             raise ParameterError(f"the program needs a value for {parameter.name}")
@@ -30,6 +32,18 @@ def inputs(checked: CheckedProgram, given: Mapping[str, Value]) -> dict[str, Val
     if unknown:
         raise ParameterError(f"the program has no parameter {unknown[0]}")
     return values
+
+
+def by_columns(checked: CheckedProgram, given: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the values with each list of rows taken apart into its columns."""
+    found = dict(given)
+    for name, width in checked.program.tables:
+        if name in found:
+            rows = [tuple(row) for row in found.pop(name)]
+            if any(len(row) != width for row in rows):
+                raise ParameterError(f"every row of {name} must have {width} entries")
+            found |= {column(name, number): [row[number] for row in rows] for number in range(width)}
+    return found
 
 
 def _number(value: Value, kind: Scalar, name: str) -> Value:

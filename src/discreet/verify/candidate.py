@@ -13,7 +13,7 @@ from typing import TypeVar
 
 import z3
 
-from discreet.verify.arrange import arrangements
+from discreet.verify.arrange import Two, arrangements
 from discreet.verify.check import CheckedProgram
 from discreet.verify.discharge import solver
 from discreet.verify.domain import cases, relation, same_length, senses
@@ -27,6 +27,7 @@ from discreet.verify.syntax import (
     Array,
     Binary,
     Number,
+    Parameter,
     Scalar,
     SensitiveQuery,
     expressions,
@@ -242,15 +243,22 @@ def _framed(checked: CheckedProgram, frame: InputShape) -> Iterator[NeighbourPai
             yield nearest
 
 
+def _arranged(checked: CheckedProgram, parameter: Parameter, frame: InputShape) -> list[Two]:
+    """Return arrangements of one input; columns of one row may also change in opposite directions."""
+    sizes, found = frame.space.sizes.get(parameter.name), relation(checked.program, parameter.name)
+    pairs = list(arrangements(checked, parameter, frame.constants, sizes))
+    if found is None or not found.along:
+        return pairs
+    return [way for first, second in pairs for way in ((first, second), (second, first))]
+
+
 def _privates(
     checked: CheckedProgram, frame: InputShape
 ) -> Iterator[tuple[dict[str, Value], dict[str, Value]]]:
     """Yield what the private inputs might be in the two runs."""
     program = checked.program
     options = [
-        [(p.name, a, b) for a, b in arrangements(checked, p, frame.constants, frame.space.sizes.get(p.name))]
-        for p in program.parameters
-        if p.private
+        [(p.name, a, b) for a, b in _arranged(checked, p, frame)] for p in program.parameters if p.private
     ]
     for combination in nearest(options):
         first = {name: a for name, a, _ in combination}

@@ -136,7 +136,7 @@ def neighbours_text(relation: Neighbours) -> str:
     text += f" by {show(relation.bound)}" if relation.bound is not None else ""
     if relation.low is not None and relation.high is not None:
         text += f" in [{show(relation.low)}, {show(relation.high)}]"
-    return text
+    return text + (f" at the place of {relation.along}" if relation.along else "")
 
 
 def relations(program: Program) -> tuple[str, ...]:

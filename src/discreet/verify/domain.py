@@ -148,7 +148,7 @@ def domain(program: Program, case: str) -> Domain:
         always += _lengths(name, found, chosen.get(name, ""))
         links[name] = tuple(_links(name, found, bounds, chosen.get(name, "")))
         if found.kind in ("one", "replace", "add-remove"):
-            positions[name] = f"position({name})"
+            positions[name] = f"position({found.along or name})"
             always.append(_at_least(Variable(positions[name]), ZERO))
     return Domain(tuple(always), ranges, links, positions)
 
@@ -181,7 +181,7 @@ def _links(name: str, found: Neighbours, bounds: tuple[Expr, ...], sense: str) -
     """Yield how the elements of a list are related in the two runs, at every place that both lists have."""
     here = Variable(INDEX)
     first, second = Element(name, here, 1), Element(name, here, 2)
-    place = Variable(f"position({name})")
+    place = Variable(f"position({found.along or name})")
     if found.kind == "add-remove":
         longer, shorter = (1, 2) if sense == "remove" else (2, 1)
         after = Element(name, Binary("+", here, ONE), longer)

@@ -160,6 +160,12 @@ def named(at: Cursor) -> Expr:
     if at.accept("["):
         index = expression(at)
         at.expect("]")
+        if at.accept("["):
+            if side:
+                at.fail("a formula of neighbours reads no rows", place)
+            entry = expression(at)
+            at.expect("]")
+            return Apply("[]", (Variable(text, at=place), index, entry), place)
         return Element(text, index, side, place)
     return Variable(text, side, place)
 

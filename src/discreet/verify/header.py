@@ -34,6 +34,8 @@ from discreet.verify.syntax import (
 RELATIONS = ("one", "all", "monotone", "increasing", "decreasing", "replace", "add-remove", "any")
 """How a private input may differ; `increasing` and `decreasing` are other words for `monotone`."""
 KINDS: dict[str, Kind] = {"int": "int", "real": "real", "bool": "bool", "msg": "bits", "bits": "bits"}
+WIDEST = 16
+"""Entries of one row."""
 LENGTH: Length = "n"
 """The length of `msg` and `bits`, and what {0,1}^n and {0,1}n say explicitly."""
 
@@ -81,8 +83,14 @@ def type_(at: Cursor) -> Type:
     """Read a type."""
     place = at.word.at
     scalar = finite(at, place) if at.accept("{") else plain(at, place)
+    width = 0
+    if isinstance(scalar, Scalar) and at.accept("["):
+        width = integer(at)
+        at.expect("]")
+        if not 1 <= width <= WIDEST or not at.sees("list"):
+            at.fail(f"a list of rows has 1 to {WIDEST} entries in each: real[2] list", place)
     if isinstance(scalar, Scalar) and at.accept("list"):
-        return Array(scalar)
+        return Array(scalar, width)
     return scalar
 
 

@@ -25,6 +25,7 @@ from discreet.verify.header import adjacency, claim, differing, formula, paramet
 from discreet.verify.lexer import Token
 from discreet.verify.syntax import (
     Append,
+    Array,
     Assign,
     Binary,
     Claim,
@@ -114,7 +115,10 @@ def returned_type(at: Cursor) -> Type:
     if at.sees("private", "priv"):
         at.fail("what a program returns is public")
     at.accept("public", "pub")
-    return type_(at)
+    kind = type_(at)
+    if isinstance(kind, Array) and kind.width:
+        at.fail("a program returns plain lists, and as many as it likes")
+    return kind
 
 
 def end_of_statement(at: Cursor) -> None:

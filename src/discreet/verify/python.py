@@ -191,6 +191,10 @@ class Writer:
         match kind:
             case ast.Name(name) if name in TYPES:
                 return TYPES[name]
+            case ast.Subscript(ast.Name("list"), ast.Subscript(ast.Name("tuple"), ast.Tuple(entries))) if (
+                len({ast.unparse(entry) for entry in entries}) == 1
+            ):
+                return f"{self.type(entries[0], node)}[{len(entries)}] list"
             case ast.Subscript(ast.Name("list"), element):
                 return f"{self.type(element, node)} list"
             case ast.Subscript(value, ast.Tuple(items)) if _last(value) == "Literal":
@@ -374,6 +378,8 @@ class Writer:
                 return "(if {} then {} else {})".format(*parts)
             case ast.Subscript(ast.Name(array), index) if _plain(index):
                 return f"{array}[{self.expression(index)}]"
+            case ast.Subscript(ast.Subscript(ast.Name(array), row), entry) if _plain(row) and _plain(entry):
+                return f"{array}[{self.expression(row)}][{self.expression(entry)}]"
             case ast.Call(ast.Name("len"), [ast.Name(array)], []):
                 self.builtin("len", expression)
                 return f"size({array})"

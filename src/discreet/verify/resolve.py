@@ -18,6 +18,7 @@ from typing import NoReturn
 from discreet.errors import ProgramError
 from discreet.verify.cursor import FUNCTIONS, LAWS
 from discreet.verify.expression import TALLEST, height
+from discreet.verify.rows import columns
 from discreet.verify.substitute import mapped, substitute, substitute_block
 from discreet.verify.syntax import (
     Append,
@@ -85,6 +86,7 @@ def _error(message: str, at: TextPosition) -> NoReturn:
 
 
 def _close(program: Program, earlier: Earlier) -> ClosedProcedure:
+    program = columns(program)
     for statement in statements(program.body):
         target = getattr(statement, "target", "")
         if program.parameter(target) is not None:
@@ -281,6 +283,8 @@ def _inline(
 def _expand(
     call: ProcedureCall, callee: ClosedProcedure, caller: Program, taken: set[str], number: int
 ) -> tuple[Statement, ...]:
+    if callee.program.tables:
+        _error(f"{call.procedure} cannot be called: it takes a list of rows", call.at)
     if len(callee.given) != len(call.arguments):
         _error(f"{call.procedure} takes {len(callee.given)} arguments, got {len(call.arguments)}", call.at)
     body = callee.program.body

@@ -1,9 +1,8 @@
 """The abstract syntax of privacy programs: frozen trees whose every node knows where it was written.
 
-A program is a procedure over private and public inputs, built from assignments, random draws, conditionals,
-while loops and lists, which grow and of which elements may be changed.  Its header says which inputs are
-neighbours, what may be assumed of the public inputs, and what the author claims.  Positions never take part
-in comparisons, so two trees are equal when they mean the same program.
+A program is a procedure over private and public inputs, built from assignments, draws, conditionals, while
+loops and lists.  Its header says which inputs are neighbours, what may be assumed of the public inputs, and
+what the author claims.  Positions take no part in comparisons: equal trees mean the same program.
 """
 
 from collections.abc import Iterator, Mapping
@@ -229,9 +228,10 @@ class Scalar:
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """A list of scalars."""
+    """A list of scalars, or of rows of so many scalars each."""
 
     element: Scalar
+    width: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,10 +262,9 @@ class Parameter:
 class Neighbours:
     """How a private input may differ between two neighbouring runs.
 
-    one: a single element differs, by at most `bound`.  all: every element may differ, by at most `bound`.
-    monotone: as all, and all in the same direction.  replace: a single element is replaced by any other
-    of the element type, or of the interval [low, high].  add-remove: a single element of [low, high] is
-    added or removed.  any: no relation at all (for secrecy).  public: none; no text says so of an input.
+    one: a single element differs, by at most `bound`.  all: every element may, by at most `bound`.  monotone:
+    as all, in one direction.  replace: a single element is any other of its type, or of [low, high].
+    add-remove: one of [low, high] is added or removed.  any: no relation.  public: none; no text says so.
     """
 
     name: str
@@ -274,6 +273,8 @@ class Neighbours:
     low: Expr | None = None
     high: Expr | None = None
     at: TextPosition = field(default=NOWHERE, compare=False, repr=False)
+    along: str = ""
+    """The list at whose place this one differs, where that is not a place of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,15 +318,16 @@ class Program:
     result: Type | None = None
     adjacency: Expr = TruthValue(True)
     """What must hold of two neighbours besides, in terms of x{1} and x{2}; it is symmetric."""
+    tables: tuple[tuple[str, int], ...] = ()
+    """The lists of rows that became one list for each column, with how many columns they had."""
 
     @property
     def returned(self) -> tuple[Expr, ...]:
         """Return what the last statement returns."""
-        last = self.body[-1] if self.body else None
-        return last.values if isinstance(last, Return) else ()
+        return next((s.values for s in self.body[-1:] if isinstance(s, Return)), ())
 
     def parameter(self, name: str) -> Parameter | None:
-        """Return the parameter of that name, if there is one."""
+        """Return the parameter of a name."""
         return next((p for p in self.parameters if p.name == name), None)
 
 
@@ -402,7 +404,7 @@ def expressions(statement: Statement) -> tuple[Expr, ...]:
 
 
 def mentioned(statement: Statement) -> set[str]:
-    """Return the variables and lists that a statement mentions itself, not those of nested blocks."""
+    """Return the names that a statement mentions itself, not those of nested blocks."""
     return {name for expression in expressions(statement) for name in names(expression)}
 
 
@@ -433,8 +435,7 @@ def lengthened(block: tuple[Statement, ...]) -> set[str]:
 
 def growing(program: Program) -> set[str]:
     """Return the variables that are returned as they are, but for lists of which elements are changed."""
-    names = {value.name for value in program.returned if isinstance(value, Variable)}
-    return names - revised(program.body)
+    return {v.name for v in program.returned if isinstance(v, Variable)} - revised(program.body)
 
 
 def remembered(program: Program) -> set[str]:

@@ -2,7 +2,8 @@
 
 Definition.  Two inputs are neighbours when both satisfy every `requires` clause and every declared type, the
 public parameters are equal, and each private parameter is related as its `neighbours` clause says:
-    one, replace   lists of one length that agree but at one position (scalars: any two);
+    one, replace   lists of one length that agree but at one position (scalars: any two), a column
+                   of a list of rows at the same position as the first column;
     all, monotone  lists of one length; monotone: the second nowhere below the first ("up"), or above it
                    ("down");
     add-remove     the second lacks one element of the first ("remove"), or the other way round ("add");
@@ -75,8 +76,9 @@ class Pair:
         return {"bool": z3.Bool, "int": z3.Int, "real": z3.Real}[kind.kind](name)
 
     def position(self, name: str) -> Term:
-        """Return where two lists differ."""
-        return z3.Int(f"position({name})")
+        """Return where two lists differ: at a place of their own, or of another list."""
+        along = relation_of(self.program, self.parameter(name, tree.Array)[0]).along
+        return z3.Int(f"position({along or name})")
 
     def parameter(self, name: str, kind: type) -> tuple[tree.Parameter, Term]:
         """Return a parameter that must be of a type, with its type."""
