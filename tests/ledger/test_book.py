@@ -90,7 +90,7 @@ def test_a_request_that_broke_off_runs_again_free_but_at_most_three_times(place:
 
 
 def test_a_question_that_broke_off_is_taken_over_under_a_new_id_at_no_second_cost(place: Place, monkeypatch):
-    monkeypatch.setattr(book, "PATIENCE", 0.05)
+    monkeypatch.setattr("discreet.ledger.teller.PATIENCE", 0.05)
     with place.open() as ledger:
         ledger.create_dataset("clinic", PureBudget("0.2"), reason="opened")
         ledger.reserve(ask("a", question="q"))
@@ -326,7 +326,6 @@ def test_no_clock_decides_anything(place: Place):
 
 
 def test_a_ledger_is_not_used_across_a_fork(file: Place, monkeypatch: pytest.MonkeyPatch):
-    import discreet.ledger.book as book
 
     with file.open() as ledger, monkeypatch.context() as patch:
         patch.setattr(book.os, "getpid", lambda: -1)

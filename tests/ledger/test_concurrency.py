@@ -208,10 +208,9 @@ def test_a_request_in_flight_is_waited_for_not_run_twice(place: Place):
 
 
 def test_waiting_for_somebody_elses_run_ends_in_a_clear_refusal(place: Place, monkeypatch):
-    import discreet.ledger.book as book
     from discreet.errors import ConflictError
 
-    monkeypatch.setattr(book, "PATIENCE", 0.1)
+    monkeypatch.setattr("discreet.ledger.teller.PATIENCE", 0.1)
     with place.open() as first, place.open() as second:
         first.create_dataset("clinic", PureBudget(1), reason="opened")
         first.reserve(ask("a"))

@@ -91,11 +91,9 @@ def spent(ledger: Ledger) -> Fraction:
     return ledger.budget("clinic").limits[0].spent.epsilon - Fraction(1, 1000)
 
 
-@pytest.mark.parametrize("budget", [PureBudget(1), ApproximateBudget(1, "1e-6")])
-def test_everybody_hears_from_another_process_what_a_turn_of_their_own_would_say(
-    place: Place, budget, monkeypatch
-):
-    created(place, budget)
+def test_everybody_hears_from_another_process_what_a_turn_of_their_own_would_say(place: Place, monkeypatch):
+    """With or without Renyi costs beside."""
+    created(place, PureBudget(1) if place.is_file else ApproximateBudget(1, "1e-6"))
     with another(place), asking(place, monkeypatch) as (ledger, taken):
         granted = ledger.reserve(ask("a", epsilon="1/2"))
         assert (granted.attempt, granted.request.request_id) == (1, "a")
@@ -129,7 +127,7 @@ def test_nobody_else_is_asked_to_run_what_was_answered_there(place: Place, monke
             outcome = ledger.reserve(ask(name, question=question))
             if isinstance(outcome, Granted):
                 ledger.answer(outcome, b"1")
-        monkeypatch.setattr(book, "PATIENCE", 0.01)
+        monkeypatch.setattr("discreet.ledger.teller.PATIENCE", 0.01)
         lease = book.lease_key(third.identity, ask("a", question="q"))
         assert third._store.lease(lease, 5)
         third._store.release(lease)
@@ -219,7 +217,7 @@ def started(place: Place, answers: int, name: str) -> int:
     return child
 
 
-@pytest.mark.parametrize("kills", [6, pytest.param(300, marks=pytest.mark.fuzz)], ids=["some", "many"])
+@pytest.mark.parametrize("kills", [4, pytest.param(300, marks=pytest.mark.fuzz)], ids=["some", "many"])
 def test_kills_in_a_crowd_that_shares_turns_lose_nothing_and_pay_nothing_twice(place: Place, kills: int):
     created(place, PureBudget(10**6))
     chance, names = random.Random(11), count()
@@ -233,6 +231,8 @@ def test_kills_in_a_crowd_that_shares_turns_lose_nothing_and_pay_nothing_twice(p
         crowd.append(started(place, writing, f"c{next(names)}"))
         while select.select([reading], [], [], 0)[0]:
             left += os.read(reading, 2**16)
+    while len(left) < 3 * SIZE:
+        left += os.read(reading, 2**16)
     for child in crowd:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)

@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
@@ -313,9 +314,11 @@ with place.open() as ledger:
     stored = ledger.answer(granted, b'0123')
     os.write(2, b'CLIENT')
 """
+ONLY_CREATED = TRACED.partition("    granted")[0] + "    os.write(2, b'CLIENT')\n"
+ONLY_RELEASED = TRACED.replace("    ledger.create_dataset('clinic', PureBudget(1), reason='opened')\n", "")
 
 
-def traced(tmp_path: Path, *options: str) -> subprocess.CompletedProcess:
+def traced(tmp_path: Path, *options: str, script: str = TRACED) -> subprocess.CompletedProcess:
     ledger = str(tmp_path / "traced.ledger")
     command = [
         "strace",
@@ -326,7 +329,7 @@ def traced(tmp_path: Path, *options: str) -> subprocess.CompletedProcess:
         *options,
         sys.executable,
         "-c",
-        TRACED,
+        script,
         ledger,
     ]
     root = Path(__file__).parents[2]
@@ -362,20 +365,45 @@ def test_the_operating_system_sees_every_sync_before_the_engine_runs_and_before_
 
 
 @needs_strace
-@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.fuzz)], ids=["some", "all"])
-def test_an_operating_system_that_fails_to_sync_lets_nothing_leave(tmp_path: Path, every: int):
-    """The kernel itself reports EIO, from each sync on that a release makes."""
-    (tmp_path / "0").mkdir()
-    traced(tmp_path / "0", "-e", "trace=fsync,fdatasync,write")
-    calls = (tmp_path / "0" / "trace").read_text().splitlines()
+@pytest.mark.parametrize("every", [(8, 4), pytest.param((1, 1), marks=pytest.mark.fuzz)], ids=["some", "all"])
+def test_an_operating_system_that_fails_to_sync_lets_nothing_leave(tmp_path: Path, every: tuple[int, int]):
+    """The kernel itself reports EIO, from each sync on that a ledger's creation, or a release, makes.
+
+    Syncs are counted by thread; so creating and releasing, which different threads do, are tried apart.
+    """
+    for script, fewest, often in ((ONLY_CREATED, 9, every[0]), (ONLY_RELEASED, 4, every[1])):
+        failing = syncs_of(tmp_path / f"{fewest}", script)
+        assert len(failing) >= fewest
+        for call, first in failing[::-often]:
+            home = prepared(tmp_path / f"{fewest}{call}{first}", script)
+            how = "-e", f"trace={call}", "-e", f"inject={call}:error=EIO:when={first}+"
+            done = traced(home, *how, script=script)
+            assert done.returncode != 0
+            assert b"CLIENT" not in done.stderr
+            assert b"LedgerError" in done.stderr
+
+
+def prepared(home: Path, script: str) -> Path:
+    """Return a new directory, with a ledger for whoever only releases something."""
+    home.mkdir()
+    if script == ONLY_RELEASED:
+        place = str(home / "traced.ledger")
+        opened(Place(place, Path(f"{place}.elsewhere"))).close()
+    return home
+
+
+def syncs_of(home: Path, script: str) -> list[tuple[str, int]]:
+    """Return the syncs that the busiest thread makes before the client is told."""
+    traced(prepared(home, script), "-e", "trace=fsync,fdatasync,write", script=script)
+    calls = (home / "trace").read_text().splitlines()
     sent = next(i for i, call in enumerate(calls) if '"CLIENT"' in call)
-    syncs = {call: sum(f" {call}(" in line for line in calls[:sent]) for call in ("fsync", "fdatasync")}
-    assert sum(syncs.values()) >= 9  # the log, the anchor and its directory: to create, to pay, to answer
-    failing = [(call, first) for call, times in syncs.items() for first in range(1, times + 1)]
-    for call, first in failing[::-every]:
-        home = tmp_path / f"{call}{first}"
-        home.mkdir()
-        done = traced(home, "-e", f"trace={call}", "-e", f"inject={call}:error=EIO:when={first}+")
-        assert done.returncode != 0
-        assert b"CLIENT" not in done.stderr
-        assert b"LedgerError" in done.stderr
+    made = [
+        Counter(call.split()[0] for call in calls[:sent] if f" {which}(" in call)
+        for which in ("fsync", "fdatasync")
+    ]
+    times = [max(threads.values(), default=0) for threads in made]
+    return [
+        (which, first)
+        for which, most in zip(("fsync", "fdatasync"), times, strict=True)
+        for first in range(1, most + 1)
+    ]

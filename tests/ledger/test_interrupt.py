@@ -19,8 +19,10 @@ import pytest
 from tests.ledger.world import KEY, Place, ask
 
 from discreet.errors import BusyError, EngineError
-from discreet.ledger import Granted, book, shield
+from discreet.ledger import Granted, shield
+from discreet.ledger.codec import lease_key
 from discreet.ledger.shield import shielded
+from discreet.ledger.turn import Turn
 from discreet.privacy.filter import PureBudget
 from discreet.release.opening import open as open_session
 from discreet.release.session import Session
@@ -173,7 +175,7 @@ def test_an_interrupt_stops_the_engine_and_is_no_failure_of_the_question(monkeyp
 
 
 def test_whoever_was_interrupted_while_waiting_does_not_pay_later(place: Place, monkeypatch):
-    monkeypatch.setattr(book, "PATIENCE", 20.0)
+    monkeypatch.setattr("discreet.ledger.teller.PATIENCE", 20.0)
     monkeypatch.setattr(shield, "PATIENCE", 0.05)
     with place.open() as first, place.open() as second:
         first.create_dataset("clinic", PureBudget(1), reason="opened")
@@ -185,6 +187,33 @@ def test_whoever_was_interrupted_while_waiting_does_not_pay_later(place: Place, 
                 second._store.release("nothing")
             time.sleep(0.001)
         assert first.budget("clinic").limits[0].spent.epsilon == Fraction(1, 10)
+
+
+def test_whoever_is_interrupted_in_line_pays_nothing_and_lets_go_of_nothing_that_is_not_theirs(
+    file: Place, monkeypatch
+):
+    """Somebody else runs the same question, and holds its lease."""
+    monkeypatch.setattr(shield, "PATIENCE", 0.05)
+    entered, leave = threading.Event(), threading.Event()
+
+    def stay(turn: Turn) -> None:
+        entered.set()
+        leave.wait(20)
+
+    with file.open() as ledger, file.open() as other:
+        ledger.create_dataset("clinic", PureBudget(1), reason="opened")
+        granted = ledger.reserve(ask("a", question="q"))
+        staying = threading.Thread(target=ledger._write, args=("clinic", stay))
+        staying.start()
+        entered.wait(20)
+        for request in (ask("b", question="q"), ask("another question")):
+            assert interrupted(lambda request=request: ledger.reserve(request), 0.05)
+        leave.set()
+        staying.join()
+        ledger.find(ask("c"))  # whatever stood in line before this was served
+        assert not other._store.lease(lease_key(other.identity, granted.request), 0)
+        ledger.answer(granted, b"1")
+        assert ledger.budget("clinic").limits[0].spent.epsilon == Fraction(1, 10)
 
 
 def test_work_whose_caller_left_hands_its_result_to_nobody_else(monkeypatch):

@@ -26,7 +26,7 @@ from hypothesis.stateful import (
 from tests.ledger.world import Place, ask, scratch, server_place
 
 from discreet.errors import BudgetError, BusyError, ConflictError, LedgerError
-from discreet.ledger import EVERYBODY, Granted, Request, Scope, Stored, Streaming, Taken, book
+from discreet.ledger import EVERYBODY, Granted, Request, Scope, Stored, Streaming, Taken
 from discreet.ledger.account import Account
 from discreet.ledger.entry import Advanced, Failed, Retried
 from discreet.privacy.filter import Cost, PureBudget
@@ -358,7 +358,7 @@ pytestmark = pytest.mark.timeout(1800)
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(book, "PATIENCE", 0.005)
+    monkeypatch.setattr("discreet.ledger.teller.PATIENCE", 0.005)
 
 
 HEALTH = [HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large]

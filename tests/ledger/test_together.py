@@ -13,7 +13,7 @@ from tests.ledger.test_concurrency import SIZES, crowd
 from tests.ledger.world import Place, ask
 
 from discreet.errors import BusyError
-from discreet.ledger import EVERYBODY, Granted, Ledger, book
+from discreet.ledger import EVERYBODY, Granted, Ledger
 from discreet.privacy.filter import PureBudget
 from discreet.release.opening import open as open_session
 
@@ -102,7 +102,7 @@ def test_a_session_asked_the_same_by_many_threads_pays_once():
 
 
 def test_waiting_for_the_same_question_is_bounded_and_free(place: Place, monkeypatch):
-    monkeypatch.setattr(book, "PATIENCE", 0.05)
+    monkeypatch.setattr("discreet.ledger.teller.PATIENCE", 0.05)
     with place.open() as first, place.open() as second:
         first.create_dataset("clinic", PureBudget(1), reason="opened")
         granted = first.reserve(ask("a", question="q"))

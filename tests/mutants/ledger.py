@@ -56,6 +56,7 @@ STREAMING = ("tests/ledger/test_streaming.py", *MACHINE)
 PACE = ("tests/ledger/test_pace.py",)
 LOCK = ("tests/ledger/test_lock.py",)
 SHARING = ("tests/ledger/test_sharing.py",)
+INTERRUPT = ("tests/ledger/test_interrupt.py",)
 DEPUTY = ("tests/ledger/test_deputy.py",)
 DISK = (
     "tests/ledger/test_faults.py::test_whatever_anybody_was_told_survives_a_power_cut",
@@ -63,6 +64,20 @@ DISK = (
 )
 
 FAULTS = (
+    Fault(
+        "ledger/teller.py",
+        "self._paid(lease if leased else None, outcome)",
+        "self._paid(lease, outcome)",
+        INTERRUPT,
+        "whoever is interrupted lets go of another's lease",
+    ),
+    Fault(
+        "ledger/teller.py",
+        "            if deserted:\n",
+        "            if False:\n",
+        INTERRUPT,
+        "whoever has left pays",
+    ),
     Fault("ledger/deputy.py", "if not served.quiet():", "if False:", DEPUTY, "a ghost pays for one who left"),
     Fault(
         "ledger/deputy.py",
@@ -629,7 +644,7 @@ FAULTS = (
         "two datasets are taken for one because their names begin alike",
     ),
     Fault(
-        "ledger/book.py",
+        "ledger/teller.py",
         "found = self._wait_for(lease, request)",
         "found = None",
         TOGETHER,

@@ -25,16 +25,15 @@ entry it makes use of.  So an edit of an old entry can never move a budget or re
 """
 
 import os
-import time
 from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Literal, TypeVar
 
-from discreet.errors import BudgetError, BusyError, ConflictError, LedgerError, ParameterError
+from discreet.errors import BudgetError, ConflictError, LedgerError, ParameterError
 from discreet.ledger import asking, check, streaming
 from discreet.ledger.anchor import Anchor, Marks
-from discreet.ledger.codec import fingerprint, lease_key
-from discreet.ledger.deputy import Told, answering, paying
+from discreet.ledger.codec import lease_key
+from discreet.ledger.deputy import answering
 from discreet.ledger.entry import (
     EVERYBODY,
     STREAM_ID,
@@ -55,22 +54,18 @@ from discreet.ledger.entry import (
     Succeeded,
     named,
 )
-from discreet.ledger.gauge import Counters, Gauges, log, measured, reason
+from discreet.ledger.gauge import Counters, Gauges, log, measured
 from discreet.ledger.name import normal, normal_scope, one_name
 from discreet.ledger.pace import Pace, utc
 from discreet.ledger.sharing import Apart, Lines
-from discreet.ledger.shield import refuse_deserted, shielded
+from discreet.ledger.shield import shielded
 from discreet.ledger.signing import Name, check_signature, public_name, signed
 from discreet.ledger.store import Store
+from discreet.ledger.teller import Teller
 from discreet.ledger.turn import Position, Turn, read_marks, take_turn
 from discreet.ledger.verifying import verify_all, verify_recent
 from discreet.ledger.view import BudgetView, view
 from discreet.privacy.filter import Budget
-
-PATIENCE = 60.0
-"""For so many seconds a caller waits for the answer that somebody else is just finding."""
-
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.1
 
 Role = Literal["curator", "analyst", "auditor"]
 CURATOR: Role = "curator"
@@ -89,6 +84,7 @@ class Ledger:
         self._known: dict[str, Position] = {}
         self._errands = Lines(store, seals, anchor, self._turn)
         self.counters = Counters()
+        self._teller = Teller(store, seals.ledger, self._errands, self.counters)
         self.clock = utc
 
     @property
@@ -111,7 +107,7 @@ class Ledger:
         """Close the store; requests still running may then be run by others."""
 
         def close() -> None:
-            self._errands.deputy.close()
+            self._errands.close()
             with self._store.gate(""):
                 self._store.close()
                 self._anchor.close()
@@ -135,42 +131,9 @@ class Ledger:
             if isinstance(outcome, Granted):
                 self.abandon(outcome)
 
-        outcome = shielded(lambda: self._counted(asked), dropped=unwanted)
+        self._refuse_fork()
+        outcome = self._teller.pay(asked, unwanted)
         return outcome if isinstance(outcome, Granted) else self._signed(outcome)
-
-    def _counted(self, request: Request) -> Granted | Stored:
-        """Reserve, and count what came of it."""
-        try:
-            outcome = self._reserve(request)
-        except (BudgetError, ConflictError, LedgerError) as refusal:
-            self.counters.refused(reason(refusal), request.dataset)
-            raise
-        if isinstance(outcome, Stored):
-            self.counters.count("repeated")
-        else:
-            self.counters.count("reserved" if outcome.attempt == 1 else "retried")
-            log("reserved", request.dataset, entry=outcome.number, attempt=outcome.attempt)
-        return outcome
-
-    def _reserve(self, request: Request) -> Granted | Stored:
-        lease = lease_key(self.identity, request)
-        found = self._wait_for(lease, request)
-        if found is not None:
-            return found
-        try:
-            refuse_deserted()
-            asked = request.request_id, fingerprint(request)
-            outcome = self._share(
-                request.dataset, lambda turn: asking.reserve(turn, request), asked, partial(paying, request)
-            )
-        except BaseException:
-            self._store.release(lease)
-            raise
-        if not isinstance(outcome, Granted):
-            self._store.release(lease, settled=isinstance(outcome, Stored))
-        if isinstance(outcome, ConflictError):
-            raise outcome
-        return outcome
 
     def find(self, request: Request) -> Stored | None:
         """Return the answer to a question, if it was paid for and given before; nothing is charged."""
@@ -181,15 +144,17 @@ class Ledger:
 
     def answer(self, granted: Granted, payload: bytes) -> Stored:
         """Record an answer and return the one that may leave: the first that was recorded."""
+        self._refuse_fork()
         act = partial(asking.answer, granted=granted, payload=payload)
-        stored = self._settle(granted, act, partial(answering, granted, payload))
+        stored = self._teller.settle(granted, act, partial(answering, granted, payload))
         self.counters.count("answered")
         log("answered", granted.dataset, entry=stored.receipt.number, size=len(stored.payload))
         return self._signed(stored)
 
     def fail(self, granted: Granted, reason_code: str) -> None:
         """Record that a paid request will not be answered; it stays spent."""
-        self._settle(granted, lambda turn: asking.fail(turn, granted, reason_code))
+        self._refuse_fork()
+        self._teller.settle(granted, lambda turn: asking.fail(turn, granted, reason_code))
         self.counters.count("failed")
         log("failed", granted.dataset, entry=granted.number, code=reason_code)
 
@@ -197,21 +162,6 @@ class Ledger:
         """Give up running a request without an outcome: it stays spent, and may be asked again, free."""
         shielded(lambda: self._store.release(lease_key(self.identity, granted.request)))
         self.counters.count("abandoned")
-
-    def _settle(
-        self, granted: Granted, act: Callable[[Turn], Result], told: Callable[[], Told] | None = None
-    ) -> Result:
-        def settle() -> Result:
-            lease = lease_key(self.identity, granted.request)
-            try:
-                result = self._share(granted.dataset, act, None, told)
-            except BaseException:
-                self._store.release(lease)
-                raise
-            self._store.release(lease, settled=isinstance(result, Stored))
-            return result
-
-        return shielded(settle)
 
     def open_stream(self, request: Request, state: bytes) -> Streaming:
         """Pay for a stream that begins in this state, or go on with the one that the same question began."""
@@ -427,22 +377,3 @@ class Ledger:
     def _refuse_fork(self) -> None:
         if os.getpid() != self._process:
             raise LedgerError("this ledger was opened by another process; open it again after a fork")
-
-    def _wait_for(self, lease: str, request: Request) -> Stored | None:
-        """Become the one who runs a question, or return the answer that somebody else has found meanwhile."""
-        self._refuse_fork()
-        if self._store.lease(lease, 0):
-            return None
-        self.counters.count("waited")
-        deadline, pause = time.monotonic() + PATIENCE, SHORTEST_PAUSE
-        while True:
-            refuse_deserted()
-            found = self._share(request.dataset, lambda turn: asking.find(turn, request))
-            if found is not None or self._store.lease(lease, pause):
-                return found
-            if time.monotonic() > deadline:
-                raise BusyError(
-                    f"request {request.request_id} asks what is still being run by somebody else; nothing "
-                    "was charged: ask again later, and the answer is free"
-                )
-            pause = min(2 * pause, LONGEST_PAUSE)

@@ -106,9 +106,14 @@ class Deputy:
         """From now on share turns with the others who write."""
         self._crowded = True
 
+    @property
+    def asks(self) -> bool:
+        """Whether another process may do one's errands."""
+        return self._crowded and self._listening is None
+
     def done(self, told: Callable[[], Told]) -> Granted | Stored | None:
         """Let another process do an errand, and return or raise what came of it; None if none does."""
-        if not self._crowded or self._name is None or self._listening is not None:
+        if not self.asks or self._name is None:
             return None
         if time.monotonic() < self._shunned:
             return None

@@ -62,6 +62,8 @@ EVERYTHING = ""
 class PostgresStore:
     """A ledger's tables in a PostgreSQL database, in the first schema of the connection's search path."""
 
+    prompt = False
+
     def __init__(self, url: str) -> None:
         try:
             import psycopg

@@ -9,11 +9,14 @@ the turn, it is undone, and each errand is done in a turn of its own, so that ev
 them.  If committing or anchoring fails, nobody knows what became of it, and everybody hears that.
 """
 
+import _thread
 import threading
+import weakref
 from collections import deque
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from functools import partial
+from queue import SimpleQueue
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from discreet.errors import BudgetError, BusyError, ConflictError
@@ -22,6 +25,7 @@ from discreet.ledger.anchor import Anchor
 from discreet.ledger.check import Seals
 from discreet.ledger.deputy import Deputy, Told
 from discreet.ledger.entry import Granted
+from discreet.ledger.shield import Work, entrusted
 from discreet.ledger.store import Again, Asked, Store, Unwritten
 from discreet.ledger.turn import Turn
 
@@ -43,17 +47,27 @@ class Apart(Exception):  # noqa: N818
 
 
 class Errand(Generic[Result]):
-    """Something that is to be done in a turn, by whoever has one."""
+    """Something that is to be done in a turn, by the clerk of its dataset."""
 
     def __init__(self, act: Callable[[Turn], Result], asked: Asked | None) -> None:
         self.act = act
         self.asked = asked
         self.outcome: Outcome | None = None
-        self.leads = False
-        """Whether whoever brought it is to do what waits."""
-        self.called = threading.Lock()
-        """Held until it is done, or leads."""
-        self.called.acquire()
+        self._called = threading.Lock()
+        """Held until it is done."""
+        self._called.acquire()
+
+    def prepare(self) -> None:
+        """Do what has to be done before a turn, or raise what speaks against one."""
+
+    def end(self, outcome: Outcome) -> None:
+        """Say what came of it to whoever waits."""
+        self.outcome = outcome
+        self._called.release()
+
+    def wait(self, patience: float = -1) -> bool:
+        """Wait for the end, for so many seconds; return whether it came."""
+        return self._called.acquire(timeout=patience)
 
     def result(self) -> Result:
         """Return what came of it, or raise what refused it."""
@@ -64,71 +78,123 @@ class Errand(Generic[Result]):
         return done
 
 
+class Entrusted(Errand[Result]):
+    """An errand of somebody who waits where interrupts strike: the clerk also does what goes with it.
+
+    `before` comes before the turn, and `after` makes of its outcome what is heard.
+    """
+
+    def __init__(
+        self,
+        act: Callable[[Turn], Any],
+        asked: Asked | None,
+        work: Work[Result],
+        before: Callable[[bool], object],
+        after: Callable[[Outcome], Result],
+    ) -> None:
+        super().__init__(act, asked)
+        self._work = work
+        self._before = before
+        self._after = after
+
+    def prepare(self) -> None:
+        """Do what comes before, which hears whether anybody still waits."""
+        self._before(self._work.deserted)
+
+    def end(self, outcome: Outcome) -> None:
+        """Say what came of it, or hand it to whoever takes what nobody waits for."""
+        with suppress(Exception):
+            try:
+                heard = self._after(outcome)
+            except BaseException as error:
+                self._work.fail(error)
+            else:
+                self._work.succeed(heard)
+
+
 class Errands:
     """The errands that wait for a turn at one dataset, in the order in which they came.
 
-    The first one leads: whoever brought it does what waits, calls all whose errands it has done, and lets the
-    first of those who came meanwhile lead.  So nobody is woken in vain, and whoever comes during a turn is
-    served in the next.
+    A thread of their own, the clerk, does what waits; whoever comes during a turn is served in the next.  So
+    of all threads only one at a time uses the store, and each of the others is woken once.  The clerk knows
+    nothing but its bell between two turns; it ends when nobody can ring any more.
     """
 
     def __init__(self, gate: Callable[[], AbstractContextManager[None]], turn: Callable[..., Any]) -> None:
         self._gate = gate
         self._turn = turn
         self._waiting: deque[Errand[Any]] = deque()
-        self._led = False
-        self._guard = threading.Lock()
+        self._bell: SimpleQueue[Callable[[], Any]] = SimpleQueue()
+        self._stopped = True
+        weakref.finalize(self, self._bell.put, _stop)
 
     def done(self, act: Callable[[Turn], Result], asked: Asked | None = None) -> Result:
-        """Do an errand, or let whoever has the turn do it, and return or raise what came of it.
+        """Have an errand done, and return or raise what came of it.
 
         `asked` is what it will ask the store for.
         """
         errand = Errand(act, asked)
-        with self._guard:
-            self._waiting.append(errand)
-            errand.leads, self._led = not self._led, True
-        if not errand.leads:
-            self._wait(errand)
-        if errand.leads:
-            self._lead(errand)
+        self.give(errand)
+        if not errand.wait(pool.PATIENCE):
+            self.withdraw(errand)
+            errand.wait()
         return errand.result()
 
-    def _wait(self, errand: Errand[Any]) -> None:
-        """Wait until an errand is done or leads, but not for ever for its turn to begin."""
-        if errand.called.acquire(timeout=pool.PATIENCE):
-            return
-        with self._guard:
-            if errand in self._waiting and not errand.leads:
-                self._waiting.remove(errand)
-                raise BusyError("the ledger is busy: other threads keep using it")
-        errand.called.acquire()
+    def give(self, errand: Errand[Any]) -> None:
+        """Let an errand wait in line; an interrupt leaves it there, or not."""
+        self._waiting.append(errand)
+        self._bell.put(weakref.ref(self))
+        if self._stopped:
+            # Not through `threading`, whose own locks an interrupted caller could leave behind; and one clerk
+            # too many does no harm.
+            _thread.start_new_thread(_attend, (self._bell,))
+            self._stopped = False
 
-    def _lead(self, errand: Errand[Any]) -> None:
+    def stop(self) -> None:
+        """Let the clerk go, until there is something to be done again."""
+        self._stopped = True
+        self._bell.put(_stop)
+
+    def withdraw(self, errand: Errand[Any]) -> None:
+        """Take an errand out of the line, unless its turn has begun: nobody waits for ever for that."""
+        with suppress(ValueError):
+            self._waiting.remove(errand)
+            errand.end(Outcome(None, BusyError("the ledger is busy: other threads keep using it")))
+
+    def serve(self) -> None:
+        """Do what waits; only the clerk does."""
+        if not self._waiting:
+            return
         try:
             with self._gate():
-                self._serve()
-        finally:
-            with self._guard:
-                if errand in self._waiting:  # others never left the gate
-                    self._waiting.remove(errand)
-                self._led = bool(self._waiting)
-                if self._led:
-                    self._waiting[0].leads = True
-                    self._waiting[0].called.release()
+                errands: list[Errand[Any]] = []
+                with suppress(IndexError):
+                    while len(errands) < MOST:
+                        errands.append(self._waiting.popleft())
+                self._serve(errands)
+        except BusyError:
+            self._bell.put(
+                weakref.ref(self)
+            )  # others did not leave the gate; whoever waits tires by themselves
+            return
+        if self._waiting:
+            self._bell.put(weakref.ref(self))
 
-    def _serve(self) -> None:
-        """Do what waits; only one thread at a time."""
-        with self._guard:
-            errands = [self._waiting.popleft() for _ in range(min(MOST, len(self._waiting)))]
+    def _serve(self, given: list[Errand[Any]]) -> None:
+        errands = []
+        for errand in given:
+            try:
+                errand.prepare()
+            except Exception as error:
+                errand.end(Outcome(None, error))
+            else:
+                errands.append(errand)
         try:
-            for errand, outcome in zip(errands, self._outcomes(errands), strict=True):
-                errand.outcome = outcome
+            outcomes = self._outcomes(errands)
         except BaseException as error:
-            for errand in errands:
-                errand.outcome = errand.outcome or Outcome(None, error)
-        for errand in errands:
-            errand.called.release()
+            outcomes = [Outcome(None, error)] * len(errands)
+        for errand, outcome in zip(errands, outcomes, strict=True):
+            errand.end(outcome)
 
     def _outcomes(self, errands: list[Errand[Any]]) -> list[Outcome]:
         if len(errands) > 1:
@@ -150,6 +216,19 @@ class Errands:
             return Outcome(None, error)
 
 
+def _attend(bell: "SimpleQueue[Callable[[], Any]]") -> None:
+    """Do what waits whenever the bell rings, until it is to stop."""
+    while (ring := bell.get()) is not _stop:
+        errands = ring()
+        if errands is not None:
+            errands.serve()
+        del errands
+
+
+def _stop() -> None:
+    """End a clerk's work."""
+
+
 class Lines(dict[str, Errands]):
     """Where errands wait, by dataset, unless another process does them."""
 
@@ -157,6 +236,12 @@ class Lines(dict[str, Errands]):
         self.deputy = Deputy(store, seals, anchor, self.done_here)
         self._gate = store.gate
         self._turn = turn
+
+    def close(self) -> None:
+        """Let other processes and the clerks go."""
+        self.deputy.close()
+        for errands in tuple(self.values()):
+            errands.stop()
 
     def done(
         self,
@@ -171,11 +256,35 @@ class Lines(dict[str, Errands]):
 
     def done_here(self, dataset: str, act: Callable[[Turn], Result], asked: Asked | None) -> Result:
         """Do an errand in this process, for whomever."""
+        return self.at(dataset).done(act, asked)
+
+    def at(self, dataset: str) -> Errands:
+        """Return the line at a dataset."""
         waiting = self.get(dataset)
         if waiting is None:
             fresh = Errands(partial(self._gate, dataset), partial(self._turn, dataset))
             waiting = self.setdefault(dataset, fresh)
-        return waiting.done(act, asked)
+        return waiting
+
+    def entrusted(
+        self,
+        dataset: str,
+        act: Callable[[Turn], Any],
+        asked: Asked | None,
+        before: Callable[[bool], object],
+        after: Callable[[Outcome], Result],
+        *,
+        dropped: Callable[[Result], object] = lambda result: None,
+    ) -> Result:
+        """Do an errand in this process for somebody who may be interrupted, with what goes with it."""
+        line = self.at(dataset)
+
+        def give(work: Work[Result]) -> Callable[[], object]:
+            errand = Entrusted(act, asked, work, before, after)
+            line.give(errand)
+            return partial(line.withdraw, errand)
+
+        return entrusted(give, pool.PATIENCE, dropped=dropped)
 
 
 def _did(turn: Turn, act: Callable[[Turn], Any]) -> Outcome:

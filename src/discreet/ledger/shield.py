@@ -23,7 +23,7 @@ PATIENCE = 5.0
 """For so many seconds an interrupted caller waits until what it leaves behind has come to its end."""
 
 
-class _Work(Generic[Result]):
+class Work(Generic[Result]):
     """One piece of work, its outcome, and whether anybody still waits for it."""
 
     def __init__(self, act: Callable[[], Result], dropped: Callable[[Result], object]) -> None:
@@ -38,10 +38,25 @@ class _Work(Generic[Result]):
         self._ended.acquire()
 
     def run(self) -> None:
+        """Do it, and end with what it leads to."""
         try:
-            self._outcome.append(self._act())
+            result = self._act()
         except BaseException as error:
-            self._error, self.failed = error, True
+            self.fail(error)
+        else:
+            self.succeed(result)
+
+    def succeed(self, result: Result) -> None:
+        """End with a result."""
+        self._outcome.append(result)
+        self._end()
+
+    def fail(self, error: BaseException) -> None:
+        """End with an error."""
+        self._error, self.failed = error, True
+        self._end()
+
+    def _end(self) -> None:
         with self._handing_over:
             self._over = True
             unwanted = self._outcome[:] if self.deserted else []
@@ -59,12 +74,14 @@ class _Work(Generic[Result]):
         for result in self._outcome:
             self._dropped(result)
 
-    def settle(self, patience: float) -> None:
-        """Wait for the end, but not long."""
+    def settle(self, patience: float) -> bool:
+        """Wait for the end, but not long; return whether it came."""
         if self.sent and not self._over and self._ended.acquire(timeout=patience):
             self._ended.release()
+        return self._over
 
     def result(self) -> Result:
+        """Wait for the end, and return or raise what it led to."""
         self._ended.acquire()
         if self._error is not None:
             # The error leaves through the caller; held here it would keep the caller's frames alive.
@@ -77,7 +94,7 @@ class _Worker:
     """A thread that does one piece of work after another."""
 
     def __init__(self) -> None:
-        self.inbox: SimpleQueue[tuple[_Work[Any], _Work[Any]]] = SimpleQueue()
+        self.inbox: SimpleQueue[tuple[Work[Any], Work[Any]]] = SimpleQueue()
         # Not through `threading`, whose own locks an interrupted caller could leave behind.
         _thread.start_new_thread(self._serve, ())
 
@@ -86,7 +103,7 @@ class _Worker:
             self._do(*self.inbox.get())
             _idle.append(self)
 
-    def _do(self, work: _Work[Any], cause: _Work[Any]) -> None:
+    def _do(self, work: Work[Any], cause: Work[Any]) -> None:
         _mine.work = cause
         with suppress(Exception):
             work.run()
@@ -108,20 +125,60 @@ def shielded(
     If the caller is interrupted, `interrupt` is called to make the work end early, and a result that comes
     out of it all the same goes to `dropped`.
     """
-    if getattr(_mine, "work", None) is not None:
+    if within_shield():
         return act()
-    work = _Work(act, dropped)
+    work = Work(act, dropped)
+    return _awaited(work, lambda: _send(work, work), interrupt)
+
+
+def entrusted(
+    give: Callable[[Work[Result]], Callable[[], object]],
+    patience: float,
+    *,
+    dropped: Callable[[Result], object] = lambda result: None,
+) -> Result:
+    """Give work to a thread that nothing interrupts and that ends it; return or raise what it leads to.
+
+    `give` hands it over in one step, or not at all, and returns what withdraws it after so many seconds.
+    """
+    work: Work[Result] = Work(_nothing, dropped)
+
+    def handed_over() -> None:
+        withdraw = give(work)
+        work.sent = True
+        if not work.settle(patience):
+            _send(Work(withdraw, _ignored), work)
+
+    return _awaited(work, handed_over, _nothing)
+
+
+def _awaited(work: Work[Result], send: Callable[[], object], interrupt: Callable[[], object]) -> Result:
     try:
-        _send(work, work)
+        send()
+        work.sent = True
         return work.result()
     except BaseException:
         if not work.failed:
-            leaving = _Work(lambda: work.desert(interrupt), lambda nothing: None)
+            leaving = Work(lambda: work.desert(interrupt), _ignored)
             _send(leaving, work)
+            leaving.sent = True
             # What comes next should find everything settled; but not at the price of waiting for ever.
             for settled in (leaving, work):
                 settled.settle(PATIENCE)
         raise
+
+
+def _nothing() -> Any:
+    """Do nothing."""
+
+
+def _ignored(result: object) -> None:
+    """Do nothing with a result."""
+
+
+def within_shield() -> bool:
+    """Return whether this thread does shielded work."""
+    return getattr(_mine, "work", None) is not None
 
 
 def refuse_deserted() -> None:
@@ -131,13 +188,12 @@ def refuse_deserted() -> None:
         raise BusyError("whoever asked was interrupted and no longer waits for an answer")
 
 
-def _send(work: _Work[Any], cause: _Work[Any]) -> None:
+def _send(work: Work[Any], cause: Work[Any]) -> None:
     try:
         worker = _idle.pop()
     except IndexError:
         worker = _Worker()
     worker.inbox.put((work, cause))
-    work.sent = True
 
 
 os.register_at_fork(after_in_child=_idle.clear)

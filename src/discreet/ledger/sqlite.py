@@ -108,6 +108,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 class SqliteStore:
     """A ledger's tables in a local file, for any number of processes on one machine."""
 
+    prompt = True
+
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()  # the process may change its directory while the file is open
         self.name = str(path)

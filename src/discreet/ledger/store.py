@@ -108,6 +108,8 @@ class Store(Protocol):
     """Where another process finds the same store; it may hold a password."""
     place: str
     """What tells this store from every other, for processes of one machine that have it open."""
+    prompt: bool
+    """Whether a lease is had without a journey to a server."""
     shelf: "Shelf"
 
     def identity(self) -> LedgerIdentity | None:
