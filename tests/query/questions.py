@@ -192,6 +192,9 @@ class Questions:
             "(day - INTERVAL 400 DAY)",
             "CAST(city AS DATE)",
             "CAST(CAST(city AS TIMESTAMP) AS DATE)",
+            "LAST_DAY(day)",
+            "DATE_TRUNC(day, WEEK(SUNDAY))",
+            "MAKE_DATE(2000 + score, 2, age)",
             "(CAST(city AS DATE) - INTERVAL 4000 YEAR)",
         )
 
@@ -211,6 +214,8 @@ class Questions:
                 "city ~* '[0-9]{2}$'",
                 "(flag XOR ward = 'A')",
                 "city IS NULL",
+                "city IN ('a', 'A')",
+                "CAST(moment AS TIME) >= '09:00'",
                 "cost IS NOT NULL",
                 "cost BETWEEN 3 AND 20.5",
                 "day >= DATE '2024-02-01'",
@@ -241,6 +246,10 @@ class Questions:
             "CASE WHEN age < 40 THEN 'young' WHEN cost > 10 THEN 'dear' ELSE 'other' END",
             "EXTRACT(quarter FROM day)",
             "DATE_TRUNC('month', day)",
+            "DATE_TRUNC('week', day)",
+            "ISOYEAR(day)",
+            "age / 30",
+            "LAST_DAY(day)",
             f"({self.condition(1)})",
             "LOWER(ward)",
             "COALESCE(ward, 'A')",
@@ -267,6 +276,9 @@ class Questions:
             f"AVG(DISTINCT {self.pick('age', 'score')})",
             f"{self.pick('SKEWNESS', 'KURTOSIS')}({self.pick('age', 'score', 'cost', 'temp')})",
             f"BOOL_OR({self.condition(1)})",
+            f"{self.pick('REGR_SXY', 'REGR_SLOPE', 'CORR')}(age, {self.pick('score', 'temp')})",
+            "SUM(huge) FILTER (WHERE huge BETWEEN -5 AND 9)",
+            "SUM(CASE WHEN wild > 9 THEN 9 WHEN wild >= 0 THEN wild ELSE 0 END)",
             f"MIN({self.pick('age', 'score')})",
             f"MAX({self.pick('age', 'cost')})",
             f"MODE({self.pick('ward', 'score', 'flag')})",
@@ -299,7 +311,7 @@ class Questions:
     def _per_person(self, where: str | None) -> "Question":
         inner = self.pick(
             *("COUNT(*)", "SUM(cost)", "MAX(age)", "AVG(temp)", "COUNT(DISTINCT ward)", "MIN(score)"),
-            "CAST(BOOL_AND(flag) AS INTEGER)",
+            *("CAST(BOOL_AND(flag) AS INTEGER)", "CAST(MAX(flag) AS INTEGER)"),
         )
         extra = self.random.choice((*[""] * 4, *PERSON_KEYS))
         clause = f" WHERE {where}" if where else ""
@@ -333,6 +345,8 @@ class Wider(Questions):
         where = f" WHERE {self.condition(2)}" if self.random.random() < 0.4 else ""
         if kind < 0.5:
             return self.draw().sql()
+        if kind < 0.56:
+            return self._named(where)
         if kind < 0.65:
             return f"SELECT {self._found()} FROM visits{where} GROUP BY city{self.pick('', ', ward')}"
         if kind < 0.8:
@@ -340,6 +354,24 @@ class Wider(Questions):
         if kind < 0.9:
             return self._sets(where)
         return self._nested(where)
+
+    def _named(self, where: str) -> str:
+        """Return a question that names its groups, makes columns of them, or one of several releases."""
+        value = self.pick("COUNT(*)", "SUM(age)", "COUNT(DISTINCT city)", "MEDIAN(age)")
+        also = where.replace(" WHERE", " AND", 1)
+        wards = f"SELECT ward, {value} AS n FROM visits{where} GROUP BY ward"
+        return self.pick(
+            f"SELECT city, {value} FROM visits WHERE city IN ('a', 'zz'){also} GROUP BY city",
+            f"SELECT city, ward, {value} FROM visits WHERE city = 'A' AND ward <> 'B'{also} GROUP BY 1, 2",
+            f"SELECT DATE_TRUNC('month', day), {value} FROM visits WHERE day > '2024-02-10'{also} GROUP BY 1",
+            f"SELECT score, {value} FROM visits WHERE score BETWEEN -1 AND 2{also} GROUP BY score",
+            "SELECT s.k, SUM(v.age) FROM GENERATE_SERIES(0, 3) AS s (k) LEFT JOIN visits v ON v.score = s.k "
+            "GROUP BY s.k",
+            "SELECT * FROM (SELECT ward, flag FROM visits) PIVOT (COUNT(*) FOR flag IN (TRUE, FALSE))",
+            f"SELECT a.ward, a.n - b.n FROM ({wards}) a JOIN (SELECT ward, COUNT(*) AS n FROM visits "
+            "GROUP BY ward) b USING (ward)",
+            f"SELECT ward, {value} FROM visits WHERE ward = ANY (SELECT ward FROM wards){also} GROUP BY ward",
+        )
 
     def _found(self) -> str:
         return self.pick(
@@ -381,6 +413,15 @@ class Wider(Questions):
             f"SELECT person, {age} AS a, COUNT(*) AS n FROM visits{where} GROUP BY person, {age}",
             f"SELECT person, CLAMP(MAX(score), 0, 3) AS m FROM visits{where} GROUP BY person",
             f"SELECT person, ward, SUM(cost) AS s, AVG(temp) AS t FROM visits{where} GROUP BY person, ward",
+            f"SELECT person, ARG_MIN(ward, day) AS ward, FIRST(score ORDER BY age DESC) AS m FROM visits "
+            f"{where} GROUP BY person",
+            "SELECT person, MAX_BY(age, cost) FILTER (WHERE flag) AS n, ANY_VALUE(ward) AS ward FROM visits "
+            "GROUP BY person, score",
+            f"SELECT DISTINCT ON (person) person, ward, age AS n FROM visits{where} ORDER BY person, day",
+            "SELECT p.person AS person, l.n AS n FROM people p, LATERAL (SELECT MAX(v.age) AS n FROM "
+            "visits v WHERE v.person = p.person) l",
+            "SELECT person, ward, score AS n FROM visits WHERE person IN (SELECT person FROM people WHERE "
+            "born > 1980)",
             "SELECT v.person AS person, v.ward AS ward, CLAMP(p.born, 1950, 2000) AS b "
             "FROM visits v LEFT JOIN people p ON v.person = p.person",
             f"SELECT a.person AS person, m FROM (SELECT person, MAX(score) AS m FROM visits{where} "

@@ -76,6 +76,9 @@ PEOPLE = (
     "FROM visits) a JOIN wards w ON w.floor >= 1 WHERE n = 1",
     "SELECT COUNT(*) FROM (SELECT person, n FROM (SELECT person, ward, COUNT(*) AS n FROM visits "
     "GROUP BY person, ward) GROUP BY person, n)",
+    "SELECT w, COUNT(*) FROM (SELECT person, ARG_MIN(ward, day) AS w FROM visits GROUP BY person) GROUP BY w",
+    "SELECT city, COUNT(*) FROM visits WHERE city IN ('a', 'b', 'nowhere') GROUP BY city",
+    "SELECT ward, COUNT(DISTINCT person) FROM visits WHERE ward <> 'B' GROUP BY ward",
 )
 """What can be asked about people with several rows each."""
 
@@ -106,6 +109,7 @@ KEYS = (
     "CLAMP(score, -1, 1) * CLAMP(age, 0, 2)",
     "CAST(flag AS INTEGER)",
     "DATE_TRUNC('year', day)",
+    "DATE_TRUNC('quarter', day)",
 )
 """What a person's rows may be grouped by: as few values as the declarations say, or as a function allows."""
 

@@ -20,7 +20,7 @@ from discreet.query.catalog.kind import Opaque, Truth, Typed, word
 from discreet.query.check import function
 from discreet.query.check.function.zone import as_declared
 from discreet.query.check.people import attributed, bare, join_people, keyed_once, keys_of, relations
-from discreet.query.check.per_person import per_person
+from discreet.query.check.per_person import per_person, true_of
 from discreet.query.check.ranking import narrowed, numbered, numbers_only
 from discreet.query.check.scope import (
     UNIT,
@@ -249,9 +249,8 @@ def _deduplicated(joint: Lineage, public: Lineage, key: Scalar, own: str) -> Lin
     if not (isinstance(source, JoinedRows) and isinstance(table, StoredTable)):
         raise AssertionError("only declared public tables have unique columns")
     stored = [column.typed.scalar for column in public.columns]
-    items = [
-        (f"c{n}", scalar if scalar == key else Call("min", (scalar,))) for n, scalar in enumerate(stored)
-    ]
+    least = [_least(column.typed) for column in public.columns]
+    items = [(f"c{n}", scalar if scalar == key else least[n]) for n, scalar in enumerate(stored)]
     once = Inner(Query(tuple(items), table, None, (key,)), own)
     renamed = {scalar: Column(own, name) for scalar, (name, _) in zip(stored, items, strict=True)}
     left, right = (once if side == table else side for side in (source.left, source.right))
@@ -263,6 +262,13 @@ def _deduplicated(joint: Lineage, public: Lineage, key: Scalar, own: str) -> Lin
             for c in joint.columns
         ),
     )
+
+
+def _least(typed: Typed) -> Scalar:
+    """Return one of a column's values."""
+    if isinstance(typed.kind, Truth):
+        return true_of(lambda number: Call("min", (number,)), typed.scalar)
+    return Call("min", (typed.scalar,))
 
 
 def _nested(nested: Nested, catalog: declared.Catalog, fresh: Names) -> Lineage:

@@ -1,10 +1,11 @@
 """Groups of one person's rows: what a subquery may compute before people are mixed."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 
 from discreet.errors import QueryError
-from discreet.query.catalog.kind import Kind, Opaque, Real, Truth, Typed, Whole, domain, known
+from discreet.query.catalog.kind import Kind, Opaque, Real, Truth, Typed, Whole, domain, known, truth
 from discreet.query.check import function
 from discreet.query.check.fixed_point import fixed_point
 from discreet.query.check.scope import (
@@ -154,6 +155,11 @@ def counted(name: str, argument: Typed) -> Typed:
     )
 
 
+def true_of(extreme: Callable[[Scalar], Scalar], condition: Scalar) -> Scalar:
+    """Return an extreme of truth values as that of 0 and 1: some engines have none of truth values."""
+    return Call("eq", (extreme(Call("to_whole", (condition,))), Literal(1)))
+
+
 def _person_aggregate(aggregate: Aggregate, inner: Lineage) -> Typed:
     limit = inner.bound if inner.bound is not None else inner.rows
     if aggregate.within is not None:
@@ -185,6 +191,8 @@ def _person_aggregate(aggregate: Aggregate, inner: Lineage) -> Typed:
                     "an identifier of undeclared type has no order",
                     "declare its type",
                 )
+            if isinstance(argument.kind, Truth):
+                return truth(true_of(lambda number: Call(aggregate.function, (number,)), argument.scalar))
             # An extreme is one of the values.
             return Typed(Call(aggregate.function, (argument.scalar,)), argument.kind, argument.held)
         case "sum" | "avg" if aggregate.distinct:

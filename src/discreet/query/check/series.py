@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
 from discreet.errors import QueryError
-from discreet.query.catalog.kind import Kind, Opaque, Real, Typed, Whole
+from discreet.query.catalog.kind import Kind, Opaque, Real, Truth, Typed, Whole, truth
 from discreet.query.check import function
 from discreet.query.check.fixed_point import fixed_point
+from discreet.query.check.per_person import true_of
 from discreet.query.check.scope import UNIT, Lineage, Names, Visible, carried, renamed, resolve
 from discreet.query.name import HIDDEN, folded
 from discreet.query.plan import (
@@ -188,6 +189,8 @@ class _Windows:
             raise QueryError(
                 name.upper(), "an identifier of undeclared type has no order", "declare its type"
             )
+        if isinstance(typed.kind, Truth) and name in ("min", "max"):
+            return truth(true_of(lambda number: over(name, self._column(number)), typed.scalar))
         if name not in ("lag", "lead"):
             return replace(typed, scalar=over(name, self._column(typed.scalar)))
         distance, missing = window.arguments[1:]
