@@ -1,4 +1,4 @@
-"""Turns that several threads share: whoever gets the next turn at a dataset does the errands of all who wait.
+"""Turns that several threads share: the clerk of a dataset does the errands of all who wait, in one turn.
 
 A turn is a transaction, one sync of the store and perhaps one of the anchor, whatever is done in it; so a
 crowd that waits is served in one turn, in the order in which it came, each errand seeing what those before it
@@ -173,11 +173,7 @@ class Errands:
                         errands.append(self._waiting.popleft())
                 self._serve(errands)
         except BusyError:
-            self._bell.put(
-                weakref.ref(self)
-            )  # others did not leave the gate; whoever waits tires by themselves
-            return
-        if self._waiting:
+            # Others did not leave the gate; whoever waits too long withdraws.
             self._bell.put(weakref.ref(self))
 
     def _serve(self, given: list[Errand[Any]]) -> None:
@@ -221,7 +217,8 @@ def _attend(bell: "SimpleQueue[Callable[[], Any]]") -> None:
     while (ring := bell.get()) is not _stop:
         errands = ring()
         if errands is not None:
-            errands.serve()
+            with suppress(Exception):  # whoever comes next needs a clerk too
+                errands.serve()
         del errands
 
 
