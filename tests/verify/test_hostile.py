@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import ProgramError
-from discreet.verify import Equal, Refuted, Unknown, parse, run, same_law, verify
+from discreet.verify import Equal, Proved, Refuted, Unknown, parse, run, same_law, verify
 from discreet.verify.cursor import FUNCTIONS, INSTEAD, KEYWORDS, LAWS
 from discreet.verify.header import RELATIONS
 from discreet.verify.limit import LimitError, tick, within
@@ -313,3 +313,12 @@ def test_a_result_is_public_and_of_the_stated_shape():
         parse("P (x : public real) : private real\n  return x\n")
     with pytest.raises(ProgramError, match="not what the first line says"):
         parse("P (x : public real) : real list\n  return x\n")
+
+
+@pytest.mark.parametrize("leak", ["x8", "z"])
+def test_more_private_inputs_than_can_be_varied_together_are_no_error(leak):
+    inputs = [f"x{n}" for n in range(9)]
+    head = "P " + " ".join(f"({x} : private real)" for x in inputs) + "\n"
+    clauses = "".join(f"  neighbours {x} one by 1\n" for x in inputs)
+    text = f"{head}{clauses}  ensures epsilon eps\n  z := $ Laplace(1/eps, x8)\n  return {leak}\n"
+    assert isinstance(verify(text, seconds=5), Refuted if leak == "x8" else Proved)

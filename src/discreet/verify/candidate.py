@@ -43,15 +43,17 @@ LONG = 12
 """Lengths beyond this have too many paths to be tried on a mere hint."""
 REALS = tuple(Fraction(x) for x in ("1", "1/2", "2", "1/10", "0", "1/4", "1/3", "3", "5"))
 WHOLE = (1, 2, 3, 0, 5)
+VARIED = 6
+"""Inputs of which several values are tried with one another."""
 
 
 T = TypeVar("T")
 
 
 def nearest(options: list[list[T]]) -> list[tuple[T, ...]]:
-    """Return all combinations, those of early options first."""
+    """Return all combinations, those of early options first; beyond a few, each has its first option only."""
     most = {1: 400, 2: 24, 3: 10}.get(len(options), 4)
-    ranked = [list(enumerate(own[:most])) for own in options[:6]]
+    ranked = [list(enumerate(own[: most if place < VARIED else 1])) for place, own in enumerate(options)]
     combinations = sorted(product(*ranked), key=lambda chosen: sum(place for place, _ in chosen))
     return [tuple(value for _, value in chosen) for chosen in combinations]
 
