@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 from itertools import product
-from math import comb, exp, log
+from math import ceil, comb, exp, floor, log
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,9 @@ import pytest
 
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
+from discreet.mechanisms.staircase import Staircase
 from discreet.query.check.formula import Combination, Mean, Variance
+from discreet.query.price.expected import stepped
 from discreet.query.price.fieller import mean, variance
 from discreet.query.price.tail import Peaked, Round, chance, parts_of, quantile, rate_of
 
@@ -167,6 +169,70 @@ def test_three_noises_are_never_taken_for_fewer() -> None:
         for distance in (1.0, 3.0, 6.0):
             found = chance(tuple((c, Peaked(2.5)) for c in by), distance)
             assert direct([(c, 2.5) for c in by], distance) <= found
+
+
+def added_up(
+    by: tuple[Fraction, Fraction], noises: tuple[Staircase | Geometric, ...], x: Fraction
+) -> Fraction:
+    """Return Pr[|c X + d Y| >= x] by adding up rationals, but for what lies far outside: that counts too."""
+    if x <= 0:
+        return Fraction(1)
+    reach = [noise.radius("1e-9") for noise in noises]
+    inside = Fraction(0)
+    for m in range(-reach[0], reach[0] + 1):
+        # For each X the Y that leave the sum inside are whole numbers in a row.
+        ends = [(edge - by[0] * m) / by[1] for edge in (-x, x)]
+        low, high = max(floor(min(ends)) + 1, -reach[1]), min(ceil(max(ends)) - 1, reach[1])
+        if low <= high:
+            inside += noises[0].pmf(m) * (noises[1].cdf(high) - noises[1].cdf(low - 1))
+    return 1 - inside
+
+
+STAIRS = Staircase(Fraction(1, 16), 12, 3)
+
+
+@pytest.mark.parametrize(
+    ("by", "other"),
+    [
+        ((Fraction(1), Fraction(1)), Geometric(Fraction(1, 4))),
+        ((Fraction(1), Fraction(-7, 3)), Geometric(Fraction(3, 4))),
+        ((Fraction(1), Fraction(1)), Staircase(Fraction(1, 6), 12, 4)),
+        ((Fraction(1), Fraction(1, 9)), Staircase(Fraction(1, 6), 12, 4)),
+    ],
+)
+def test_staircases_beside_other_noise_are_never_taken_for_less_and_hardly_for_more(
+    by: tuple[Fraction, Fraction], other: Any
+) -> None:
+    law = stepped(other) if isinstance(other, Staircase) else Peaked(rate_of(other.alpha))
+    parts = ((float(by[0]), stepped(STAIRS)), (float(by[1]), law))
+    for x in (1, 8, 20, 30):
+        # At most one step of either noise is given away.
+        exact, nearer = (
+            float(added_up(by, (STAIRS, other), Fraction(end))) for end in (x, x - 1 - abs(by[1]))
+        )
+        assert exact <= chance(parts, x) <= nearer * 1.05 + 1e-4
+    assert chance(parts[:1], 17) == pytest.approx(2 * float(STAIRS.tail(17)))
+
+
+def test_three_noises_with_a_staircase_are_never_taken_for_fewer() -> None:
+    """Sums of three by their transforms, which floats add up to within 1e-12."""
+    noises = (STAIRS, Staircase(Fraction(1, 6), 5, 2), Geometric(Fraction(1, 2)))
+    size = 1 << 10
+    law = np.fft.rfft([1.0] + [0.0] * (size - 1))
+    for noise in noises:
+        pmf = np.zeros(size)
+        for k in range(-200, 201):
+            pmf[k % size] = float(noise.pmf(k))
+        law = law * np.fft.rfft(pmf)
+    whole = np.fft.irfft(law, size)
+    away = np.minimum(np.arange(size), size - np.arange(size))
+    parts = tuple(
+        (1.0, stepped(noise) if isinstance(noise, Staircase) else Peaked(rate_of(noise.alpha)))
+        for noise in noises
+    )
+    for x in (6, 15, 30):
+        exact = float(whole[away >= x].sum())
+        assert exact - 1e-9 <= chance(parts, x) <= exact * 1.15 + 1e-4
 
 
 def test_many_fine_noises_are_nearly_exact() -> None:

@@ -35,12 +35,23 @@ from discreet.query.price.assumed import radius_under
 from discreet.query.price.capped import widening
 from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.sparse import Sparse
-from discreet.query.price.tail import NoiseLaw, Peaked, Round, parts_of, quantile, rate_of
+from discreet.query.price.tail import (
+    NoiseLaw,
+    Peaked,
+    Round,
+    Stepped,
+    parts_of,
+    quantile,
+    rate_of,
+)
 from discreet.query.price.together import Together
 from discreet.query.proof import Proof
 
 NOTHING = Fraction(1, 10)
 """Noise exceeds what is taken for nobody with half this probability, upwards."""
+
+WHOLE, NEAR = 2**46, 1 - Fraction(1, 2**20)
+"""Below these the places of steps are whole numbers among floats, and ratios of steps are told from 1."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +133,8 @@ class Quote:
         match share.measured, share.mechanism:
             case Measurement(scale=scale), Geometric(alpha=alpha):
                 return 1 / scale, Peaked(rate_of(alpha))
+            case Measurement(scale=scale), Staircase() as stairs if _plain(stairs):
+                return 1 / scale, stepped(stairs)
             case Measurement(scale=scale), Gaussian(sigma_squared=variance):
                 return 1 / scale, Round(float(variance) ** 0.5)
             case Measurement(scale=scale), Together() as joint:
@@ -150,6 +163,17 @@ class Quote:
 def reach_of(noise: Geometric | Staircase | Gaussian, beta: Fraction) -> int:
     """Return how many steps noise reaches but for probability beta, worked out once for each price."""
     return noise.radius(beta)
+
+
+def _plain(noise: Staircase) -> bool:
+    """Whether floats are enough for the law of staircase noise."""
+    return noise.width < WHOLE and noise.alpha < NEAR
+
+
+@lru_cache(maxsize=256)
+def stepped(noise: Staircase) -> Stepped:
+    """Return the law of staircase noise in floats."""
+    return Stepped(float(noise.alpha), noise.width, noise.inner, float(noise.variance) ** 0.5)
 
 
 def expect(priced: Quote, name: str, formula: Formula) -> Expected:

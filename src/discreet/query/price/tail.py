@@ -13,6 +13,18 @@ nearly equal are pushed apart upwards, by a thousandth, which keeps the sum an u
 
 One or two noises of small scale, where a whole step matters, are added up exactly instead.
 
+Theorem (staircases).  Let X be a noise on whole numbers whose law is symmetric and falls away from 0, U
+uniform on (-1/2, 1/2), Y the sum of the others, symmetric too, and T(y) at least Pr[|Y| >= y] and falling.
+Then for 0 = y_0 < y_1 < ... < y_K
+
+    Pr[|c X + Y| >= x] <= sum over k of g(y_{k+1}) (T(y_k) - T(y_{k+1})) + T(y_K),
+    g(y) = Pr[|c (X + U) + y| >= x - |c| / 2].
+
+Proof.  |c X + Y| and |c (X + U) + Y| differ by |c| / 2 at most.  The density of X + U is symmetric and falls
+away from 0, so an interval around 0 holds less of it the farther it is moved (Anderson 1955): g rises with
+|y|.  So the bound rises where Pr[|Y| >= y] gives way to the larger T, with T(0) = 1, and where every |Y|
+between y_k and y_{k+1} is taken for the larger end.  T is this bound again, of one noise less.
+
 Gaussian noises have the normal law of their variances together, but for one step each.  What a plan makes of
 many noises (`workload`) is judged by its deviation alone, as everywhere there.
 
@@ -41,6 +53,16 @@ class Peaked:
 
 
 @dataclass(frozen=True, slots=True)
+class Stepped:
+    """Staircase noise: its ratio from one step to the next, the width of a step, the innermost reach."""
+
+    ratio: float
+    width: int
+    inner: int
+    deviation: float
+
+
+@dataclass(frozen=True, slots=True)
 class Round:
     """Gaussian noise of this deviation on whole numbers."""
 
@@ -56,7 +78,7 @@ class Planned:
     grain: float
 
 
-NoiseLaw: TypeAlias = Peaked | Round | Planned
+NoiseLaw: TypeAlias = Peaked | Stepped | Round | Planned
 Parts: TypeAlias = tuple[tuple[float, NoiseLaw], ...]
 """Noises with the constants that they are multiplied by."""
 
@@ -81,6 +103,8 @@ def chance(parts: Parts, distance: float) -> float:
     if all(isinstance(law, Round) for _, law in parts):
         deviation = sqrt(sum((by * law.deviation) ** 2 for by, law in parts if isinstance(law, Round)))
         return min(1.0, _normal((distance - steps) / deviation))
+    if all(isinstance(law, Peaked | Stepped) for _, law in parts):
+        return _stepped(parts, distance)
     planned = [(by, law) for by, law in parts if isinstance(law, Planned)]
     if len(planned) < len(parts):
         # Noises of different kinds: none of them may exceed its part of the distance.
@@ -153,6 +177,74 @@ def _whole(noises: Sequence[tuple[float, float]], distance: float) -> float:
 
     shift = second * places
     return min(1.0, float(np.sum(mass * (tail(distance - shift) + tail(distance + shift)))) + 1e-12)
+
+
+PLACES = 256
+"""In how many places the law of what is added to a staircase is looked at."""
+
+
+def _stepped(parts: Parts, distance: float) -> float:
+    import numpy as np
+
+    (by, law), *others = sorted(parts, key=lambda part: -abs(part[0]) * _deviation(part[1]))
+    left = distance / abs(by) - 0.5
+    if not others:
+        return min(1.0, 2 * float(_at_least(law, np.array(left + 0.5))))
+    places, tails = _others(tuple(others))
+    moved = np.array(places) / abs(by)
+    g = np.minimum(1.0, _beside(law, left - moved) + _beside(law, left + moved))
+    mass = -np.diff(np.array(tails))
+    return min(1.0, float(np.sum(g[1:] * mass)) + tails[-1] + 1e-12)
+
+
+@lru_cache(maxsize=256)
+def _others(parts: Parts) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return places from 0 on, and a bound on how probable it is that noises add up to each or more."""
+    end = sum(abs(by) * _deviation(law) for by, law in parts)
+    while chance(parts, end) > 1e-6:
+        end *= 1.5
+    places = [end * (k / PLACES) ** 2 for k in range(PLACES + 1)]
+    tails, least = [], 1.0
+    for place in places:
+        least = min(least, chance(parts, place))
+        tails.append(least)
+    return tuple(places), tuple(tails)
+
+
+def _beside(law: Peaked | Stepped, x: Any) -> Any:
+    """Return Pr[X + U >= x]: between halves of whole numbers it is a straight line."""
+    import numpy as np
+
+    place = np.abs(x) + 0.5
+    whole = np.floor(place)
+    share = place - whole
+    upper = (1 - share) * _at_least(law, whole) + share * _at_least(law, whole + 1)
+    return np.where(x >= 0, upper, 1 - upper)
+
+
+def _at_least(law: Peaked | Stepped, x: Any) -> Any:
+    """Return Pr[X >= x], for any x above -1."""
+    import numpy as np
+
+    least = np.ceil(x - 1e-9)
+    place = np.maximum(least, 1)
+    if isinstance(law, Peaked):
+        beyond = np.exp(-law.rate * place) / (1 + exp(-law.rate))
+    else:
+        a, width, inner = law.ratio, float(law.width), float(law.inner)
+        peak = (1 - a) / (2 * (inner + a * (width - inner)) - (1 - a))
+        step = np.floor((place + width - inner) / width)
+        beyond = peak * a**step * (step * width + inner - place + width * a / (1 - a))
+    return np.where(least >= 1, beyond, 1 - _first(law))
+
+
+def _first(law: Peaked | Stepped) -> float:
+    """Return Pr[X >= 1]."""
+    if isinstance(law, Peaked):
+        return exp(-law.rate) / (1 + exp(-law.rate))
+    a, width, inner = law.ratio, float(law.width), float(law.inner)
+    peak = (1 - a) / (2 * (inner + a * (width - inner)) - (1 - a))
+    return (1 - peak) / 2
 
 
 def _beyond(distance: float, rate: float) -> float:
