@@ -1,11 +1,11 @@
 """AIM of McKenna, Mullins, Sheldon and Miklau (2022), written from the paper on the estimation of mbi.
 
-All single columns are measured first.  Then, round by round, one table of the workload's closure is chosen by
-the exponential mechanism, by how far the model is off on it beyond what its noise would be, weighed by how much
-of the workload it touches, and measured; a tenth of a round's price is for the choice.  Rounds become twice as
-precise when one taught the model less than its noise, and the last one takes what is left.  Tables that would
-make the model's junction tree larger than the spent part of `megabytes` are not looked at: the paper allows
-80, at which a run takes hours.
+All single columns are measured first.  Then, round by round, one table of the workload's closure is chosen
+by the exponential mechanism, by how far the model is off on it beyond what its noise would be, weighed by how
+much of the workload it touches, and measured; a tenth of a round's price is for the choice.  Rounds become
+twice as precise when one taught the model less than its noise, and the last one takes what is left.  Tables
+that would make the model's junction tree larger than the spent part of `megabytes` are not looked at: the
+paper allows 80, at which a run takes hours.
 """
 
 import warnings
@@ -13,6 +13,7 @@ from importlib import import_module
 from itertools import combinations
 from math import pi, sqrt
 
+import networkx as nx
 import numpy as np
 
 ROUNDS_PER_COLUMN, CHOOSING, STEPS = 16, 0.1, 1000
@@ -26,7 +27,7 @@ def aim(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         mbi = import_module("mbi")
-    size_of = import_module("mbi.junction_tree").hypothetical_model_size
+    size_of = mbi.junction_tree.hypothetical_model_size
     columns = [str(k) for k in range(len(sizes))]
     domain = mbi.Domain(columns, sizes)
     pairs = list(combinations(columns, 2))
@@ -52,15 +53,58 @@ def aim(
             if any({*table} <= clique for clique in free)
             or size_of(domain, [*model.cliques, table]) <= allowed
         ]
-        chosen = _chosen(small, candidates, exact, model, deviation, choice, rng)
-        before = np.asarray(model.project(chosen).datavector())
+        chosen = _chosen(small, candidates, exact, _Model(mbi, model), deviation, choice, rng)
+        before = _Model(mbi, model).table(chosen)
         measured.append(_noisy(mbi, exact[chosen], chosen, deviation, rng))
         model = _fitted(mbi, domain, measured, model, len(records))
-        learnt = np.abs(np.asarray(model.project(chosen).datavector()) - before).sum()
+        learnt = np.abs(_Model(mbi, model).table(chosen) - before).sum()
         if learnt <= sqrt(2 / pi) * deviation * exact[chosen].size:
             deviation, choice = deviation / 2, choice * 2
     made = model.synthetic_data(rows=len(records)).to_dict()
     return np.column_stack([np.asarray(made[column]) for column in columns])
+
+
+class _Model:
+    """The tables of a model, along its junction tree: mbi itself compiles each pair anew, for minutes."""
+
+    def __init__(self, mbi, model):
+        cliques = [c for c in model.cliques if c]
+        self.tree, _ = mbi.junction_tree.make_junction_tree(model.domain, cliques)
+        self.cliques = list(self.tree.nodes)
+        self.held = {clique: np.asarray(model.project(clique).values) for clique in self.cliques}
+        self.total = float(model.total)
+
+    def table(self, attributes):
+        """Return the model's expected counts of one column or pair, flat."""
+        for clique in self.cliques:
+            if {*attributes} <= {*clique}:
+                return _summed(self.held[clique], clique, attributes).reshape(-1)
+        one, other = attributes
+        start, end = (next(c for c in self.cliques if a in c) for a in attributes)
+        if not nx.has_path(self.tree, start, end):
+            return np.outer(self.table((one,)), self.table((other,))).reshape(-1) / self.total
+        kept, table = start, self.held[start]
+        for clique in nx.shortest_path(self.tree, start, end)[1:]:
+            shared = tuple(a for a in kept if a in clique)
+            front = tuple(dict.fromkeys((one, *shared)))
+            table = _summed(table, kept, front)
+            along = self.held[clique]
+            whole = _summed(along, clique, shared)
+            odds = np.divide(1, whole, out=np.zeros_like(whole), where=whole > 0)
+            back = tuple(dict.fromkeys((one, *clique)))
+            table = np.einsum(
+                table, _axes(front), along, _axes(clique), odds, _axes(shared), _axes(back), optimize=True
+            )
+            kept = back
+        return _summed(table, kept, attributes).reshape(-1)
+
+
+def _axes(attributes):
+    return [int(a) for a in attributes]
+
+
+def _summed(table, attributes, kept):
+    return np.einsum(table, _axes(attributes), _axes(kept))
 
 
 def _counts(records, sizes, table):
@@ -83,10 +127,7 @@ def _chosen(tables, weights, exact, model, deviation, epsilon, rng):
     worth = np.array(
         [
             weights[table]
-            * (
-                np.abs(exact[table] - np.asarray(model.project(table).datavector())).sum()
-                - sqrt(2 / pi) * deviation * exact[table].size
-            )
+            * (np.abs(exact[table] - model.table(table)).sum() - sqrt(2 / pi) * deviation * exact[table].size)
             for table in tables
         ]
     )
