@@ -101,9 +101,7 @@ def main() -> None:
         "group mean": [float(values[wards == ward].mean()) for ward in range(WARDS)],
     }
     heads = ("epsilon", "question", "discreet", "with delta", *PEERS, "ratio")
-    grid = Grid(
-        *heads, title=f"Errors, each known to about {OFF:.0%} (of PipelineDP to 8%, of SmartNoise to 14%)"
-    )
+    grid = Grid(*heads, title=f"Errors, each known to about {OFF:.0%}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "values.json"
         path.write_text(json.dumps(values.tolist()))
