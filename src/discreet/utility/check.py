@@ -198,20 +198,30 @@ def _check_flows(
     if len(flows) != len(costs):
         raise CertificateError("the certificate needs one flow per guess")
     near = set(problem.graph.edges) | {(j, i) for i, j in problem.graph.edges}
-    peak: dict[tuple[int, int], Fraction] = {}
+    # Everything over one denominator: comparing fractions one by one would take most of the time.
+    parts = [d.denominator for d in dual] + [f.denominator for flow in flows for _, _, f in flow]
+    scale, up, down = lcm(*parts), largest.numerator, largest.denominator
+    needed = [_over(d, scale) * unit * down for d in dual]
+    peak: dict[tuple[int, int], int] = {}
     for row, flow in zip(costs, flows, strict=True):
-        room = [Fraction(cost, unit) for cost in row]
-        for start, end, amount in flow:
+        room = [cost * scale * down for cost in row]
+        for start, end, share in flow:
             if (start, end) not in near:
                 raise CertificateError("a flow runs between answers that are not neighbours")
-            if amount < 0:
+            if share < 0:
                 raise CertificateError("a flow is negative")
-            room[start] += amount
-            room[end] -= largest * amount
-            peak[start, end] = max(peak.get((start, end), Fraction(0)), amount)
-        if any(d > space for d, space in zip(dual, room, strict=True)):
+            amount = _over(share, scale)
+            room[start] += amount * unit * down
+            room[end] -= amount * unit * up
+            peak[start, end] = max(peak.get((start, end), 0), amount)
+        if any(d > space for d, space in zip(needed, room, strict=True)):
             raise CertificateError("the dual does not hold: it exceeds what the flow of some guess supports")
-    return exact_sum(list(peak.values()))
+    return Fraction(sum(peak.values()), scale)
+
+
+def _over(value: Fraction, scale: int) -> int:
+    """Return a fraction times a multiple of its denominator."""
+    return value.numerator * (scale // value.denominator)
 
 
 def _count_loss(certificate: CountCertificate, costs: Sequence[Sequence[int]], unit: int) -> Fraction:

@@ -35,6 +35,9 @@ Positions = NDArray[np.int64]
 ENTRIES = 10_000
 """The most entries of a channel that are solved for at once."""
 
+FEW = 1_800
+"""Up to so many entries of a channel on one cycle the simplex method is the quicker."""
+
 _SAME = 1e-6
 _NOTHING = 1e-12
 
@@ -68,8 +71,8 @@ def direct(graph: Graph, cost: Floats, prior: Floats | None, epsilon: float) -> 
     model.setOptionValue("output_flag", False)
     model.setOptionValue("primal_feasibility_tolerance", 1e-9)
     model.setOptionValue("dual_feasibility_tolerance", 1e-9)
-    if len(graph.edges) > size:
-        # Beyond a single cycle the simplex method goes through very many bases.
+    if len(graph.edges) > size or guesses * size > FEW:
+        # Beyond a single short cycle the simplex method goes through very many bases.
         model.setOptionValue("solver", "ipm")
     _columns(model, cost, prior, highspy.kHighsInf)
     _rows(model, graph, cost, epsilon, highspy.kHighsInf, worst=prior is None)
