@@ -1,8 +1,8 @@
 """Marginals and made-up records of the Adult census against MST and AIM, at the same promise.
 
 Run with `python -m benchmarks.records [runs]`; AIM, which takes many minutes, is run once.
-DISCREET_BENCHMARK_DATA names the folder with adult.csv and adult-domain.json.  An error is the mean over tables
-of the sum of |differences| of all shares.
+DISCREET_BENCHMARK_DATA names the folder with adult.csv and adult-domain.json.  An error is the mean over
+tables of the sum of |differences| of all shares.
 """
 
 import json
