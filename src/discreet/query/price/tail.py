@@ -103,8 +103,9 @@ def chance(parts: Parts, distance: float) -> float:
     if all(isinstance(law, Round) for _, law in parts):
         deviation = sqrt(sum((by * law.deviation) ** 2 for by, law in parts if isinstance(law, Round)))
         return min(1.0, _normal((distance - steps) / deviation))
-    if all(isinstance(law, Peaked | Stepped) for _, law in parts):
-        return _stepped(parts, distance)
+    whole = [(by, law) for by, law in parts if isinstance(law, Peaked | Stepped)]
+    if len(whole) == len(parts):
+        return _stepped(whole, distance)
     planned = [(by, law) for by, law in parts if isinstance(law, Planned)]
     if len(planned) < len(parts):
         # Noises of different kinds: none of them may exceed its part of the distance.
@@ -183,7 +184,7 @@ PLACES = 256
 """In how many places the law of what is added to a staircase is looked at."""
 
 
-def _stepped(parts: Parts, distance: float) -> float:
+def _stepped(parts: Sequence[tuple[float, Peaked | Stepped]], distance: float) -> float:
     import numpy as np
 
     (by, law), *others = sorted(parts, key=lambda part: -abs(part[0]) * _deviation(part[1]))
