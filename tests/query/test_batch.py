@@ -209,3 +209,16 @@ def test_the_parts_of_a_batch_know_their_own_errors() -> None:
             assert isinstance(share.measured, Measurement)
             assert len(share.mechanism.variances) == place.stop - place.start  # type: ignore[union-attr]
         assert own.expected[-1].radius > 0  # type: ignore[operator]
+
+
+def test_a_batch_whose_optimum_loses_an_answer_by_rounding_is_measured_otherwise() -> None:
+    asked = (
+        "SELECT ward, COUNT(age) FROM visits WHERE huge > 100 GROUP BY ward",
+        "SELECT CLAMP(score, 0, 2), COUNT(age) FROM visits WHERE (ward = 'B' OR (flag XOR ward = 'A')) "
+        "GROUP BY CLAMP(score, 0, 2)",
+        "SELECT flag, SUM(score) FROM visits WHERE LOWER('x') IN ('a', 'none') GROUP BY flag",
+    )
+    whole = combine([check(read(text), clinic(), batched=True) for text in asked], clinic()).whole
+    priced = quote(whole, epsilon=1, conversion=Fraction(1, 10**6))
+    assert all(isinstance(share.mechanism, Together) for share in priced.shares)
+    assert proof_of(priced, clinic())

@@ -6,6 +6,7 @@ of this kind could reach where one is known.  Only then does `measure` touch a h
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import assert_never
 
@@ -167,9 +168,11 @@ def plan(
         if change.l1 == 0:
             continue  # it measures only what is public already, so it decides nothing
         progress(f"forecasting {strategy.name}")
-        candidates.append(
-            StrategyCandidate(strategy, change, error(workload, strategy, guarantee, adjacency))
-        )
+        # Rounded to integers, an optimum may no longer tell all answers apart; single cells always do.
+        with suppress(ParameterError):
+            candidates.append(
+                StrategyCandidate(strategy, change, error(workload, strategy, guarantee, adjacency))
+            )
     if not candidates:
         raise ParameterError("nobody can move the answers of this workload, so it needs no privacy")
     ranked = tuple(sorted(candidates, key=lambda candidate: candidate.error.total))
