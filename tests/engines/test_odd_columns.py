@@ -14,6 +14,7 @@ from discreet.engines.cells import column
 from discreet.engines.duckdb.engine import fetch, open_tables, prepare
 from discreet.engines.duckdb.schema import describe
 from discreet.engines.exact import EngineRequest
+from discreet.engines.frame import _bare
 from discreet.engines.protocol import Origin
 from discreet.engines.shelter import shelter
 from discreet.errors import CatalogError
@@ -91,6 +92,21 @@ def test_a_type_of_ones_own_is_read_as_what_it_is_stored_as(stored: pa.DataType,
         one, other = held(rows, kind)
         assert one is not None
         assert other is None
+
+
+def test_labels_of_a_dictionary_are_looked_at_as_texts_are() -> None:
+    labels = pa.DictionaryArray.from_arrays(pa.array([0, 1, None, 1, 0]), texts(b"A", b"\xff"))
+    assert held(pa.table({"x": labels}), "text") == ["A", None, None, None, "A"]
+    numbers = pa.array([7, None, 7]).dictionary_encode()
+    assert held(pa.table({"x": numbers}), "integer") == [7, None, 7]
+
+
+@pytest.mark.fuzz
+def test_few_long_labels_make_much_text() -> None:
+    """Together they are longer than what Arrow keeps in one array of texts: opening failed."""
+    label = pa.array(["x" * 2**28])
+    column = pa.chunked_array([pa.DictionaryArray.from_arrays(pa.array([0] * 8, pa.int8()), label)])
+    assert len(_bare(column)) == 8
 
 
 def test_texts_that_should_be_json_are_texts(tmp_path: Path) -> None:

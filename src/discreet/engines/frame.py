@@ -21,6 +21,8 @@ from discreet.query.name import same
 BATCH = 2**13
 """Rows of a file that are converted at a time."""
 
+_LARGE = {pa.string(): pa.large_string(), pa.binary(): pa.large_binary()}
+
 FIRST, AFTER = -62_135_596_800, 253_402_300_800
 """The seconds at which the year 1 begins and the year 9999 has ended."""
 
@@ -79,7 +81,10 @@ def _bare(column: pa.ChunkedArray) -> pa.ChunkedArray:
     while True:
         kind = column.type
         if pa.types.is_dictionary(kind):
-            column = column.cast(kind.value_type)
+            # Few long labels make more text than other types can hold.
+            own = _LARGE.get(kind.value_type, kind.value_type)
+            spelt = (chunk.dictionary.cast(own).take(chunk.indices) for chunk in column.chunks)
+            column = pa.chunked_array(spelt, own)
         elif isinstance(kind, pa.BaseExtensionType) and kind != pa.uuid():
             column = pa.chunked_array([chunk.storage for chunk in column.chunks], kind.storage_type)
         else:
