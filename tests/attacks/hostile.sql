@@ -51,8 +51,8 @@ SELECT SUM(d) FROM (SELECT person, DATE_DIFF('day', LAG(day) OVER (PARTITION BY 
 SELECT EXTRACT(epoch FROM moment), COUNT(*) FROM visits GROUP BY 1 -> answered
 SELECT COUNT(*) FROM visits WHERE moment > NOW() - INTERVAL 1 HOUR -> answered
 SELECT COUNT(*) FROM visits WHERE day > DATE '9999-12-31' + INTERVAL 999999 YEAR -> at most 4000
-SELECT COUNT(*) FROM visits WHERE MAKE_DATE(age, 1, 1) < day -> three constants
-SELECT COUNT(*) FROM visits WHERE MAKE_DATE(99999999999999999999, 1, 1) < day -> three constants
+SELECT COUNT(*) FROM visits WHERE MAKE_DATE(age, 1, 1) < day -> answered
+SELECT COUNT(*) FROM visits WHERE MAKE_DATE(99999999999999999999, 1, 1) < day -> answered
 SELECT SUM(DATE_DIFF('day', any_day, DATE '2024-01-01')) FROM visits -> answered
 SELECT any_day, COUNT(*) FROM visits GROUP BY any_day -> answered
 SELECT moment, COUNT(*) FROM visits GROUP BY moment -> too fine
@@ -286,3 +286,47 @@ SELECT * FROM (SELECT ward, flag FROM visits) PIVOT (COUNT(*) FOR person IN ('ev
 SELECT * FROM (SELECT ward, flag FROM visits) PIVOT (COUNT(*) FOR ward IN (SELECT ward FROM visits)) -> refused
 SELECT * FROM (SELECT ward, flag FROM visits) PIVOT (MAX(flag) FOR ward IN ('A')) PIVOT (COUNT(*) FOR flag IN (TRUE)) -> refused
 SELECT COUNT(*) FROM (SELECT person, ward FROM visits) PIVOT (COUNT(*) FOR ward IN ('A', 'B')) AS p WHERE p.a > p.b -> answered
+
+-- one row of each person's, and lists of constants
+SELECT ward, ARG_MAX(person, age) FROM visits GROUP BY ward -> belongs to one row
+SELECT FIRST(person ORDER BY age DESC) FROM visits -> belongs to one row
+SELECT ANY_VALUE(city) FROM visits GROUP BY ward -> belongs to one row
+SELECT p, COUNT(*) FROM (SELECT ward, ARG_MAX(person, age) AS p FROM visits GROUP BY ward) GROUP BY p -> other people's rows
+SELECT p, COUNT(*) FROM (SELECT person, ARG_MAX(person, age) AS p FROM visits GROUP BY person) GROUP BY p -> 
+SELECT COUNT(*) FROM (SELECT person, MAX(FIRST_VALUE(city) OVER (ORDER BY age)) AS c FROM visits GROUP BY person) WHERE c = 'a' -> PARTITION BY the person
+SELECT COUNT(*) FROM (SELECT person, MAX(FIRST_VALUE(city) OVER (PARTITION BY ward ORDER BY age)) AS c FROM visits GROUP BY person) WHERE c = 'a' -> PARTITION BY the person
+SELECT COUNT(*) FROM (SELECT person, MAX(MIN(age) OVER (PARTITION BY person)) AS c FROM visits GROUP BY person) WHERE c > 3 -> answered
+SELECT COUNT(*) FROM (SELECT person, MAX(FIRST_VALUE(FIRST_VALUE(age) OVER (PARTITION BY person)) OVER (PARTITION BY person)) AS c FROM visits GROUP BY person) WHERE c > 3 -> stands in no other one
+SELECT s.k, COUNT(v.age) FROM GENERATE_SERIES(1, 9) AS s (k) LEFT JOIN visits v ON v.age = s.k OR TRUE GROUP BY s.k -> equates it
+SELECT s.k, COUNT(v.age) FROM GENERATE_SERIES(1, 9) AS s (k) LEFT JOIN visits v ON s.k = s.k GROUP BY s.k -> equates it
+SELECT s.k, COUNT(v.age) FROM GENERATE_SERIES(1, 99999999999) AS s (k) LEFT JOIN visits v ON v.age = s.k GROUP BY s.k -> constant ends
+SELECT s.k, COUNT(v.age) FROM GENERATE_SERIES(1, 9, 0) AS s (k) LEFT JOIN visits v ON v.age = s.k GROUP BY s.k -> constant ends
+SELECT s.k, COUNT(v.age) FROM GENERATE_SERIES(DATE '0001-01-01', DATE '9999-12-31', INTERVAL 1 DAY) AS s (k) LEFT JOIN visits v ON v.day = s.k GROUP BY s.k -> 
+SELECT s.k, COUNT(v.age) FROM GENERATE_SERIES(1, (SELECT COUNT(*) FROM visits)) AS s (k) LEFT JOIN visits v ON v.age = s.k GROUP BY s.k -> 
+SELECT s.k, COUNT(v.age) FROM UNNEST([person]) AS s (k) LEFT JOIN visits v ON v.person = s.k GROUP BY s.k -> 
+SELECT s.k, COUNT(v.age) FROM UNNEST(['ann', 'bob']) AS s (k) LEFT JOIN visits v ON v.person = s.k GROUP BY s.k -> 
+SELECT s.k, COUNT(v.age) FROM (VALUES (1, 2), (3, 4)) AS s (k, l) LEFT JOIN visits v ON v.age = s.k GROUP BY s.k -> 
+SELECT person, COUNT(*) FROM visits WHERE person IN ('ann', 'bob') GROUP BY person -> 
+
+SELECT s.k, COUNT(v.age) FROM GENERATE_SERIES(DATE '9999-12-25', DATE '9999-12-31', INTERVAL 1 DAY) AS s (k) LEFT JOIN visits v ON v.day = s.k GROUP BY s.k -> answered
+SELECT s.k, COUNT(v.age) FROM GENERATE_SERIES(DATE '9999-01-01', DATE '9999-12-31', INTERVAL 1 MONTH) AS s (k) LEFT JOIN visits v ON v.day = s.k GROUP BY s.k -> answered
+
+-- clocks and keys that conditions name
+SELECT COUNT(*) FROM visits WHERE moment AT TIME ZONE '/etc/localtime' > '2024-01-01' -> names no time zone
+SELECT COUNT(*) FROM visits WHERE moment AT TIME ZONE '../UTC' > '2024-01-01' -> names no time zone
+SELECT COUNT(*) FROM visits WHERE moment AT TIME ZONE city > '2024-01-01' -> names no time zone
+SELECT COUNT(*) FROM visits WHERE moment AT TIME ZONE NULL > '2024-01-01' -> names no time zone
+SELECT COUNT(*) FROM visits WHERE moment > TIMESTAMP '9999-12-31 23:59:59-23:59' -> cannot be read
+SELECT COUNT(*) FROM visits WHERE moment > TIMESTAMP '2024-01-01 00:00:00+99:99' -> cannot be read
+SELECT COUNT(*) FROM visits WHERE CAST(moment AS TIME) > '09:00+02:00' -> cannot be read
+SELECT COUNT(*) FROM visits WHERE CAST(age AS TIME) > '09:00' -> 
+SELECT city, COUNT(*) FROM visits WHERE city IN ('a', 'b') GROUP BY city -> answered
+SELECT city, COUNT(*) FROM visits WHERE city = 'a' OR city = 'b' OR TRUE GROUP BY city -> answered
+SELECT huge, COUNT(*) FROM visits WHERE huge > 9223372036854775806 GROUP BY huge -> answered
+SELECT huge, COUNT(*) FROM visits WHERE huge BETWEEN -9223372036854775808 AND 5 AND huge BETWEEN 4 AND 9 GROUP BY huge -> answered
+SELECT day, COUNT(*) FROM visits WHERE day > DATE '9999-12-31' GROUP BY day -> answered
+SELECT DATE_TRUNC('week', day) - INTERVAL 4000 YEAR, COUNT(*) FROM visits GROUP BY 1 -> answered
+SELECT APPROX_TOP_COUNT(person, 3) FROM visits -> one group per person
+SELECT APPROX_TOP_K(city, 0) FROM visits -> answered
+SELECT APPROX_TOP_K(city, age) FROM visits -> 
+SELECT COUNT(*) FROM TABLE(ESTIMATE_REMAINING_DP_AGGREGATES('visits')) -> about the budget

@@ -11,8 +11,8 @@ SELECT COUNT(*) FROM duckdb_settings() -> table
 SELECT COUNT(*) FROM pragma_storage_info('visits') -> table
 SELECT COUNT(*) FROM query('SELECT 1') -> table
 SELECT COUNT(*) FROM query_table('visits') -> table
-SELECT COUNT(*) FROM range(10) -> table
-SELECT COUNT(*) FROM generate_series(1, 10) -> table
+SELECT COUNT(*) FROM range(10) -> about nobody
+SELECT COUNT(*) FROM generate_series(1, 10) -> about nobody
 SELECT COUNT(*) FROM unnest([1, 2, 3]) -> 
 SELECT COUNT(*) FROM information_schema.tables -> schema
 SELECT COUNT(*) FROM pg_catalog.pg_tables -> schema

@@ -5,6 +5,7 @@ from tests.mutants.fault import Fault
 SPELLING = ("tests/query/test_spelling.py",)
 AFTER = ("tests/query/test_afterwards.py",)
 VENDOR = ("tests/query/test_vendor.py",)
+GROUPS = ("tests/query/test_named_groups.py",)
 CORPUS = ("tests/query/test_corpus.py",)
 
 KEYS = ("tests/query/test_units_through_keys.py",)
@@ -617,5 +618,26 @@ FAULTS: tuple[Fault, ...] = (
         "return _moved(low, -min(offsets)), _moved(high, -max(offsets))",
         ("tests/query/test_zones.py",),
         "instants at the ends of the bounds are left out of a clock's changes",
+    ),
+    Fault(
+        "query/check/within.py",
+        "yield _TURNED[word], scalar, (value,)",
+        "yield word, scalar, (value,)",
+        GROUPS,
+        "a constant on the left rules out the groups that are asked for",
+    ),
+    Fault(
+        "query/catalog/kind.py",
+        "return day.weekday() == 0",
+        "return day.weekday() == 6",
+        GROUPS,
+        "weeks are known by days on which none begins",
+    ),
+    Fault(
+        "query/language/picked.py",
+        "order=(late, *found.order)",
+        "order=found.order",
+        GROUPS,
+        "the first of all rows is picked, and shown only where it counts",
     ),
 )

@@ -9,12 +9,13 @@ from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
 from discreet.errors import QueryError
+from discreet.query.check.measurement import Private
 from discreet.query.check.scope import Lineage
 from discreet.query.name import same
 
 KNOWN = (
     *("epsilon", "delta", "max_groups_contributed", "max_rows_contributed", "rows_at_most"),
-    "privacy_unit_column",
+    *("privacy_unit_column", "group_selection_strategy"),
 )
 
 
@@ -27,6 +28,17 @@ class Options:
     groups: int | None = None
     unit: str | None = None
     most: int | None = None
+    known: bool = False
+    """Whether all groups must be known beforehand."""
+
+    def require_known(self, keys: object) -> None:
+        """Refuse groups that are found in the data where the clause says that they are public."""
+        if self.known and isinstance(keys, Private):
+            raise QueryError(
+                "group_selection_strategy = PUBLIC_GROUPS",
+                "the groups are not known beforehand",
+                "name them: WHERE page IN ('/a', '/b'), or declare the column's values",
+            )
 
     def require_unit(self, scope: Lineage) -> None:
         """Refuse a person that is not the declared one."""
@@ -56,7 +68,19 @@ def options(said: tuple[tuple[str, str], ...]) -> Options:
         _whole(values, "max_groups_contributed"),
         None if "privacy_unit_column" not in values else values["privacy_unit_column"].rpartition(".")[2],
         _whole(values, "rows_at_most"),
+        _strategy(values.get("group_selection_strategy", "LAPLACE_THRESHOLD")),
     )
+
+
+def _strategy(text: str) -> bool:
+    """Return whether groups are public; otherwise they are found, where they are not declared."""
+    if text.upper() not in ("PUBLIC_GROUPS", "LAPLACE_THRESHOLD"):
+        raise QueryError(
+            "OPTIONS, group_selection_strategy",
+            "is not one that is known",
+            "write group_selection_strategy = PUBLIC_GROUPS, or LAPLACE_THRESHOLD",
+        )
+    return text.upper() == "PUBLIC_GROUPS"
 
 
 def _positive(name: str, text: str) -> Fraction:

@@ -134,7 +134,9 @@ def _one(block: Block, catalog: declared.Catalog, limits: Limits, own: Options, 
     most = _said_once(limits.rows_at_most, own.most)
     if most is not None and batched:
         raise QueryError("rows_at_most", "is for a question by itself", "leave it out of the batch")
-    return _question(scope, block, most, batched=batched)
+    found = _question(scope, block, most, batched=batched)
+    own.require_known(found.keys)
+    return found
 
 
 def _said_once(one: int | None, other: int | None) -> int | None:

@@ -180,6 +180,12 @@ class _Windows:
             return self._picked(window, over)
         if window.function in ("sum", "avg"):
             return self._added(window, over, limit)
+        if window.function == "nth_value":
+            raise QueryError(
+                "NTH_VALUE over rows of people",
+                "is not supported",
+                "number them, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n, and keep n = 2",
+            )
         raise _refused(f"cannot be {window.function.upper()}")
 
     def _picked(self, window: Window, over: Callable[..., Column]) -> Typed:

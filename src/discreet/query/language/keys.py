@@ -192,7 +192,7 @@ def _values(node: exp.Expr) -> tuple[exp.Expr, ...] | None:
             )
     if isinstance(start, date) and isinstance(end, date):
         days = list(_days(start, end, step))
-        if days:
+        if 0 < len(days) <= MOST:
             return tuple(exp.cast(exp.Literal.string(day.isoformat()), "DATE") for day in days)
     raise _refused(f"needs constant ends with at most {MOST} numbers, or days, from one to the other", node)
 
@@ -211,16 +211,20 @@ def _day(found: object) -> object:
 
 
 def _days(start: date, end: date, step: exp.Expr | None) -> Iterator[date]:
-    """Yield the days of a series; too many are none."""
+    """Yield the days of a series, or one more than are written out."""
     unit, amount = ("day", 1) if not isinstance(step, exp.Interval) else _length(step)
     if amount <= 0 or (unit in _MONTHS and start.day > 28) or unit not in (*_MONTHS, *_DAYS):
         return
-    for place in range(MOST):
-        if unit in _DAYS:
-            day = start + timedelta(days=place * amount * _DAYS[unit])
-        else:
-            month = 12 * start.year + start.month - 1 + place * amount * _MONTHS[unit]
-            day = date(month // 12, month % 12 + 1, start.day)
+    for place in range(MOST + 1):
+        try:
+            if unit in _DAYS:
+                day = start + timedelta(days=place * amount * _DAYS[unit])
+            else:
+                month = 12 * start.year + start.month - 1 + place * amount * _MONTHS[unit]
+                day = date(month // 12, month % 12 + 1, start.day)
+        except (OverflowError, ValueError):
+            # The calendar ends, and the series with it.
+            return
         if day > end:
             return
         yield day

@@ -320,6 +320,12 @@ def _relation(node: exp.Expr, views: Views, level: int) -> Relation:
         case exp.Table():
             if node.args.get("sample"):
                 raise QueryError("TABLESAMPLE", *CLAUSES["sample"])
+            if not isinstance(node.this, exp.Identifier) and "ESTIMATE_REMAINING" in node.sql().upper():
+                raise QueryError(
+                    "ESTIMATE_REMAINING_DP_AGGREGATES",
+                    "is about the budget, not about rows",
+                    "look at data.budget, and at data.quote(question, epsilon=...), which is free",
+                )
             if node.args.get("joins") or not isinstance(node.this, exp.Identifier):
                 raise QueryError(
                     "FROM", "table functions and nested joins are not supported", "name a declared table"

@@ -25,13 +25,18 @@ from discreet.query.check.function.agreement import Rule, agree, graded, settle,
 from discreet.query.check.function.day import calendar
 from discreet.query.plan import Call, Case, Literal, Scalar, constant
 
+_SIGNS = {"add": "+", "subtract": "-", "multiply": "*", "divide": "/", "modulo": "%", "quotient": "//"}
+"""What people write for functions that are called otherwise here."""
+
 
 def _numbers(name: str, arguments: Sequence[Typed]) -> list[Typed]:
     held = []
     for argument in arguments:
         if not isinstance(argument.kind, Whole | Real):
             raise QueryError(
-                name, f"needs numbers but got {word(argument.kind)}", "use a numeric column or CAST it"
+                _SIGNS.get(name, name.upper()),
+                f"needs numbers but got {word(argument.kind)}",
+                "use a numeric column or CAST it",
             )
         held.append(hold(settle(argument)))
     return held
