@@ -6,6 +6,10 @@ SPLIT = ("tests/query/test_split.py",)
 SHOWN = ("tests/release/test_consistent.py",)
 
 WHOLE = ("tests/query/test_check.py",)
+STAIRS = (
+    "tests/query/test_fieller.py::"
+    "test_staircases_beside_other_noise_are_never_taken_for_less_and_hardly_for_more",
+)
 CAPPED = ("tests/query/test_capping.py",)
 SLACK = ("tests/release/test_slack.py",)
 WHOLE_CHANNEL = ("tests/utility/test_direct.py",)
@@ -80,6 +84,20 @@ FAULTS: tuple[Fault, ...] = (
         'many = Call("gt", (Call("count_rows", ()), Literal(given(checked.rows.rows) + 1)))',
         CAPPED,
         "whoever is just above the limit is not counted",
+    ),
+    Fault(
+        "query/price/tail.py",
+        "np.sum(g[1:] * mass)",
+        "np.sum(g[:-1] * mass)",
+        STAIRS,
+        "noise beside a staircase is taken for the smaller end of its part",
+    ),
+    Fault(
+        "query/price/tail.py",
+        "left = distance / abs(by) - 0.5",
+        "left = distance / abs(by) + 0.5",
+        STAIRS,
+        "steps of a staircase are left out",
     ),
     Fault(
         "query/price/capped.py",

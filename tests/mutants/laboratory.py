@@ -249,15 +249,15 @@ UTILITY = (
     ),
     Fault(
         "utility/check.py",
-        "if amount < 0:",
+        "if share < 0:",
         "if False:",
         (f"{CHECK}::test_forged_flows_are_refused",),
         "flows may be negative",
     ),
     Fault(
         "utility/check.py",
-        "room[end] -= largest * amount",
-        "room[end] -= amount",
+        "room[end] -= amount * unit * up",
+        "room[end] -= amount * unit * down",
         (f"{CHECK}::test_honest_certificates_are_accepted_with_a_small_gap", CHECK),
         "a flow costs less than e**epsilon where it ends",
     ),
