@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.verify import merged, parse
+from discreet.verify.ended import refute_ended
 from discreet.verify.explore import path_probability, paths, sum_quotients
 from discreet.verify.integrate import TooHardError, add, multiply, sign
 from discreet.verify.refute import attempt
@@ -125,3 +126,24 @@ def test_a_list_that_is_changed_does_not_begin_as_it_ends():
         merged.both_laws(parse(WIPED), {"x": 0, "eps": Fraction(1)}, {"x": 1, "eps": Fraction(1)})
     )
     assert len(first) == len(second) == 2**9
+
+
+LONGER = """
+P (x : private {0,1})
+  neighbours x replace
+  ensures epsilon eps
+  i := 0
+  while i < 12 * x
+    b := $ Bernoulli(1/2)
+    i := i + 1
+  return RESULT
+"""
+
+
+def test_runs_that_have_not_ended_may_still_end_alike():
+    """On one of the two inputs no run ends within the decisions that are followed."""
+    assert refute_ended(parse(LONGER.replace("RESULT", "0")), 3.0) is None
+    assert refute_ended(parse(LONGER.replace("RESULT", "x")), 3.0) is None
+    soon = LONGER.replace("12 * x", "3 + x")
+    assert refute_ended(parse(soon.replace("RESULT", "0")), 3.0) is None
+    assert refute_ended(parse(soon.replace("RESULT", "x")), 3.0).loss == float("inf")

@@ -110,6 +110,10 @@ class ExploredPath:
     divisor: Number
 
 
+class CutError(Exception):
+    """A run makes more decisions than it is given."""
+
+
 @dataclass(slots=True)
 class Walker:
     """A machine that follows given decisions first, then always picks the same choice."""
@@ -122,10 +126,14 @@ class Walker:
     conditions: list[Inequality] = field(default_factory=list)
     weight: Number = field(default_factory=lambda: UNIT)
     divisor: Number = field(default_factory=lambda: UNIT)
+    deepest: int = 0
+    """How many decisions a run may make, if that is limited."""
 
     def choose(self, size: int) -> int:
         """Return which of so many choices is taken here."""
         place = len(self.sizes)
+        if self.deepest and place == self.deepest:
+            raise CutError
         self.sizes.append(size)
         if place == len(self.script):
             self.script.append(min(self.pick, size - 1))

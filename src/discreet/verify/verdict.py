@@ -19,6 +19,7 @@ from discreet.verify.acceptance import PATIENCE, check_certificate
 from discreet.verify.certificate import ARITHMETIC, Certificate, issue
 from discreet.verify.check import CheckedProgram, parse
 from discreet.verify.claim import composed
+from discreet.verify.ended import refute_ended
 from discreet.verify.explain import counterexample_facts
 from discreet.verify.explore import Quotient, paths, sum_quotients
 from discreet.verify.fault import first_fault
@@ -183,6 +184,9 @@ def _search(checked: CheckedProgram, text: str, seconds: float, samples: int) ->
             asked, fault = True, first_fault(checked)
             if fault is not None:
                 raise fault
+    cut = refute_ended(checked, seconds / 10)
+    if cut is not None:
+        return Refuted(cut)
     sampled = refute_by_sampling(checked, samples) if samples else None
     if sampled is not None:
         return Refuted(sampled)
