@@ -132,3 +132,10 @@ def test_unit_error_of_a_product_is_that_of_the_written_out_product():
         assert unit_error(workload, Kronecker((first, second)), known_total=known_total) == pytest.approx(
             unit_error(workload, whole, known_total=known_total)
         )
+
+
+def test_a_step_beyond_what_floats_tell_apart_is_taken_back():
+    """A batch was refused by an error of the matrix library where the search tried such a step."""
+    value, slope = error_and_gradient(np.full((3, 4), 1e9), Identity(4).gram_apply, np.ones(4))
+    assert value == np.inf
+    assert not slope.any()

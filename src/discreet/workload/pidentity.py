@@ -76,9 +76,15 @@ def _descended(
 def error_and_gradient(
     sums: Floats, gram_apply: Callable[[Floats], Floats], gram_diagonal: Floats, width: int = 1
 ) -> tuple[float, Floats]:
-    """Return f(T) and its gradient; for blocks, as functions of U."""
+    """Return f(T) and its gradient; for blocks, as functions of U.
+
+    So far out that floats lose the cells beside their sums it counts as infinite: no step leads there.
+    """
     s = 1 + sums.sum(axis=0)
-    inner = np.linalg.inv(np.eye(sums.shape[0]) + width * sums @ sums.T)
+    try:
+        inner = np.linalg.inv(np.eye(sums.shape[0]) + width * sums @ sums.T)
+    except np.linalg.LinAlgError:
+        return np.inf, np.zeros(sums.shape)
     weighted = inner @ sums
     asked = gram_apply((sums * s).T).T
     value = float(gram_diagonal @ (s * s) - np.sum((inner @ asked) * (sums * s)))
