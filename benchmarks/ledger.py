@@ -3,8 +3,8 @@
 Both stores sync to the disk under the temporary directory.  A release is `reserve` and `answer`, each
 committed and anchored; the payment's mark is synced with the answer's, so there are three syncs in all.  A
 repeat asks what was answered before.  Clients are one thread, sixteen of one process, as a service has them,
-who share their turns, or sixteen processes.  The bare commit is what the disk itself allows: one row, one
-sync, no checks.  CPU is what the clients take; a server takes its own beside.  Growth with analysts is
+or sixteen processes; either crowd shares its turns.  The bare commit is what the disk itself allows: one row,
+one sync, no checks.  CPU is what the clients take; a server takes its own beside.  Growth with analysts is
 measured on the disk, with entries in memory, under a pure budget and one that adds up Renyi costs; the long
 histories are sealed as turns would seal them, but inserted in bulk.  A step of a stream is one transaction
 with its state and its answer; a batch makes a thousand steps durable at once.
