@@ -400,10 +400,6 @@ def _window(node: exp.Expr) -> Scalar:
     return window(node, expression, ordered)
 
 
-def _paren(node: exp.Expr) -> Scalar:
-    return expression(fields(node, "this")["this"])
-
-
 def _by(build: Callable[[exp.Expr, Reader], Scalar]) -> Callable[[exp.Expr], Scalar]:
     return lambda node: build(node, expression)
 
@@ -413,7 +409,7 @@ _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
     exp.Literal: literal_of,
     exp.Boolean: truth_of,
     exp.Null: leaf_of(Literal(None)),
-    exp.Paren: _paren,
+    exp.Paren: lambda node: expression(fields(node, "this")["this"]),
     exp.Window: _window,
     exp.Count: _count,
     exp.Quantile: _quantile,
