@@ -382,4 +382,40 @@ FAULTS = (
         ("tests/verify/test_merged.py",),
         "what has not ended never happens",
     ),
+    # Names and prints.
+    weaker(
+        "pair",
+        'f"{name}[{number}]{{2}}"',
+        'f"{name}\'[{number}]"',
+        "the second run of q is the first of q'",
+        FORGED,
+    ),
+    weaker(
+        "table",
+        "or z3.is_true(v) or z3.is_false(v) else exact(v) for v in values)",
+        "or True else exact(v) for v in values)",
+        "outputs that are printed in part are one",
+        FORGED,
+    ),
+    Fault(
+        "verify/python.py",
+        " or changed & read:",
+        ":",
+        ("tests/verify/test_python.py",),
+        "a range follows the list that it was read from",
+    ),
+    Fault(
+        "verify/python.py",
+        "longer = stored | _heads(body, ast.Attribute, ast.Load)",
+        "longer = stored",
+        ("tests/verify/test_python.py",),
+        "a range follows a list that grows",
+    ),
+    Fault(
+        "verify/python.py",
+        'if hasattr(function, "__wrapped__"):',
+        "if False:",
+        ("tests/verify/test_python.py",),
+        "a function is verified without what is wrapped around it",
+    ),
 )

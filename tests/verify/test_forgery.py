@@ -6,7 +6,8 @@ from hashlib import sha256
 import pytest
 
 from discreet.errors import CertificateError
-from discreet.verify import check_certificate, verify
+from discreet.verify import check_certificate, parse, verify
+from discreet.verify.certificate import Certificate, CertificatePart, claim_text, relations
 
 LEAK = """
 Leak (q : private real list) : public real
@@ -320,3 +321,47 @@ def test_a_plain_leak_has_no_table():
     data["laws"] = {"False, eps": {"False": "1"}, "True, eps": {"True": "1"}}
     with pytest.raises(CertificateError, match="not as private"):
         check_certificate(leak, json.dumps(data))
+
+
+BESIDE = """
+Beside (q : private real list) (q' : private real list) : public real
+  neighbours q all by 1
+  neighbours q' all by 1
+  requires size(q) >= 1 and size(q') >= 1
+  ensures epsilon eps
+  r := 0.0
+  if abs(q[0] - q'[0]) > 1 then
+    r := q[0]
+  return r
+"""
+POWER = """
+Power (x : private {0,1}) : public real
+  ensures epsilon 0
+  p := 1.0; i := 0
+  while i < 130 + 10*x
+    p := p * eps
+    i := i + 1
+  return p
+"""
+PRINTED = "*\n".join(["eps"] * 129) + "*\n..."
+"""What a solver prints of any power from the 129th on."""
+
+
+def forged(program, **fields):
+    """Return a certificate that is made out to a program, with nothing in it but what is given."""
+    checked = parse(program)
+    said = relations(checked.program)
+    return Certificate(checked.digest, claim_text(checked.program), said, **{"method": "alignment", **fields})
+
+
+def test_the_second_run_of_a_list_is_not_another_list_of_a_similar_name():
+    """q' may be anything: that it is where q has gone in the second run would make its distance known."""
+    with pytest.raises(CertificateError, match="the outputs may differ"):
+        check_certificate(BESIDE, forged(BESIDE, parts=(CertificatePart({}, {}, {}, {}),)))
+
+
+def test_outputs_that_are_printed_in_part_are_not_the_same_output():
+    """eps**130 tells eps**140 apart, and with it the secret, though both are too long to be printed."""
+    laws = {"0, eps": {PRINTED: "1"}, "1, eps": {PRINTED: "1"}}
+    with pytest.raises(CertificateError, match="left open"):
+        check_certificate(POWER, forged(POWER, method="enumeration", laws=laws))

@@ -3,6 +3,7 @@
 import ast
 import inspect
 from fractions import Fraction
+from functools import wraps
 from typing import Literal
 
 import pytest
@@ -222,6 +223,16 @@ REFUSED = {
         7,
         "cannot be changed inside",
     ),
+    "a loop that changes its end in a list": (
+        "a = []\na.append(n)\nfor i in range(a[0]):\n    a[0] = 0\nreturn 0.0",
+        8,
+        "cannot be changed inside",
+    ),
+    "a loop that makes its end longer": (
+        "a = []\na.append(n)\nfor i in range(len(a)):\n    a.append(0)\nreturn 0.0",
+        8,
+        "cannot be changed inside",
+    ),
     "a word of the language": ("size = 1\nreturn 1.0 * size", 6, "built into the language"),
     "an undefined variable": ("if n > 0:\n    x = 1.0\nreturn x", 8, "x"),
     "nothing in the branch": ("if n > 0:\n    pass\nreturn 0.0", 7, "no `pass`"),
@@ -251,6 +262,15 @@ def test_the_counter_of_a_loop_keeps_its_value_after_it(tmp_path):
     function = written(tmp_path, body)
     for n in (0, 1, 2, 5):
         assert dp.program(function)([], n, 1) == function([], n, 1)
+
+
+def test_a_wrapped_function_is_not_what_its_text_says():
+    @wraps(first_hit)
+    def told(*arguments):
+        return first_hit(*arguments), arguments
+
+    with pytest.raises(ProgramError, match="wrapped"):
+        dp.verify(told)
 
 
 def test_functions_without_a_source_are_refused():

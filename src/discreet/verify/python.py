@@ -30,7 +30,7 @@ import ast
 import builtins
 import inspect
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from decimal import Decimal
 from typing import Any, NoReturn
@@ -99,6 +99,8 @@ def translate(function: Callable[..., object]) -> Translated:
     """Return a function as a program; raises ProgramError at the place of whatever is not in the subset."""
     if isinstance(function, PythonProgram):
         return function._translated
+    if hasattr(function, "__wrapped__"):
+        raise ProgramError("this function is wrapped in another, which may do more than its text says", 1, 1)
     try:
         lines, start = inspect.getsourcelines(function)
         tree = ast.parse(textwrap.dedent("".join(lines))).body[0]
@@ -291,7 +293,10 @@ class Writer:
                 counter, reading = f"{target}'", f"{array}[{target}']"
             case _:
                 self.refuse("loops go over range(n), range(a, b) or a list that is an argument", node)
-        if stored & {n.id for n in ast.walk(each) if isinstance(n, ast.Name)}:
+        # A range is made once, before the loop; the condition of a `while` is read at every turn.
+        longer = stored | _heads(body, ast.Attribute, ast.Load)
+        read, changed = _heads([each], ast.Subscript, ast.Load), _heads(body, ast.Subscript, ast.Store)
+        if longer & {n.id for n in ast.walk(each) if isinstance(n, ast.Name)} or changed & read:
             self.refuse("what a loop goes over cannot be changed inside it", node)
         self.put(f"{counter} := {start}", depth, node)
         self.put(f"while {counter} < {limit}", depth, node)
@@ -417,6 +422,12 @@ def _stored(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             yield node.id
+
+
+def _heads(trees: Sequence[ast.AST], kind: type[ast.expr], context: type[ast.expr_context]) -> set[str]:
+    """Return the names of which a method is called, or an element read or changed."""
+    found = [n for tree in trees for n in ast.walk(tree) if isinstance(n, kind)]
+    return {_last(n.value) for n in found if isinstance(n.ctx, context)}  # type: ignore[attr-defined]
 
 
 def _plain(index: ast.expr) -> bool:

@@ -167,7 +167,7 @@ class Pair:
         if how in ("one", "replace"):
             second = z3.If(index == self.position(name), self.symbol(f"other({name})", type_.element), first)
         elif how in ("all", "monotone", "any"):
-            second = self.symbol(f"{name}'[{number}]", type_.element)
+            second = self.symbol(f"{name}[{number}]{{2}}", type_.element)
         inside = [z3.And(index >= 0, index < self.longest(name, side)) for side in (1, 2)]
         self.facts += self.related(parameter, (first, second), inside)
         for known, one, two in self.seen[name]:

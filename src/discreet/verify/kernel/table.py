@@ -115,8 +115,7 @@ class FiniteLaws:
 
     def outcomes(self, draw: tree.Sample, env: Env) -> list[tuple[Term, Term]]:
         """Return what a draw may be, with weights that are yet to be divided by their sum."""
-        chance = chance_of(draw)
-        if chance is not None:
+        if (chance := chance_of(draw)) is not None:
             a, b = self.weight(chance, env)
             if self.is_nonnegative(b - a):
                 return [(z3.BoolVal(fallen), w) for fallen, w in ((True, a), (False, b - a)) if w != 0]
@@ -255,5 +254,6 @@ def flat(value: Term) -> Sequence[Term]:
 
 
 def shown(values: Iterable[Term]) -> str:
-    """Return values as text."""
-    return ", ".join(f"[{shown(v)}]" if isinstance(v, tuple) else str(v) for v in values)
+    """Return values as text: none may depend on what is left open, since long terms are printed in part."""
+    each = (v if isinstance(v, tuple) or z3.is_true(v) or z3.is_false(v) else exact(v) for v in values)
+    return ", ".join(f"[{shown(v)}]" if isinstance(v, tuple) else str(v) for v in each)
