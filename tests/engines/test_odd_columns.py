@@ -190,6 +190,19 @@ def test_a_text_of_a_file_that_is_no_text_is_missing_and_fails_nothing(
     assert columns == {"who": ["1", "2", None, None], "ward": ["A", None, "A", "A"]}
 
 
+@pytest.mark.parametrize("how", ENCODINGS)
+def test_a_text_that_is_no_text_is_missing_before_any_is_read(how: dict[str, Any], tmp_path: Path) -> None:
+    """Counting what is there needs no text; what it counts may not depend on what was asked before."""
+    place = stored(tmp_path / "v.parquet", (b"1", b"2", b"3"), (b"A", b"\xff", b"\xfe"), **how)
+    for sql in (
+        'SELECT count("ward") AS "m0" FROM "v"',
+        'SELECT count(*) AS "m0" FROM "v" WHERE NOT ("ward" IS NULL)',
+    ):
+        with open_tables({"v": Origin(place, VISITS)}, threads=1) as engine:
+            request = EngineRequest(sql, 0, ("m0",))
+            assert [dict(engine._exact([request], 1)._totals["m0"]) for _ in range(2)] == [{(): 1}] * 2
+
+
 def test_a_text_without_a_meaning_fails_no_preparation(tmp_path: Path) -> None:
     limits = {"unit": "who", "rows_per_unit": 1, "prepared": True, "columns": {"ward": "text"}}
     table = declare({"tables": {"v": limits}}).tables[0]

@@ -70,6 +70,13 @@ def place_of(rows: str | Path, folder: Path) -> Path:
     return (folder / str(rows).partition("#")[0]).resolve()
 
 
+_DECODED = "CASE WHEN strlen({0}) >= 0 THEN {0} END"
+"""A text of a Parquet file, decoded even where only its being there matters.
+
+Otherwise one that is not UTF-8 would be there until a question came across any other such text, and missing
+from then on: one person's cell would decide what all others' count for.
+"""
+
 Again = Callable[[], None]
 """Reads a table in a slower way, in which no text of it fails."""
 
@@ -113,7 +120,7 @@ def _expose_parquet(connection: Any, raw: str, name: str, origin: Origin, place:
         again()
         return None
     found = attach(connection, raw, name, origin.rows, place)
-    _view(connection, name, found, described(connection, name, found), origin)
+    _view(connection, name, found, described(connection, name, found), origin, own=_DECODED)
     return again
 
 
