@@ -114,7 +114,7 @@ def main() -> None:
             given = (str(path), "0", str(TOP), str(ABOVE), str(epsilon), str(RUNS))
             peers = ask("accuracy", *given)
             peers |= ask("smartnoise_accuracy", *given, environment=".venv-smartnoise")
-            peers |= ask("pipelinedp_accuracy", *given, timeout=1200)
+            peers |= ask("pipelinedp_accuracy", *given, timeout=2400)
             for name in QUESTIONS:
                 others = [peer[name] for peer in peers.values() if name in peer]
                 every = [peers.get(peer, {}).get(name) for peer in PEERS]
