@@ -326,6 +326,8 @@ NAMED = (
     "WHERE m AND NOT n",
     "SELECT m, COUNT(*) FROM (SELECT person, MIN(flag) OVER (PARTITION BY person) AS m FROM visits) "
     "GROUP BY m",
+    "SELECT m, COUNT(*) FROM (SELECT person, DATE_TRUNC('month', MIN(day)) AS m FROM visits GROUP BY person "
+    "HAVING DATE_DIFF('day', MIN(day), MAX(day)) < 300) GROUP BY m",
     "SELECT COUNT(*) FROM visits WHERE MAKE_DATE(2000 + score, 2, age) < day OR LAST_DAY(day) = any_day",
     "SELECT COUNT(*) FROM visits WHERE CAST(day AS TIMESTAMP) AT TIME ZONE 'UTC' AT TIME ZONE "
     "'Europe/Berlin' > '2024-03-31 00:00:00'",

@@ -55,3 +55,7 @@ SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (group_selection_strategy = ALL) ward, 
 SELECT w, COUNT(*) FROM (SELECT person, NTH_VALUE(ward, 2) OVER (PARTITION BY person ORDER BY day) AS w FROM visits) GROUP BY w -> refused: ROW_NUMBER() OVER >> SELECT ward, COUNT(*) FROM (SELECT person, ward, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) WHERE n = 2 GROUP BY ward
 SELECT COUNT(*) FROM TABLE(SNOWFLAKE.DATA_PRIVACY.ESTIMATE_REMAINING_DP_AGGREGATES('visits')) -> refused: is about the budget >> SELECT COUNT(*) FROM visits
 SELECT AVG(city / 2) FROM visits -> refused: /: needs numbers but got text >> SELECT AVG(CLAMP(CAST(city AS INTEGER), 0, 9) / 2) FROM visits
+
+-- dates made of each person's aggregates
+SELECT m, COUNT(*) FROM (SELECT person, DATE_TRUNC('month', MIN(day)) AS m FROM visits GROUP BY person) GROUP BY m -> answered
+SELECT COUNT(*) FROM (SELECT person FROM visits GROUP BY person HAVING DATE_DIFF('day', MIN(day), MAX(day)) > 3) -> answered

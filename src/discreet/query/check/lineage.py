@@ -33,7 +33,14 @@ from discreet.query.check.scope import (
     renamed,
     resolve,
 )
-from discreet.query.check.series import above_rows, below_groups, inside_aggregates, serial, windows_of
+from discreet.query.check.series import (
+    above_rows,
+    below_groups,
+    dates_of_aggregates,
+    inside_aggregates,
+    serial,
+    windows_of,
+)
 from discreet.query.check.stack import full, stacked
 from discreet.query.name import HIDDEN, folded
 from discreet.query.plan import (
@@ -288,7 +295,7 @@ def _nested(nested: Nested, catalog: declared.Catalog, fresh: Names) -> Lineage:
     inner = narrowed(inner, where)
     if inside_aggregates(block):
         return _nested(Nested(above_rows(block), alias), catalog, fresh)
-    if windows_of(block) and grouped:
+    if grouped and (windows_of(block) or (dates_of_aggregates(block) and not block.distinct)):
         return _nested(Nested(below_groups(block), alias), catalog, fresh)
     if numbers_only(block, inner):
         return numbered(block, alias, own, inner, where, fresh)

@@ -59,13 +59,32 @@ def windows_of(block: Block) -> list[Scalar]:
     return found if block.qualify is None else [*found, block.qualify]
 
 
+_DATES = frozenset(
+    ("trunc", "shift", "part", "difference", "bin", "elapsed", "at_zone", "to_day", "to_moment")
+)
+
+
+def dates_of_aggregates(block: Block) -> bool:
+    """Whether dates are computed of aggregates, which DuckDB does not do in the query that has them."""
+    having = [] if block.having is None else [block.having]
+    return any(map(_dated, (*(item.scalar for item in block.items), *having)))
+
+
+def _dated(scalar: Scalar) -> bool:
+    parts = (part for part in walk(scalar) if isinstance(part, Call) and part.function in _DATES)
+    return any(map(aggregates, parts))
+
+
 def below_groups(block: Block) -> Block:
     """Return a block with groups and windows as one over a subquery that has the groups."""
-    parts = [part for clause in _clauses(block) for part in walk(clause) if isinstance(part, Aggregate)]
+    # What a group is kept for comes before windows either way.
+    later = block.having if block.having is not None and _dated(block.having) else None
+    clauses = [*_clauses(block), *([] if later is None else [later])]
+    parts = [part for clause in clauses for part in walk(clause) if isinstance(part, Aggregate)]
     keys = {term: f"k{place}" for place, term in enumerate(block.group)}
     values = {part: f"g{place}" for place, part in enumerate(dict.fromkeys(parts))}
     items = tuple(Item(name, scalar) for scalar, name in (*keys.items(), *values.items()))
-    grouped = Block(block.source, items, block.where, block.group, block.having)
+    grouped = Block(block.source, items, block.where, block.group, block.having if later is None else None)
 
     def meant(scalar: Scalar) -> Scalar | None:
         name = values.get(scalar) if isinstance(scalar, Aggregate) else keys.get(scalar)
@@ -74,6 +93,7 @@ def below_groups(block: Block) -> Block:
     return Block(
         Nested(grouped, GROUPS),
         tuple(Item(item.name, rebuilt(item.scalar, meant)) for item in block.items),
+        None if later is None else rebuilt(later, meant),
         qualify=None if block.qualify is None else rebuilt(block.qualify, meant),
     )
 
