@@ -3,8 +3,9 @@
 It runs the procedures of a file as they were parsed, with frames of its own for calls, on distributions over
 states: a draw splits a state, equal states are merged, dead variables are forgotten.  Numbers are rationals;
 probabilities are pairs of integers around them, in units of 2**-160, rounded outwards.  Integer noise is cut
-off where it is rare, and what is cut off is counted and never ignored.  Laplace noise is put on the lattice
-of the integers, which keeps every alignment by whole steps and so must keep the loss of a proof by such ones.
+off where it is rare, and what is cut off is counted and never ignored.  Laplace noise is put on a lattice,
+which keeps every alignment by whole steps of it and so must keep the loss of a proof by such ones; what
+breaks a claim has to do so on lattices of several steps.
 
 Which inputs are neighbours is read from the declarations here once more, and in plain words.
 """
@@ -19,6 +20,7 @@ from discreet.verify import syntax as tree
 ONE = 1 << 160
 MOST_STATES = 4000
 MOST_TURNS = 40
+FINER = (Fraction(1, 2), Fraction(1, 3))
 
 
 class BeyondError(Exception):
@@ -167,7 +169,7 @@ class Logit:
 # What a draw may be
 
 
-def outcomes(draw, env, spread):
+def outcomes(draw, env, spread, lattice):
     """Return values with weights, and the weight that is cut off, less than about 2**-spread."""
     law, nothing = draw.law, (0, 0)
     if law == "ExpMech":
@@ -203,7 +205,8 @@ def outcomes(draw, env, spread):
     if law in ("Geometric", "Laplace"):
         if given[0] <= 0:
             raise MeaninglessError(law)
-        return geometric(given[0], given[1] if len(given) > 1 else Fraction(0), spread)
+        centre = given[1] if len(given) > 1 else Fraction(0)
+        return geometric(given[0], centre, spread, lattice if law == "Laplace" else Fraction(1))
     raise BeyondError(law)
 
 
@@ -212,15 +215,15 @@ def shares(weights):
     return [share(w, whole) for w in weights]
 
 
-def geometric(scale, centre, spread):
-    """Return integer noise around a centre: Pr[k] = (1 - a) / (1 + a) a**|k| with a = exp(-1 / scale)."""
-    a, radius = exp_units(-1 / scale), 1 + int(spread * scale * 7 / 10)
+def geometric(scale, centre, spread, step):
+    """Return noise of k steps around a centre: Pr[k] = (1 - a) / (1 + a) a**|k|, a = exp(-step / scale)."""
+    a, radius = exp_units(-step / scale), 1 + int(spread * scale / step * 7 / 10)
     front = share((ONE - a[1], ONE - a[0]), (ONE + a[0], ONE + a[1]))
     found, power = [(centre, front)], (ONE, ONE)
     for k in range(1, radius + 1):
         power = times(power, a)
         weight = times(front, power)
-        found += [(centre + k, weight), (centre - k, weight)]
+        found += [(centre + k * step, weight), (centre - k * step, weight)]
     tail = times(share((2 * a[0], 2 * a[1]), (ONE + a[0], ONE + a[1])), power)
     return found, tail
 
@@ -264,11 +267,11 @@ def plain(program):
 class Machine:
     """Runs the procedures of a file."""
 
-    def __init__(self, procedures, spread=10):
+    def __init__(self, procedures, spread=10, lattice=Fraction(1)):
         plain(procedures[-1])
         self.procedures = {p.name: p for p in procedures}
         self.main = procedures[-1]
-        self.spread = spread
+        self.spread, self.lattice = spread, lattice
 
     def law(self, inputs):
         """Return the law of the output of the last procedure."""
@@ -332,7 +335,7 @@ class Machine:
                 items[int(place)] = item
                 return [({**env, target: tuple(items)}, (ONE, ONE))]
             case tree.Sample(target):
-                each, tail = outcomes(statement, env, self.spread)
+                each, tail = outcomes(statement, env, self.spread, self.lattice)
                 if target not in later:
                     return [(env, (ONE, ONE))]
                 found.lost = plus(found.lost, times(weight, tail))
@@ -550,7 +553,10 @@ def attack(procedures, pick, pairs=12, spread=10, epsilons=(Fraction(1), Fractio
             if freeze(env) not in laws:
                 laws[freeze(env)] = machine.law(env)
         found = breaks(laws[freeze(one)], laws[freeze(two)], epsilon, delta)
-        if found:
+        if found and all(
+            breaks(*(Machine(procedures, spread, step).law(env) for env in (one, two)), epsilon, delta)
+            for step in FINER
+        ):
             return one, two, found
     return None
 

@@ -32,14 +32,8 @@ def exact(item):
 
 def replayed(text, witness):
     """Return whether a counterexample is one: its pair are neighbours, and their laws break the claim."""
-    procedures = parse_file(text)
-    program = procedures[-1]
-    pair = []
-    for private in (witness.first, witness.second):
-        env = {name: exact(v) for name, v in {**witness.constants, **private}.items()}
-        pair.append({**dict.fromkeys(oracle.constants(program), Fraction(1)), **env})
-    assert oracle.are_neighbours(program, *pair), f"not neighbours: {pair}\n{text}"
-    machine = oracle.Machine(procedures, spread=20)
+    procedures, pair = replayed_pair(text, witness)
+    program, machine = procedures[-1], oracle.Machine(procedures, spread=20)
     laws = [machine.law(env) for env in pair]
     claim = oracle.claimed(program, *pair)
     return oracle.breaks(*laws, *claim) or oracle.breaks(*laws, *claim, surely=False)
@@ -72,16 +66,17 @@ def judged(text, seed, seconds):
 
 
 def replayed_pair(text, witness):
-    """Check that a counterexample with continuous noise is about neighbours."""
+    """Return the procedures and the two inputs of a counterexample, which must be neighbours."""
     procedures = parse_file(text)
     program = procedures[-1]
-    pair = []
-    for private in (witness.first, witness.second):
-        env = {name: exact(v) for name, v in {**witness.constants, **private}.items() if not callable(v)}
-        pair.append({**dict.fromkeys(oracle.constants(program), Fraction(1)), **env})
     if any(isinstance(p.type, oracle.tree.SensitiveQuery) for p in program.parameters):
         raise oracle.BeyondError("a query")
+    pair = []
+    for private in (witness.first, witness.second):
+        env = {name: exact(v) for name, v in {**witness.constants, **private}.items()}
+        pair.append({**dict.fromkeys(oracle.constants(program), Fraction(1)), **env})
     assert oracle.are_neighbours(program, *pair), f"not neighbours: {pair}\n{text}"
+    return procedures, pair
 
 
 def judge_random(seeds, seconds, made=programs.program):
