@@ -244,7 +244,7 @@ def test_names_made_to_collide_change_nothing() -> None:
 
 
 def test_the_detector_sees_a_name_of_an_analyst() -> None:
-    checked = check(read("SELECT COUNT(*) FROM visits"), clinic())
+    checked = check(read("SELECT SUM(age) FROM visits"), clinic())
     (statement,) = statements(checked)
     query = statement.parts[0][1]
     spoilt = Statement((("person's rows", query),), statement.body, 0, ("m0",))

@@ -133,7 +133,7 @@ def test_many_broken_programs_get_a_verdict_or_a_program_error():
         ("y := True", "True has no value here"),
         ("i++", "there is no `++`"),
         ("y ~ Laplace(1)", "a draw is written"),
-        ("q[0] := 1", "the elements of a list cannot be changed"),
+        ("q[0] := 1", "q is a parameter and cannot be assigned"),
         ("y := Laplace(1)", "a draw is written x := $ Laplace(...)"),
         ("y := min", "min is a function: write min(a, b)"),
         ("y := (1, 2)", "a pair can only be returned"),
