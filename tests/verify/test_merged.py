@@ -140,10 +140,14 @@ P (x : private {0,1})
 """
 
 
-def test_runs_that_have_not_ended_may_still_end_alike():
+@pytest.mark.fuzz
+@pytest.mark.parametrize("result", ["0", "x"])
+def test_runs_that_end_on_one_input_only_tell_nothing(result):
     """On one of the two inputs no run ends within the decisions that are followed."""
-    assert refute_ended(parse(LONGER.replace("RESULT", "0")), 3.0) is None
-    assert refute_ended(parse(LONGER.replace("RESULT", "x")), 3.0) is None
+    assert refute_ended(parse(LONGER.replace("RESULT", result)), 3.0) is None
+
+
+def test_runs_that_have_not_ended_may_still_end_alike():
     soon = LONGER.replace("12 * x", "3 + x")
     assert refute_ended(parse(soon.replace("RESULT", "0")), 3.0) is None
     assert refute_ended(parse(soon.replace("RESULT", "x")), 3.0).loss == float("inf")
