@@ -8,7 +8,7 @@ lists is unbounded. Nothing found here is believed before the kernel has agreed.
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -44,6 +44,7 @@ from discreet.verify.syntax import (
     Variable,
     While,
     names,
+    remembered,
     statements,
 )
 from discreet.verify.template import Template, build
@@ -314,13 +315,13 @@ class _Cases:
                     unroll=max(instance.sizes.values(), default=3) + 1,
                     tails=self.tails,
                 )
-                self.built.append(_violation(system))
+                self.built.append(_violation(system, remembered(self.checked.program)))
             yield self.built[place]
 
 
-def _violation(system: System) -> Term:
-    # Whether values exist does not depend on the moves, and short loops may fill less of a list than is read.
-    asked = [clause for clause in system.clauses if clause.kind != "defined"]
+def _violation(system: System, filled: Set[str]) -> Term:
+    # Short loops may fill less of a list than is read; otherwise what has no value has none in the whole.
+    asked = [clause for clause in system.clauses if not filled or clause.kind != "defined"]
     broken = [z3.And(*clause.body, z3.Not(clause.head)) for clause in asked]
     facts = system.inputs.facts_for(broken)
     return z3.simplify(z3.And(*facts, z3.Or(*broken))) if broken else z3.BoolVal(False)
