@@ -88,6 +88,7 @@ SCALARS = (
     "(d + INTERVAL 1 MONTH) < e",
     *(f"DATE_TRUNC('{unit}', {day})" for unit in ("hour", "second") for day in ("d", "m")),
     *(f"DATE_DIFF('{unit}', {a}, {b})" for unit in ("minute", "second") for a, b in (("m", "n"), ("d", "m"))),
+    *("r*s*r*s*r*s*r*s*r*s", "1/(1/(1/(1/(1/(1/(1/(1/r)))))))", "LN(EXP(LN(EXP(SQRT(r)))))"),
     *("n", "EPOCH(n)", "n AT TIME ZONE 'America/St_Johns'", "DATE_TRUNC('hour', n)", "CAST(n AS DATE)"),
     *("m + INTERVAL 90 MINUTE", "m - INTERVAL 999999 HOUR", "d + INTERVAL 1 SECOND", "EPOCH(m)"),
     *("TIME_BUCKET(INTERVAL 15 MINUTE, m)", "EXTRACT(EPOCH FROM m - n)", "m - n < INTERVAL 36 HOUR"),

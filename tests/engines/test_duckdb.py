@@ -14,12 +14,13 @@ import pyarrow.parquet
 import pytest
 
 from discreet.engines.duckdb.engine import KEPT, SLOTS, DuckDB, open_tables, prepare
+from discreet.engines.duckdb.render import scalar_text
 from discreet.engines.duckdb.schema import describe
 from discreet.engines.exact import EngineRequest
 from discreet.engines.protocol import FAILED, Origin
 from discreet.errors import CatalogError, EngineError
 from discreet.query.catalog.manifest import DeclaredTable, declare
-from discreet.query.plan import Column
+from discreet.query.plan import Call, Column, Scalar
 from discreet.query.price.proving import preparation
 from discreet.query.statement import Listed, Query, Statement
 
@@ -390,3 +391,14 @@ def test_a_path_means_one_file_and_says_nothing_about_its_rows(tmp_path: Path, n
     with open_tables({"people": Origin(name, columns)}, folder=tmp_path) as engine:
         found = engine.connection.execute('SELECT "id", "ward" FROM "people" ORDER BY 1').fetchall()
     assert found == [(1, "A"), (2, "B"), (3, "A")]
+
+
+def test_guards_inside_of_guards_are_written_once() -> None:
+    """Whatever a guard mentions several times, the engine plans several times; so would each guard inside."""
+    part: Scalar = Column("t0", "x")
+    for _ in range(20):
+        part = Call("finite", (Call("divide", (Column("t0", "y"), part)),))
+    text = scalar_text(part)
+    assert text.count('"t0"."x"') == 1
+    assert text.count("lambda x") == 39
+    assert len(text) < 20_000

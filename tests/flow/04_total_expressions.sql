@@ -33,7 +33,7 @@ SELECT sum("p"."m0") AS "m0"
 FROM (SELECT (CAST(count(*) AS BIGINT) * CAST(least(65536::BIGINT, (524288 // count(*))) AS INTEGER)) AS "m0"
 FROM (SELECT "t0"."patient_id" AS "u"
 FROM "visits" AS "t0"
-WHERE (((trunc(nullif(nullif(least(greatest((CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0)), -3.273390607896142e+150), 3.273390607896142e+150), 3.273390607896142e+150), -3.273390607896142e+150) * 3.273390607896142e+150) * 3.054936363499605e-151) > 10.0e0) AND (NOT ("t0"."patient_id" IS NULL)))) AS "r"
+WHERE ((list_transform([(CASE WHEN isfinite("t0"."cost") THEN least(greatest("t0"."cost", 0.0e0), 5000.0e0) END / nullif(TRY_CAST(CASE WHEN "t0"."stay" < 0 THEN 0 WHEN "t0"."stay" > 60 THEN 60 ELSE "t0"."stay" END AS DOUBLE), 0e0))], lambda x: (trunc(nullif(nullif(least(greatest(x, -3.273390607896142e+150), 3.273390607896142e+150), 3.273390607896142e+150), -3.273390607896142e+150) * 3.273390607896142e+150) * 3.054936363499605e-151))[1] > 10.0e0) AND (NOT ("t0"."patient_id" IS NULL)))) AS "r"
 GROUP BY "r"."u") AS "p"
 
 

@@ -101,7 +101,7 @@ SELECT AVG(CLAMP(total, 0, 9000)) FROM (SELECT patient_id, SUM(cost) AS total FR
 -- becomes
 SELECT sum((36864000::BIGINT - "r"."a0")) AS "m0", sum("r"."a0") AS "m1"
 FROM (SELECT CAST(CASE WHEN isfinite(CASE WHEN isfinite("t0"."c1") THEN least(greatest("t0"."c1", 0.0e0), 9000.0e0) END) THEN CAST(least(greatest(floor(CASE WHEN isfinite("t0"."c1") THEN least(greatest("t0"."c1", 0.0e0), 9000.0e0) END * 4096.0e0 + 0.5e0), 0.0e0), 36864000.0e0) AS BIGINT) END AS INTEGER) AS "a0"
-FROM (SELECT "t1"."patient_id" AS "c0", (trunc(nullif(nullif(least(greatest((TRY_CAST(CAST(sum(CASE WHEN isfinite("t1"."cost") THEN CAST(least(greatest(floor("t1"."cost" * 100.0e0 + 0.5e0), 0.0e0), 500000.0e0) AS BIGINT) END) AS VARCHAR) AS DOUBLE) / 100.0e0), -3.273390607896142e+150), 3.273390607896142e+150), 3.273390607896142e+150), -3.273390607896142e+150) * 3.273390607896142e+150) * 3.054936363499605e-151) AS "c1", "t1"."patient_id" AS "u"
+FROM (SELECT "t1"."patient_id" AS "c0", list_transform([(TRY_CAST(CAST(sum(CASE WHEN isfinite("t1"."cost") THEN CAST(least(greatest(floor("t1"."cost" * 100.0e0 + 0.5e0), 0.0e0), 500000.0e0) AS BIGINT) END) AS VARCHAR) AS DOUBLE) / 100.0e0)], lambda x: (trunc(nullif(nullif(least(greatest(x, -3.273390607896142e+150), 3.273390607896142e+150), 3.273390607896142e+150), -3.273390607896142e+150) * 3.273390607896142e+150) * 3.054936363499605e-151))[1] AS "c1", "t1"."patient_id" AS "u"
 FROM "visits" AS "t1"
 GROUP BY "t1"."patient_id") AS "t0"
 WHERE (NOT ("t0"."u" IS NULL))) AS "r"

@@ -19,7 +19,7 @@ from discreet.engines.sql import (
     unit,
     whole,
 )
-from discreet.query.plan import Among, Call, Case, Column, Literal, Scalar, Value
+from discreet.query.plan import Among, Call, Case, Column, Literal, Scalar, Value, walk
 from discreet.query.statement import Statement
 
 LARGE, TINY = "3.273390607896142e+150", "3.054936363499605e-151"
@@ -43,7 +43,6 @@ TEMPLATES = {
     "multiply": "({0} * {1})",
     "multiply_long": "(CAST({0} AS BIGINT) * {1})",
     "multiply_wide": "(CAST({0} AS HUGEINT) * {1})",
-    "divide": "({0} / nullif({1}, 0e0))",
     "modulo": "({0} % {1})",
     "quotient": "({0} // {1})",
     "absolute": "abs({0})",
@@ -114,6 +113,9 @@ TEMPLATES = {
     "choice": "CAST($choice AS UBIGINT)",
 }
 """Functions of fixed arity: what each is in DuckDB, total for the arguments that checking admits."""
+
+GUARDED = frozenset(("finite", "divide", "ln", "exp", "sqrt", "shift"))
+"""Functions whose guard mentions the argument several times, also where `nullif` does so unseen."""
 
 
 def render(statement: Statement) -> str:
@@ -187,15 +189,32 @@ def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
             moment, amount = map(scalar_text, arguments[1:])
             moved = f"CAST({moment} + INTERVAL ({amount}) {unit(arguments[0]).upper()} AS DATE)"
             before, after = "DATE '0000-12-31'", "DATE '10000-01-01'"
-            return f"nullif(nullif(least(greatest({moved}, {before}), {after}), {before}), {after})"
+            within = f"nullif(nullif(least(greatest({{0}}, {before}), {after}), {before}), {after})"
+            return _guarded(within, arguments[1], moved)
         case "to_real" | "mean" if _is_total(arguments[0]):
             # Integers of 128 bits become doubles by two roundings; their digits by one.
             digits = f"CAST({scalar_text(arguments[0])} AS VARCHAR)"
             return TEMPLATES[name].format(digits, *map(scalar_text, arguments[1:]))
         case "divide" if isinstance(arguments[1], Literal) and arguments[1].value:
             return f"({scalar_text(arguments[0])} / {scalar_text(arguments[1])})"
+        case "divide":
+            return f"({scalar_text(arguments[0])} / {_guarded('nullif({0}, 0e0)', arguments[1])})"
+        case "finite" | "ln" | "exp" | "sqrt":
+            return _guarded(TEMPLATES[name], arguments[0])
         case _:
             return TEMPLATES[name].format(*map(scalar_text, arguments))
+
+
+def _guarded(template: str, argument: Scalar, text: str | None = None) -> str:
+    """Return a guard around an argument, which is computed once where it has guards inside.
+
+    Written out, each guard would mention the next several times, and the engine would plan them all: eight
+    products of products took it minutes.
+    """
+    text = scalar_text(argument) if text is None else text
+    if any(isinstance(part, Call) and part.function in GUARDED for part in walk(argument)):
+        return f"list_transform([{text}], lambda x: {template.format('x')})[1]"
+    return template.format(text)
 
 
 def _test(condition: Scalar) -> str | None:
