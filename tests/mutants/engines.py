@@ -163,8 +163,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "engines/duckdb/render.py",
-        '"divide": "({0} / nullif({1}, 0e0))"',
-        '"divide": "({0} / {1})"',
+        "{_guarded('nullif({0}, 0e0)', arguments[1])}",
+        "{scalar_text(arguments[1])}",
         _CELLS,
         "what is divided by zero comes back as a number after the next division",
     ),
