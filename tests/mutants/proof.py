@@ -268,7 +268,12 @@ FAULTS = (
     weaker("added", "totals = [share.most]", "totals = [share.most // 2]", "shares are half as large"),
     # Bits.
     weaker("added", "if len(places) != size or not", "if not", "one bit is read twice"),
-    weaker("added", "    if body.rows.rows != 1:\n", "    if False:\n", "masks of several rows"),
+    weaker(
+        "added",
+        "    if body.rows.rows is None or body.rows.rows > 1:\n",
+        "    if False:\n",
+        "masks of several rows",
+    ),
     weaker(
         "added",
         "        total = min(total, fact.most)\n",

@@ -54,6 +54,18 @@ def test_random_legitimate_questions_are_all_proved() -> None:
     assert seen["proved"] >= 150, seen
 
 
+def test_groups_in_which_nobody_can_be_are_proved() -> None:
+    """What is asked for is known to be outside of its declared bounds, so nobody has any row."""
+    question = (
+        "SELECT c, COUNT(DISTINCT person) FROM (SELECT DISTINCT person, NULLIF(CLAMP(age, 0, 2), 1) AS c "
+        "FROM (SELECT DISTINCT person, CLAMP(age, 5, 9) AS age FROM visits WHERE age IN (0, 1))) "
+        "WHERE c = 1 GROUP BY c"
+    )
+    catalog, _ = hospital(Random(1))
+    priced = quote(check(read(question), catalog), epsilon=1)
+    assert proof_of(priced, catalog).statements
+
+
 @pytest.mark.fuzz
 @pytest.mark.timeout(0)
 def test_ten_thousand_random_legitimate_questions_are_all_proved() -> None:

@@ -220,16 +220,16 @@ def _dealt(body: Body, weight: Call, low: int, high: int) -> tuple[Reach, Step]:
 def masked(body: Body, statement: Statement, scalar: Scalar) -> tuple[Reach, Step]:
     """Groups as bits.
 
-    Theorem.  Let each person have one row with a mask and a weight w >= 0, and let output i sum w times the
-    bit at place z_i of the mask, the z_i being different.  A person adds w for each of these bits that is
-    set, so at most w b in all with b the bits set in the mask, and at most w to one output.  The keys of the
-    outputs are constants; nothing else is grouped or filtered by group.
+    Theorem.  Let each person have at most one row with a mask and a weight w >= 0, and let output i sum w
+    times the bit at place z_i of the mask, the z_i being different.  A person adds w for each of these bits
+    that is set, so at most w b in all with b the bits set in the mask, and at most w to one output.  The keys
+    of the outputs are constants; nothing else is grouped or filtered by group.
     """
     size = _series_keys(body, statement)
     sums = scalar.arguments if isinstance(scalar, Call) else ()
     if len(sums) != size or (body.size is not None and body.size < size) or body.keys is None:
         raise ProofError("groups as bits", "need one sum for each declared key")
-    if body.rows.rows != 1:
+    if body.rows.rows is None or body.rows.rows > 1:
         raise ProofError("groups as bits", "need one row for each person")
     read = [_bit(part) for part in sums]
     weight, mask, _ = read[0]
