@@ -19,8 +19,8 @@ settings.load_profile("build" if os.environ.get("CI") else "house")
 
 
 def pytest_xdist_auto_num_workers():
-    """One more worker than cores: some tests wait for a browser, a server or a clock."""
-    return (os.cpu_count() or 1) + 1
+    """Two more workers than cores: some tests wait for a browser, a server or a clock."""
+    return (os.cpu_count() or 1) + 2
 
 
 @pytest.hookimpl(trylast=True)

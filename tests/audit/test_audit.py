@@ -149,6 +149,7 @@ def test_correct_sparse_vectors_are_not_accused_and_most_of_their_cost_is_seen(v
     assert verdict.epsilon_lower > 0.3
 
 
+@pytest.mark.fuzz
 def test_two_mechanisms_side_by_side_are_told_apart_by_both():
     """Each alone is consistent with the claim; their outputs together are not."""
     pair = sp.both(sp.noisy_max(1), sp.sparse_vector(1, 1.0))
@@ -157,6 +158,7 @@ def test_two_mechanisms_side_by_side_are_told_apart_by_both():
     assert isinstance(verdict, Violated)
 
 
+@pytest.mark.fuzz
 def test_sessions_with_structured_outputs_can_be_audited():
     """The product's own sparse vector returns None or a gap; neither is a plain number."""
     mechanism = SparseVector.calibrate(epsilon=1, answers=1)

@@ -280,6 +280,14 @@ def priced(release: dp.Release) -> tuple[Any, ...]:
     return found.cost, found.epsilon, found.delta, found.expected, found.sql, repr(found)
 
 
+def drawn(release: dp.Release) -> Any:
+    """Return a picture, or why there is none: with little privacy to spend, all shares may be unknown."""
+    try:
+        return release.plot().to_dict()
+    except dp.ParameterError as refusal:
+        return str(refusal)
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_one_answer_reads_the_same_on_both_sides(here: Any, there: Any, question: str):
     # The ledger is one, so the second to ask gets the very answer of the first.
@@ -289,7 +297,7 @@ def test_one_answer_reads_the_same_on_both_sides(here: Any, there: Any, question
     assert (priced(remote), remote.unit, remote.card()) == (priced(local), local.unit, local.card())
     assert (str(remote), remote.intervals("0.8")) == (str(local), local.intervals("0.8"))
     assert remote.to_arrow(intervals=True).equals(local.to_arrow(intervals=True))
-    assert remote.plot().to_dict() == local.plot().to_dict()
+    assert drawn(remote) == drawn(local)
 
 
 def test_the_answers_of_a_batch_read_the_same_on_both_sides(here: Any, there: Any):

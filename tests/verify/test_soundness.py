@@ -190,6 +190,7 @@ def test_post_processing_is_free():
     assert isinstance(verify(text), Proved)
 
 
+@pytest.mark.fuzz
 def test_no_alignment_is_not_a_refutation():
     """Adding independent noise twice is private, but no single draw pays for it in this template."""
     text = on_list(
