@@ -579,7 +579,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "query/check/implied.py",
-        "end, word = _number(other), _turned(word)",
+        "end, word = _number(other), TURNED[word]",
         "end = _number(other)",
         CORPUS,
         "a constant on the left bounds a column on the wrong side",
@@ -621,7 +621,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "query/check/within.py",
-        "yield _TURNED[word], scalar, (value,)",
+        "yield TURNED[word], scalar, (value,)",
         "yield word, scalar, (value,)",
         GROUPS,
         "a constant on the left rules out the groups that are asked for",

@@ -205,6 +205,12 @@ equates with columns outside are further such pairs.
 STAR = "*"
 """The name of an item that stands for all columns of a subquery's rows, beside others."""
 
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+"""How many months a unit of the calendar has that is made of months."""
+
+TURNED = {"eq": "eq", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+"""Comparisons by what they are with their sides exchanged."""
+
 ONE_VALUE = f"{HIDDEN}scalar"
 """How the names of subqueries begin that stand for a value: they have one row, and are joined to all."""
 

@@ -11,7 +11,7 @@ from datetime import date, datetime, timedelta
 from fractions import Fraction
 from typing import Any, TypeAlias
 
-from discreet.query.plan import Call, Literal, Scalar, Value
+from discreet.query.plan import MONTHS, Call, Literal, Scalar, Value
 
 WHOLE_LIMIT = 2**62
 """Whole numbers inside this are computed in 64-bit integers with room for one addition."""
@@ -87,7 +87,7 @@ class Day:
             case "month's end":
                 return day == date.max or (day + timedelta(days=1)).day == 1
             case unit:
-                return day.day == 1 and (day.month - 1) % {"month": 1, "quarter": 3, "year": 12}[unit] == 0
+                return day.day == 1 and (day.month - 1) % MONTHS[unit] == 0
 
 
 @dataclass(frozen=True, slots=True)

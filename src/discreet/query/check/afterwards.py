@@ -11,6 +11,8 @@ from itertools import accumulate
 from operator import or_
 from typing import Any
 
+from discreet.query.plan import MONTHS
+
 BITS = 4_096
 """Powers with more bits than this are computed in floating point."""
 
@@ -197,16 +199,13 @@ def _as_moment(value: Any) -> datetime | None:
     return value if isinstance(value, datetime) else datetime(value.year, value.month, value.day)
 
 
-_MONTHS = {"month": 1, "quarter": 3, "year": 12}
-
-
 def _shift(unit: str, day: date, count: Fraction) -> date | None:
     """Return a date moved by so many units; the last day of a month stays within the month."""
     steps = int(count)
-    if unit not in _MONTHS:
+    if unit not in MONTHS:
         place = day.toordinal() + steps * (7 if unit == "week" else 1)
         return date.fromordinal(place) if 1 <= place <= date.max.toordinal() else None
-    year, month = divmod(day.year * 12 + day.month - 1 + steps * _MONTHS[unit], 12)
+    year, month = divmod(day.year * 12 + day.month - 1 + steps * MONTHS[unit], 12)
     if not 1 <= year <= 9999:
         return None
     return date(year, month + 1, min(day.day, monthrange(year, month + 1)[1]))
@@ -214,9 +213,9 @@ def _shift(unit: str, day: date, count: Fraction) -> date | None:
 
 def _difference(unit: str, one: date, other: date) -> int:
     """Return how many boundaries of a unit lie between two dates."""
-    if unit in _MONTHS:
+    if unit in MONTHS:
         months = (day.year * 12 + day.month - 1 for day in (other, one))
-        later, earlier = (month // _MONTHS[unit] for month in months)
+        later, earlier = (month // MONTHS[unit] for month in months)
         return later - earlier
     # Weeks begin on Monday, which the first day of all was.
     length = 7 if unit == "week" else 1

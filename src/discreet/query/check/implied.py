@@ -15,6 +15,7 @@ from discreet.query.catalog.kind import Kind, Real, Whole
 from discreet.query.check import function
 from discreet.query.check.scope import Lineage, find, resolve
 from discreet.query.plan import (
+    TURNED,
     Aggregate,
     Block,
     Call,
@@ -110,7 +111,7 @@ class _Within:
                 case Call(word, (Column() as column, other)) if word in _OTHERWISE:
                     end = _number(other)
                 case Call(word, (other, Column() as column)) if word in _OTHERWISE:
-                    end, word = _number(other), _turned(word)
+                    end, word = _number(other), TURNED[word]
                 case Call("eq", (Column() as column, other)) if self._is(column, subject):
                     end = _number(other)
                     yield from () if end is None else (("ge", end), ("le", end))
@@ -147,10 +148,6 @@ def _untrue(test: Scalar) -> tuple[Scalar, ...]:
             return (Call(_OTHERWISE[word], parts),)
         case _:
             return ()
-
-
-def _turned(word: str) -> str:
-    return {"gt": "lt", "ge": "le", "lt": "gt", "le": "ge"}[word]
 
 
 def _number(scalar: Scalar) -> Fraction | None:

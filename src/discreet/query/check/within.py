@@ -14,9 +14,7 @@ from typing import Any
 
 from discreet.query.catalog.kind import Day, Kind, Moment, Real, Text, Typed, Whole
 from discreet.query.check.scope import Lineage
-from discreet.query.plan import Among, Call, Literal, Scalar, Value, conjuncts
-
-_TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq"}
+from discreet.query.plan import TURNED, Among, Call, Literal, Scalar, Value, conjuncts
 
 MOST = 10_000
 """Longer lists of keys than this are found in the data, or declared."""
@@ -29,10 +27,10 @@ def _said(where: Scalar | None) -> Iterator[Said]:
     """Yield what holds for every row that a condition keeps."""
     for part in conjuncts(where):
         match part:
-            case Call(word, (scalar, Literal(value))) if word in _TURNED and value is not None:
+            case Call(word, (scalar, Literal(value))) if word in TURNED and value is not None:
                 yield word, scalar, (value,)
-            case Call(word, (Literal(value), scalar)) if word in _TURNED and value is not None:
-                yield _TURNED[word], scalar, (value,)
+            case Call(word, (Literal(value), scalar)) if word in TURNED and value is not None:
+                yield TURNED[word], scalar, (value,)
             case Among(scalar, values):
                 yield "among", scalar, tuple(value.value for value in values)
             case Call("or", alternatives):

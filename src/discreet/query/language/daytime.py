@@ -8,18 +8,12 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.language.refusal import fields
+from discreet.query.language.vocabulary import BINARY
 from discreet.query.plan import Call, Literal, Scalar
 
 Reader = Callable[[object], Scalar]
 
-TESTS: dict[type[exp.Expr], str] = {
-    exp.EQ: "eq",
-    exp.NEQ: "ne",
-    exp.LT: "lt",
-    exp.LTE: "le",
-    exp.GT: "gt",
-    exp.GTE: "ge",
-}
+TESTS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
 def _is_time(node: object) -> bool:
@@ -41,7 +35,7 @@ def times_compared(node: exp.Expr, read: Reader) -> Scalar:
         subject, low, high = (_seconds(parts[key], read) for key in ("this", "low", "high"))
         return Call("and", (Call("ge", (subject, low)), Call("le", (subject, high))))
     parts = fields(node, "this", "expression")
-    return Call(TESTS[type(node)], tuple(_seconds(parts[key], read) for key in ("this", "expression")))
+    return Call(BINARY[type(node)], tuple(_seconds(parts[key], read) for key in ("this", "expression")))
 
 
 def _seconds(node: exp.Expr, read: Reader) -> Scalar:

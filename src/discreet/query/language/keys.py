@@ -15,12 +15,11 @@ from discreet.query.language.expression import expression
 from discreet.query.language.moment import interval_of
 from discreet.query.language.place import place_of
 from discreet.query.name import folded
-from discreet.query.plan import Call, Literal, constant
+from discreet.query.plan import MONTHS, Call, Literal, constant
 
 MOST = 2_000
 """Longer lists than this are not written out."""
 
-_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _DAYS = {"day": 1, "week": 7}
 
 
@@ -213,14 +212,14 @@ def _day(found: object) -> object:
 def _days(start: date, end: date, step: exp.Expr | None) -> Iterator[date]:
     """Yield the days of a series, or one more than are written out."""
     unit, amount = ("day", 1) if not isinstance(step, exp.Interval) else _length(step)
-    if amount <= 0 or (unit in _MONTHS and start.day > 28) or unit not in (*_MONTHS, *_DAYS):
+    if amount <= 0 or (unit in MONTHS and start.day > 28) or unit not in (*MONTHS, *_DAYS):
         return
     for place in range(MOST + 1):
         try:
             if unit in _DAYS:
                 day = start + timedelta(days=place * amount * _DAYS[unit])
             else:
-                month = 12 * start.year + start.month - 1 + place * amount * _MONTHS[unit]
+                month = 12 * start.year + start.month - 1 + place * amount * MONTHS[unit]
                 day = date(month // 12, month % 12 + 1, start.day)
         except (OverflowError, ValueError):
             # The calendar ends, and the series with it.

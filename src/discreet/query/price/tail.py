@@ -236,16 +236,8 @@ def _at_least(law: Peaked | Stepped, x: Any) -> Any:
         peak = (1 - a) / (2 * (inner + a * (width - inner)) - (1 - a))
         step = np.floor((place + width - inner) / width)
         beyond = peak * a**step * (step * width + inner - place + width * a / (1 - a))
-    return np.where(least >= 1, beyond, 1 - _first(law))
-
-
-def _first(law: Peaked | Stepped) -> float:
-    """Return Pr[X >= 1]."""
-    if isinstance(law, Peaked):
-        return exp(-law.rate) / (1 + exp(-law.rate))
-    a, width, inner = law.ratio, float(law.width), float(law.inner)
-    peak = (1 - a) / (2 * (inner + a * (width - inner)) - (1 - a))
-    return (1 - peak) / 2
+    # At or below 0 all is that does not lie at 1 and beyond on the other side.
+    return np.where(least >= 1, beyond, 1 - beyond)
 
 
 def _beyond(distance: float, rate: float) -> float:

@@ -8,7 +8,7 @@ from discreet.errors import QueryError
 from discreet.query.catalog.kind import Day, Kind, Moment, Real, Typed, Whole, known, word
 from discreet.query.check.function.agreement import Rule, agree, dated
 from discreet.query.check.function.zone import UTC, as_instants
-from discreet.query.plan import Call, Literal, given
+from discreet.query.plan import MONTHS, Call, Literal, given
 
 PARTS = {
     "year": (1, 9999),
@@ -277,9 +277,6 @@ def _shift(name: str, arguments: Sequence[Typed]) -> Typed:
     return Typed(Call("shift", (Literal(unit), moment.scalar, Literal(amount))), kind)
 
 
-_MONTHS = {"month": 1, "quarter": 3, "year": 12}
-
-
 def _moved(kind: Kind, unit: str, amount: int) -> Day:
     """Return between which dates others lie once they are moved, and which they are."""
     match kind:
@@ -290,12 +287,12 @@ def _moved(kind: Kind, unit: str, amount: int) -> Day:
             before = {"week": "sunday", "month": "month's end"}.get(first or "") if days == -1 else None
             if min(ends) >= 1 and max(ends) <= date.max.toordinal():
                 return Day(date.fromordinal(ends[0]), date.fromordinal(ends[1]), before or same)
-        case Day(date() as low, date() as high, str(first)) if first in _MONTHS and unit in _MONTHS:
-            months = amount * _MONTHS[unit]
+        case Day(date() as low, date() as high, str(first)) if first in MONTHS and unit in MONTHS:
+            months = amount * MONTHS[unit]
             places = [12 * day.year + day.month - 1 + months for day in (low, high)]
             if min(places) >= 12 and max(places) < 120_000:
                 begun = [date(place // 12, place % 12 + 1, 1) for place in places]
-                return Day(begun[0], begun[1], first if months % _MONTHS[first] == 0 else "month")
+                return Day(begun[0], begun[1], first if months % MONTHS[first] == 0 else "month")
     return Day()
 
 
