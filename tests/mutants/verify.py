@@ -686,8 +686,8 @@ FAULTS = (
     ),
     Fault(
         "verify/run.py",
-        "                if second == 0:\n",
-        "                if False:\n",
+        "isinstance(second, int | Fraction) and second <= 0:",
+        "False:",
         _HOSTILE,
         "a remainder by zero ends in an error of the machine",
     ),

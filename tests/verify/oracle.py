@@ -125,7 +125,7 @@ def operated(operator, x, y):
             return x - y
         case "*":
             return x * y
-        case "/" | "mod" if y == 0:
+        case "/" | "mod" if y == 0 or (operator == "mod" and y < 0):
             raise MeaninglessError(operator)
         case "/":
             return x / y

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from discreet.errors import ProgramError
+from discreet.errors import ParameterError, ProgramError
 from discreet.verify import Equal, Proved, Refuted, Unknown, parse, run, same_law, verify
 from discreet.verify.cursor import FUNCTIONS, INSTEAD, KEYWORDS, LAWS
 from discreet.verify.header import RELATIONS
@@ -178,9 +178,23 @@ def test_half_a_character_is_refused():
         parse(HEAD + "  return 1 # \ud800\n")
 
 
-def test_a_remainder_by_zero_is_an_error_of_the_program():
-    with pytest.raises(ProgramError, match="division by zero"):
-        run("P (x : public int) : public int\n  return 1 mod x\n", x=0, eps=1)
+@pytest.mark.parametrize("x", [0, -3])
+def test_a_remainder_by_what_is_not_positive_is_an_error_of_the_program(x):
+    with pytest.raises(ProgramError, match="not positive"):
+        run("P (x : public int) : public int\n  return 1 mod x\n", x=x, eps=1)
+
+
+@pytest.mark.parametrize("limit", ["seconds", "megabytes", "samples"])
+@pytest.mark.parametrize("value", [-5, 10**12, None, "1", True, float("nan")])
+def test_a_limit_that_is_none_is_refused_by_its_name(limit, value):
+    with pytest.raises(ParameterError, match=f"^{limit} must be"):
+        verify(TEXTS[0], **{limit: value})
+
+
+@pytest.mark.parametrize("thing", [object(), None, 3, b"P", ["P"]])
+def test_what_is_no_program_is_refused(thing):
+    with pytest.raises(ParameterError, match="a program is a text"):
+        verify(thing)
 
 
 def test_numbers_that_would_fill_the_memory_are_refused():

@@ -594,6 +594,11 @@ WRONG = {
         "wait only where",
     ),
     "division by zero": (program(Q, "y := 1 / q[0]", "return 0"), {}, "no value"),
+    "a remainder by less than nought": (
+        program("(n : public int); requires n < 0", "y := 7 mod n", "return y"),
+        {},
+        "no value",
+    ),
     "outside the list": (program(Q, "y := q[1]", "return 0"), {}, "no value"),
     "division in a branch": (
         program(Q, "y := 0.0", "if q[0] > 1 then", "  y := 1 / (q[0] - 2)", "return 0"),

@@ -4,6 +4,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
+from itertools import product
 from typing import assert_never
 
 import z3
@@ -13,33 +14,105 @@ from discreet.verify.law import Site
 from discreet.verify.neighbours import Inputs
 from discreet.verify.ratio import NotRationalError, Poly, inequality, ratio
 from discreet.verify.shared import is_concentrated, shared_variables
-from discreet.verify.syntax import Claim, EpsilonClaim, Expr, Number, Rho, Secret
-from discreet.verify.term import Term, UnsupportedError, real
+from discreet.verify.spelling import show
+from discreet.verify.syntax import (
+    Apply,
+    Ask,
+    Binary,
+    Claim,
+    Conditional,
+    Element,
+    EpsilonClaim,
+    Expr,
+    Number,
+    Rho,
+    Secret,
+    Size,
+    Unary,
+)
+from discreet.verify.term import Reader, Term, UnsupportedError, real
 
 
 def within_claim(
     claim: Claim | None, sites: Mapping[int, Site], cost: Mapping[int, Term], inputs: Inputs
 ) -> Term:
     """Return the formula that says that what was moved costs no more than what is claimed."""
+    goals: list[Term] = []
+    # A claim may mention the length of a list, on which the runs may disagree: then the smaller claim counts.
+    for cases, part in pieces(_claimed(claim, concentrated=is_concentrated(inputs.checked.program))):
+        for side in (1, 2):
+            given = [_truth(case, inputs, side) for case in cases]
+            goal = z3.simplify(z3.Implies(z3.And(*given), _covered(part, sites, cost, inputs, side)))
+            goals += [] if any(goal.eq(other) for other in goals) else [goal]
+    return goals[0] if len(goals) == 1 else z3.And(*goals)
+
+
+def _covered(
+    claim: Expr, sites: Mapping[int, Site], cost: Mapping[int, Term], inputs: Inputs, side: int
+) -> Term:
     try:
-        value = ratio(_claimed(claim, concentrated=is_concentrated(inputs.checked.program)))
+        value = ratio(claim)
     except NotRationalError:
-        raise UnsupportedError("the claim must be built from public constants by + - * /") from None
+        raise UnsupportedError(
+            "the claim must be built from public constants by + - * /, min, max, abs and if"
+        ) from None
     terms = {f"moved({key})": entry.price for key, entry in sites.items() if entry.price.numerator}
     try:
         total, positive = inequality(value, terms)
     except NotRationalError as problem:
         raise UnsupportedError(f"the price cannot be compared with the claim: {problem}") from None
     spent = {f"moved({key})": cost[key] for key in sites}
-    # A claim may mention the length of a list, on which the runs may disagree: then the smaller claim counts.
-    goals = [
-        z3.And(
-            polynomial(total, spent, inputs, side) >= 0,
-            *(polynomial(p, spent, inputs, side) > 0 for p in positive),
-        )
-        for side in (1, 2)
-    ]
-    return goals[0] if goals[0].eq(goals[1]) else z3.And(*goals)
+    above = [polynomial(p, spent, inputs, side) > 0 for p in positive]
+    return z3.And(polynomial(total, spent, inputs, side) >= 0, *above)
+
+
+Piece = tuple[tuple[Expr, ...], Expr]
+MOST_PIECES = 32
+
+
+def pieces(expression: Expr) -> list[Piece]:
+    """Return what an expression is in each of its cases, without min, max, abs and if."""
+    found: list[Piece]
+    match expression:
+        case Conditional(test, positive, negative):
+            found = [((test, *cases), value) for cases, value in pieces(positive)]
+            found += [((Unary("not", test), *cases), value) for cases, value in pieces(negative)]
+        case Apply("abs", (operand,)):
+            found = pieces(Apply("max", (operand, Unary("-", operand))))
+        case Apply("min" | "max" as function, (left, right)):
+            order = ("<=", ">") if function == "min" else (">=", "<")
+            found = [
+                ((Binary(sign, x, y), *first, *second), value)
+                for (first, x), (second, y) in product(pieces(left), pieces(right))
+                for sign, value in zip(order, (x, y), strict=True)
+            ]
+        case Binary(operator, left, right):
+            both = product(pieces(left), pieces(right))
+            found = [((*first, *second), Binary(operator, x, y)) for (first, x), (second, y) in both]
+        case Unary(operator, operand):
+            found = [(cases, Unary(operator, value)) for cases, value in pieces(operand)]
+        case _:
+            found = [((), expression)]
+    if len(found) > MOST_PIECES:
+        raise UnsupportedError(f"the claim has more than {MOST_PIECES} cases")
+    return found
+
+
+def _truth(condition: Expr, inputs: Inputs, side: int) -> Term:
+    """Return a condition on public constants; that everything in it has a value, the kernel asks."""
+
+    def element(node: Element, _: Term) -> Term:
+        raise UnsupportedError(f"a claim cannot depend on {show(node)}")
+
+    def apply(call: Apply | Size | Ask) -> Term:
+        if isinstance(call, Size):
+            return inputs.size(call.array, side)
+        raise UnsupportedError(f"a claim cannot depend on {show(call)}")
+
+    def remainder(_: str, left: Term, right: Term) -> Term:
+        return left % right
+
+    return Reader(lambda node: inputs.public(node.name), element, apply, remainder, lambda _: None)(condition)
 
 
 def _claimed(claim: Claim | None, *, concentrated: bool) -> Expr:

@@ -19,7 +19,7 @@ from discreet.verify.check import CheckedProgram, parse
 from discreet.verify.discharge import solver
 from discreet.verify.domain import valid
 from discreet.verify.integrate import TooHardError, add, multiply
-from discreet.verify.limit import DEFAULT_MEGABYTES, LimitError, within
+from discreet.verify.limit import DEFAULT_MEGABYTES, MOST_SECONDS, LimitError, bound, within
 from discreet.verify.linear import UndecidedError
 from discreet.verify.neighbours import Inputs
 from discreet.verify.spelling import show
@@ -132,6 +132,7 @@ class _Trace:
 
 def same_law(first: str, second: str, *, seconds: float = 30.0) -> Equal | Different | Undecided:
     """Decide whether two programs have the same law on every input, as far as the rules reach."""
+    bound("seconds", seconds, 0, MOST_SECONDS)
     one, other = parse(first), parse(second)
     try:
         with within(seconds, DEFAULT_MEGABYTES):

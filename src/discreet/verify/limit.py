@@ -7,7 +7,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
 
+from discreet.errors import ParameterError
+
 DEFAULT_MEGABYTES = 2048
+MOST_SECONDS, MOST_MEGABYTES, MOST_SAMPLES = 10**8, 2**24, 10**9
+"""Limits beyond which a limit is a mistake."""
 EVERY = 64
 """Memory is looked at once in so many questions about time."""
 
@@ -19,6 +23,14 @@ class LimitError(Exception):
 _end: ContextVar[float] = ContextVar("end", default=float("inf"))
 _most: ContextVar[int] = ContextVar("most", default=0)
 _asked: ContextVar[int] = ContextVar("asked", default=0)
+
+
+def bound(name: str, value: object, least: int, most: int, *, whole: bool = False) -> None:
+    """Refuse a limit that is none."""
+    number = isinstance(value, int if whole else int | float) and not isinstance(value, bool)
+    if not number or not least <= value <= most:  # type: ignore[operator]
+        kind = "an integer" if whole else "a number"
+        raise ParameterError(f"{name} must be {kind} from {least} to {most}, got {value!r:.40}")
 
 
 def tick() -> None:

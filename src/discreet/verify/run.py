@@ -281,10 +281,7 @@ class Run:
             case Apply(function, arguments):
                 return self._apply(function, arguments)
             case Element(array, index):
-                items, place = self.values[array], self.value(index)
-                if not 0 <= place < len(items):
-                    self._fail(f"{array} is read outside its bounds", expression)
-                return items[place]
+                return self.values[array][self._place(array, index, "read", expression)]
             case Size(array):
                 return len(self.values[array])
             case Ask(query, data):
@@ -292,6 +289,13 @@ class Run:
             case Items():
                 return []
         assert_never(expression)
+
+    def _place(self, array: str, index: Expr, deed: str, node: Expr | Statement) -> Value:
+        """Return a place of a list, which it must have."""
+        place = self.value(index)
+        if not 0 <= place < len(self.values[array]):
+            self._fail(f"{array} is {deed} outside its bounds", node)
+        return int(place) if isinstance(place, Fraction) else place
 
     def _binary(self, operator: str, left: Expr, right: Expr) -> Value:
         first = self.value(left)
@@ -315,8 +319,8 @@ class Run:
                 quotient = first * Fraction(1, second) if isinstance(second, int) else first / second
                 return self._small(quotient, right)
             case "mod":
-                if second == 0:
-                    self._fail("division by zero", right)
+                if isinstance(second, int | Fraction) and second <= 0:
+                    self._fail("a remainder is taken by a number that is not positive", right)
                 return first % second
             case "xor":
                 return first ^ second
@@ -359,9 +363,7 @@ class Run:
                 case Append(target, value):
                     self.values[target] = [*self.values[target], _told(self.value(value))]
                 case Put(target, index, value):
-                    items, place = list(self.values[target]), self.value(index)
-                    if not 0 <= place < len(items):
-                        self._fail(f"{target} is changed outside its bounds", statement)
+                    place, items = self._place(target, index, "changed", statement), [*self.values[target]]
                     items[place] = _told(self.value(value))
                     self.values[target] = items
                 case Sample(target, _, arguments):

@@ -176,9 +176,7 @@ class Reader:
         if operator == "mod":
             if z3.is_int_value(right) and right.as_long() > 0:
                 return left % right
-            self.need(right != 0)
-            if z3.is_int_value(left) and z3.is_int_value(right) and right.as_long() != 0:
-                return z3.IntVal(left.as_long() % right.as_long())
+            self.need(right > 0)
             return self.abstract("mod", left, right)
         left, right = same_sort(left, right)
         match operator:

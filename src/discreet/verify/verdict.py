@@ -25,7 +25,16 @@ from discreet.verify.explore import Quotient, paths, sum_quotients
 from discreet.verify.fault import first_fault
 from discreet.verify.foresight import foreseen
 from discreet.verify.kernel import Part
-from discreet.verify.limit import DEFAULT_MEGABYTES, LimitError, remaining, within
+from discreet.verify.limit import (
+    DEFAULT_MEGABYTES,
+    MOST_MEGABYTES,
+    MOST_SAMPLES,
+    MOST_SECONDS,
+    LimitError,
+    bound,
+    remaining,
+    within,
+)
 from discreet.verify.prove import NoProof, prove
 from discreet.verify.python import translate
 from discreet.verify.reason import why
@@ -108,6 +117,11 @@ FEW = 8
 
 def source(program: str | Path) -> str:
     """Return the text of a program given as text or as a path."""
+    if not isinstance(program, str | Path):
+        raise ParameterError(
+            "a program is a text, the path of one, or a Python function; "
+            f"got something of type {type(program).__name__}"
+        )
     if isinstance(program, Path) or ("\n" not in program and program.endswith(".dp")):
         path = Path(program)
         try:
@@ -141,6 +155,9 @@ def verify(
     no meaning on some input (a law with impossible parameters, a list read outside its bounds) and that is
     neither proved nor refuted is refused with a ProgramError.
     """
+    bound("seconds", seconds, 0, MOST_SECONDS)
+    bound("megabytes", megabytes, 1, MOST_MEGABYTES, whole=True)
+    bound("samples", samples, 0, MOST_SAMPLES, whole=True)
     text, checked = understood(program)
     if checked.program.claim is None:
         return Unknown("the program claims nothing; add a line such as: ensures epsilon eps")

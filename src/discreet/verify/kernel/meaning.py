@@ -1,8 +1,9 @@
 """What expressions mean: their values as first-order terms, and what must hold for them to have one.
 
 A bit string stands for a few generic bits of it, as many for every string of its length: strings are only
-chosen among, returned, and combined by xor, which acts on every bit alike.  A remainder by something that is
-not a positive numeral is an unknown function of both operands: what holds for every function holds for this.
+chosen among, returned, and combined by xor, which acts on every bit alike.  A remainder has a value
+only where the second number is positive; by something that is not a numeral it is an unknown function of both
+operands: what holds for every function holds for this.
 """
 
 import time
@@ -88,6 +89,8 @@ class Sight:
     """What must hold for everything read so far to have a value."""
     under: tuple[Term, ...] = ()
     """The conditions under which the part being read is evaluated at all."""
+    exactly: bool = False
+    """Whether what is needed says all that a remainder is: of inputs it is assumed, so that there are any."""
 
     def need(self, condition: Term) -> None:
         """Note what must hold where this part is evaluated."""
@@ -133,11 +136,11 @@ class Sight:
             return z3.Xor(left, right) if z3.is_bool(left) else left ^ right
         if not z3.is_arith(left) and (operator not in ("=", "!=") or z3.is_bv(left)):
             raise refuse(f"{operator} is applied to something that is not a number")
-        if operator in ("/", "mod"):
+        if operator == "/":
             self.need(right != 0)
-            if operator == "/":
-                return real(left) / real(right)
-            if z3.is_int_value(right) and right.as_long() > 0:
-                return left % right
-            return z3.Function("remainder", z3.IntSort(), z3.IntSort(), z3.IntSort())(left, right)
+            return real(left) / real(right)
+        if operator == "mod":
+            unknown = z3.Function("remainder", *[z3.IntSort()] * 3)(left, right)
+            self.need(z3.And(right > 0, unknown == left % right if self.exactly else TRUE))
+            return left % right if z3.is_int_value(right) else unknown
         return NUMBERS[operator](left, right)

@@ -135,7 +135,7 @@ class Pair:
             loose = isinstance(part, tree.Variable | tree.Element) and not part.side
             if loose and tree.names(part) & {p.name for p in self.program.parameters if p.private}:
                 raise refuse("the header speaks of a private input without saying in which run", part)
-        sight = Sight(lambda *node: self.look(sight, side, *node))
+        sight = Sight(lambda *node: self.look(sight, side, *node), exactly=True)
         term = sight(expression)
         self.facts += sight.needs
         return term

@@ -106,8 +106,7 @@ class FiniteLaws:
                 if operator == "/" and c == 0:
                     raise refuse("a weight is divided by zero")
                 return {"+": (a * d + c * b, b * d), "*": (a * c, b * d), "/": (a * d, b * c)}[operator]
-        value = self.number(term, env)
-        if value < 0 and not stated:
+        if (value := self.number(term, env)) < 0 and not stated:
             raise refuse("a weight is built from numbers above zero and exponentials by + * /")
         return ONE * fmpq(value.numerator), ONE * fmpq(value.denominator)
 
@@ -156,9 +155,8 @@ class FiniteLaws:
                     stack += [(rest, {**env, target: outcome}, top * w, total) for outcome, w in each]
                     continue
                 case tree.Return(values):
-                    told = [env[v.name] if type(v) is tree.Variable else self.value(v, env) for v in values]
-                    output = shown(told)
-                    a, b = found.get(output, (NONE, bottom))
+                    told = (env[v.name] if type(v) is tree.Variable else self.value(v, env) for v in values)
+                    a, b = found.get(output := shown(told), (NONE, bottom))
                     found[output] = (a + top, b) if b == bottom else (a * bottom + top * b, b * bottom)
                     continue
                 case _:
