@@ -249,7 +249,7 @@ FAULTS = (
         "an input is its beginning",
     ),
     weaker("table", "if self.is_nonnegative(b - a):", "if True:", "a chance may be above one"),
-    weaker("table", "if value < 0 and not stated:", "if False:", "a chance may be below zero"),
+    weaker("table", ")) < 0 and not stated:", ")) is None:", "a chance may be below zero"),
     weaker(
         "table",
         "if not self.is_nonnegative(gap):",
@@ -346,8 +346,8 @@ FAULTS = (
     ),
     Fault(
         "verify/run.py",
-        'if not 0 <= place < len(items):\n                        self._fail(f"{target} is changed',
-        'if not place < len(items):\n                        self._fail(f"{target} is changed',
+        "if not 0 <= place < len(self.values[array]):",
+        "if not place < len(self.values[array]):",
         ("tests/verify/test_run.py",),
         "a change counts from the end",
     ),

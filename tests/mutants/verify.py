@@ -495,8 +495,8 @@ FAULTS = (
     ),
     Fault(
         "verify/claim.py",
-        "        for side in (1, 2)\n",
-        "        for side in (1, 1)\n",
+        "        for side in (1, 2):\n",
+        "        for side in (1, 1):\n",
         _trap("a claim about a length that the runs disagree on"),
         "the larger of two claims counts",
     ),
