@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import discreet as dp
+from discreet.errors import QueryError
 
 RANDOM = Random(11)
 ROWS = pd.DataFrame(
@@ -88,3 +89,50 @@ def test_a_value_of_one_row_is_that_of_the_row(data, pick: str, rows, first: boo
     chosen = rows.sort_values("place", ascending=first).groupby("person").ward.first().value_counts()
     text = f"SELECT w, COUNT(*) FROM (SELECT person, {pick} AS w FROM visits GROUP BY person) t GROUP BY w"
     assert counts(data, text) == {ward: int(chosen.get(ward, 0)) for ward in "ABC"}
+
+
+LISTED = "FROM (VALUES ('/b'), ('/none')) AS s (k) LEFT JOIN visits v ON v.page = s.k GROUP BY s.k"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("COUNT(*)", "COUNT(1)", "COUNT(s.k)", "SUM(1)", "COUNT(CASE WHEN v.flag THEN 1 ELSE 0 END)"),
+        *("SUM(CASE WHEN v.place IS NULL THEN 1 ELSE 0 END)", "SUM(COALESCE(v.place, 1))"),
+        *("SUM(LEAST(v.place, 9))", "COUNT(*) FILTER (WHERE v.flag IS NULL)", "COUNT_IF(v.flag IS NOT TRUE)"),
+        "COUNT(CASE v.place WHEN 7 THEN 1 ELSE 0 END)",
+    ],
+)
+def test_what_counts_a_value_that_nobody_has_is_refused(data, value: str):
+    with pytest.raises(QueryError, match="one row for a value that nobody has"):
+        data.quote(f"SELECT s.k, {value} {LISTED}", epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("COUNT(v.person)", "COUNT(DISTINCT v.person)", "SUM(CASE WHEN v.flag THEN 1 ELSE 0 END)"),
+        *("SUM(COALESCE(v.place, 0))", "COUNT_IF(v.flag AND s.k = '/b')", "COUNT(v.place + 1)"),
+        *("COUNT(*) FILTER (WHERE v.place BETWEEN 3 AND 700)", "SUM(CASE v.ward WHEN 'A' THEN 1 END)"),
+    ],
+)
+def test_what_passes_over_a_value_that_nobody_has_is_what_sql_says(data, value: str):
+    import duckdb
+
+    text = f"SELECT s.k, {value} {LISTED}"
+    with duckdb.connect() as plain:
+        plain.register("visits", ROWS)
+        meant = {key: int(n or 0) for key, n in plain.execute(text).fetchall()}
+    assert counts(data, text) == meant
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        "(VALUES ('/b'), ('/b')) AS s (k) JOIN visits v",
+        *(f"(VALUES ('/b'), ('/c')) AS s (k) {side} JOIN visits v" for side in ("RIGHT", "FULL", "ANTI")),
+    ],
+)
+def test_lists_that_would_not_only_say_which_groups_are_shown_are_refused(data, rows: str):
+    with pytest.raises(QueryError, match=r"twice|joined with JOIN or LEFT JOIN"):
+        data.quote(f"SELECT COUNT(s.k) FROM {rows} ON v.page = s.k", epsilon=1)

@@ -14,6 +14,7 @@ from discreet.errors import QueryError
 from discreet.query.language.expression import expression
 from discreet.query.language.moment import interval_of
 from discreet.query.language.place import place_of
+from discreet.query.language.unmatched import demand_unmatched
 from discreet.query.name import folded
 from discreet.query.plan import MONTHS, Call, Literal, constant
 
@@ -49,18 +50,18 @@ def without_keys(tree: exp.Select) -> exp.Select:
     if not joins:
         raise _refused("is about nobody", origin.this)
     first, *rest = joins
-    outer = str(first.args.get("side") or "").upper() == "LEFT"
+    side, kind = (str(first.args.get(key) or "").upper() for key in ("side", "kind"))
+    if side not in ("", "LEFT") or kind not in ("", "INNER", "OUTER") or first.args.get("method"):
+        raise _refused("is joined with JOIN or LEFT JOIN", first)
+    if len({expression(value) for value in keys.values}) < len(keys.values):
+        raise _refused("has a value twice, which would count people twice", origin.this)
     on = first.args.get("on")
     tests = [] if on is None else list(on.flatten()) if isinstance(on, exp.And) else [on]
     subject = next((side for test in tests for side in _equated(test, keys)), None)
     if subject is None:
         raise _refused("needs a condition that equates it with something of the rows", first)
-    if outer and any(isinstance(one.this, exp.Star) for one in tree.find_all(exp.Count)):
-        raise QueryError(
-            "COUNT(*)",
-            "counts one row for a value that nobody has",
-            "count a column of the people's rows, as in COUNT(v.person)",
-        )
+    if side == "LEFT":
+        demand_unmatched(tree, keys.named)
     tree.set("expressions", [_shown(node, keys) for node in tree.expressions])
     conditions = [test for test in tests if not list(_equated(test, keys))]
     where = tree.args.get("where")
