@@ -50,6 +50,8 @@ def test_groups_that_a_condition_lists_need_not_be_found(data):
     assert counts(data, text) == {"/a": kept["/a"], "/c": kept["/c"], "/none": 0}
     joined = "UNNEST(['/b', '/none']) AS k LEFT JOIN visits v ON v.page = k"
     listed = f"SELECT k, COUNT(v.place) FROM {joined} GROUP BY k"
+    twice = listed.replace("v.page = k", "v.page = k AND LOWER(v.ward) = k AND k = v.page")
+    assert counts(data, twice) == {"/b": 0, "/none": 0}
     assert counts(data, listed) == {"/b": int((ROWS.page == "/b").sum()), "/none": 0}
 
 

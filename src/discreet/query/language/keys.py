@@ -57,13 +57,14 @@ def without_keys(tree: exp.Select) -> exp.Select:
         raise _refused("has a value twice, which would count people twice", origin.this)
     on = first.args.get("on")
     tests = [] if on is None else list(on.flatten()) if isinstance(on, exp.And) else [on]
-    subject = next((side for test in tests for side in _equated(test, keys)), None)
-    if subject is None:
+    equated = next(((test, other) for test in tests for other in _equated(test, keys)), None)
+    if equated is None:
         raise _refused("needs a condition that equates it with something of the rows", first)
     if side == "LEFT":
         demand_unmatched(tree, keys.named)
     tree.set("expressions", [_shown(node, keys) for node in tree.expressions])
-    conditions = [test for test in tests if not list(_equated(test, keys))]
+    said, subject = equated
+    conditions = [test for test in tests if test is not said]
     where = tree.args.get("where")
     conditions += [] if where is None else [where.this]
     listed = exp.In(this=subject.copy(), expressions=[value.copy() for value in keys.values])
