@@ -276,6 +276,23 @@ def test_what_is_too_long_to_be_said_is_written_by_oneself(file: Place, monkeypa
         assert ledger.reserve(ask("b", question=ask("a").question)).payload == body
 
 
+def test_what_takes_long_to_be_said_is_heard_and_one_who_does_not_listen_keeps_nobody_waiting(
+    file: Place, monkeypatch
+):
+    created(file)
+    patient = another(file, lambda patch: patch.setattr(deputy, "PATIENCE", 60))
+    with patient, asking(file, monkeypatch) as (ledger, taken):
+        body = bytes(call.LONGEST // 2)
+        ledger.answer(ledger.reserve(ask("a")), body)
+        deaf = deputy_of(ledger)._called(deputy_of(ledger)._name)
+        told = deputy.paying(ask("b", question=ask("a").question))
+        deaf.say(told.said, told.payload)
+        assert ledger.reserve(ask("c", question=ask("a").question)).payload == body
+        ledger.answer(ledger.reserve(ask("d")), b"1")
+        assert taken == []
+        deaf.hang_up()
+
+
 def test_whoever_verifies_keeps_nobody_waiting(file: Place, monkeypatch):
     created(file)
     with place_that_leads(file, monkeypatch) as ledger:

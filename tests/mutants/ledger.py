@@ -101,6 +101,13 @@ FAULTS = (
         "somebody else's payment is taken for one's own",
     ),
     Fault(
+        "ledger/deputy.py",
+        "        elif len(reply[1]) <= BRIEF:\n            self._say(served, reply)",
+        "        elif reply:\n            self._say(served, reply, PATIENCE)",
+        DEPUTY,
+        "one who does not listen keeps everybody waiting",
+    ),
+    Fault(
         "ledger/call.py",
         'return mac_of(self._key, framed(whose, b"%d" % number, body))',
         "return mac_of(self._key, framed(whose, body))",

@@ -41,7 +41,9 @@ class PrivateCall:
     def __init__(self, end: socket.socket, key: bytes, *, calling: bool) -> None:
         """Agree on a key, as the one who called or the one who listened, or raise OSError."""
         self._end = end
+        self.number = end.fileno()
         self._said = self._heard = 0
+        self._come = b""
         self._mine, self._theirs = (b"calls", b"hears") if calling else (b"hears", b"calls")
         own = secrets.token_bytes(NONCE)
         end.sendall(own)
@@ -62,13 +64,26 @@ class PrivateCall:
 
     def hear(self) -> Message:
         """Return the next message, or raise OSError if none comes or it is not the other end's."""
-        data = self._exactly(b"", SIZES.size)
+        while (message := self.gather()) is None:
+            pass
+        return message
+
+    def gather(self) -> Message | None:
+        """Take in more of the next message, and return it once it is whole; raise OSError as `hear` does.
+
+        Since only one end speaks at a time, whatever comes belongs to one message.
+        """
+        self._come += _some(self._end, 2**16)
+        data = self._come
+        if len(data) < SIZES.size:
+            return None
         size, more = SIZES.unpack_from(data)
         if size + more > LONGEST:
             raise OSError("the message is too long")
         end = SIZES.size + size + more
-        data = self._exactly(data, end + MAC)
-        body = data[:end]
+        if len(data) < end + MAC:
+            return None
+        body, self._come = data[:end], b""
         if len(data) != end + MAC or not hmac.compare_digest(
             data[end:], self._seal(self._theirs, self._heard, body)
         ):
@@ -86,18 +101,21 @@ class PrivateCall:
             return False
         return False
 
+    def wait(self, patience: float) -> None:
+        """From now on wait so many seconds for the other end, and then raise OSError."""
+        self._end.settimeout(patience)
+
+    def fall_silent(self) -> None:
+        """End the call for both ends; whoever listens at this one hears that, and hangs up."""
+        with suppress(OSError):
+            self._end.shutdown(socket.SHUT_RDWR)
+
     def hang_up(self) -> None:
         """Close this end."""
         hang_up(self._end)
 
     def _seal(self, whose: bytes, number: int, body: bytes) -> bytes:
         return mac_of(self._key, framed(whose, b"%d" % number, body))
-
-    def _exactly(self, data: bytes, size: int) -> bytes:
-        """Return at least so many bytes; since only one end speaks at a time, more belong to the message."""
-        while len(data) < size:
-            data += _some(self._end, 2**16)
-        return data
 
 
 def _some(end: socket.socket, most: int) -> bytes:

@@ -21,6 +21,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable
+from functools import partial
 from socket import socket
 from typing import Any, NamedTuple
 
@@ -33,6 +34,7 @@ from discreet.ledger.check import Seals
 from discreet.ledger.codec import fingerprint, read_event, same_question, write_event
 from discreet.ledger.entry import Granted, Receipt, Request, Reserved, Stored
 from discreet.ledger.store import Asked, Store
+from discreet.ledger.switchboard import Switchboard
 from discreet.ledger.turn import Turn
 
 PATIENCE = 5.0
@@ -46,6 +48,9 @@ BRIEFLY = 1.0
 
 MOST = 512
 """The errands of so many threads are done at once."""
+
+BRIEF = 2**16
+"""So many bytes can be said to somebody who waits for them without waiting until they listen."""
 
 KIND = b"discreet turns 1"
 """The make: it has to change whenever messages, or what is to be checked in a turn, do."""
@@ -65,7 +70,10 @@ class Deserted(ConflictError):  # noqa: N818
 
 
 Act = Callable[[Turn], Granted | Stored | ConflictError]
-Do = Callable[[str, Act, Asked | None], Granted | Stored | ConflictError]
+Heard = Callable[[Any, BaseException | None], object]
+"""Hears what came of an errand: a result, or what refused it."""
+
+Do = Callable[[str, Act, Asked | None, Heard], object]
 
 
 def paying(request: Request) -> Told:
@@ -83,7 +91,7 @@ class Deputy:
     """Does errands for other processes, or lets another do one's own; threads may use it at once."""
 
     def __init__(self, store: Store, seals: Seals, anchor: Anchor, do: Do) -> None:
-        """Begin alone; `do` does an errand of others, in a turn, and is a method of whoever owns this."""
+        """Begin alone; `do` has an errand of others done in a turn, and is a method of whoever owns this."""
         self._key, self._ledger = seals.key, seals.ledger
         self._name = None
         if isinstance(anchor, FileAnchor):
@@ -96,7 +104,7 @@ class Deputy:
         self._shunned = 0.0
         self._idle: list[PrivateCall] = []
         self._listening: socket | None = None
-        self._lines: set[PrivateCall] = set()
+        self._board = Switchboard(self._serve)
         self._busy = 0
         self._change = threading.Condition()
         self.reached: dict[str, int] = {}
@@ -197,72 +205,105 @@ class Deputy:
                 end = call.picked_up(listening)
             except OSError:
                 return
-            if end is not None and len(self._lines) < MOST:
-                threading.Thread(target=self._serve, args=(end,), daemon=True).start()
+            if end is not None and len(self._board) < MOST:
+                threading.Thread(target=self._greet, args=(end,), daemon=True).start()
             elif end is not None:
                 call.hang_up(end)
 
-    def _serve(self, end: socket) -> None:
-        """Do the errands of one thread of another process, one after the other, until either hangs up."""
-        served = None
+    def _greet(self, end: socket) -> None:
+        """Agree on a key with a thread of another process, and listen to it until either hangs up."""
         try:
             end.settimeout(PATIENCE)
             served = PrivateCall(end, self._key, calling=False)
-            end.settimeout(None)
             with self._change:
-                self._lines.add(served)
-            while self._serve_once(served, *served.hear()):
-                pass
-        except (OSError, ValueError):
-            pass
-        finally:
-            with self._change:
-                self._lines.discard(served)
+                if self._listening is None:
+                    raise OSError("nobody listens any more")
+                self._board.add(served)
+        except OSError:
             call.hang_up(end)
 
-    def _serve_once(self, served: PrivateCall, said: Any, payload: bytes) -> bool:
-        """Do one errand and say what came of it; return whether to go on."""
-        do = self._do()
-        with self._change:
-            if self._listening is None or do is None:
-                return False
-            self._busy += 1
-        try:
-            errand = _errand(said, payload)
-            if errand is None:
-                return False
-            act = errand.act
-
-            def acted(turn: Turn) -> Granted | Stored | ConflictError:
-                if not served.quiet():
-                    raise Deserted("whoever asked for this has gone on alone")
-                return act(turn)
-
-            served.say(*_reply(do(errand.dataset, acted, errand.asked), errand, payload))
-        except BusyError:
-            return False
-        except BudgetError as refusal:
-            served.say(["budget", str(refusal)])
-        except ConflictError as refusal:
-            served.say(["conflict", str(refusal)])
-        except LedgerError:
-            # What is wrong may be wrong here only: the others look for themselves.
-            self._step_down()
-            return False
-        finally:
+    def _serve(self, come: list[tuple[PrivateCall, Message]]) -> None:
+        """Have everything done that others ask for."""
+        for served, (said, payload) in come:
             with self._change:
-                self._busy -= 1
-                self._change.notify_all()
-        return True
+                self._busy += 1
+            try:
+                self._begin(served, said, payload)
+            except Exception:
+                self._end(served, go_on=False)
+
+    def _begin(self, served: PrivateCall, said: Any, payload: bytes) -> None:
+        """Let an errand wait for its turn, or raise what speaks against that."""
+        do, errand = self._do(), _errand(said, payload)
+        if self._listening is None or do is None or errand is None:
+            raise OSError("nobody does this errand")
+        act = errand.act
+        served.wait(0)  # whoever has the turn waits for nobody
+
+        def acted(turn: Turn) -> Granted | Stored | ConflictError:
+            if not served.quiet():
+                raise Deserted("whoever asked for this has gone on alone")
+            return act(turn)
+
+        do(errand.dataset, acted, errand.asked, partial(self._told, served, errand, payload))
+
+    def _told(
+        self,
+        served: PrivateCall,
+        errand: "_Errand",
+        payload: bytes,
+        result: Any,
+        refusal: BaseException | None,
+    ) -> None:
+        """Say what came of an errand to whoever asked for it; nobody else waits until they have heard it."""
+        reply = self._reply(errand, payload, result, refusal)
+        if reply is None:
+            self._end(served, go_on=False)
+        elif len(reply[1]) <= BRIEF:
+            self._say(served, reply)
+        else:
+            threading.Thread(target=self._say, args=(served, reply, PATIENCE), daemon=True).start()
+
+    def _reply(
+        self, errand: "_Errand", payload: bytes, result: Any, refusal: BaseException | None
+    ) -> Message | None:
+        """Return what is said of an outcome; None where they have to look for themselves."""
+        match refusal:
+            case None:
+                return _outcome(result, errand, payload)
+            case BusyError():
+                return None
+            case BudgetError():
+                return ["budget", str(refusal)], b""
+            case ConflictError():
+                return ["conflict", str(refusal)], b""
+        # What is wrong may be wrong here only.
+        self._step_down()
+        return None
+
+    def _say(self, served: PrivateCall, reply: Message, patience: float = 0) -> None:
+        try:
+            if patience:
+                served.wait(patience)
+            served.say(*reply)
+        except OSError:
+            self._end(served, go_on=False)  # they are gone, or do not listen
+        else:
+            self._end(served, go_on=True)
+
+    def _end(self, served: PrivateCall, *, go_on: bool) -> None:
+        """Be done with an errand, and listen to whoever asked for it again or no more."""
+        (self._board.listen if go_on else self._board.drop)(served)
+        with self._change:
+            self._busy -= 1
+            self._change.notify_all()
 
     def rest(self) -> None:
         """Do nothing more for others, once what was begun for them is done."""
         self._step_down()
         with self._change:
             self._change.wait_for(lambda: not self._busy, PATIENCE)
-            lines = tuple(self._lines)
-        for served in lines:
-            served.hang_up()
+        self._board.close()
 
     def close(self) -> None:
         """Do nothing more for others, and ask nobody."""
@@ -303,7 +344,7 @@ def _errand(said: Any, payload: bytes) -> _Errand | None:
     return None
 
 
-def _reply(outcome: Granted | Stored | ConflictError, errand: _Errand, payload: bytes) -> Message:
+def _outcome(outcome: Granted | Stored | ConflictError, errand: _Errand, payload: bytes) -> Message:
     match outcome:
         case Granted(dataset, number, attempt, request):
             return ["granted", dataset, number, attempt, _how(request, errand.request)], b""

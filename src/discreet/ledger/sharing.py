@@ -23,7 +23,7 @@ from discreet.errors import BudgetError, BusyError, ConflictError
 from discreet.ledger import pool
 from discreet.ledger.anchor import Anchor
 from discreet.ledger.check import Seals
-from discreet.ledger.deputy import Deputy, Told
+from discreet.ledger.deputy import Deputy, Heard, Told
 from discreet.ledger.entry import Granted
 from discreet.ledger.shield import Work, entrusted
 from discreet.ledger.store import Again, Asked, Store, Unwritten
@@ -76,6 +76,19 @@ class Errand(Generic[Result]):
             raise refusal
         done: Result = result
         return done
+
+
+class Overheard(Errand[Result]):
+    """An errand of somebody who does not wait here: the clerk tells them what came of it."""
+
+    def __init__(self, act: Callable[[Turn], Result], asked: Asked | None, heard: Heard) -> None:
+        super().__init__(act, asked)
+        self._heard = heard
+
+    def end(self, outcome: Outcome) -> None:
+        """Say what came of it."""
+        with suppress(Exception):
+            self._heard(*outcome)
 
 
 class Entrusted(Errand[Result]):
@@ -230,7 +243,7 @@ class Lines(dict[str, Errands]):
     """Where errands wait, by dataset, unless another process does them."""
 
     def __init__(self, store: Store, seals: Seals, anchor: Anchor, turn: Callable[..., Any]) -> None:
-        self.deputy = Deputy(store, seals, anchor, self.done_here)
+        self.deputy = Deputy(store, seals, anchor, self.take_in)
         self._gate = store.gate
         self._turn = turn
 
@@ -252,8 +265,12 @@ class Lines(dict[str, Errands]):
         return self.done_here(dataset, act, asked) if done is None else done
 
     def done_here(self, dataset: str, act: Callable[[Turn], Result], asked: Asked | None) -> Result:
-        """Do an errand in this process, for whomever."""
+        """Do an errand in this process."""
         return self.at(dataset).done(act, asked)
+
+    def take_in(self, dataset: str, act: Callable[[Turn], Any], asked: Asked | None, heard: Heard) -> None:
+        """Let another process's errand wait for its turn in this one."""
+        self.at(dataset).give(Overheard(act, asked, heard))
 
     def at(self, dataset: str) -> Errands:
         """Return the line at a dataset."""
