@@ -23,15 +23,15 @@ from discreet.privacy.filter import ApproximateBudget
 from discreet.privacy.guarantee import Concentrated
 from discreet.workload import (
     Expansion,
+    GroupedTables,
     KnownTables,
     Marginals,
     ShrunkTables,
     answer_marginals,
     draw_records,
+    groups_of,
     measure_marginals,
     plan_marginals,
-    pooled,
-    spanning_forest,
     tabulate,
 )
 
@@ -55,10 +55,15 @@ def off(made, records, sizes, sets) -> float:
 
 
 def ours(records, sizes, pairs, singles, rho, expansion):
-    first = measured(records, sizes, (*pairs, *singles), rho * FIRST)
-    edges = spanning_forest(ShrunkTables(first), pairs)
-    both = pooled(first, measured(records, sizes, (*edges, *singles), rho * (1 - FIRST)))
-    return draw_records(ShrunkTables(both), edges, round(both.total), expansion)
+    alone = measured(records, sizes, singles, rho * FIRST)
+    counts = ShrunkTables(alone)
+    groups = [groups_of(counts.table(one)) for one in singles]
+    coded = np.column_stack(
+        [np.searchsorted(starts, records[:, i], side="right") - 1 for i, starts in enumerate(groups)]
+    )
+    together = measured(coded, tuple(map(len, groups)), (*pairs, *singles), rho * (1 - FIRST))
+    tables = GroupedTables.of(together, groups, alone)
+    return draw_records(tables, round(tables.total), expansion)
 
 
 def main() -> None:

@@ -2,10 +2,10 @@
 
 from tests.mutants.fault import Fault
 
-MADE_UP, SHRINK, FOREST, CLI = (
+MADE_UP, SHRINK, SWAP, CLI = (
     "tests/release/test_made_up.py",
     "tests/workload/test_shrink.py",
-    "tests/workload/test_forest.py",
+    "tests/workload/test_swap.py",
     "tests/cli/test_synthesise.py",
 )
 TREE, ADAPTIVE = "tests/theorems/test_split_tree.py", "tests/workload/test_adaptive.py"
@@ -13,6 +13,7 @@ SPARSE, PARTED = "tests/theorems/test_sparse_histogram.py", "tests/release/test_
 LOSS = (f"{MADE_UP}::test_both_questions_together_lose_what_one_may_whatever_the_first_one_told",)
 PARTS = (f"{MADE_UP}::test_the_parts_never_cost_more_than_one_question_and_fit_a_budget_of_that_size",)
 CELLS = (f"{MADE_UP}::test_every_row_is_in_the_cell_that_its_value_says",)
+GROUPED = (f"{MADE_UP}::test_groups_count_what_their_cells_hold",)
 
 FAULTS = (
     Fault(
@@ -100,25 +101,46 @@ FAULTS = (
         "what noise hides is not told",
     ),
     Fault(
-        "workload/forest.py",
-        "if found[pair] > NOTICEABLE and tree[one] is not tree[other]:",
-        "if found[pair] > NOTICEABLE:",
-        (f"{FOREST}::test_the_forest_is_the_best_of_all_forests",),
-        "edges close a circle",
-    ),
-    Fault(
-        "workload/forest.py",
-        "shares = pair if parent < child else pair.T",
-        "shares = pair.T if parent < child else pair",
-        (f"{FOREST}::test_the_tables_of_the_edges_are_those_of_the_records",),
+        "workload/swap.py",
+        "along, across = (self.sizes[second], 1) if place == first else (1, self.sizes[second])",
+        "along, across = (1, self.sizes[second]) if place == first else (self.sizes[second], 1)",
+        (f"{SWAP}::test_an_exchange_is_made_exactly_if_it_lessens_what_is_weighed",),
         "a table is read across",
     ),
     Fault(
-        "workload/forest.py",
+        "workload/swap.py",
+        "if pairs.off(columns, place) <= before:",
+        "if True:",
+        (f"{SWAP}::test_exchanges_that_overshoot_are_taken_back",),
+        "exchanges that overshoot are kept",
+    ),
+    Fault(
+        "workload/swap.py",
         "ends / ends[-1] * rows + expansion.fraction()",
         "ends / ends[-1] * rows",
-        (f"{FOREST}::test_every_share_is_rounded_up_or_down_and_none_is_favoured",),
+        (f"{SWAP}::test_every_share_is_rounded_up_or_down_and_none_is_favoured",),
         "shares are always rounded down until the last",
+    ),
+    Fault(
+        "workload/grouped.py",
+        "doubt = own * np.bincount(numbers) + shared",
+        "doubt = own + shared",
+        (f"{SWAP}::test_cells_are_estimated_by_least_squares_from_both_counts",),
+        "a group is taken for as well known as one of its cells",
+    ),
+    Fault(
+        "query/check/coding.py",
+        "number = [bisect_right(cells, k) - 1 for k in range(self.parts)]",
+        "number = [min(k, len(cells) - 1) for k in range(self.parts)]",
+        GROUPED,
+        "values are counted in another group than is said",
+    ),
+    Fault(
+        "query/check/coding.py",
+        "isinstance(self.column.kind, Whole) and self.starts == _even(self.starts[-1], self.parts)",
+        "isinstance(self.column.kind, Whole)",
+        GROUPED,
+        "groups of unequal width are counted as equal parts",
     ),
     Fault(
         "workload/noise.py",

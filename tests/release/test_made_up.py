@@ -2,7 +2,7 @@
 
 from datetime import date
 from fractions import Fraction
-from itertools import chain, combinations
+from itertools import combinations
 
 import numpy as np
 import pandas as pd
@@ -74,50 +74,45 @@ def loss(plan, one, other):
     return total
 
 
-def forests(columns):
-    pairs = tuple(combinations(range(columns), 2))
-    return [e for e in chain.from_iterable(combinations(pairs, n) for n in range(columns)) if len(e) < 3]
+GROUPINGS = (
+    (range(3), range(21), range(3)),
+    ((0, 2), (0, 20), (0, 2)),
+    ((0, 1, 2), (0, 1, 7, 19, 20), (0, 2)),
+    ((0, 2), (0, 4, 5, 13, 20), (0, 1, 2)),
+)
+"""Of three columns with 2, 20 and 2 cells, and one each for what is missing."""
 
-
-@pytest.fixture(scope="module")
-def neighbours():
-    """The exact tables of three columns, with everybody and without each person."""
-    alike = pd.concat([ODD, *[ODD[5:6].assign(person=9)] * 3])
-    with clinic(alike) as session:
-        plan = session.plan_records(epsilon=1, columns=SOME, bins=4)
-        found = [exact_tables(session, plan.first)]
-    for gone in (3, 9):
-        with clinic(alike[alike.person != gone]) as session:
-            found.append(exact_tables(session, plan.first))
-    return found
+ALIKE = pd.concat([ODD, *[ODD[5:6].assign(person=9)] * 3])
 
 
 @pytest.mark.parametrize("budget", [{"epsilon": 3}, {"epsilon": 3, "delta": "1e-6"}], ids=["pure", "delta"])
-def test_both_questions_together_lose_what_one_may_whatever_the_first_one_told(
-    neighbours, budget, monkeypatch
-):
-    """Every person gone, every forest that the first answer could lead to: the losses add up to the price."""
+def test_both_questions_together_lose_what_one_may_whatever_the_first_one_told(budget, monkeypatch):
+    """People gone, groups that the first answer could lead to: the losses add up to the price."""
     if "delta" in budget:
         # Few columns would have noise at pure epsilon.
         monkeypatch.setattr(records_plan, "shared_terms", lambda catalog, *_: under(declared_budget(catalog)))
-    with clinic(**budget) as session:
-        plan = session.plan_records(epsilon=budget["epsilon"], columns=SOME, bins=4)
-        assert (plan.cost.epsilon is None) == ("delta" in budget)
-        allowed = plan.cost.rho if plan.cost.epsilon is None else plan.cost.epsilon
-        asked = [plan.second(edges, session._in_terms) for edges in forests(3)]
-        broken = [
-            session._in_terms(priced.checked, plan.epsilon, portion(plan.terms, Fraction(1)))
-            for priced in asked
-        ]
-    first = plan.first.shares[0].mechanism.plan
-    everybody, *others = neighbours
-    first_loss = [loss(first, everybody, other) for other in others]
+    found = []
+    for gone in (None, 3, 9):
+        with clinic(ALIKE[ALIKE.person != gone], **budget) as session:
+            plan = session.plan_records(epsilon=budget["epsilon"], columns=SOME, bins=20)
+            asked = [plan.second(groups, session._in_terms) for groups in GROUPINGS]
+            broken = [
+                session._in_terms(priced.checked, plan.epsilon, portion(plan.terms, Fraction(1)))
+                for priced in asked
+            ]
+            found.append([exact_tables(session, priced) for priced in (plan.first, *asked)])
+    assert (plan.cost.epsilon is None) == ("delta" in budget)
+    assert {priced.cost for priced in asked} == {plan.rest.cost}
+    allowed = plan.cost.rho if plan.cost.epsilon is None else plan.cost.epsilon
+    everybody, *others = found
 
     def worst(questions):
+        plans = [priced.shares[0].mechanism.plan for priced in (plan.first, *questions)]
         return max(
-            known + loss(priced.shares[0].mechanism.plan, everybody, other)
-            for known, other in zip(first_loss, others, strict=True)
-            for priced in questions
+            first + second
+            for other in others
+            for first, *rest in [list(map(loss, plans, everybody, other))]
+            for second in rest
         )
 
     assert allowed * Fraction(4, 5) <= worst(asked) <= allowed
@@ -142,7 +137,7 @@ def test_the_parts_never_cost_more_than_one_question_and_fit_a_budget_of_that_si
 
 def test_records_have_declared_types_and_values_and_come_again_free():
     with clinic(epsilon=40) as session:
-        made = session.synthesise(epsilon=40, bins=5)
+        made = session.synthesise(epsilon=40, bins=20)
         assert made.columns == ("ward", "age", "cost", "flag", "day")
         assert made.plan.left_out == ("note",)
         assert [str(field.type) for field in made.to_arrow().schema] == [
@@ -157,11 +152,11 @@ def test_records_have_declared_types_and_values_and_come_again_free():
         assert not made.free
         assert len({release.receipt.number for release in made.releases}) == 2
         assert session.budget.limits[0].spent.epsilon == 40
-        again = session.synthesise(epsilon=40, bins=5)
+        again = session.synthesise(epsilon=40, bins=20)
         assert again.free
         assert list(again) == list(made)
         assert "made-up records of t, 5 columns" in repr(again)
-        assert len(session.synthesise(epsilon=40, bins=5, rows=500)) == 500
+        assert len(session.synthesise(epsilon=40, bins=20, rows=500)) == 500
         assert session.budget.limits[0].spent.epsilon == 40
         assert len(made.report()) == 10
         assert made.plot().to_dict()
@@ -184,6 +179,26 @@ def test_every_row_is_in_the_cell_that_its_value_says():
     assert counted[3] == [4, 4, 4]
     assert counted[4] == [6, 0, 0, 3, 3]
     assert np.allclose(made.tables.table((0, 1)).sum(axis=1), [3, 3, 6], atol=0.1)
+
+
+def test_groups_count_what_their_cells_hold():
+    many = pd.concat([ODD, ODD.assign(age=range(0, 96, 8), ward=[*"ABCDE"] * 2 + ["C", "D"])])
+    columns = COLUMNS | {"ward": {"values": [*"ABCDE"]}}
+    groupings = (
+        ((0, 2, 5), (0, 1, 20), (0, 12, 20)),
+        ((0, 1, 4, 5), (0, 3, 4, 13, 20), (0, 1, 20)),
+    )
+    with open_session(t=many, unit="row", epsilon=1, columns=columns) as session:
+        plan = session.plan_records(epsilon=1, bins=20, columns=["ward", "age", "cost"])
+        finest = plan.second([range(one.size) for one in plan.cells], session._in_terms)
+        fine = exact_tables(session, finest)
+        for groups in groupings:
+            for (i, j), table in exact_tables(session, plan.second(groups, session._in_terms)).items():
+                whole = np.add.reduceat(np.add.reduceat(fine[i, j], groups[i]), groups[j], axis=1)
+                assert table.tolist() == whole.tolist()
+        for wrong in ((1, 5), (0, 3, 3, 5), (0, 3), (0, 5, 6)):
+            with pytest.raises(ParameterError, match="groups begin"):
+                plan.second([wrong, *groupings[0][1:]], session._in_terms)
 
 
 def test_what_does_not_fit_is_refused_before_anything_is_paid():

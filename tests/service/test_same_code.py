@@ -208,7 +208,7 @@ def test_refusals_are_the_same_errors_with_the_same_words(here: Any, there: Any,
 
 RECORDS: dict[str, dict[str, Any]] = {
     "all columns": {"epsilon": "0.4"},
-    "two": {"table": "visits", "epsilon": 2, "columns": ["stay", "ward"], "bins": 4, "rows": 25},
+    "two": {"table": "visits", "epsilon": 2, "columns": ["stay", "ward"], "bins": 20, "rows": 25},
     "one": {"epsilon": 1, "columns": ["ward"], "limits": dp.Limits(rows_per_unit=1)},
 }
 
@@ -227,7 +227,7 @@ def test_made_up_records_are_the_same_on_both_sides_and_paid_once(here: Any, the
     near = here.synthesise(**asked)
     assert here.budget.limits[0].spent == spent + far.cost
     assert (near.free, there.synthesise(**asked).free) == (True, True)
-    assert (near.columns, near.edges, len(near)) == (far.columns, far.edges, len(far))
+    assert (near.columns, near.groups, len(near)) == (far.columns, far.groups, len(far))
     assert list(near) == list(far)
     assert near.report() == far.report()
     assert [one.receipt for one in near.releases] == [one.receipt for one in far.releases]
@@ -256,8 +256,14 @@ def test_made_up_records_leave_as_a_sheet_or_in_arrow(service: Service, here: An
 
 TAMPERED: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {
     "other columns": lambda body: body | {"columns": ["stay", "ward"]},
-    "no such pair": lambda body: body | {"pairs": [["ward", "person"]]},
-    "a pair in a heap": lambda body: body | {"pairs": [["ward", "stay", "cost"]]},
+    "too few groups": lambda body: body | {"groups": body["groups"][:2]},
+    "no group": lambda body: body | {"groups": [[], *body["groups"][1:]]},
+    "a group of no cell": lambda body: body | {"groups": [[*body["groups"][0], 99], *body["groups"][1:]]},
+    "groups from elsewhere": lambda body: body | {"groups": [body["groups"][0][1:], *body["groups"][1:]]},
+    "groups in a heap": lambda body: (
+        body | {"groups": [body["groups"][0], [0, 2, 1, 20], *body["groups"][2:]]}
+    ),
+    "groups that are no numbers": lambda body: body | {"groups": [["0"], *body["groups"][1:]]},
     "fewer answers": lambda body: body | {"answers": body["answers"][:1]},
     "dearer": lambda body: body | {"answers": [one | {"cost": ["2", "2", "0"]} for one in body["answers"]]},
     "tables of another size": lambda body: (
@@ -272,7 +278,7 @@ def test_records_that_do_not_follow_from_the_declarations_are_refused(there: Any
     post = there.line.post
     monkeypatch.setattr(there.line, "post", lambda *path, **options: TAMPERED[how](post(*path, **options)))
     with pytest.raises(dp.ServiceError):
-        there.synthesise(epsilon=3, columns=["ward", "stay", "cost"], bins=3)
+        there.synthesise(epsilon=3, columns=["ward", "stay", "cost"], bins=20)
 
 
 def priced(release: dp.Release) -> tuple[Any, ...]:

@@ -19,7 +19,6 @@ from discreet.workload import (
     tabulate,
 )
 from discreet.workload.nearest import nearest_counts
-from discreet.workload.shrink import dependence
 
 SIZES = (20, 12, 8, 2)
 PAIRS = tuple(combinations(range(4), 2))
@@ -147,9 +146,3 @@ def test_tables_of_nothing_and_of_one_cell_are_themselves():
     assert ShrunkTables(nothing).off((0, 1), np.array([[3]])) > 0
     below = KnownTables((1,), {(): np.array(-8.0), (0,): np.zeros(1)}, {(): 4.0, (0,): 0.0})
     assert ShrunkTables(below).table((0,)).tolist() == [0.0]
-
-
-def test_dependence_is_mutual_information():
-    assert dependence(np.outer([1.0, 2.0], [3.0, 4.0])) == pytest.approx(0, abs=1e-12)
-    assert dependence(np.diag([5.0, 5.0])) == pytest.approx(np.log(2))
-    assert dependence(np.zeros((2, 2))) == 0

@@ -94,10 +94,8 @@ def _told(paper: Paper, made: "MadeUp", to: Path | None) -> None:
         paper.fact("left out", ", ".join(made.plan.left_out))
     paid = "paid for before" if made.free else price(made.cost)
     paper.fact("cost", str(made.cost), paid)
-    rows = [
-        (*one.columns, Cell(one.off, f"{one.off:.3f}"), "yes" if one.drawn else "no") for one in made.report()
-    ]
-    paper.table("pairs", ("column", "other", "off", "drawn"), rows)
+    rows = [(*one.columns, Cell(one.off, f"{one.off:.3f}")) for one in made.report()]
+    paper.table("pairs", ("column", "other", "off"), rows)
     paper.say(
         "off: estimated sum of the differences of all shares in the table of two columns, 0 to 2", "dim"
     )

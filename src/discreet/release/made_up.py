@@ -1,14 +1,14 @@
 """Made-up records: ordinary questions, and everything else computed from their answers.
 
-    1. all pairs of columns are counted, for three tenths of the price
-    2. the pairs that hang together most, a forest, are counted again for the rest
-    3. records are drawn from what both answers tell
+    1. single columns are counted, for three tenths of the price
+    2. all pairs of columns are counted for the rest, in groups of cells that follow from the first answer
+    3. records are drawn that agree with what both answers tell
 
 Theorem.  The records are as private as one question at this epsilon.
 Proof.  Both questions are counts by grouping sets, checked, proved and paid for like any other; the second
 depends on the data only through the first answer, which was released.  Their prices are parts of one: pure
-costs that sum to epsilon at most, or costs in zCDP that sum to what epsilon buys.  The forest and the records
-are functions of the two answers.
+costs that sum to epsilon at most, or costs in zCDP that sum to what epsilon buys.  The groups and the
+records are functions of the two answers.
 
 The order in which records are dealt out follows from a digest of the answers, so the same answers always give
 the same records; asked again, they are free.  A crash between the questions loses nothing: whoever
@@ -29,7 +29,7 @@ from discreet.query.price.together import Together
 from discreet.query.price.words import price as price_in_words
 from discreet.release.answer import Release, plain
 from discreet.release.noisy import encode
-from discreet.release.records_plan import Attributes, Pricing, RecordsPlan
+from discreet.release.records_plan import Attributes, Pricing, RecordsPlan, Starts
 from discreet.release.shrunk import known_tables
 
 if TYPE_CHECKING:
@@ -37,7 +37,8 @@ if TYPE_CHECKING:
 
     from discreet.query.price.expected import Quote
     from discreet.workload.expansion import Expansion
-    from discreet.workload.shrink import KnownTables, ShrunkTables
+    from discreet.workload.grouped import GroupedTables
+    from discreet.workload.shrink import KnownTables
 
 MOST_ROWS = 10_000_000
 
@@ -47,13 +48,12 @@ class PairOff:
     """How far the records are off on one pair of columns, as far as the released tables tell.
 
     `off` estimates the sum over all cells of |share of the records - share of the truth|, from 0 to 2.
-    `drawn` says whether the records were drawn from this pair's own table; `deviation` is that of the noise
-    in each released cell.
+    The cells are those of the released table: groups of neighbours, where a column has many values.
+    `deviation` is that of the noise in each of them.
     """
 
     columns: tuple[str, str]
     cells: int
-    drawn: bool
     deviation: float
     off: float
 
@@ -64,9 +64,9 @@ class MadeUp:
 
     plan: RecordsPlan
     releases: "tuple[Release, ...]"
-    edges: tuple[Attributes, ...]
+    groups: tuple[Starts, ...]
     codes: "NDArray[Any]" = field(repr=False)
-    tables: "ShrunkTables" = field(repr=False)
+    tables: "GroupedTables" = field(repr=False)
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -118,16 +118,18 @@ class MadeUp:
         return tuple(sorted(found, key=lambda one: -one.off))
 
     def _off(self, pair: Attributes) -> PairOff:
+        import numpy as np
+
         from discreet.workload import tabulate
 
-        sizes = self.tables.known.sizes
-        made = tabulate(self.codes, sizes, [pair])[pair]
+        shrunk = self.tables.shrunk
+        coded = np.column_stack([self.tables.grouped(self.codes[:, i], i) for i in pair])
+        made = tabulate(coded, [shrunk.known.sizes[i] for i in pair], [(0, 1)])[0, 1]
         return PairOff(
             (self.columns[pair[0]], self.columns[pair[1]]),
             made.size,
-            pair in self.edges,
-            self.tables.known.variance(pair) ** 0.5,
-            self.tables.off(pair, made),
+            shrunk.known.variance(pair) ** 0.5,
+            shrunk.off(pair, made),
         )
 
     def plot(self, path: str | None = None) -> Any:
@@ -160,11 +162,7 @@ class MadeUp:
 
     def __repr__(self) -> str:
         found = self.report()
-        drawn = ", ".join(" - ".join(self.columns[i] for i in pair) for pair in self.edges)
-        said = [
-            f"{len(self):,} made-up records of {self.plan.table}, {len(self.columns)} columns",
-            f"drawn along {drawn}" if drawn else "columns drawn independently",
-        ]
+        said = [f"{len(self):,} made-up records of {self.plan.table}, {len(self.columns)} columns"]
         if found:
             mean, worst = sum(one.off for one in found) / len(found), found[0]
             said.append(
@@ -182,42 +180,47 @@ def make_up(
     price: Pricing,
     answer: "Callable[[str, Quote], Release]",
 ) -> MadeUp:
-    """Ask both questions, the second about what the first told, and draw the records."""
-    from discreet.workload.forest import spanning_forest
-    from discreet.workload.shrink import ShrunkTables
-
+    """Ask both questions, the second about groups that follow from the first answer, and draw the records."""
     require_rows(rows)
     named = ", ".join(plan.columns)
-    first = answer(f"made-up records of {plan.table}: all pairs of {named}", plan.first)
-    releases: tuple[Release, ...] = (first,)
-    edges = spanning_forest(ShrunkTables(known_from(first)), plan.pairs)
-    if plan.rest is not None:
-        again = plan.second(edges, price)
-        if again.cost != plan.rest.cost:
-            raise AssertionError("the second question costs what was said beforehand")
-        told = ", ".join(" - ".join(plan.columns[i] for i in pair) for pair in edges)
-        second = answer(f"made-up records of {plan.table}: {named}; {told or 'no pairs'}", again)
-        releases = (first, second)
-    return drawn(plan, releases, edges, rows)
+    if plan.rest is None:
+        only = answer(f"made-up records of {plan.table}: all pairs of {named}", plan.first)
+        return drawn(plan, (only,), None, rows)
+    first = answer(f"made-up records of {plan.table}: {named}", plan.first)
+    groups = _groups(plan, first)
+    again = plan.second(groups, price)
+    if again.cost != plan.rest.cost:
+        raise AssertionError("the second question costs what was said beforehand")
+    second = answer(f"made-up records of {plan.table}: all pairs of groups of {named}", again)
+    return drawn(plan, (first, second), groups, rows)
+
+
+def _groups(plan: RecordsPlan, first: Release) -> tuple[Starts, ...]:
+    """Return the groups of cells that the counts of single columns lead to."""
+    from discreet.workload import ShrunkTables, groups_of
+
+    counts = ShrunkTables(known_from(first))
+    return tuple(
+        groups_of(counts.table((i,)), missing=bool(cells.nulls)) for i, cells in enumerate(plan.cells)
+    )
 
 
 def drawn(
     plan: RecordsPlan,
     releases: "tuple[Release, ...]",
-    edges: tuple[Attributes, ...],
+    groups: tuple[Starts, ...] | None,
     rows: int | None,
     most: int = MOST_ROWS,
 ) -> MadeUp:
-    """Draw records along these pairs from what was released: so many, or as many as the noisy total says."""
-    from discreet.workload.forest import draw_records
-    from discreet.workload.shrink import ShrunkTables, pooled
+    """Draw records that agree with what was released: so many, or as many as the noisy total says."""
+    from discreet.workload import GroupedTables, draw_records
 
     require_rows(rows)
-    known = [known_from(release) for release in releases]
-    tables = ShrunkTables(known[0] if len(known) == 1 else pooled(*known))
-    count = min(round(tables.known.total), most) if rows is None else rows
-    codes = draw_records(tables, edges, count, expanded(releases, b"records", count))
-    return MadeUp(plan, releases, edges, codes, tables)
+    *alone, together = (known_from(release) for release in releases)
+    tables = GroupedTables.of(together, groups, alone[0] if alone else None)
+    count = min(round(tables.total), most) if rows is None else rows
+    codes = draw_records(tables, count, expanded(releases, b"records", count))
+    return MadeUp(plan, releases, tables.groups, codes, tables)
 
 
 def require_rows(rows: int | None) -> None:

@@ -1,7 +1,7 @@
 """Which questions made-up records need, and what they cost: from the declarations alone.
 
-The first question counts all pairs of columns, the second once more those that hang together most.  Both are
-counts by grouping sets, like any that an analyst could ask; `made_up` says why that is enough.
+The first question counts single columns, the second all pairs of them in groups of cells.  Both are counts by
+grouping sets, like any that an analyst could ask; `made_up` says why that is enough.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +26,7 @@ from discreet.query.price.expected import Quote
 from discreet.release.pricing import check_question, shared_terms
 
 FIRST = Fraction(3, 10)
-"""What the question about all pairs takes of the price, where there is a choice among pairs."""
+"""What the question about single columns takes of the price, where cells are worth grouping."""
 
 PARTS = 32
 """Into how many parts a wide range is cut, unless told otherwise."""
@@ -38,6 +38,8 @@ MOST_COLUMNS = 40
 """Pairs of more columns than that are too many to be planned together."""
 
 Attributes: TypeAlias = tuple[int, ...]
+Starts: TypeAlias = tuple[int, ...]
+"""The first cell of each group of a column's cells."""
 Pricing: TypeAlias = Callable[[Checked, Fraction, Terms], Quote]
 """How a checked question is priced, and proved, at an epsilon in these terms."""
 
@@ -54,7 +56,7 @@ class RecordsPlan:
     limits: Limits | None
     first: Quote = field(repr=False, compare=False)
     rest: Quote | None = field(repr=False, compare=False)
-    """A question like the second one: which pairs that will be about is not known yet, what it costs is."""
+    """A question like the second one: which groups that will count is not known yet, what it costs is."""
     terms: Terms = field(repr=False, compare=False)
 
     @property
@@ -72,9 +74,9 @@ class RecordsPlan:
         """What all questions cost together."""
         return self.first.cost if self.rest is None else self.first.cost + self.rest.cost
 
-    def second(self, pairs: Sequence[Attributes], price: Pricing) -> Quote:
-        """Return the question about these pairs, for what is left of the price."""
-        checked = _checked(self.catalog, self.table, self.cells, pairs, self.limits)
+    def second(self, groups: Sequence[Starts], price: Pricing) -> Quote:
+        """Return the question about pairs of these groups of cells, for what is left of the price."""
+        checked = _checked(self.catalog, self.table, self.cells, self.pairs, self.limits, groups)
         return price(checked, self.epsilon, portion(self.terms, 1 - FIRST))
 
 
@@ -89,21 +91,25 @@ def plan_records(
 ) -> RecordsPlan:
     """Return the questions for made-up records of a table, priced so that together they cost one epsilon.
 
-    Where there is no choice among pairs, one question at the whole price is all.
+    Where there are no pairs, or no column has cells enough to be grouped, one question at the whole price is
+    all.
     """
+    from discreet.workload.grouped import GROUPS, even_groups
+
     table = table_of(catalog, named)
     cells, left_out = cells_for(table, columns, bins)
     epsilon = positive(epsilon, "epsilon")
     pairs = tuple(combinations(range(len(cells)), 2))
-    leading = _checked(catalog, table.name, cells, pairs, limits)
+    even = [even_groups(one.size, missing=bool(one.nulls)) for one in cells]
+    leading = _checked(catalog, table.name, cells, pairs, limits, even)
     terms = shared_terms(catalog, leading, epsilon)
     facts = catalog, table.name, cells, left_out, epsilon, limits
-    if len(pairs) < len(cells):
-        return RecordsPlan(*facts, price(leading, epsilon, terms), None, terms)
-    # The second question's pairs form a forest; a path has as many as any.
-    path = _checked(catalog, table.name, cells, [(i, i + 1) for i in range(len(cells) - 1)], limits)
-    first = price(leading, epsilon, portion(terms, FIRST))
-    rest = price(path, epsilon, portion(terms, 1 - FIRST))
+    if not pairs or all(one.size <= GROUPS for one in cells):
+        whole = _checked(catalog, table.name, cells, pairs, limits)
+        return RecordsPlan(*facts, price(whole, epsilon, terms), None, terms)
+    alone = _checked(catalog, table.name, cells, (), limits)
+    first = price(alone, epsilon, portion(terms, FIRST))
+    rest = price(leading, epsilon, portion(terms, 1 - FIRST))
     return RecordsPlan(*facts, first, rest, terms)
 
 
@@ -196,15 +202,22 @@ def _checked(
     cells: Sequence[ColumnCells],
     pairs: Sequence[Attributes],
     limits: Limits | None,
+    groups: Sequence[Starts] | None = None,
 ) -> Checked:
-    """Return the question that counts single columns and pairs of them."""
+    """Return the question that counts single columns and pairs of them, their cells or groups of these."""
+    codes = (
+        [one.scalar() for one in cells]
+        if groups is None
+        else [one.grouped(starts) for one, starts in zip(cells, groups, strict=True)]
+    )
+    sizes = [one.size for one in cells] if groups is None else [len(starts) for starts in groups]
     block = Block(
         Scan(table, table),
         (Item("records", Aggregate("count")),),
-        group=tuple(one.scalar() for one in cells),
+        group=tuple(codes),
         sets=(*pairs, *((i,) for i in range(len(cells)))),
     )
     checked = check_question(catalog, block, limits)
-    if [column.values for column in checked.keys.columns] != [tuple(range(one.size)) for one in cells]:
+    if [column.values for column in checked.keys.columns] != [tuple(range(size)) for size in sizes]:
         raise AssertionError("the codes of a column are those of its cells")
     return checked

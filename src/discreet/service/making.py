@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from discreet.errors import ParameterError, ServiceError
+from discreet.query.check.coding import ColumnCells
 from discreet.query.check.question import Limits
 from discreet.query.price.expected import Quote
 from discreet.release.answer import Release
 from discreet.release.made_up import MadeUp, drawn, require_rows
-from discreet.release.records_plan import PARTS, Attributes, Pricing, RecordsPlan
+from discreet.release.records_plan import PARTS, Pricing, RecordsPlan, Starts
 from discreet.release.session import Session
 from discreet.release.sheet import sheet
 
@@ -45,7 +46,7 @@ def refuse_many(rows: int | None, *, sent: bool) -> None:
 
 def records(made: MadeUp, rows: int | None) -> MadeUp:
     """Return records to send: so many, or as many as the noisy total says."""
-    return drawn(made.plan, made.releases, made.edges, rows, MOST_SENT)
+    return drawn(made.plan, made.releases, made.groups, rows, MOST_SENT)
 
 
 def as_sheet(made: MadeUp) -> str:
@@ -59,7 +60,7 @@ def told(made: MadeUp, answers: list[dict[str, Any]]) -> dict[str, Any]:
         "table": made.plan.table,
         "columns": list(made.columns),
         "left_out": list(made.plan.left_out),
-        "pairs": [[made.columns[i] for i in pair] for pair in made.edges],
+        "groups": [list(starts) for starts in made.groups],
         "free": made.free,
         "answers": answers,
     }
@@ -73,8 +74,8 @@ def read(
     release: Callable[[Mapping[str, Any], Quote], Release],
 ) -> MadeUp:
     """Return the records that follow from what a service told, whose price must be that of the plan."""
-    pairs = _pairs(plan, body)
-    priced = [plan.first, *([] if plan.rest is None else [plan.second(pairs, price)])]
+    groups = _groups(plan, body)
+    priced = [plan.first, *([] if plan.rest is None else [plan.second(groups, price)])]
     answers = body["answers"]
     if len(answers) != len(priced):
         raise ServiceError("the service describes records that are drawn from other questions than asked")
@@ -82,13 +83,22 @@ def read(
     for one, quote in zip(found, priced, strict=True):
         if [len(values) for values in one.noisy.values] != [quote.checked.keys.size]:  # type: ignore[union-attr]
             raise ServiceError("the service describes tables of another size than follows from the question")
-    return drawn(plan, found, pairs, rows)
+    return drawn(plan, found, groups, rows)
 
 
-def _pairs(plan: RecordsPlan, body: Mapping[str, Any]) -> tuple[Attributes, ...]:
-    """Return the pairs of columns that records are drawn along."""
-    place = {name: position for position, name in enumerate(plan.columns)}
-    found = tuple(tuple(place.get(str(name), -1) for name in pair) for pair in body["pairs"])
-    if list(body["columns"]) != list(plan.columns) or not set(found) <= set(plan.pairs):
+def _groups(plan: RecordsPlan, body: Mapping[str, Any]) -> tuple[Starts, ...]:
+    """Return the groups of cells whose pairs were counted."""
+    found = tuple(tuple(starts) for starts in body["groups"])
+    if (
+        list(body["columns"]) != list(plan.columns)
+        or len(found) != len(plan.cells)
+        or not all(map(_possible, plan.cells, found))
+    ):
         raise ServiceError("the service describes records of other columns than its declarations have")
     return found
+
+
+def _possible(cells: ColumnCells, starts: Starts) -> bool:
+    """Whether groups begin at cells of a column in order, from its first one on, with one for NULL."""
+    needed = {0, cells.parts} if cells.nulls else {0}
+    return needed <= {*starts} <= {*range(cells.size)} and list(starts) == sorted({*starts})

@@ -42,12 +42,14 @@ class DrawnShown(CostShown):
 
 
 class RecordsShown(Shown):
-    """What made-up records are drawn from: the answers to one or two counts, and which pairs are kept."""
+    """What made-up records are drawn from: the answers to one or two counts, and which cells are grouped."""
 
     table: str = Field(examples=["visits"])
     columns: list[str] = Field(examples=[["ward", "stay"]])
     left_out: list[str] = Field(examples=[["note"]])
-    pairs: list[list[str]] = Field(examples=[[["ward", "stay"]]])
+    groups: list[list[int]] = Field(
+        description="The first cell of each group of a column's cells.", examples=[[[0, 1, 2], [0, 2, 5]]]
+    )
     free: bool
     answers: list[DrawnShown]
 

@@ -5,7 +5,7 @@ plan.measure(histogram)              exact integers in, private integers out: th
 reconcile([measurement])             one consistent estimate; any workload over it has answers and variances
 AdaptivePlan.calibrate(...)          one histogram, fine where the data is, where that is expected to pay
 plan_marginals(marginals, guarantee) the same for tables of a domain too large to write out
-ShrunkTables, spanning_forest, draw_records   released tables made better, and records made up from them
+ShrunkTables, GroupedTables, draw_records   released tables made better, and records made up from them
 Stream.create(length, guarantee)     a running count under one guarantee, durable across crashes
 """
 
@@ -13,7 +13,7 @@ from discreet.workload.adaptive import AdaptivePlan
 from discreet.workload.column import workload_sensitivity
 from discreet.workload.expansion import Expansion
 from discreet.workload.forecast import Error, error
-from discreet.workload.forest import draw_records, spanning_forest
+from discreet.workload.grouped import GroupedTables, even_groups, groups_of
 from discreet.workload.linear import (
     AllRange,
     Identity,
@@ -46,6 +46,7 @@ from discreet.workload.strategy import (
     rounded,
 )
 from discreet.workload.stream import RunningCount, Stream, counter_for
+from discreet.workload.swap import draw_records
 from discreet.workload.table import (
     MarginalAnswers,
     MeasuredMarginals,
@@ -61,6 +62,7 @@ __all__ = [
     "Error",
     "Estimate",
     "Expansion",
+    "GroupedTables",
     "Hierarchy",
     "Identity",
     "KnownTables",
@@ -93,6 +95,8 @@ __all__ = [
     "describe",
     "draw_records",
     "error",
+    "even_groups",
+    "groups_of",
     "identity",
     "itself",
     "measure_marginals",
@@ -105,7 +109,6 @@ __all__ = [
     "records_needed",
     "rounded",
     "routes",
-    "spanning_forest",
     "tabulate",
     "workload_sensitivity",
 ]

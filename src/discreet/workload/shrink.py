@@ -150,14 +150,3 @@ def _mean_distance(away: Floats, deviation: Floats) -> Floats:
     bell = deviation * np.sqrt(2 / np.pi) * np.exp(-np.square(steps) / 2)
     inside = np.array([erf(step) for step in (steps / np.sqrt(2)).flat]).reshape(away.shape)
     return np.where(deviation > 0, bell + away * inside, np.abs(away))
-
-
-def dependence(table: Floats) -> float:
-    """Return the mutual information of two attributes, in nats, as a table of counts shows it."""
-    total = float(table.sum())
-    if total <= 0:
-        return 0.0
-    product = np.outer(table.sum(axis=1), table.sum(axis=0))
-    there = table > 0
-    ratio = table[there] * total / product[there]
-    return max(float((table[there] * np.log(ratio)).sum()) / total, 0.0)

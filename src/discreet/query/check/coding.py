@@ -8,12 +8,14 @@ last one, where the column may be NULL; where it may not, such a row is in no ce
 The code of a row is a CASE over the column.  A cell knows its values, so that one can be made up for it.
 """
 
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from fractions import Fraction
 from itertools import pairwise
 
-from discreet.errors import QueryError
+from discreet.errors import ParameterError, QueryError
 from discreet.query.catalog.column import DeclaredColumn
 from discreet.query.catalog.kind import Day, Real, Text, Truth, Whole, word
 from discreet.query.plan import Call, Case, Column, Literal, Scalar, Value
@@ -52,7 +54,12 @@ class ColumnCells:
     @property
     def size(self) -> int:
         """The number of cells, with one for what is missing where that may occur."""
-        return self.parts + int(self.column.nullable)
+        return self.parts + self.nulls
+
+    @property
+    def nulls(self) -> int:
+        """The number of cells for what is missing: one, or none where that cannot occur."""
+        return int(self.column.nullable)
 
     @property
     def coarse(self) -> bool:
@@ -66,13 +73,29 @@ class ColumnCells:
         if self.values:
             cases = ((Call("eq", (here, Literal(value))), Literal(k)) for k, value in enumerate(self.values))
             return Case(tuple(cases), missing)
-        if isinstance(self.column.kind, Whole):
+        if isinstance(self.column.kind, Whole) and self.starts == _even(self.starts[-1], self.parts):
             return self._whole(here)
         ends = [Literal(self._end(start)) for start in self.starts[1:-1]]
         below = [(Call("lt", (here, end)), Literal(k)) for k, end in enumerate(ends)]
         # What is no number is in none of the parts, so the last one is asked for as well.
         last = Call("ge", (here, ends[-1])) if ends else Call("eq", (here, here))
         return Case((*below, (last, Literal(len(ends)))), missing)
+
+    def grouped(self, first: Sequence[int]) -> Scalar:
+        """Return the number of the group of cells that a row falls into; each begins at one of these cells.
+
+        What is missing has a group of its own.
+        """
+        cells = [k for k in first if k < self.parts]
+        if first[0] != 0 or any(k >= j for k, j in pairwise(first)) or len(first) - len(cells) != self.nulls:
+            raise ParameterError("groups begin at the first cell and at others in order, the last for NULL")
+        if not self.values:
+            return replace(self, starts=(*(self.starts[k] for k in cells), self.starts[-1])).scalar()
+        here = Column(None, self.name)
+        number = [bisect_right(cells, k) - 1 for k in range(self.parts)]
+        held = zip(self.values, number, strict=True)
+        cases = ((Call("eq", (here, Literal(value))), Literal(k)) for value, k in held)
+        return Case(tuple(cases), Literal(len(cells) if self.nulls else None))
 
     def _whole(self, here: Scalar) -> Scalar:
         """Return floor(p m / n) for the p-th of n whole numbers in m parts; NULL has a code of its own."""
@@ -139,7 +162,10 @@ def cells_of(column: DeclaredColumn, parts: int) -> ColumnCells:
 
 def _starts(points: int, parts: int) -> tuple[int, ...]:
     """Return where each of so many equal parts of a grid begins, and where the last one ends."""
-    count = points if points <= max(parts, FEW) else parts
+    return _even(points, points if points <= max(parts, FEW) else parts)
+
+
+def _even(points: int, count: int) -> tuple[int, ...]:
     return tuple(-(-k * points // count) for k in range(count + 1))
 
 
