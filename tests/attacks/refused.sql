@@ -440,7 +440,7 @@ SELECT person FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) GROUP 
 SELECT QUANTILE(n, 0.25) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) -> released rows
 SELECT COUNT(DISTINCT n) FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) -> released rows
 SELECT wild, COUNT(*) FROM visits GROUP BY wild -> fine
-SELECT cost / 3, COUNT(*) FROM visits GROUP BY 1 -> fine
+SELECT temp / 3, COUNT(*) FROM visits GROUP BY 1 -> fine
 SELECT SQRT(cost), COUNT(*) FROM visits GROUP BY 1 -> fine
 SELECT COUNT(*) FROM visits WHERE city = r'a -> 
 SELECT COUNT(*) FROM visits WHERE city = R'a\' OR 1=1' -> 

@@ -101,6 +101,8 @@ SCALARS = (
     ),
     *("SPLIT_PART(t, ' ', 9)", "SPLIT_PART(t, 'xx', 4)", "LPAD(t, 4, '0')"),
     *("w & 6", "w | 9", "REPEAT(t, 2)", "REPEAT(t, 0)", "TRANSLATE(t, 'a1', 'b')", "GREATEST(r, 1)"),
+    *(f"WHOLE_UNITS('{unit}', d, {b})" for unit in ("year", "month", "week") for b in "em"),
+    *("WHOLE_UNITS('day', d, e)", "WHOLE_UNITS('hour', m, d)", "MONTHS_BETWEEN(d, e)"),
     *("LEAST(w, 3)", "LN(GREATEST(r, 0.5))", "b XOR c", "EXTRACT(YEAR FROM AGE(d, e))"),
     *("t ~ '^[0-9]+$'", "t ~ '^[a-z]_?[^a]$'", "t ~ '[0-9]{3}$'", "t ~* '^[X-Z]{2}'", "t ~ '[%_!]'"),
     *("t ~ '^ ?[0-9]'", "t ~ '^.{2,3}$'", "t ~ '[a-c1]2?$'", "t ~ '^[^ ]'"),
@@ -330,6 +332,9 @@ NAMED = (
     "SELECT m, COUNT(*) FROM (SELECT person, DATE_TRUNC('month', MIN(day)) AS m FROM visits GROUP BY person "
     "HAVING DATE_DIFF('day', MIN(day), MAX(day)) < 300) GROUP BY m",
     "SELECT COUNT(*) FROM visits WHERE MAKE_DATE(2000 + score, 2, age) < day OR LAST_DAY(day) = any_day",
+    "SELECT w, COUNT(*) FROM (SELECT person, NTH_VALUE(ward, 2) OVER (PARTITION BY person ORDER BY day, age "
+    "ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING) AS w FROM visits) GROUP BY w",
+    "SELECT age / 30 * 20 - 5, MODE(city) FROM visits WHERE city IN ('a', 'A') GROUP BY 1",
     "SELECT COUNT(*) FROM visits WHERE CAST(day AS TIMESTAMP) AT TIME ZONE 'UTC' AT TIME ZONE "
     "'Europe/Berlin' > '2024-03-31 00:00:00'",
 )

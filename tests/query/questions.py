@@ -143,6 +143,8 @@ class Questions:
             f"GREATEST({inner[0]}, {inner[1]})",
             f"LEAST(GREATEST({inner[0]}, {self.pick('1', '-2.5', '0')}), {self.pick('2', '70')})",
             f"(age {self.pick('&', '|')} {self.pick('1', '6', '64')})",
+            f"WHOLE_UNITS('{self.pick('year', 'month', 'day')}', {self.day(0)}, {self.day(depth - 1)})",
+            f"MONTHS_BETWEEN({self.day(depth - 1)}, {self.pick('day', 'any_day')})",
             "EXTRACT(YEAR FROM AGE(DATE '2025-02-28', any_day))",
             f"COALESCE({inner[0]}, {inner[1]})",
             f"NULLIF({inner[0]}, {inner[1]})",
@@ -249,6 +251,8 @@ class Questions:
             "DATE_TRUNC('week', day)",
             "ISOYEAR(day)",
             "age / 30",
+            "(age / 30 * 20 - 5)",
+            "(age - age % 40)",
             "LAST_DAY(day)",
             f"({self.condition(1)})",
             "LOWER(ward)",
@@ -282,6 +286,7 @@ class Questions:
             f"MIN({self.pick('age', 'score')})",
             f"MAX({self.pick('age', 'cost')})",
             f"MODE({self.pick('ward', 'score', 'flag')})",
+            f"MODE({self.pick('ward', 'score')})",
         ]
         if self.unit:
             plain += ["COUNT(DISTINCT person)"] * 2
@@ -365,6 +370,8 @@ class Wider(Questions):
             f"SELECT city, ward, {value} FROM visits WHERE city = 'A' AND ward <> 'B'{also} GROUP BY 1, 2",
             f"SELECT DATE_TRUNC('month', day), {value} FROM visits WHERE day > '2024-02-10'{also} GROUP BY 1",
             f"SELECT score, {value} FROM visits WHERE score BETWEEN -1 AND 2{also} GROUP BY score",
+            f"SELECT ward, MODE(city) FROM visits WHERE city IN ('a', 'zz', 'b'){also} GROUP BY ward",
+            f"SELECT MODE(huge) FILTER (WHERE huge BETWEEN -3 AND 4), {value} FROM visits{where}",
             "SELECT s.k, SUM(v.age) FROM GENERATE_SERIES(0, 3) AS s (k) LEFT JOIN visits v ON v.score = s.k "
             "GROUP BY s.k",
             "SELECT * FROM (SELECT ward, flag FROM visits) PIVOT (COUNT(*) FOR flag IN (TRUE, FALSE))",
@@ -431,6 +438,8 @@ class Wider(Questions):
             "people JOIN (SELECT person AS w, MAX(city) AS city FROM visits GROUP BY person) ON person = w",
             "SELECT p.person AS person, v.ward AS ward, p.born AS b, v.age AS n FROM visits v FULL JOIN "
             "people p ON v.person = p.person AND v.age > 30",
+            "SELECT person, NTH_VALUE(ward, 2) OVER (PARTITION BY person ORDER BY day ROWS BETWEEN UNBOUNDED "
+            f"PRECEDING AND UNBOUNDED FOLLOWING) AS ward, age AS n FROM visits{where}",
             "SELECT person, LAG(ward) OVER (PARTITION BY person ORDER BY day) AS ward, SUM(score) OVER "
             f"(PARTITION BY person ORDER BY city DESC) AS s, cost AS t FROM visits{where}",
             "SELECT person, ward, DATE_DIFF('minute', LAG(moment) OVER (PARTITION BY person ORDER BY moment),"

@@ -65,6 +65,33 @@ SAME = [
         f"{COUNT} TIMESTAMPDIFF(month, any_day, day) > 3",
         f"{COUNT} DATE_DIFF('month', any_day, day) > 3",
     ),
+    *(
+        (
+            dialect,
+            f"{COUNT} TIMESTAMPDIFF(MONTH, any_day, day) > 3",
+            f"{COUNT} WHOLE_UNITS('month', any_day, day) > 3",
+        )
+        for dialect in ("mysql", "spark", "databricks")
+    ),
+    *(
+        (dialect, f"{COUNT} age / 10 = 4 AND cost / 2 > 3", f"{COUNT} age // 10 = 4 AND cost / 2 > 3")
+        for dialect in ("postgres", "tsql", "redshift", "sqlite", "trino")
+    ),
+    (
+        "postgres",
+        "SELECT age / 10 * 10 AS d, COUNT(*) FROM visits GROUP BY d",
+        "SELECT age // 10 * 10 AS d, COUNT(*) FROM visits GROUP BY d",
+    ),
+    (
+        "postgres",
+        "SELECT a.n / b.n FROM (SELECT COUNT(*) AS n FROM visits) a, (SELECT COUNT(*) AS n FROM people) b",
+        "SELECT a.n / b.n FROM (SELECT COUNT(*) AS n FROM visits) a, (SELECT COUNT(*) AS n FROM people) b",
+    ),
+    (
+        "tsql",
+        "SELECT * FROM (SELECT ward, MONTH(day) AS m FROM visits) PIVOT (COUNT(ward) FOR m IN ([1], [2])) p",
+        "SELECT * FROM (SELECT ward, MONTH(day) AS m FROM visits) PIVOT (COUNT(ward) FOR m IN (1, 2)) p",
+    ),
     (
         "snowflake",
         f"{COUNT} DATE_TRUNC(month, day) = '2024-02-01'::DATE",
@@ -200,10 +227,8 @@ REFUSED = [
     ("mysql", f"{COUNT} city || 'x' = 'zx'", "||", (1, 40), "CONCAT"),
     ("mysql", "SELECT COUNT(*) FROM visits /*!50000 WHERE age > 3 */", "a comment", (1, 22), "leave it out"),
     ("mysql", f"{COUNT} WEEK(day) = 3", "WEEK", (1, 35), "ISOWEEK"),
-    ("mysql", f"{COUNT} TIMESTAMPDIFF(MONTH, any_day, day) > 3", "TIMESTAMPDIFF", (1, 35), "DATE_DIFF"),
     ("mysql", "SELECT COUNT(*) FROM visits FORCE INDEX (x)", "visits", (1, 22), "plain form"),
-    ("postgres", f"{COUNT} age / 10 = 4", "/", (1, 35), "FLOOR(a / 10.0)"),
-    ("tsql", f"{COUNT} SUM(age) > 3\n AND age / score > 4", "/", (2, 6), "a / 10.0"),
+    ("mysql", f"{COUNT} TIMESTAMPDIFF(any_day, day) > 3", "WHOLE_UNITS", (1, 35), "WHOLE_UNITS('month'"),
     ("tsql", "SELECT COUNT(*) FROM visits WITH (NOLOCK)", "visits", (1, 22), "plain form"),
     (
         "bigquery",

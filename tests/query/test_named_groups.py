@@ -138,3 +138,25 @@ def test_what_passes_over_a_value_that_nobody_has_is_what_sql_says(data, value: 
 def test_lists_that_would_not_only_say_which_groups_are_shown_are_refused(data, rows: str):
     with pytest.raises(QueryError, match=r"twice|joined with JOIN or LEFT JOIN"):
         data.quote(f"SELECT COUNT(s.k) FROM {rows} ON v.page = s.k", epsilon=1)
+
+
+def test_keys_that_are_moved_by_constants_are_told_apart_as_they_were(data):
+    """What is shown is the moved key, and what a factor of 0 makes equal is one group."""
+    moved = counts(
+        data, "SELECT 100 - place / 10 * 5 AS d, COUNT(*) AS n FROM visits WHERE place < 30 GROUP BY d"
+    )
+    assert {key: n for key, n in moved.items() if n} == {
+        100 - place / 2: 1 for place in ROWS.place if place < 30
+    }
+    assert len(moved) == 30
+    assert counts(data, "SELECT 0 * ROUND(place / 4, 2) AS d, COUNT(*) AS n FROM visits GROUP BY d") == {
+        0: 180
+    }
+
+
+def test_the_commonest_of_values_that_a_condition_lists(data):
+    for listed in (("/a", "/b"), ("/c", "/d", "/nowhere")):
+        words = ", ".join(f"'{page}'" for page in listed)
+        text = f"SELECT MODE(page) AS m FROM visits WHERE page IN ({words})"
+        (row,) = data.query(text, epsilon=10**5).to_pandas().to_dict("records")
+        assert row["m"] == max(listed, key=lambda page: sum(ROWS.page == page))

@@ -47,6 +47,9 @@ QUESTIONS = (
     "ORDER BY city) AS m FROM visits) WHERE n = 1 AND v > 3 OR m < 0",
     "SELECT q, COUNT(*) FROM (SELECT person, NTILE(3) OVER (PARTITION BY person ORDER BY age) AS q FROM "
     "visits) GROUP BY q",
+    "SELECT s, w, COUNT(*) FROM (SELECT person, NTH_VALUE(ward, 2) OVER (PARTITION BY person ORDER BY day) "
+    "AS s, NTH_VALUE(ward, 3) OVER (PARTITION BY person ORDER BY day DESC ROWS BETWEEN UNBOUNDED PRECEDING "
+    "AND UNBOUNDED FOLLOWING) AS w FROM visits) GROUP BY s, w",
 )
 
 
@@ -109,6 +112,9 @@ def test_a_window_is_what_the_words_say() -> None:
     assert found("max", [values], order, so_far) == [5, 7, 7, 9]
     assert found("first_value", [values], [(days, True, False), tie[1]], so_far) == [None] * 4
     assert found("last_value", [values], tie, so_far) == [5, None, 7, 9]
+    assert found("nth_value", [values, (3,) * 4], tie, so_far) == [None, None, 7, 7]
+    assert found("nth_value", [values, (2,) * 4], order, so_far) == [None, None, None, None]
+    assert found("nth_value", [values, (5,) * 4], tie, whole) == [None] * 4
     assert window("row_number", [], ("p", "q", "p", "q"), tie, whole) == [1, 1, 2, 2]
 
 
@@ -149,6 +155,11 @@ def test_the_number_of_a_row_keeps_one_of_each_person() -> None:
         (("row_number", (), ("u",), (), ALL), "tie"),
         (("lag", (*AGE, Literal(1)), ("u",), ("a",), ALL), "tie"),
         (("first_value", AGE, ("u",), ("a",), SO_FAR), "tie"),
+        (("nth_value", (*AGE, Literal(2)), ("u",), ("a",), ALL), "tie"),
+        (("nth_value", (*AGE, Literal(2)), ("a",), ("j",), ALL), "other people"),
+        (("nth_value", (*AGE, Literal(0)), ("u",), ("j",), ALL), "does not know"),
+        (("nth_value", (*AGE, *AGE), ("u",), ("j",), ALL), "does not know"),
+        (("nth_value", (*AGE, Literal(2)), ("u",), ("j",), ALL), "any number of rows"),
         (("sum", AGE, ("u",), ("a",), TWO), "tie"),
         (("sum", AGE, ("u",), (), SO_FAR), "tie"),
         (("sum", (Literal("x"),), ("u",), ("j",), TWO), "does not take"),

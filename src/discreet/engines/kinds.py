@@ -129,7 +129,7 @@ def _called(name: str, arguments: list[Known]) -> Known:
 
 
 def _windowed(function: str, arguments: list[Known]) -> Known:
-    if function in ("lag", "lead", "first_value", "last_value", "min", "max"):
+    if function in ("lag", "lead", "first_value", "last_value", "nth_value", "min", "max"):
         return arguments[0]
     return Known("integer", wide=function == "sum")
 

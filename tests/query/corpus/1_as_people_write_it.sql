@@ -158,7 +158,12 @@ SELECT TRUNC(day, 'MM'), COUNT(*) FROM visits GROUP BY 1 == SELECT DATE_TRUNC('m
 SELECT TIMESTAMP_TRUNC(moment, MONTH), COUNT(*) FROM visits GROUP BY 1 -> answered
 SELECT DATE_TRUNC(any_day, ISOWEEK), COUNT(*) FROM visits GROUP BY 1 == SELECT DATE_TRUNC('week', any_day), COUNT(*) FROM visits GROUP BY 1
 SELECT DATE_TRUNC(any_day, WEEK), COUNT(*) FROM visits GROUP BY 1 -> refused: begins weeks on Sunday >> SELECT DATE_TRUNC('week', any_day), COUNT(*) FROM visits GROUP BY 1
-SELECT DATE_TRUNC(day, MONTH), COUNT(*) FROM visits GROUP BY 1 -> refused: quote the unit >> SELECT DATE_TRUNC('month', day), COUNT(*) FROM visits GROUP BY 1
+SELECT DATE_TRUNC(day, MONTH), COUNT(*) FROM visits GROUP BY 1 == SELECT DATE_TRUNC('month', day), COUNT(*) FROM visits GROUP BY 1
+SELECT DATE_TRUNC(MONTH, day), COUNT(*) FROM visits GROUP BY 1 == SELECT DATE_TRUNC('month', day), COUNT(*) FROM visits GROUP BY 1
+SELECT COUNT(*) FROM visits v JOIN people p ON v.person = p.person AND DATE_TRUNC(day, YEAR) > '2024-02-01' == SELECT COUNT(*) FROM visits v JOIN people p ON v.person = p.person AND DATE_TRUNC('year', day) > '2024-02-01'
+SELECT COUNT(*) FROM visits WHERE DATE_DIFF(day, any_day, MONTH) > 3 == SELECT COUNT(*) FROM visits WHERE DATE_DIFF('month', any_day, day) > 3
+SELECT COUNT(*) FROM visits WHERE DATE_TRUNC(month, year) IS NULL -> refused: quote the unit >> SELECT COUNT(*) FROM visits WHERE DATE_TRUNC('month', day) IS NULL
+SELECT COUNT(*) FROM visits WHERE DATE_TRUNC(day, WEEK) IS NULL -> refused: begins weeks on Sunday >> SELECT COUNT(*) FROM visits WHERE DATE_TRUNC('week', day) IS NULL
 SELECT COUNT(*) FROM visits WHERE DATE_ADD(day, INTERVAL 3 DAY) > '2024-04-01' == SELECT COUNT(*) FROM visits WHERE day + INTERVAL 3 DAY > DATE '2024-04-01'
 SELECT COUNT(*) FROM visits WHERE DATEADD(month, 3, day) > '2024-04-01' == SELECT COUNT(*) FROM visits WHERE day + INTERVAL 3 MONTH > DATE '2024-04-01'
 SELECT COUNT(*) FROM visits WHERE DATE_ADD('month', 3, day) > '2024-04-01' == SELECT COUNT(*) FROM visits WHERE day + INTERVAL 3 MONTH > DATE '2024-04-01'
@@ -169,7 +174,18 @@ SELECT COUNT(*) FROM visits WHERE day - any_day > 30 == SELECT COUNT(*) FROM vis
 SELECT COUNT(*) FROM visits WHERE DATEDIFF(day, any_day, day) > 30 == SELECT COUNT(*) FROM visits WHERE DATE_DIFF('day', any_day, day) > 30
 SELECT COUNT(*) FROM visits WHERE DATEDIFF(visits.day, any_day) > 30 == SELECT COUNT(*) FROM visits WHERE DATE_DIFF('day', any_day, day) > 30
 SELECT COUNT(*) FROM visits WHERE DATE_DIFF(visits.day, any_day, MONTH) > 3 == SELECT COUNT(*) FROM visits WHERE DATE_DIFF('month', any_day, day) > 3
-SELECT COUNT(*) FROM visits WHERE TIMESTAMPDIFF(MONTH, any_day, day) > 3 -> refused: counts whole units in some dialects >> SELECT COUNT(*) FROM visits WHERE DATE_DIFF('month', any_day, day) > 3
+SELECT COUNT(*) FROM visits WHERE TIMESTAMPDIFF(MONTH, any_day, day) > 3 -> refused: counts whole units in some dialects >> SELECT COUNT(*) FROM visits WHERE WHOLE_UNITS('month', any_day, day) > 3
+SELECT WHOLE_UNITS('year', any_day, DATE '2024-12-31') AS age, COUNT(*) FROM visits WHERE any_day > '1990-01-01' AND any_day < '2010-01-01' GROUP BY age -> answered
+SELECT COUNT(*) FROM visits WHERE WHOLE_UNITS('hour', moment, TIMESTAMP '2024-02-01 12:00:00') < 36 -> answered
+SELECT COUNT(*) FROM visits WHERE WHOLE_UNITS(any_day, day) > 3 -> refused: takes a unit of time and two dates >> SELECT COUNT(*) FROM visits WHERE WHOLE_UNITS('day', any_day, day) > 3
+SELECT COUNT(*) FROM visits WHERE WHOLE_UNITS('dow', any_day, day) > 3 -> refused: does not know this unit >> SELECT COUNT(*) FROM visits WHERE WHOLE_UNITS('week', any_day, day) > 3
+SELECT FLOOR(MONTHS_BETWEEN(DATE '2025-01-01', day)) AS m, COUNT(*) FROM visits GROUP BY m -> answered
+SELECT AVG(MONTHS_BETWEEN('2025-01-01', day)) FROM visits -> answered
+SELECT COUNT(*) FROM visits WHERE MONTHS_BETWEEN(moment, day) > 1 -> refused: counts from date to date >> SELECT COUNT(*) FROM visits WHERE MONTHS_BETWEEN(CAST(moment AS DATE), day) > 1
+SELECT COUNT(*) FROM visits WHERE MONTHS_BETWEEN(day) > 1 -> refused: takes two dates >> SELECT COUNT(*) FROM visits WHERE MONTHS_BETWEEN(day, any_day) > 1
+SELECT TIME_SLICE(day, 1, 'MONTH') AS m, COUNT(*) FROM visits GROUP BY m == SELECT DATE_TRUNC('month', day) AS m, COUNT(*) FROM visits GROUP BY m
+SELECT COUNT(*) FROM visits WHERE TIME_SLICE(moment, 15, 'MINUTE') > TIMESTAMP '2024-01-02 10:00:00' == SELECT COUNT(*) FROM visits WHERE TIME_BUCKET(INTERVAL 15 MINUTE, moment) > TIMESTAMP '2024-01-02 10:00:00'
+SELECT TIME_SLICE(day, 3, 'MONTH') AS m, COUNT(*) FROM visits GROUP BY m -> refused: are not cut alike >> SELECT DATE_TRUNC('quarter', day) AS m, COUNT(*) FROM visits GROUP BY m
 SELECT DATEPART(year, day), COUNT(*) FROM visits GROUP BY 1 == SELECT EXTRACT(year FROM day), COUNT(*) FROM visits GROUP BY 1
 SELECT DATE_PART('month', day), COUNT(*) FROM visits GROUP BY 1 == SELECT MONTH(day), COUNT(*) FROM visits GROUP BY 1
 SELECT EXTRACT(HOUR FROM moment), COUNT(*) FROM visits GROUP BY 1 == SELECT HOUR(moment), COUNT(*) FROM visits GROUP BY 1

@@ -32,7 +32,22 @@ SELECT SUM(GREATEST(score, 0)) FROM visits -> answered
 SELECT AVG(ABS(temp)) FROM visits -> answered
 SELECT SUM(age * score) / SUM(score) AS weighted FROM visits -> answered
 SELECT AVG(temp * 9 / 5 + 32) FROM visits -> answered
-SELECT AVG(LENGTH(ward)) FROM visits -> refused: have no bounds >> SELECT AVG(CLAMP(LENGTH(ward), 0, 9)) FROM visits
+SELECT AVG(LENGTH(ward)) FROM visits -> answered
+SELECT AVG(LENGTH(city)) FROM visits -> refused: have no bounds >> SELECT AVG(CLAMP(LENGTH(city), 0, 9)) FROM visits
+SELECT age / 10 * 10, COUNT(*) FROM visits GROUP BY 1 -> answered
+SELECT (age / 10) * 10 + 5 AS middle, COUNT(*) FROM visits GROUP BY middle ORDER BY middle -> answered
+SELECT 100 - cost / 10 AS d, COUNT(*) FROM visits GROUP BY d -> answered
+SELECT age - age % 10 AS decade, COUNT(*) FROM visits GROUP BY decade ORDER BY decade -> answered
+SELECT FLOOR(age / 10) * 10 AS decade, COUNT(*) FROM visits GROUP BY decade ORDER BY decade -> answered
+SELECT ROUND(age, -1) AS near, COUNT(*) FROM visits GROUP BY near -> answered
+SELECT age * 2 + 0.5 AS d, COUNT(*) FROM visits GROUP BY d -> answered
+SELECT temp / 10 * 10, COUNT(*) FROM visits GROUP BY 1 -> refused: too fine to be group keys >> SELECT FLOOR(temp / 10) * 10, COUNT(*) FROM visits GROUP BY 1
+SELECT MODE(city) FROM visits WHERE city IN ('Bern', 'Zug', 'Chur') -> answered
+SELECT ward, MODE() WITHIN GROUP (ORDER BY city) FROM visits WHERE city = 'Bern' OR city = 'Zug' GROUP BY ward -> answered
+SELECT MODE(huge) FROM visits WHERE huge BETWEEN 1 AND 5 -> answered
+SELECT MODE(city) FILTER (WHERE city IN ('Bern', 'Zug')) FROM visits -> answered
+SELECT MODE(city) FROM visits WHERE city <> 'Bern' -> refused: declared, or listed by WHERE >> SELECT MODE(city) FROM visits WHERE city IN ('Chur', 'Zug')
+SELECT ward, QUANTILES(age, [0.25, 0.5, 0.75]) FROM visits GROUP BY ward == SELECT ward, PERCENTILE_CONT([0.25, 0.5, 0.75]) WITHIN GROUP (ORDER BY age) FROM visits GROUP BY ward
 
 -- conditions
 SELECT COUNT(*) FROM visits WHERE age >= 18 AND age < 65 -> answered

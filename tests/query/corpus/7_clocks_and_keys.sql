@@ -52,7 +52,8 @@ SELECT COUNT(*) FROM GENERATE_SERIES(1, 9) AS s (c) -> refused: is about nobody 
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (group_selection_strategy = LAPLACE_THRESHOLD) city, COUNT(*) FROM visits GROUP BY city -> answered
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (group_selection_strategy = PUBLIC_GROUPS) city, COUNT(*) FROM visits GROUP BY city -> refused: not known beforehand >> SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (group_selection_strategy = PUBLIC_GROUPS) city, COUNT(*) FROM visits WHERE city IN ('bern') GROUP BY city
 SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (group_selection_strategy = ALL) ward, COUNT(*) FROM visits GROUP BY ward -> refused: is not one that is known >> SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (group_selection_strategy = PUBLIC_GROUPS) ward, COUNT(*) FROM visits GROUP BY ward
-SELECT w, COUNT(*) FROM (SELECT person, NTH_VALUE(ward, 2) OVER (PARTITION BY person ORDER BY day) AS w FROM visits) GROUP BY w -> refused: ROW_NUMBER() OVER >> SELECT ward, COUNT(*) FROM (SELECT person, ward, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) WHERE n = 2 GROUP BY ward
+SELECT d::date AS d, COUNT(v.person) FROM GENERATE_SERIES(DATE '2024-01-01', DATE '2024-01-09', INTERVAL 1 DAY) AS d LEFT JOIN visits v ON v.day = d::date GROUP BY 1 -> answered
+SELECT w, COUNT(*) FROM (SELECT person, NTH_VALUE(ward, 2) OVER (PARTITION BY person ORDER BY day) AS w FROM visits) GROUP BY w -> answered
 SELECT COUNT(*) FROM TABLE(SNOWFLAKE.DATA_PRIVACY.ESTIMATE_REMAINING_DP_AGGREGATES('visits')) -> refused: is about the budget >> SELECT COUNT(*) FROM visits
 SELECT AVG(city / 2) FROM visits -> refused: /: needs numbers but got text >> SELECT AVG(CLAMP(CAST(city AS INTEGER), 0, 9) / 2) FROM visits
 

@@ -169,6 +169,7 @@ class Shapes:
             (f"LAG({seen}) OVER {plain})", kind),
             (f"LEAD({seen}, 2) OVER {plain})", kind),
             (f"FIRST_VALUE({seen}) OVER {plain}{framed}", kind),
+            (f"NTH_VALUE({seen}, 2) OVER {plain}{framed}", kind),
             (f"RANK() OVER {plain})", "number"),
             (f"COUNT({seen}) OVER {plain}{framed}", "number"),
             (f"COUNT(*) OVER (PARTITION BY {made.person})", "number"),

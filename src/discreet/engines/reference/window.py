@@ -64,6 +64,9 @@ def _value(
             other = place - distance if function == "lag" else place + distance
             return arguments[0][rows[other]] if 0 <= other < len(rows) else None
     cells = [arguments[0][rows[other]] for other in _frame(frame, keys, place)]
+    if function == "nth_value":
+        number = arguments[1][rows[place]]
+        return cells[number - 1] if number <= len(cells) else None
     if function in ("first_value", "last_value"):
         return (cells[0] if function == "first_value" else cells[-1]) if cells else None
     return _TOGETHER[function]([cell for cell in cells if cell is not None])

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import ceil, comb, floor
+from typing import Any
 
 from discreet.errors import QueryError
 from discreet.privacy.adjacency import Adjacency
@@ -33,7 +34,8 @@ from discreet.query.check.measurement import (
 from discreet.query.check.per_person import counted
 from discreet.query.check.scope import condition, find, resolve
 from discreet.query.check.simplex import ONE, ZERO, Simplex
-from discreet.query.plan import Aggregate, Case, Column, Literal, Scalar, given
+from discreet.query.check.within import left, within
+from discreet.query.plan import Aggregate, Case, Column, Literal, Scalar, conjunction, conjuncts, given
 
 CHOICE_LIMIT = 20_000
 SQUARE_REACH = 2**25
@@ -59,6 +61,8 @@ class Measuring:
     asked: tuple[Aggregate, ...]
     alone: bool = False
     """Whether all rows are one group that is measured by itself."""
+    kept: Scalar | None = None
+    """What holds for every row that is measured."""
     found: list[Measured] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -370,18 +374,31 @@ class Measuring:
 
     def _mode(self, aggregate: Aggregate) -> int:
         typed, _ = self._argument(aggregate)
-        values = domain(typed.kind)
+        values = self._candidates(aggregate)
         if values is None or len(values) > CHOICE_LIMIT:
             raise QueryError(
                 "MODE",
-                "needs a column whose values are declared",
-                "declare values = [...] for the column, or low and high",
+                "needs a column whose values are declared, or listed by WHERE",
+                "declare values = [...] for the column, or low and high, or say WHERE x IN ('a', 'b')",
             )
         monotone = self.bounding.scope.adjacency is Adjacency.ADD_REMOVE
         name = f"mode({self._name(aggregate)})"
         return self._add(
             ModeChoice(name, values, self._score(1, 1), self.bounding.weight, monotone, typed.scalar)
         )
+
+    def _candidates(self, aggregate: Aggregate) -> tuple[Any, ...] | None:
+        """Return the values that may be the commonest one: those that are declared, or that conditions leave.
+
+        They are in the declarations and in the question, so which there are tells nothing of the data.
+        """
+        scope = self.bounding.scope
+        own = None if aggregate.where is None else condition(aggregate.where, scope, "FILTER")
+        kept = conjunction((*conjuncts(self.kept), *conjuncts(own)))
+        argument = given(aggregate.argument)
+        named = function.settle(resolve(argument, scope, "MODE"))
+        narrow = function.settle(resolve(argument, within(scope, kept), "MODE"))
+        return left(named.scalar, domain(narrow.kind), kept)
 
     def _score(self, one: int, both: int) -> Sensitivity:
         """Return how far a person moves the scores of all groups, where a row moves them by `one`.

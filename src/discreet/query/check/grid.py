@@ -51,11 +51,9 @@ def _key(term: Scalar, scope: Lineage) -> tuple[Scalar, Scalar] | None:
     """Return the whole number that a key is, and how it is shown."""
     if aggregates(term) or isinstance(term, Literal):
         return None
-    match term:
-        case Call("divide", (inner, Literal(int(parts)))) if type(parts) is int and 0 < parts <= FINEST:
-            if isinstance(function.settle(resolve(inner, scope, "GROUP BY")).kind, Whole):
-                # Quotients by one number are told apart as what is divided.
-                return inner, Call("divide", (inner, Literal(parts)))
+    inner = _moved(term)
+    if inner is not None and isinstance(function.settle(resolve(term, scope, "GROUP BY")).kind, Real):
+        return _key_moved(term, inner, scope)
     kind = function.settle(resolve(term, scope, "GROUP BY")).kind
     match kind:
         case Moment(step=int(width)):
@@ -66,6 +64,36 @@ def _key(term: Scalar, scope: Lineage) -> tuple[Scalar, Scalar] | None:
             return whole, Call("divide", (whole, Literal(step.denominator)))
         case _:
             return None
+
+
+def _moved(term: Scalar) -> Scalar | None:
+    """Return what a key moves or stretches by constants: x of x / 10 * 10 + 5."""
+    match term:
+        case Call("add" | "subtract" | "multiply" | "divide", (inner, Literal() as by)) if _stretch(term, by):
+            return inner
+        case Call("add" | "subtract" | "multiply", (Literal() as by, inner)) if _stretch(term, by):
+            return inner
+    return None
+
+
+def _stretch(term: Call, by: Literal) -> bool:
+    """Whether a number moves or stretches others without making any two of them equal."""
+    if type(by.value) not in (int, Fraction):
+        return False
+    size = abs(Fraction(by.value))  # type: ignore[arg-type]
+    small = size <= FINEST and size.denominator <= FINEST
+    return small and (size != 0 or term.function in ("add", "subtract"))
+
+
+def _key_moved(term: Scalar, inner: Scalar, scope: Lineage) -> tuple[Scalar, Scalar] | None:
+    """Return the key that is moved, and how the whole is shown: moved, keys are told apart as they were."""
+    if isinstance(function.settle(resolve(inner, scope, "GROUP BY")).kind, Whole):
+        return inner, term
+    found = _key(inner, scope)
+    if found is None:
+        return None
+    key, shown = found
+    return key, rebuilt(term, lambda part: shown if part == inner else None)
 
 
 def _quantile(aggregate: Aggregate, scope: Lineage) -> Scalar:

@@ -12,6 +12,7 @@ from typing import TypeAlias, assert_never
 from discreet.errors import QueryError
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.stack import BOTH
+from discreet.query.check.timed import timed
 from discreet.query.check.wellformed import check_names
 from discreet.query.name import HIDDEN, folded, same
 from discreet.query.plan import (
@@ -53,6 +54,8 @@ def settled(block: Block, catalog: Catalog) -> Block:
     if any(item == STARRED for item in block.items):
         block = replace(block, items=tuple(_starred(block.items, visible(source, catalog))))
         check_names(block)
+    names = [name for _, name in visible(source, catalog)]
+    block = _each(block, lambda scalar: timed(scalar, names))
     source, where = _commas(source, block.where, catalog)
     return _unaliased(replace(block, source=source, where=where), catalog)
 
@@ -124,7 +127,8 @@ def _relation(relation: Relation, catalog: Catalog, merged: dict[str, Column]) -
         case Join(left, right, on):
             left, right = _relation(left, catalog, merged), _relation(right, catalog, merged)
             on = _condition(left, right, on, catalog, merged, full=relation.full)
-            return replace(relation, left=left, right=right, on=on)
+            names = [name for side in (left, right) for _, name in visible(side, catalog)]
+            return replace(relation, left=left, right=right, on=timed(on, names))
         case _:
             assert_never(relation)
 

@@ -205,7 +205,7 @@ def _question(scope: Lineage, block: Block, most: int | None, *, batched: bool) 
     bounding = Bounding(scope, None)
     # Rows and people lose differently by a limit, so one does not stand for the other where that is asked.
     alone = not (columns or batched or block.sets is not None or spread is not None or most is not None)
-    measuring = Measuring(bounding, asked, alone)
+    measuring = Measuring(bounding, asked, alone, where)
     if spread is not None:
         columns = (*columns, measuring.cells(spread, len(columns)))
     if all(column.values is not None for column in columns):

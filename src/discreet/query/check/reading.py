@@ -53,6 +53,9 @@ def composed(scalar: Scalar, clause: str, read: Callable[[Scalar, str], Formula]
             return _windowed(window_of(call), clause, read)
         case Call("negate", (argument,)):
             return Operation("subtract", (Constant(0), read(argument, clause)))
+        case Call("divide_whole", arguments):
+            # Released values are numbers with decimals, in every dialect.
+            return Operation("divide", tuple(read(argument, clause) for argument in arguments))
         case Call("part" | "trunc" | "shift" | "difference" as name, (Literal(unit), *arguments)):
             return Operation(name, (Constant(unit), *(read(one, clause) for one in arguments)))
         case Call(name, arguments) if name in OPERATIONS:

@@ -46,8 +46,8 @@ from discreet.query.statement import Inner, Query
 ALIAS, GROUPS, ROWS, PLACE = f"{HIDDEN}window", f"{HIDDEN}groups", f"{HIDDEN}rows", "j"
 
 RANKS = frozenset(("row_number", "rank", "dense_rank"))
-PICKS = frozenset(("lag", "lead", "first_value", "last_value", "min", "max"))
-TIED = frozenset(("row_number", "ntile", "lag", "lead", "first_value", "last_value"))
+PICKS = frozenset(("lag", "lead", "first_value", "last_value", "nth_value", "min", "max"))
+TIED = frozenset(("row_number", "ntile", "lag", "lead", "first_value", "last_value", "nth_value"))
 """Functions that the order of ties would decide."""
 
 WHOLE = ("rows", None, None)
@@ -200,12 +200,6 @@ class _Windows:
             return self._picked(window, over)
         if window.function in ("sum", "avg"):
             return self._added(window, over, limit)
-        if window.function == "nth_value":
-            raise QueryError(
-                "NTH_VALUE over rows of people",
-                "is not supported",
-                "number them, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n, and keep n = 2",
-            )
         raise _refused(f"cannot be {window.function.upper()}")
 
     def _picked(self, window: Window, over: Callable[..., Column]) -> Typed:
@@ -217,6 +211,8 @@ class _Windows:
             )
         if isinstance(typed.kind, Truth) and name in ("min", "max"):
             return truth(true_of(lambda number: over(name, self._column(number)), typed.scalar))
+        if name == "nth_value":
+            return replace(typed, scalar=over(name, self._column(typed.scalar), window.arguments[1]))
         if name not in ("lag", "lead"):
             return replace(typed, scalar=over(name, self._column(typed.scalar)))
         distance, missing = window.arguments[1:]

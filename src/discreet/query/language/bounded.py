@@ -17,8 +17,14 @@ from discreet.query.plan import Aggregate, Call, Literal, Scalar
 
 PER_ROW, PER_GROUP = "CONTRIBUTION_BOUNDS_PER_ROW", "CONTRIBUTION_BOUNDS_PER_GROUP"
 
-ANONYMOUS = {f"ANON_{name}": name for name in ("COUNT", "SUM", "AVG", "VAR_POP", "STDDEV_POP")}
+ANONYMOUS = {
+    **{f"ANON_{name}": name for name in ("COUNT", "SUM", "AVG", "VAR_POP", "STDDEV_POP", "PERCENTILE_CONT")},
+    "ANON_QUANTILES": "APPROX_QUANTILES",
+}
 """The aggregates of the clause WITH ANONYMIZATION, and their own names."""
+
+LEVELLED = ("APPROX_QUANTILES", "PERCENTILE_CONT", "PERCENTILE_DISC")
+"""Aggregates that take a number after what is aggregated."""
 
 
 def clamped(tokens: list[Token]) -> list[Token]:
@@ -39,10 +45,13 @@ def clamped(tokens: list[Token]) -> list[Token]:
 
 
 def _rewritten(tokens: list[Token], opened: int, place: int) -> list[Token]:
-    """Return f(x, bounds) as f(CLAMP(x, low, high))."""
+    """Return f(x, bounds) as f(CLAMP(x, low, high)), and f(x, 4, bounds) as f(CLAMP(x, low, high), 4)."""
     named = _word(tokens[place]) == PER_ROW
     closed = _closed(tokens, place)
     value = tokens[opened + 1 : place - named]
+    rest: list[Token] = []
+    if opened > 0 and _word(tokens[opened - 1]) in LEVELLED:
+        value, rest = _parted(value)
     bounds = tokens[place + 2 : closed]
     ends = _listed(bounds) if named else _between(bounds)
     apart = not named or tokens[place - 1].text == ","
@@ -53,8 +62,21 @@ def _rewritten(tokens: list[Token], opened: int, place: int) -> list[Token]:
     mark = tokens[place]
     comma, close = _like(mark, TokenType.COMMA, ","), _like(mark, TokenType.R_PAREN, ")")
     head = [_like(mark, TokenType.VAR, "CLAMP"), _like(mark, TokenType.L_PAREN, "(")]
-    inside = [*head, *value, comma, *ends[0], comma, *ends[1], close]
+    inside = [*head, *value, comma, *ends[0], comma, *ends[1], close, *rest]
     return [*tokens[: opened + 1], *inside, *tokens[closed:]]
+
+
+def _parted(tokens: list[Token]) -> tuple[list[Token], list[Token]]:
+    """Return what stands before the first comma, and the rest with the comma."""
+    for place in range(len(tokens)):
+        if tokens[place].text == "," and not _commas(tokens[:place]) and _even(tokens[:place]):
+            return tokens[:place], tokens[place:]
+    return tokens, []
+
+
+def _even(tokens: list[Token]) -> bool:
+    words = list(map(_word, tokens))
+    return words.count("(") == words.count(")")
 
 
 def _outside(tokens: list[Token], opened: int, place: int) -> list[Token]:

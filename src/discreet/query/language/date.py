@@ -46,6 +46,17 @@ def _unit(argument: Argument) -> str | None:
             return None
 
 
+def _either(name: str, first: Argument, last: Argument) -> bool:
+    """Whether two bare words can be the unit of time: which of them is a column only the tables say."""
+    bare = isinstance(first, Column) and isinstance(last, Column)
+    return "_" in name and bare and _unit(first) is not None and _unit(last) is not None
+
+
+def _units(arguments: Sequence[Argument]) -> tuple[Scalar, ...]:
+    """Return the units that the first and the last word would be."""
+    return Literal(_unit(arguments[0])), Literal(_unit(arguments[-1]))
+
+
 def _found(name: str, first: Argument, last: Argument, example: str) -> tuple[str, bool]:
     """Return the unit, and whether it stands last."""
     one, other = _unit(first), _unit(last)
@@ -53,10 +64,6 @@ def _found(name: str, first: Argument, last: Argument, example: str) -> tuple[st
         return other, True
     if isinstance(first, Literal) and one is not None:
         return one, False
-    if one is not None and other is not None and "_" in name:
-        raise QueryError(
-            name.upper(), "has two words that can be the unit of time", f"quote the unit: {example}"
-        )
     if one is not None:
         return one, False
     if other is not None:
@@ -91,10 +98,30 @@ def _truncated(name: str, arguments: Sequence[Argument]) -> Scalar:
         (day,) = scalars(name, arguments[:1])
         after = Call("shift", (Literal("day"), Call("to_day", (day,)), Literal(1)))
         return Call("shift", (Literal("day"), Call("trunc", (Literal("week"), after)), Literal(-1)))
+    if _either(name, arguments[0], arguments[1]):
+        return Call("trunc_either", (*_units(arguments), *scalars(name, arguments)))
     unit, last = _found(name, arguments[0], arguments[1], example)
     (day,) = scalars(name, [arguments[0 if last else 1]])
     return Call("trunc", (Literal(unit), day))
 
+
+def _slice(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """TIME_SLICE(t, 15, 'MINUTE'): the beginning of the part of time that holds a moment."""
+    match arguments:
+        case [subject, Literal(int(count)), unit] if (found := _unit(unit)) is not None and count >= 1:
+            (day,) = scalars(name, [subject])
+            if count == 1:
+                return Call("trunc", (Literal(found), day))
+            if found in _LENGTHS:
+                return Call("bin", (Literal(count * _LENGTHS[found] * 10**6), day))
+    raise QueryError(
+        name.upper(),
+        "takes a time, a constant number and a unit of time, and several days or months are not cut alike",
+        "write TIME_SLICE(t, 15, 'MINUTE') or TIME_SLICE(d, 1, 'MONTH')",
+    )
+
+
+_LENGTHS = {"hour": 3_600, "minute": 60, "second": 1}
 
 _FORMATS = {
     **dict.fromkeys(("MM", "MON", "MONTH"), "month"),
@@ -125,10 +152,33 @@ def _difference(name: str, arguments: Sequence[Argument]) -> Scalar:
         return Call("difference", (Literal("day"), earlier, later))
     if len(arguments) != 3:
         raise QueryError(name.upper(), "takes a unit of time and two dates", f"write {example}")
+    if _either(name, arguments[0], arguments[2]):
+        return Call("difference_either", (*_units(arguments), *scalars(name, arguments)))
     unit, last = _found(name, arguments[0], arguments[2], example)
     one, other = scalars(name, arguments[:2] if last else arguments[1:])
     # Where the unit stands last, the later date stands first.
     return Call("difference", (Literal(unit), other, one) if last else (Literal(unit), one, other))
+
+
+def _whole_units(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """WHOLE_UNITS('month', earlier, later), which TIMESTAMPDIFF is in the dialects that count whole units."""
+    unit = _unit(arguments[0]) if len(arguments) == 3 else None
+    if unit is None:
+        raise QueryError(
+            name.upper(),
+            "takes a unit of time and two dates",
+            "write WHOLE_UNITS('month', earlier, later)",
+        )
+    return Call(name, (Literal(unit), *scalars(name, arguments[1:])))
+
+
+def _months_between(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """MONTHS_BETWEEN(later, earlier)."""
+    if len(arguments) != 2:
+        raise QueryError(
+            name.upper(), "takes two dates, the later one first", "write MONTHS_BETWEEN(later, earlier)"
+        )
+    return Call("months_between", scalars(name, arguments))
 
 
 def _shifted(sign: int) -> Callable[[str, Sequence[Argument]], Scalar]:
@@ -304,6 +354,7 @@ BUILDERS: dict[str, Callable[[str, Sequence[Argument]], Scalar]] = {
     **dict.fromkeys(("date_diff", "datediff", "datetime_diff", "timestamp_diff"), _difference),
     **dict.fromkeys(("date_add", "dateadd", "datetime_add", "timestamp_add", "timestampadd"), _shifted(1)),
     **dict.fromkeys(("date_sub", "datetime_sub", "timestamp_sub"), _shifted(-1)),
+    "time_slice": _slice,
     "add_months": _months,
     **dict.fromkeys(("date_part", "datepart"), _part),
     **dict.fromkeys(("date", "to_date"), _converted("to_day")),
@@ -320,11 +371,10 @@ BUILDERS: dict[str, Callable[[str, Sequence[Argument]], Scalar]] = {
     ),
     "timestampdiff": _ambiguous(
         "counts whole units in some dialects and boundaries in others",
-        "write DATE_DIFF('month', earlier, later), which counts boundaries",
+        "write WHOLE_UNITS('month', earlier, later), or DATE_DIFF('month', earlier, later) for boundaries",
     ),
-    "months_between": _ambiguous(
-        "counts fractions of months of 31 days", "write DATE_DIFF('month', earlier, later)"
-    ),
+    "whole_units": _whole_units,
+    "months_between": _months_between,
     **dict.fromkeys(("last_day", "eomonth"), _last_day),
     **dict.fromkeys(("isoyear", "yearofweekiso"), _iso_year),
     **dict.fromkeys(("weekofyear", "weekiso"), _week_number),

@@ -44,10 +44,13 @@ class Manner:
     names: tuple[tuple[str, str], ...] = ()
 
 
-_SPARK = Manner("spark", "e", sunday=1, letters=True)
+_PASSED = (("TIMESTAMPDIFF", "WHOLE_UNITS"),)
+"""Where TIMESTAMPDIFF counts units that have passed, and not boundaries."""
+
+_SPARK = Manner("spark", "e", sunday=1, letters=True, names=_PASSED)
 _POSTGRES = Manner("postgres", "10", whole=True, power=True)
 _POPULATION = (("VARIANCE", "VAR_POP"), ("STDDEV", "STDDEV_POP"), ("STD", "STDDEV_POP"))
-_MYSQL = Manner("mysql", "e", sunday=1, weeks=False, pipes=False, names=_POPULATION)
+_MYSQL = Manner("mysql", "e", sunday=1, weeks=False, pipes=False, names=(*_POPULATION, *_PASSED))
 _TRINO = Manner("trino", sunday=None, whole=True)
 _SERVER = Manner(
     "tsql",
@@ -68,7 +71,7 @@ DIALECTS: dict[str, Manner | None] = {
     **dict.fromkeys(("postgres", "postgresql"), _POSTGRES),
     "redshift": Manner("redshift", "10", whole=True, power=True),
     "spark": _SPARK,
-    "databricks": Manner("databricks", "e", sunday=1, letters=True),
+    "databricks": Manner("databricks", "e", sunday=1, letters=True, names=_PASSED),
     **dict.fromkeys(("tsql", "mssql", "sqlserver"), _SERVER),
     **dict.fromkeys(("mysql", "mariadb"), _MYSQL),
     "oracle": Manner("oracle"),
@@ -309,13 +312,10 @@ def _is_text(node: exp.Expr) -> bool:
 def _divided(node: exp.Expr, manner: Manner) -> exp.Expr:
     if not manner.whole or not isinstance(node, exp.Div) or node.find(exp.AggFunc) is not None:
         return node
-    if _is_real(node.this) or _is_real(node.expression):
-        return node
-    raise QueryError(
-        "/",
-        "leaves a whole number in this dialect where both sides are whole",
-        "write FLOOR(a / 10.0) for whole numbers, or a / 10.0 for others",
-    )
+    if not _is_real(node.this) and not _is_real(node.expression):
+        # Whether both are whole is known once their columns are.
+        node.set("typed", True)
+    return node
 
 
 def _is_real(node: exp.Expr) -> bool:

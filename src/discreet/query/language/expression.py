@@ -164,7 +164,10 @@ def _within_group(node: exp.Expr) -> Scalar:
         return listed(percentile, expression, order)
     if not isinstance(percentile, exp.PercentileCont | exp.PercentileDisc):
         raise refusal(percentile)
-    level = quantile_level(expression(fields(percentile, "this")["this"]))
+    listed_levels = fields(percentile, "this")["this"]
+    if isinstance(listed_levels, exp.Array):
+        return distribution("quantiles", [_ordered(order), listed_levels], expression, _plain)
+    level = quantile_level(expression(listed_levels))
     down = any(term.args.get("desc") for term in order.args.get("expressions", ()))
     return Aggregate("quantile", _plain("QUANTILE", _ordered(order)), parameter=1 - level if down else level)
 
@@ -310,7 +313,8 @@ def _add(node: exp.Expr) -> Scalar:
 
 def _divide(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expression", "typed", "safe")
-    return Call("divide", (expression(parts["this"]), expression(parts["expression"])))
+    name = "divide_whole" if parts.get("typed") else "divide"
+    return Call(name, (expression(parts["this"]), expression(parts["expression"])))
 
 
 def _many(name: str, *keys: str) -> Callable[[exp.Expr], Scalar]:

@@ -33,7 +33,9 @@ class Keys:
     values: tuple[exp.Expr, ...]
 
     def named(self, node: exp.Expr) -> bool:
-        """Whether a column is that of the list."""
+        """Whether a column is that of the list, which days are as dates, too."""
+        if isinstance(node, exp.Cast) and node.to.this is exp.DataType.Type.DATE:
+            return all(isinstance(one, exp.Cast) for one in self.values) and self.named(node.this)
         if not isinstance(node, exp.Column):
             return False
         own = folded(node.name) in (self.column, self.alias)

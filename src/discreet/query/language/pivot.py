@@ -58,6 +58,10 @@ def _only(total: exp.Expr, column: exp.Expr, value: exp.Expr) -> exp.Expr:
     """Return an aggregate of the rows with one value."""
     inner = total.this if isinstance(total, exp.Alias) else total
     constant = value.this if isinstance(value, exp.PivotAlias | exp.Alias) else value
+    if isinstance(constant, exp.Column) and constant.this.args.get("quoted") and not constant.table:
+        # FOR y IN ([2023], [2024]) names the columns that the values become.
+        number = constant.name.isdecimal()
+        constant = exp.Literal.number(constant.name) if number else exp.Literal.string(constant.name)
     test = exp.EQ(this=column.copy(), expression=constant.copy())
     return exp.Filter(this=inner.copy(), expression=exp.Where(this=test))
 

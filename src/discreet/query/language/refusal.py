@@ -223,14 +223,36 @@ WRITTEN = {
 
 
 def located(refused: QueryError, text: str) -> QueryError:
-    """Return a refusal with the place of its clause, where the text has the clause exactly once."""
+    """Return a refusal with the place of its clause: the first one, outside of subqueries where it is there.
+
+    What is refused once a question is read as a whole is most often a part of its outermost SELECT.
+    """
     words = r"\s+".join(re.escape(word) for word in refused.clause.split())
     kin = (pattern for start, pattern in WRITTEN.items() if refused.clause.startswith(start))
-    for pattern in (rf"(?<!\w){words}(?!\w)", *kin):
-        found = list(re.finditer(pattern, text, re.IGNORECASE))
-        if len(found) == 1:
+    plain = _QUOTED.sub(lambda found: re.sub(r"[^\n]", "\0", found.group()), text)
+    for pattern, inside in ((rf"(?<!\w){words}(?!\w)", text), *((one, plain) for one in kin)):
+        found = list(re.finditer(pattern, plain, re.IGNORECASE)) or (
+            list(re.finditer(pattern, inside, re.IGNORECASE))
+        )
+        if found:
             break
     else:
         return refused
-    before = text[: found[0].start()]
-    return refused.at((before.count("\n") + 1, found[0].start() - before.rfind("\n")))
+    start = min(found, key=lambda one: (_depth(plain, one.start()), one.start())).start()
+    before = text[:start]
+    return refused.at((before.count("\n") + 1, start - before.rfind("\n")))
+
+
+_QUOTED = re.compile(r"'[^']*'|--[^\n]*|/\*.*?\*/", re.DOTALL)
+"""Constants and comments, in which no clause stands."""
+
+
+def _depth(text: str, place: int) -> int:
+    """Return inside how many subqueries a place is."""
+    opened: list[bool] = []
+    for found in re.finditer(r"\(\s*(?:SELECT|WITH)\b|\(|\)", text[:place], re.IGNORECASE):
+        if found.group() == ")":
+            opened = opened[:-1]
+        else:
+            opened.append(len(found.group()) > 1)
+    return sum(opened)

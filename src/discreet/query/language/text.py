@@ -67,7 +67,7 @@ AS_WRITTEN = frozenset(
             "FROM_UTC_TIMESTAMP",
             "TIMEZONE",
         ),
-        *("TRANSLATE", "PI", "REVERSE", "INITCAP", "BITAND", "BITOR"),
+        *("TIME_SLICE", "TRANSLATE", "PI", "REVERSE", "INITCAP", "BITAND", "BITOR"),
     )
 )
 """Functions whose arguments the parser leaves alone."""

@@ -29,7 +29,8 @@ def windowed(query: Query, source: Relation) -> tuple[dict[Name, Value], tuple[f
         RANK, DENSE_RANK, and aggregates of the whole partition or of all rows up to the last that is equal in
         the order, are functions of a multiset of rows;
         any other window needs an order without ties: some columns that no two rows of a person agree in are
-        all ordered by, or partitioned by.  NTILE(n) deals the rows of such an order out to n parts, whose
+        all ordered by, or partitioned by.  NTH_VALUE(x, n) is then x of one of the rows that the frame has,
+        or NULL where it has fewer.  NTILE(n) deals the rows of such an order out to n parts, whose
         numbers are 1 to n.
 
     ROW_NUMBER by the person alone is different in any two rows of a person.  Sums are of whole numbers.
@@ -106,6 +107,11 @@ def _value(window: Window, source: Relation) -> Value:
             steps = constant(distance)
             held = union([source.value(argument)])
             if steps is not None and 0 <= steps <= 10**6 and held is not None:
+                return held
+        case "nth_value", (Column() as argument, Literal() as number):
+            place = constant(number)
+            held = union([source.value(argument)])
+            if place is not None and 1 <= place <= 10**6 and held is not None:
                 return held
         case function, (Column() as argument,) if function in PICKED - {"lag", "lead"}:
             held = union([source.value(argument)])

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from discreet.errors import QueryError
 from discreet.query.catalog.kind import Typed
-from discreet.query.check.function import cast, day, logic, number, text, zone
+from discreet.query.check.function import cast, day, logic, number, span, text, zone
 from discreet.query.check.function.agreement import Rule, agree, graded, settle, to_real
 from discreet.query.plan import too_large
 
@@ -24,6 +24,7 @@ FUNCTIONS: dict[str, Rule] = {
     **logic.RULES,
     **text.RULES,
     **day.RULES,
+    **span.RULES,
     **cast.RULES,
     **zone.RULES,
 }

@@ -153,6 +153,20 @@ def _quotient(name: str, arguments: Sequence[Typed]) -> Typed:
     return Typed(Case(((negative, up.scalar),), down.scalar), ends)
 
 
+def _divide_whole(name: str, arguments: Sequence[Typed]) -> Typed:
+    """Return a quotient as dialects divide where whole numbers leave a whole number, others the quotient."""
+    if not all(isinstance(settle(argument).kind, Whole) for argument in arguments):
+        return _arithmetic("divide", arguments)
+    divisor = constant(arguments[1].scalar)
+    if divisor is None or divisor < 1:
+        raise QueryError(
+            "/",
+            "leaves a whole number in this dialect, and divides by a constant of at least 1 there",
+            "write a / 10, or a * 1.0 / b for a quotient with decimals",
+        )
+    return _quotient("/", arguments)
+
+
 def _negate(name: str, arguments: Sequence[Typed]) -> Typed:
     return _arithmetic("subtract", [known(0), *arguments])
 
@@ -322,6 +336,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("add", "subtract", "multiply", "divide"), _arithmetic),
     "modulo": _modulo,
     "quotient": _quotient,
+    "divide_whole": _divide_whole,
     "negate": _negate,
     "absolute": _absolute,
     "sign": _sign,

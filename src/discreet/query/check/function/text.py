@@ -83,8 +83,13 @@ SPELLED = 500
 
 
 def _length(name: str, arguments: Sequence[Typed]) -> Typed:
+    scalar = Call("length", (_text(name, arguments[0]),))
+    match arguments[0].kind:
+        case Text(values) if values:
+            sizes = [len(value) for value in values]
+            return Typed(scalar, Whole(min(sizes), max(sizes)))
     # No length is negative.
-    return Typed(Call("length", (_text(name, arguments[0]),)), Whole(0, None), held=True)
+    return Typed(scalar, Whole(0, None), held=True)
 
 
 def _substring(name: str, arguments: Sequence[Typed]) -> Typed:
