@@ -299,8 +299,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "query/language/bounded.py",
-        "inside = [*head, *value, comma, *ends[0], comma, *ends[1], close]",
-        "inside = [*head, *value, comma, *ends[0], comma, *ends[0], close]",
+        "inside = [*head, *value, comma, *ends[0], comma, *ends[1], close, *rest]",
+        "inside = [*head, *value, comma, *ends[0], comma, *ends[0], close, *rest]",
         CORPUS,
         "a vendor's bounds are read with one end twice",
     ),

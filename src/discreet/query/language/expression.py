@@ -344,19 +344,6 @@ def _substring(node: exp.Expr) -> Scalar:
     return Call("substring", (expression(parts["this"]), settled(expression(parts["start"])), *length))
 
 
-def _side(name: str) -> Callable[[exp.Expr], Scalar]:
-    def build(node: exp.Expr) -> Scalar:
-        parts = fields(node, "this", "expression")
-        return Call(name, (expression(parts["this"]), expression(parts["expression"])))
-
-    return build
-
-
-def _pipe(node: exp.Expr) -> Scalar:
-    parts = fields(node, "this", "expression", "safe")
-    return Call("concat", (expression(parts["this"]), expression(parts["expression"])))
-
-
 def _escape(node: exp.Expr) -> Scalar:
     parts = fields(node, "this", "expression")
     match expression(parts["this"]):
@@ -444,9 +431,6 @@ _OTHERS: dict[type[exp.Expr], Callable[[exp.Expr], Scalar]] = {
         kind: _by(build) for kind, build in {**INSIDE, **MOMENTS, **PIECES, **CASTS, **SIGNS, **PICKS}.items()
     },
     exp.Substring: _substring,
-    exp.Left: _side("left"),
-    exp.Right: _side("right"),
-    exp.DPipe: _pipe,
     exp.Escape: _escape,
     exp.Anonymous: _anonymous,
 }

@@ -46,9 +46,25 @@ def _pad(node: exp.Expr, read: Reader) -> Scalar:
     return Call(name, (read(parts["this"]), read(parts["expression"]), fill))
 
 
+def _side(name: str) -> Callable[[exp.Expr, Reader], Scalar]:
+    def build(node: exp.Expr, read: Reader) -> Scalar:
+        parts = fields(node, "this", "expression")
+        return Call(name, (read(parts["this"]), read(parts["expression"])))
+
+    return build
+
+
+def _pipe(node: exp.Expr, read: Reader) -> Scalar:
+    parts = fields(node, "this", "expression", "safe")
+    return Call("concat", (read(parts["this"]), read(parts["expression"])))
+
+
 PIECES: dict[type[exp.Expr], Callable[[exp.Expr, Reader], Scalar]] = {
     exp.Trim: _trim,
     exp.Replace: _replace,
     exp.SplitPart: _split,
     exp.Pad: _pad,
+    exp.Left: _side("left"),
+    exp.Right: _side("right"),
+    exp.DPipe: _pipe,
 }

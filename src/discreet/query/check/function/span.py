@@ -13,9 +13,7 @@ from discreet.query.catalog.kind import Day, Moment, Real, Typed, Whole, as_real
 from discreet.query.check.function import day, number
 from discreet.query.check.function.agreement import Rule, agree, dated, to_real
 from discreet.query.check.function.zone import as_instants
-from discreet.query.plan import Call, Case, Literal, Scalar, given
-
-MONTHS = {"month": 1, "quarter": 3, "year": 12}
+from discreet.query.plan import MONTHS, Call, Case, Literal, Scalar, given
 
 LENGTHS = {"week": 7 * day.DAY, "day": day.DAY, **day.FINE}
 """Units that always have the same length, in microseconds."""
