@@ -92,7 +92,7 @@ SELECT COUNT(*) FROM visits WHERE day > NOW() AT TIME ZONE city -> refused
 [postgres] SELECT COUNT(*) FROM visits, LATERAL (SELECT person FROM people) p -> refused
 [postgres] SELECT COUNT(*) FROM generate_series(1, 1000000) -> refused
 [postgres] SELECT COUNT(*) FROM visits WHERE city ~ '^(a|aa)+$' -> time that depends on the data
-[postgres] SELECT age / 0 FROM visits -> whole number
+[postgres] SELECT SUM(age / 0) FROM visits -> whole number
 [tsql] SELECT COUNT(*) FROM visits; EXEC xp_cmdshell 'dir' -> one statement
 [tsql] SELECT COUNT(*) FROM OPENROWSET('SQLNCLI', 'x', 'SELECT 1') -> refused
 [tsql] SELECT COUNT(*) FROM visits OPTION (RECOMPILE) -> refused

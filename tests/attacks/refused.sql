@@ -166,7 +166,7 @@ SELECT COUNT(*) FROM visits WHERE nоbody = 1 ->
 SELECT COUNT(*) FROM vіsits -> 
 SELECT COUNT(*) FROM "visits " -> 
 SELECT COUNT(ａｇｅ) FROM visits -> look
-SELECT COUNT(*) AS "__u" FROM visits -> reserved
+SELECT COUNT(*) FROM (SELECT person, age AS "__u" FROM visits) AS t -> reserved
 SELECT COUNT(*) FROM visits AS __v -> reserved
 SELECT COUNT(__u) FROM visits -> reserved
 SELECT COUNT(*) FROM visits v WHERE visits.age > 3 -> 
@@ -175,7 +175,7 @@ SELECT SUM(age) FROM visits JOIN people ON visits.person = people.person WHERE v
 WITH visits AS (SELECT * FROM visits) SELECT COUNT(*) FROM visits -> shadows
 WITH x AS (SELECT * FROM visits), x AS (SELECT * FROM people) SELECT COUNT(*) FROM x -> twice
 WITH RECURSIVE r AS (SELECT 1 UNION ALL SELECT 1 FROM r) SELECT COUNT(*) FROM r -> recursion
-WITH r AS MATERIALIZED (SELECT * FROM visits) SELECT COUNT(*) FROM r -> 
+WITH r AS MATERIALIZED (SELECT * FROM visits) SELECT age FROM r -> 
 WITH r(a, b) AS (SELECT age FROM visits) SELECT COUNT(a) FROM r -> lists other columns
 WITH t AS (DELETE FROM visits RETURNING *) SELECT COUNT(*) FROM t -> 
 

@@ -73,6 +73,16 @@ SAME = [
         )
         for dialect in ("mysql", "spark", "databricks")
     ),
+    (
+        "redshift",
+        "SELECT ward, APPROXIMATE COUNT(DISTINCT city) AS n FROM visits GROUP BY ward",
+        "SELECT ward, COUNT(DISTINCT city) AS n FROM visits GROUP BY ward",
+    ),
+    (
+        "snowflake",
+        f"{COUNT} TIMEDIFF(day, any_day, day) > 3",
+        f"{COUNT} DATE_DIFF('day', any_day, day) > 3",
+    ),
     *(
         (dialect, f"{COUNT} age / 10 = 4 AND cost / 2 > 3", f"{COUNT} age // 10 = 4 AND cost / 2 > 3")
         for dialect in ("postgres", "tsql", "redshift", "sqlite", "trino")

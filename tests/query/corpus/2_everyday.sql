@@ -306,3 +306,36 @@ SELECT ward, COUNT(*) FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY person ORD
 WITH t AS (SELECT person, cost, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day, moment) AS n FROM visits) SELECT AVG(cost) FROM t WHERE n <= 2 -> answered
 SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY ward ORDER BY day) AS n FROM visits) AS t WHERE n = 1 -> refused: PARTITION BY the person >> SELECT COUNT(*) FROM (SELECT person, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS n FROM visits) AS t WHERE n = 1
 SELECT ward, COUNT(*) FROM (SELECT * FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY person ORDER BY day DESC) = 1) AS t GROUP BY ward -> answered
+
+-- groups said by windows
+SELECT DISTINCT ward, MEDIAN(age) OVER (PARTITION BY ward) AS m FROM visits == SELECT ward, MEDIAN(age) AS m FROM visits GROUP BY ward
+SELECT DISTINCT ward, PERCENTILE_CONT(0.9) WITHIN GROUP (ORDER BY age) OVER (PARTITION BY ward) AS p FROM visits == SELECT ward, QUANTILE(age, 0.9) AS p FROM visits GROUP BY ward
+SELECT DISTINCT ward, flag, COUNT(*) OVER (PARTITION BY flag, ward) AS n FROM visits == SELECT ward, flag, COUNT(*) AS n FROM visits GROUP BY ward, flag
+SELECT DISTINCT ward, COUNT(*) OVER (PARTITION BY flag) AS n FROM visits -> refused: other people's rows >> SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward
+SELECT DISTINCT ward, SUM(age) OVER (PARTITION BY ward ORDER BY day) AS n FROM visits -> refused: other people's rows >> SELECT ward, SUM(age) AS n FROM visits GROUP BY ward
+
+-- names of tools
+SELECT DATE_TRUNC('day', day) AS __timestamp, COUNT(*) AS count FROM visits GROUP BY DATE_TRUNC('day', day) ORDER BY count DESC LIMIT 100 -> answered
+SELECT DATE_TRUNC('month', day) AS __timestamp, COUNT(*) FROM visits GROUP BY __timestamp ORDER BY __timestamp == SELECT DATE_TRUNC('month', day) AS m, COUNT(*) FROM visits GROUP BY m ORDER BY m
+SELECT ward, COUNT(*) FROM (SELECT person, ward, ROW_NUMBER() OVER (PARTITION BY person ORDER BY day) AS rn FROM visits QUALIFY rn = 1) t GROUP BY ward -> answered
+SELECT COUNT(*) FROM visits AS __window -> refused: reserved >> SELECT COUNT(*) FROM visits AS v
+SELECT COUNT(*) FROM (SELECT person, age AS __j FROM visits) t -> refused: reserved >> SELECT COUNT(*) FROM (SELECT person, age AS j FROM visits) t
+WITH old AS MATERIALIZED (SELECT * FROM visits WHERE age > 65) SELECT ward, COUNT(*) FROM old GROUP BY ward == WITH old AS (SELECT * FROM visits WHERE age > 65) SELECT ward, COUNT(*) FROM old GROUP BY ward
+SELECT m, n, RANK() OVER (ORDER BY n DESC) AS r FROM (SELECT MONTH(day) AS m, COUNT(*) AS n FROM visits GROUP BY 1) t QUALIFY r <= 3 -> answered
+SELECT TOP (5) * FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) t ORDER BY n DESC == SELECT TOP 5 * FROM (SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward) t ORDER BY n DESC
+
+-- functions of dates and numbers
+SELECT DATEADD(month, DATEDIFF(month, 0, day), 0) AS m, COUNT(*) FROM visits GROUP BY m == SELECT DATE_TRUNC('month', day) AS m, COUNT(*) FROM visits GROUP BY m
+SELECT COUNT(*) FROM visits WHERE DATEADD(week, DATEDIFF(week, 0, day), 0) = '2024-01-01' -> refused: shifts by a constant >> SELECT COUNT(*) FROM visits WHERE DATE_TRUNC('week', day) = '2024-01-01'
+SELECT COUNT(*) FROM visits WHERE day >= PARSE_DATE('%Y-%m-%d', '2024-05-01') == SELECT COUNT(*) FROM visits WHERE day >= DATE '2024-05-01'
+SELECT COUNT(*) FROM visits WHERE day >= TO_DATE('01/05/2024', 'DD/MM/YYYY') == SELECT COUNT(*) FROM visits WHERE day >= DATE '2024-05-01'
+SELECT COUNT(*) FROM visits WHERE day >= STR_TO_DATE('20240501', '%Y%m%d') == SELECT COUNT(*) FROM visits WHERE day >= DATE '2024-05-01'
+SELECT COUNT(*) FROM visits WHERE TO_DATE(city, 'YYYY-MM-DD') > day == SELECT COUNT(*) FROM visits WHERE CAST(city AS DATE) > day
+SELECT COUNT(*) FROM visits WHERE TO_DATE(city, 'DD/MM/YYYY') > day -> refused: reads constants in the formats of days >> SELECT COUNT(*) FROM visits WHERE CAST(city AS DATE) > day
+SELECT COUNT(*) FROM visits WHERE day > TO_DATE('31/02/2024', 'DD/MM/YYYY') -> refused: no day of the calendar >> SELECT COUNT(*) FROM visits WHERE day > DATE '2024-02-28'
+SELECT COUNT(*) FROM visits WHERE PARSE_DATE('2024-05-01') < day -> refused: takes a text and a format >> SELECT COUNT(*) FROM visits WHERE DATE '2024-05-01' < day
+SELECT COUNT(*) FROM visits WHERE JULIANDAY(day) - JULIANDAY(any_day) > 3 -> answered
+SELECT RANGE_BUCKET(age, [18, 30, 45]) AS b, COUNT(*) FROM visits GROUP BY b == SELECT CASE WHEN age < 18 THEN 0 WHEN age < 30 THEN 1 WHEN age < 45 THEN 2 WHEN age >= 45 THEN 3 END AS b, COUNT(*) FROM visits GROUP BY b
+SELECT RANGE_BUCKET(age, 18) AS b, COUNT(*) FROM visits GROUP BY b -> refused: takes a number and a list of edges >> SELECT RANGE_BUCKET(age, [18]) AS b, COUNT(*) FROM visits GROUP BY b
+SELECT PERCENTILE_APPROX(age, [0.25, 0.5]) FROM visits == SELECT QUANTILES(age, [0.25, 0.5]) FROM visits
+SELECT ward, TRY_DIVIDE(SUM(cost), COUNT(*)) AS d, TOTAL(age) AS t FROM visits GROUP BY ward == SELECT ward, SAFE_DIVIDE(SUM(cost), COUNT(*)) AS d, SUM(age) AS t FROM visits GROUP BY ward

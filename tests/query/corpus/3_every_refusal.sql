@@ -29,7 +29,7 @@ SELECT COUNT(*) FROM visits WHERE DATE_DIFF('month') > 1 -> refused: takes a uni
 SELECT COUNT(*) FROM visits WHERE DATE_SUB('month', 1, day) < day -> refused: takes a date and an interval >> SELECT COUNT(*) FROM visits WHERE DATE_SUB(day, INTERVAL 1 MONTH) < day
 SELECT COUNT(*) FROM visits WHERE ADD_MONTHS(day) > day -> refused: takes a date and a number of months >> SELECT COUNT(*) FROM visits WHERE ADD_MONTHS(day, 1) > day
 SELECT COUNT(*) FROM visits WHERE DATE_PART(day) > 3 -> refused: takes a unit of time and a date >> SELECT COUNT(*) FROM visits WHERE DATE_PART('day', day) > 3
-SELECT COUNT(*) FROM visits WHERE TO_DATE(city, 'YYYY') > day -> refused: takes one date >> SELECT COUNT(*) FROM visits WHERE TO_DATE(city) > day
+SELECT COUNT(*) FROM visits WHERE TO_DATE(city, 'YYYY') > day -> refused: reads constants in the formats of days >> SELECT COUNT(*) FROM visits WHERE TO_DATE(city) > day
 SELECT COUNT(*) FROM visits WHERE DATE_TRUNC('month', INTERVAL 1 DAY) = day -> refused: does not belong there >> SELECT COUNT(*) FROM visits WHERE DATE_TRUNC('month', day + INTERVAL 1 DAY) = day
 SELECT COUNT(*) FROM visits WHERE EXTRACT(fortnight FROM day) = 1 -> refused: a unit of time >> SELECT COUNT(*) FROM visits WHERE EXTRACT(week FROM day) = 1
 SELECT COUNT(*) FROM visits WHERE TRUNC(day, 'ZZ') = day -> refused: does not know this unit of time >> SELECT COUNT(*) FROM visits WHERE TRUNC(day, 'MM') = day

@@ -312,7 +312,7 @@ def _rejoined(
 
 
 def _unaliased(block: Block, catalog: Catalog) -> Block:
-    """Return a block whose GROUP BY and WHERE have columns in place of output names that are no columns."""
+    """Return a block whose clauses have columns, or windows, in place of output names that are no columns."""
     known = visible(block.source, catalog)
     outputs = {folded(item.name): item.scalar for item in block.items if not aggregates(item.scalar)}
 
@@ -325,4 +325,5 @@ def _unaliased(block: Block, catalog: Catalog) -> Block:
         block,
         group=tuple(rebuilt(term, meant) for term in block.group),
         where=None if block.where is None else rebuilt(block.where, meant),
+        qualify=None if block.qualify is None else rebuilt(block.qualify, meant),
     )

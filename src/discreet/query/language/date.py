@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
 from typing import TypeAlias
 
 from discreet.errors import QueryError
@@ -184,6 +186,11 @@ def _months_between(name: str, arguments: Sequence[Argument]) -> Scalar:
 def _shifted(sign: int) -> Callable[[str, Sequence[Argument]], Scalar]:
     def build(name: str, arguments: Sequence[Argument]) -> Scalar:
         match arguments:
+            case [unit, Call("difference", (Literal(str(word)), Literal(0), day)), Literal(0)] if _unit(
+                unit
+            ) == word and word in ("year", "quarter", "month", "day"):
+                # As many units after day 0 as have begun since: where the unit of a date begins.
+                return Call("trunc", (Literal(word), day))
             case [subject, Span(unit, amount)]:
                 (day,) = scalars(name, [subject])
                 return Call("shift", (unit, day, Literal(sign * amount)))
@@ -224,6 +231,51 @@ def _part(name: str, arguments: Sequence[Argument]) -> Scalar:
     return Call("part", (Literal(unit), day))
 
 
+_WRITTEN = {
+    **dict.fromkeys(("%Y-%m-%d", "%F", "YYYY-MM-DD", "yyyy-MM-dd"), "%Y-%m-%d"),
+    **dict.fromkeys(("%Y%m%d", "YYYYMMDD", "yyyyMMdd"), "%Y%m%d"),
+    **dict.fromkeys(("%d/%m/%Y", "DD/MM/YYYY", "dd/MM/yyyy"), "%d/%m/%Y"),
+    **dict.fromkeys(("%m/%d/%Y", "MM/DD/YYYY", "MM/dd/yyyy"), "%m/%d/%Y"),
+    **dict.fromkeys(("%d-%m-%Y", "DD-MM-YYYY", "dd-MM-yyyy"), "%d-%m-%Y"),
+    **dict.fromkeys(("%d.%m.%Y", "DD.MM.YYYY", "dd.MM.yyyy"), "%d.%m.%Y"),
+}
+"""How days are written, in the formats of several dialects."""
+
+
+def _read_day(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """TO_DATE('2024-01-31', 'YYYY-MM-DD') and its kin, with the format last or first."""
+    found = scalars(name, arguments)
+    text, form = found[::-1] if name == "parse_date" else found
+    pattern = _WRITTEN.get(form.value) if isinstance(form, Literal) and isinstance(form.value, str) else None
+    match text:
+        case Literal(str(written)) if pattern is not None:
+            try:
+                return Literal(datetime.strptime(written, pattern).date())
+            except ValueError:
+                raise QueryError(
+                    name.upper(), "is no day of the calendar", "write DATE '2024-01-31'"
+                ) from None
+    if pattern == "%Y-%m-%d":
+        return Call("to_day", (text,))
+    raise QueryError(
+        name.upper(),
+        "reads constants in the formats of days, and other texts as YYYY-MM-DD",
+        "write CAST(x AS DATE), or DATE '2024-01-31'",
+    )
+
+
+def _parsed(name: str, arguments: Sequence[Argument]) -> Scalar:
+    if len(arguments) != 2:
+        raise QueryError(name.upper(), "takes a text and a format", "write CAST(x AS DATE)")
+    return _read_day(name, arguments)
+
+
+def _julian(name: str, arguments: Sequence[Argument]) -> Scalar:
+    """JULIANDAY(t): days since a noon long ago, of which differences are asked."""
+    seconds = Call("elapsed", (Literal(datetime.min), _one(name, arguments)))
+    return Call("add", (Call("divide", (seconds, Literal(86_400))), Literal(Fraction(3_442_851, 2))))
+
+
 def _one(name: str, arguments: Sequence[Argument]) -> Scalar:
     if len(arguments) != 1:
         raise QueryError(name.upper(), "takes one date", "write CAST(x AS DATE)")
@@ -233,7 +285,9 @@ def _one(name: str, arguments: Sequence[Argument]) -> Scalar:
 
 def _converted(function: str) -> Callable[[str, Sequence[Argument]], Scalar]:
     def build(name: str, arguments: Sequence[Argument]) -> Scalar:
-        if len(arguments) == 2 and name != "to_date":
+        if len(arguments) == 2 and name == "to_date":
+            return _read_day(name, arguments)
+        if len(arguments) == 2:
             local = _from_utc(name, arguments)
             return local if function == "to_moment" else Call(function, (local,))
         return Call(function, (_one(name, arguments),))
@@ -358,6 +412,8 @@ BUILDERS: dict[str, Callable[[str, Sequence[Argument]], Scalar]] = {
     "add_months": _months,
     **dict.fromkeys(("date_part", "datepart"), _part),
     **dict.fromkeys(("date", "to_date"), _converted("to_day")),
+    **dict.fromkeys(("parse_date", "str_to_date"), _parsed),
+    "julianday": _julian,
     "datetime": _converted("to_moment"),
     "from_utc_timestamp": _from_utc,
     "timezone": _zone_first,

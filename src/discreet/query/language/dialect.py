@@ -67,7 +67,7 @@ _SERVER = Manner(
 DIALECTS: dict[str, Manner | None] = {
     **dict.fromkeys(("standard", "duckdb")),
     "bigquery": Manner("bigquery", "e", base_last=True, sunday=1, weeks=False, unit_last=True),
-    "snowflake": Manner("snowflake", names=(("TIMESTAMPDIFF", "DATEDIFF"),)),
+    "snowflake": Manner("snowflake", names=(("TIMESTAMPDIFF", "DATEDIFF"), ("TIMEDIFF", "DATEDIFF"))),
     **dict.fromkeys(("postgres", "postgresql"), _POSTGRES),
     "redshift": Manner("redshift", "10", whole=True, power=True),
     "spark": _SPARK,
@@ -117,7 +117,21 @@ def words_of(text: str, manner: Manner) -> list[Token]:
         # A new word has no comments: what people note down is not part of a question.
         found.append(Token(kind, word, token.line, token.col, token.start, token.end))
     found = _separated(found) if manner.words == "mysql" else found
+    found = _exact(found) if manner.words == "redshift" else found
     return _converted(found) if manner.plus else found
+
+
+def _exact(tokens: list[Token]) -> list[Token]:
+    """Return the words without APPROXIMATE before an aggregate: what gets noise need not be approximate."""
+    kept = zip(tokens, [*tokens[1:], None], strict=True)
+    return [
+        one
+        for one, after in kept
+        if _quoted(one)
+        or one.text.upper() != "APPROXIMATE"
+        or after is None
+        or after.text.upper() not in ("COUNT", "PERCENTILE_DISC")
+    ]
 
 
 def _readable(token: Token, manner: Manner) -> None:

@@ -8,7 +8,7 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.query.language.refusal import fields
 from discreet.query.language.spelling import quantile_level
-from discreet.query.plan import Aggregate, Call, Literal, Scalar, constant
+from discreet.query.plan import Aggregate, Call, Case, Literal, Scalar, constant
 
 Read = Callable[[object], Scalar]
 Row = Callable[[str, object], Scalar]
@@ -41,6 +41,22 @@ def distribution(name: str, nodes: list[exp.Expr], read: Read, row: Row) -> Aggr
             return Aggregate(name, row(name, argument), cells=count, levels=levels)
     wants, instead = DISTRIBUTIONS[name]
     raise QueryError(name.upper(), f"takes {wants}", instead)
+
+
+LEVELS = ("approx_percentile", "percentile", "percentile_approx")
+"""Functions that take one level, or a list of them."""
+
+
+def bucket_among(nodes: list[exp.Expr], read: Read) -> Scalar:
+    """RANGE_BUCKET(x, [18, 65]): how many of the edges a number has reached."""
+    if len(nodes) != 2 or not isinstance(nodes[1], exp.Array):
+        raise QueryError(
+            "RANGE_BUCKET", "takes a number and a list of edges", "write RANGE_BUCKET(x, [18, 65])"
+        )
+    subject = read(nodes[0])
+    edges = [Literal(int(e) if e.denominator == 1 else e) for e in _numbers("histogram", nodes[1], read)]
+    below = tuple((Call("lt", (subject, edge)), Literal(place)) for place, edge in enumerate(edges))
+    return Case((*below, (Call("ge", (subject, edges[-1])), Literal(len(edges)))), Literal(None))
 
 
 def _numbers(name: str, listed: exp.Expr, read: Read) -> list[Fraction]:

@@ -12,7 +12,7 @@ from discreet.query.language.constant import clamped, settled
 from discreet.query.language.conversion import CASTS
 from discreet.query.language.date import Argument, Span, iso_weekday, iso_year
 from discreet.query.language.daytime import TESTS, compares_times, times_compared
-from discreet.query.language.distribution import DISTRIBUTIONS, distribution
+from discreet.query.language.distribution import DISTRIBUTIONS, LEVELS, bucket_among, distribution
 from discreet.query.language.leaf import column_of, leaf_of, literal_of, truth_of, unit_named, unit_of
 from discreet.query.language.listing import is_list, listed
 from discreet.query.language.moment import MOMENTS, between, compared, interval_of
@@ -361,6 +361,10 @@ def _anonymous(node: exp.Expr) -> Scalar:
         return listed(node, expression)
     if name in DISTRIBUTIONS:
         return distribution(name, nodes, expression, _plain)
+    if name in LEVELS and len(nodes) == 2 and isinstance(nodes[1], exp.Array):
+        return distribution("quantiles", nodes, expression, _plain)
+    if name == "range_bucket":
+        return bucket_among(nodes, expression)
     if not understood(name) and name not in ("clamp", "bounded_per_group"):
         raise refusal(node)
     if name in ("date_part", "datepart") and len(nodes) == 2 and is_age(nodes[1]):

@@ -21,7 +21,7 @@ def read_items(nodes: list[exp.Expr], level: int) -> tuple[Item, ...]:
         match node:
             case exp.Alias():
                 parts = fields(node, "this", "alias")
-                name, inner = name_of(parts["alias"]), parts["this"]
+                name, inner = name_of(parts["alias"], label=not level), parts["this"]
             case exp.Column():
                 name, inner = name_of(node.this), node
             case exp.Star() if level:
@@ -56,8 +56,9 @@ def with_name(node: exp.Expr) -> exp.Expr:
     return exp.Alias(this=node.copy(), alias=exp.to_identifier(_default_name(node), quoted=True))
 
 
-def name_of(node: exp.Expr) -> str:
-    """Return an identifier's text, refusing what could be mistaken for another name."""
+def name_of(node: exp.Expr, *, label: bool = False) -> str:
+    """Return an identifier's text, refusing what could be mistaken for another name; a label may be any."""
     if not isinstance(node, exp.Identifier):
         raise refusal(node)
-    return plain_name(str(fields(node, "this", "quoted").get("this", "")))
+    name = str(fields(node, "this", "quoted").get("this", ""))
+    return plain_name(name, reserved=not label)

@@ -24,7 +24,9 @@ def column_of(node: exp.Expr) -> Scalar:
     if isinstance(parts.get("table"), exp.Identifier) and str(parts["table"].this).startswith(HIDDEN):
         # A mark of our own: names of people that begin so were refused when the text was read.
         return Column(str(parts["table"].this), str(parts["this"].this))
-    return Column(None if parts.get("table") is None else name_of(parts["table"]), name_of(parts["this"]))
+    if parts.get("table") is None:
+        return Column(None, name_of(parts["this"], label=True))
+    return Column(name_of(parts["table"]), name_of(parts["this"]))
 
 
 def literal_of(node: exp.Expr) -> Scalar:

@@ -6,13 +6,14 @@ from discreet.errors import QueryError
 from discreet.query.name import HIDDEN
 
 
-def plain_name(name: str) -> str:
-    """Return a name, refusing what could be mistaken for another."""
+def plain_name(name: str, *, reserved: bool = True) -> str:
+    """Return a name, refusing what could be mistaken for another, or for one of our own where those are."""
     if not isinstance(name, str) or not name or not name.isprintable():
         raise QueryError("a name", "is empty, or holds what nobody sees", "use the declared spelling")
     if unicodedata.normalize("NFKC", name) != name:
         raise QueryError("a name", "contains characters that look like others", "use the declared spelling")
-    unreserved(name)
+    if reserved:
+        unreserved(name)
     return name
 
 

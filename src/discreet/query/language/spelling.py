@@ -140,7 +140,7 @@ def _quotient(name: str, arguments: Sequence[Argument]) -> Scalar:
 def _divided(name: str, arguments: Sequence[Argument]) -> Scalar:
     one, other = _plain(name, arguments, 2)
     quotient = Call("divide", (one, other))
-    if name == "safe_divide":
+    if name != "div0":
         return quotient
     return Case(((Call("eq", (other, Literal(0))), Literal(0)),), quotient)
 
@@ -273,7 +273,8 @@ _BUILDERS: dict[str, Builder] = {
     "nullifzero": _null_if_zero,
     "square": _square,
     **dict.fromkeys(("nvl2", "decode", "iff"), _choice),
-    **dict.fromkeys(("safe_divide", "div0"), _divided),
+    **dict.fromkeys(("safe_divide", "try_divide", "div0"), _divided),
+    "total": _statistic("sum"),
     **dict.fromkeys(("trunc", "truncate"), _whole_part),
     **dict.fromkeys(("log", "log10", "log2"), _logarithm),
     **dict.fromkeys(("contains", "ends_with", "endswith", "suffix"), _pattern),
@@ -305,6 +306,8 @@ _EXAMPLES = {
     "decode": "write DECODE(x, 'a', 1, 0)",
     "iff": "write IFF(x > 0, 1, 0)",
     "safe_divide": "write SAFE_DIVIDE(a, b)",
+    "try_divide": "write TRY_DIVIDE(a, b)",
+    "total": "give one column",
     "div0": "write DIV0(a, b)",
     "trunc": "write TRUNC(x)",
     "truncate": "write TRUNCATE(x)",

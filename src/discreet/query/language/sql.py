@@ -25,6 +25,7 @@ from discreet.query.language.keys import without_keys
 from discreet.query.language.named import unreserved
 from discreet.query.language.operation import combined
 from discreet.query.language.parameter import Parameters, bind
+from discreet.query.language.parted import without_parts
 from discreet.query.language.picked import from_groups
 from discreet.query.language.pivot import written_out
 from discreet.query.language.refusal import CLAUSE_WORDS, CLAUSES, fields, refusal
@@ -181,8 +182,9 @@ def fragment(text: str) -> Scalar:
 
 
 def _small(tree: exp.Expr) -> None:
+    labels = {folded(item.alias) for item in tree.expressions if isinstance(item, exp.Alias)}
     for count, node in enumerate(every(tree, exp.Expr)):
-        if isinstance(node, exp.Identifier):
+        if isinstance(node, exp.Identifier) and not _labels(node, tree, labels):
             unreserved(str(node.this))
         if count >= NODE_LIMIT:
             raise QueryError(
@@ -190,6 +192,15 @@ def _small(tree: exp.Expr) -> None:
             )
         if node.depth > DEPTH_LIMIT:
             raise QueryError("the question", f"is nested more than {DEPTH_LIMIT} levels deep", "flatten it")
+
+
+def _labels(node: exp.Expr, tree: exp.Expr, labels: set[str]) -> bool:
+    """Whether a name is that of a column of the answer, which no statement has: tools write __timestamp."""
+    named = node.parent
+    if isinstance(named, exp.Alias):
+        return node.arg_key == "alias" and named.parent is tree
+    bare = isinstance(named, exp.Column) and node.arg_key == "this" and not named.table
+    return bare and folded(str(node.this)) in labels
 
 
 def _prefixed(tree: exp.Expr) -> None:
@@ -229,7 +240,7 @@ def _select(tree: exp.Expr, views: Views, level: int) -> Block:
         raise refusal(tree)
     if tree.args.get("joins") and not tree.args.get("from_"):
         raise refusal(tree)
-    tree = without_keys(tree if level else without_top(tree))
+    tree = without_keys(tree if level else without_parts(without_top(tree)))
     tree.set("expressions", [with_name(node) for node in tree.expressions])
     tree = untied(without_semi(tree))
     for key, (reason, instead) in CLAUSES.items():
@@ -307,7 +318,8 @@ def _with(clause: exp.Expr | None, views: Views, level: int) -> Views:
         raise QueryError("WITH RECURSIVE", "recursion has no bound known in advance", "use plain WITH")
     known = dict(views)
     for view in fields(clause, "expressions")["expressions"]:
-        parts = fields(view, "this", "alias")
+        # Whether an engine keeps such a part changes no answer.
+        parts = fields(view, "this", "alias", "materialized")
         name, columns = _alias_with_columns(parts["alias"])
         if folded(name) in known:
             raise QueryError(f"WITH {name}", "is defined twice", "give each part its own name")

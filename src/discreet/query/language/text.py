@@ -67,7 +67,18 @@ AS_WRITTEN = frozenset(
             "FROM_UTC_TIMESTAMP",
             "TIMEZONE",
         ),
-        *("TIME_SLICE", "TRANSLATE", "PI", "REVERSE", "INITCAP", "BITAND", "BITOR"),
+        *(
+            "PARSE_DATE",
+            "STR_TO_DATE",
+            "RANGE_BUCKET",
+            "TIME_SLICE",
+            "TRANSLATE",
+            "PI",
+            "REVERSE",
+            "INITCAP",
+            "BITAND",
+            "BITOR",
+        ),
     )
 )
 """Functions whose arguments the parser leaves alone."""
@@ -120,7 +131,7 @@ def parsed(text: str, manner: Manner | None = None) -> Written:
         tokens.pop()
     if any(token.token_type is TokenType.SEMICOLON for token in tokens):
         raise QueryError(";", "one question is one statement", "ask the questions one at a time")
-    tokens, privacy = _without_privacy(clamped(_translated(tokens)))
+    tokens, privacy = _without_privacy(clamped(_bare_top(_translated(tokens))))
     for token in tokens:
         place = (token.line, max(token.col - len(token.text) + 1, 1))
         if token.token_type is TokenType.COLON and manner is not None:
@@ -215,6 +226,19 @@ def _translated(tokens: list[Token]) -> list[Token]:
             token = _like(token, TokenType.VAR, "QUOTIENT")
         found.append(token)
     return found
+
+
+def _bare_top(tokens: list[Token]) -> list[Token]:
+    """Return the tokens with TOP 5 for TOP (5), which would be multiplied where * follows."""
+    for place, token in enumerate(tokens):
+        kinds = [one.token_type for one in tokens[place + 1 : place + 4]]
+        if token.token_type is TokenType.TOP and kinds == [
+            TokenType.L_PAREN,
+            TokenType.NUMBER,
+            TokenType.R_PAREN,
+        ]:
+            return [*tokens[: place + 1], tokens[place + 2], *_bare_top(tokens[place + 4 :])]
+    return tokens
 
 
 def _like(token: Token, kind: TokenType, text: str) -> Token:
