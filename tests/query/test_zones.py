@@ -91,6 +91,12 @@ def test_the_clock_elsewhere(data, text: str, zone: str):
     assert found == Counter(at(row, zone).hour * 60 + at(row, zone).minute for row in ROWS)
 
 
+def test_steps_from_the_clock_of_a_zone_are_not_written_out_for_each_other(data):
+    days = " + INTERVAL 1 DAY + INTERVAL 1 MONTH + INTERVAL 1 HOUR - INTERVAL 1 MONTH - INTERVAL 1 DAY"
+    text = f"SELECT HOUR(at{days}) AS k, COUNT(*) AS n FROM visits GROUP BY k"
+    assert counts(data, text) == Counter((at(row).hour + 1) % 24 for row in ROWS)
+
+
 def test_times_that_passed_are_those_between_instants(data):
     three = "DATE_DIFF('hour', at, ended) = 3 AND ended - at = INTERVAL 3 HOUR"
     text = f"SELECT {three} AS k, COUNT(*) AS n FROM visits GROUP BY k"

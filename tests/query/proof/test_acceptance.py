@@ -66,6 +66,12 @@ def test_groups_in_which_nobody_can_be_are_proved() -> None:
     assert proof_of(priced, catalog).statements
 
 
+def test_one_truth_value_that_a_condition_leaves_is_proved_beside_a_limit_per_group() -> None:
+    question = "SELECT flag, score, COUNT(age) FROM visits WHERE NOT flag GROUP BY flag, score"
+    catalog = clinic(rows=2, groups=None, per_group=1)
+    assert proof_of(quote(check(read(question), catalog), epsilon=1), catalog).statements
+
+
 @pytest.mark.fuzz
 @pytest.mark.timeout(0)
 def test_ten_thousand_random_legitimate_questions_are_all_proved() -> None:

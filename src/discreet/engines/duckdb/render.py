@@ -117,6 +117,9 @@ TEMPLATES = {
 GUARDED = frozenset(("finite", "divide", "ln", "exp", "sqrt", "shift"))
 """Functions whose guard mentions the argument several times, also where `nullif` does so unseen."""
 
+LONG = 1_000
+"""A longer text than this is not written twice for the sake of a guard, either."""
+
 
 def render(statement: Statement) -> str:
     """Return the DuckDB text of a statement."""
@@ -199,20 +202,21 @@ def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
             return f"({scalar_text(arguments[0])} / {scalar_text(arguments[1])})"
         case "divide":
             return f"({scalar_text(arguments[0])} / {_guarded('nullif({0}, 0e0)', arguments[1])})"
-        case "finite" | "ln" | "exp" | "sqrt":
+        case "finite" | "ln" | "exp" | "sqrt" | "moment_at" | "to_day" | "to_moment":
             return _guarded(TEMPLATES[name], arguments[0])
         case _:
             return TEMPLATES[name].format(*map(scalar_text, arguments))
 
 
 def _guarded(template: str, argument: Scalar, text: str | None = None) -> str:
-    """Return a guard around an argument, which is computed once where it has guards inside.
+    """Return a guard around an argument, which is computed once where it has guards inside, or is long.
 
     Written out, each guard would mention the next several times, and the engine would plan them all: eight
-    products of products took it minutes.
+    products of products took it minutes, and two days added to the clock of a zone were too long to be sent.
     """
     text = scalar_text(argument) if text is None else text
-    if any(isinstance(part, Call) and part.function in GUARDED for part in walk(argument)):
+    nested = any(isinstance(part, Call) and part.function in GUARDED for part in walk(argument))
+    if nested or len(text) > LONG:
         return f"list_transform([{text}], lambda x: {template.format('x')})[1]"
     return template.format(text)
 

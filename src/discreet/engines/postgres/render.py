@@ -44,6 +44,7 @@ _FIRST = f"CAST(left({_BARE}, 8) || '01' AS date)"
 _LATER = f"CAST(substr({_BARE}, 9, 2) AS integer) - 1"
 _IS_DAY = f"date_part('month', {_FIRST} + ({_LATER})) = date_part('month', {_FIRST})"
 _NUMBER = f"CAST({_BARE} AS numeric)"
+_TICKS = f"nullif(nullif(least(greatest(CAST({{0}} AS numeric), -1), {LAST + 1}), -1), {LAST + 1})"
 _SENTINELS = "date '0001-12-31 BC'", "date '10000-01-01'"
 _PARTS = {"dayofweek": "dow", "dayofyear": "doy"}
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
@@ -91,9 +92,8 @@ TEMPLATES = {
     "starts_with": "starts_with({0}, {1})",
     "microseconds": f"(CAST(extract(epoch FROM {{0}}) * 1000000 AS bigint) + {SINCE})",
     # Whole days and what remains of one: either is a double without rounding.
-    "moment_at": f"CASE WHEN {{0}} BETWEEN 0 AND {LAST} THEN timestamp '0001-01-01' "
-    "+ div(CAST({0} AS numeric), 86400000000)::float8 * interval '1 day' "
-    "+ mod(CAST({0} AS numeric), 86400000000)::float8 * interval '1 microsecond' END",
+    "moment_at": f"(timestamp '0001-01-01' + div({_TICKS}, 86400000000)::float8 * interval '1 day' "
+    f"+ mod({_TICKS}, 86400000000)::float8 * interval '1 microsecond')",
     "to_real": "CAST({0} AS float8)",
     "to_text": 'CAST({0} AS text) COLLATE "C"',
     "to_day": "CAST({0} AS date)",

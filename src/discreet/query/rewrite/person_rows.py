@@ -97,9 +97,9 @@ def admitted(column: KeyColumn, scalar: Scalar, checked: Checked) -> list[Scalar
             return [Call("ge", (scalar, Literal(date.min))), Call("le", (scalar, Literal(date.max)))]
         return [present(scalar)]
     first, last = values[0], values[-1]
-    if isinstance(first, bool) or column.ends is not None:
+    if (isinstance(first, bool) and len(values) > 1) or column.ends is not None:
         # Both truth values are declared, and the cells of a distribution leave nothing out.
         return [present(scalar)]
-    if isinstance(first, int) and isinstance(last, int) and last - first + 1 == len(values):
+    if type(first) is int and isinstance(last, int) and last - first + 1 == len(values):
         return [Call("ge", (scalar, Literal(first))), Call("le", (scalar, Literal(last)))]
     return [Among(scalar, tuple(Literal(value) for value in values))]
