@@ -135,11 +135,17 @@ def answers(priced: Quote, exact: Exact, runs: int) -> Iterator[tuple[ReleasedRo
     drawn and shown as those of one answer with as many groups, by the same functions.
     """
     additive = all(isinstance(one.mechanism, Geometric | Staircase | Gaussian) for one in priced.shares)
-    if not additive or not isinstance(priced.checked.keys, Declared) or priced.parts:
-        for _ in range(runs):
+    first, declared_keys = rows(priced, draw(priced, exact)), priced.checked.keys
+    if not additive or not isinstance(declared_keys, Declared) or priced.parts:
+        keys = None
+    else:
+        # An entropy is one row of several cells.
+        keys = product if len(product := declared_keys.product()) == len(first) else None
+    if keys is None:
+        yield first
+        for _ in range(runs - 1):
             yield rows(priced, draw(priced, exact))
         return
-    keys = priced.checked.keys.product()
     for done in range(0, runs, PILE):
         many = min(PILE, runs - done)
         drawn = tuple(noisy_values(priced, place, keys * many, exact) for place in range(len(priced.shares)))
@@ -527,7 +533,7 @@ def main() -> None:
                 line = [*(text for text, _ in found), judged(kind, epsilon, delta, found)]
                 known[name, budget, epsilon] = line
                 print(name, budget, epsilon, *line, flush=True)
-        _write(known)
+                _write(known)
     if "agree" in words or not words:
         print("one by one, against drawn together:", agreement())
 

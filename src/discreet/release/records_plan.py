@@ -31,7 +31,7 @@ FIRST = Fraction(3, 10)
 PARTS = 32
 """Into how many parts a wide range is cut, unless told otherwise."""
 
-MOST_CELLS = 50_000
+MOST_CELLS = 200_000
 """All pairs of columns together have at most so many cells; ranges are cut into fewer parts until they do."""
 
 MOST_COLUMNS = 40
