@@ -495,10 +495,10 @@ FAULTS = (
     ),
     Fault(
         "verify/claim.py",
-        "        for side in (1, 2):\n",
-        "        for side in (1, 1):\n",
-        _trap("a claim about a length that the runs disagree on"),
-        "the larger of two claims counts",
+        'else (">=", "<")',
+        'else ("<", ">=")',
+        ("tests/verify/test_corpus.py::test_the_verdict_is_the_stated_one[claim_of_the_larger]",),
+        "the larger of two rates is the smaller one",
     ),
     Fault(
         "verify/ratio.py",

@@ -174,6 +174,7 @@ P (x : private real) (k : public int) : public real
     "a remainder that may have no value": """
 P (x : private real) (k : public int) : public int
   neighbours x one by 1
+  requires k < 0
   ensures epsilon eps
   return 5 mod k
 """,

@@ -605,6 +605,11 @@ WRONG = {
         {},
         "no value",
     ),
+    "a remainder that no number leaves": (
+        program("(n : public int); requires 7 mod n = 100", "return 0"),
+        {},
+        "no input satisfies",
+    ),
     "contradictory assumptions": (
         program(f"{Q}; requires size(q) <= 0", "return q[0]"),
         {},

@@ -7,6 +7,7 @@ replaced moves two of them, and one added or removed moves one.
 """
 
 from collections.abc import Iterator
+from itertools import product
 
 import z3
 
@@ -68,7 +69,9 @@ def memories(relation: LoopRelation, system: System, bounds: list[Term]) -> Iter
         for bound in bounds:
             yield from (z3.ForAll(PLACE, fact) for fact in (distance <= bound, distance >= -bound))
         counters = [t for n, t in state.left.items() if n in inputs.checked.shared and z3.is_int(t)]
-        for counter in (t for t in counters if t.get_id() in own):
+        counters = [t for t in counters if t.get_id() in own]
+        yield from _led(distance, counters, results(relation), bounds)
+        for counter in counters:
             yield z3.ForAll(PLACE, z3.Or(counter <= PLACE, distance == 0))
             for array, position in inputs.positions.items():
                 copied = z3.If(position == PLACE, real(inputs.deltas[array]), z3.RealVal(0))
@@ -83,6 +86,38 @@ def memories(relation: LoopRelation, system: System, bounds: list[Term]) -> Iter
                 added = z3.Select(z3.substitute(after[seen.get_id()], (seen, empty)), PLACE)
                 plain = z3.simplify(added, expand_select_store=True, expand_select_ite=True)
                 yield from (z3.ForAll(PLACE, f) for f in _worth(relation, system, plain, distance))
+
+
+def results(relation: LoopRelation) -> list[Term]:
+    """Return the discrete values that the program is to return."""
+    return [term for term in relation.rigid if str(term).startswith("result(")]
+
+
+def _led(distance: Term, counters: list[Term], told: list[Term], bounds: list[Term]) -> Iterator[Term]:
+    """Yield that a list is further ahead at the place that is told than anywhere else."""
+    for result, bound, multiple in product(told, bounds, (0, 1)):
+        limit = z3.simplify(multiple * bound)
+        yield z3.ForAll(PLACE, z3.Or(result == PLACE, distance <= limit))
+        yield z3.ForAll(PLACE, z3.Or(result == PLACE, distance >= -limit))
+        for counter, sign in product(counters, (1, -1)):
+            here = z3.Or(result != PLACE, counter <= PLACE, PLACE < 0)
+            yield z3.ForAll(PLACE, z3.Or(here, distance >= z3.simplify(sign * limit)))
+            yield z3.ForAll(PLACE, z3.Or(here, distance <= z3.simplify(sign * limit)))
+
+
+def pointed(relation: LoopRelation, system: System, guards: list[Term], bounds: list[Term]) -> Iterator[Term]:
+    """Yield how far apart the runs are in a list, each at a place of its own that it has found."""
+    state, shared = relation.state, system.inputs.checked.shared
+    own = {term.get_id() for term in relation.changing}
+    lists = [n for n, t in state.left.items() if z3.is_array(t) and n not in shared]
+    found = [n for n, t in state.left.items() if z3.is_int(t) and t.get_id() in own and n not in shared]
+    for name, place in product(lists, found):
+        here = z3.Select(state.left[name], state.left[place])
+        distance = real(z3.Select(state.right[name], state.right[place])) - real(here)
+        for guard, bound, multiple in product(guards, bounds, (-1, 0, 1)):
+            limit = z3.simplify(multiple * bound)
+            yield z3.Implies(guard, distance <= limit)
+            yield z3.Implies(guard, distance >= limit)
 
 
 def _zero(term: Term) -> Term:

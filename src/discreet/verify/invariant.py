@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 import z3
 
-from discreet.verify.contribution import cells, contributions, memories, opened
+from discreet.verify.contribution import cells, contributions, memories, opened, pointed
 from discreet.verify.discharge import SLOWEST, WORK, goal, hypotheses, instance, solver
 from discreet.verify.limit import milliseconds, tick
 from discreet.verify.obligation import LoopRelation, System
@@ -179,6 +179,7 @@ def candidates(relation: LoopRelation, system: System) -> Iterator[Term]:
                 yield counter == other
     guards = [z3.BoolVal(True)] if told(relation, system) else _guards(relation, system, changing_counters)
     yield from memories(relation, system, bounds)
+    yield from pointed(relation, system, guards, bounds)
     for first, second in pairs:
         if z3.is_array(first):
             continue

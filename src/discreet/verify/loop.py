@@ -6,9 +6,10 @@ import z3
 
 from discreet.verify.limit import tick
 from discreet.verify.obligation import Clause, LoopRelation, PairState
-from discreet.verify.shared import is_one_sided
+from discreet.verify.shared import is_one_sided, is_quiet
 from discreet.verify.syntax import (
     Array,
+    Expr,
     Sample,
     Scalar,
     SensitiveQuery,
@@ -20,6 +21,13 @@ from discreet.verify.syntax import (
 from discreet.verify.term import Term, constants, memory_of, symbol
 from discreet.verify.walk import require_walk, walked
 from discreet.verify.walker import PairWalk, Then, merge
+
+
+def is_apart(walk: PairWalk, statement: While) -> bool:
+    """Return whether each run makes as many turns as it likes: it only computes, and they may not agree."""
+    if walk.checked.is_shared(statement.condition) or is_one_sided(statement, walk.checked.program):
+        return False
+    return is_quiet(statement.body)
 
 
 def loop(walk: PairWalk, statement: While, state: PairState, then: Then) -> None:
@@ -51,6 +59,9 @@ def loop(walk: PairWalk, statement: While, state: PairState, then: Then) -> None
 
 def going_on(walk: PairWalk, statement: While, state: PairState) -> tuple[Term, PairState]:
     """Return whether the loop goes on, on which both runs must agree."""
+    if is_apart(walk, statement):
+        state, first, second = walk.value(statement.condition, state)
+        return z3.simplify(z3.Or(first, second)), state
     if not is_one_sided(statement, walk.checked.program):
         state, guard = walk.agree(statement.condition, state)
         return guard, state
@@ -107,8 +118,21 @@ def inner(walk: PairWalk, statement: While, inside: PairState, then: Then) -> No
             end = walk.step(walk, part, end)
         walk.reading.walking = {}
         then(end)
+    elif is_apart(walk, statement):
+        then(each_its_turn(walk, statement, inside))
     else:
         walk.block(walk, statement.body, inside, then)
+
+
+def each_its_turn(walk: PairWalk, statement: While, head: PairState) -> PairState:
+    """Let each run make a turn where its own condition holds, and wait where it does not."""
+    state, first, second = walk.value(statement.condition, head)
+    outer, walk.live = walk.live, (z3.And(walk.live[0], first), z3.And(walk.live[1], second))
+    for part in statement.body:
+        state = walk.step(walk, part, state)
+    walk.live = outer
+    left, right = merge(first, state.left, head.left), merge(second, state.right, head.right)
+    return replace(state, left=left, right=right)
 
 
 def measure(walk: PairWalk, statement: While, head: PairState, end: PairState) -> PairState:
@@ -118,10 +142,19 @@ def measure(walk: PairWalk, statement: While, head: PairState, end: PairState) -
     variant = walk.variants.get(statement.loop)
     if variant is None:
         return end  # almost surely it ends all the same, which the kernel has to find by itself
+    if is_apart(walk, statement):
+        both = [sum(_rest(walk, variant, side, state) for side in (1, 2)) for state in (head, end)]
+        return walk.later(end, "terminates", statement.at, both[1] <= both[0] - 1)
     side = 2 if walk.direction == "add" and is_one_sided(statement, walk.checked.program) else 1
     before, after = walk.reading.read(variant, side, head)[0], walk.reading.read(variant, side, end)[0]
     end = walk.later(end, "terminates", statement.at, before >= 0)
     return walk.later(end, "terminates", statement.at, after <= before - 1)
+
+
+def _rest(walk: PairWalk, variant: Expr, side: int, state: PairState) -> Term:
+    """Return how many turns one run may have left; below zero they are none."""
+    value = walk.reading.read(variant, side, state)[0]
+    return z3.If(value >= 0, value, 0)
 
 
 def cut(walk: PairWalk, statement: While, state: PairState) -> LoopRelation:

@@ -37,6 +37,11 @@ def is_synchronised(statement: If) -> bool:
     return any(isinstance(s, Sample | Append | While) for s in inner)
 
 
+def is_quiet(block: tuple[Statement, ...]) -> bool:
+    """Return whether statements only compute, so that each run may make turns of its own."""
+    return all(isinstance(s, Assign | Put | If) for s in statements(block))
+
+
 def agrees(expression: Expr, shared: frozenset[str], program: Program) -> bool:
     """Return whether both runs agree on an expression, given the variables on which they agree."""
     match expression:
@@ -77,8 +82,9 @@ def shared_variables(program: Program) -> frozenset[str]:
                     same = is_synchronised(statement) or agrees(condition, frozenset(shared), program)
                     visit(positive, agreed and same)
                     visit(negative, agreed and same)
-                case While(_, body):
-                    visit(body, agreed and not is_one_sided(statement, program))
+                case While(condition, body):
+                    apart = is_quiet(body) and not agrees(condition, frozenset(shared), program)
+                    visit(body, agreed and not apart and not is_one_sided(statement, program))
                 case _:
                     pass
 

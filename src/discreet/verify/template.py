@@ -43,6 +43,7 @@ from discreet.verify.syntax import (
     assigned,
     expressions,
     names,
+    remembered,
     statements,
     subexpressions,
 )
@@ -317,13 +318,20 @@ def _outcomes(place: DrawSite, checked: CheckedProgram) -> Iterator[Expr]:
                 continue
             if checked.kind(value) != "int" or checked.is_shared(value):
                 continue
-            if not names(value) & assigned(place.loops[-1].body):
+            if not names(value) & _reach(place, checked):
                 continue
             counters = [n for n in sorted(place.ready & checked.shared) if checked.types[n] == Scalar("int")]
             for counter in [n for n in counters if n in assigned(place.loops[-1].body)][:1]:
                 told.append(Binary("=", Apply("result", (Number(Fraction(position)),)), Variable(counter)))
         # Of several places that are told, as of the best few, every one is picked alike.
         yield from told[:1] if len(told) < 2 else [reduce(partial(Binary, "or"), told)]
+
+
+def _reach(place: DrawSite, checked: CheckedProgram) -> set[str]:
+    """Return what a draw may decide: what its loop assigns, or everything if the loop fills a list."""
+    body, kept = place.loops[-1].body, remembered(checked.program)
+    fills = any(isinstance(s, Append | Put) and s.target in kept for s in statements(body))
+    return assigned(checked.program.body if fills else body)
 
 
 def _top(block: tuple[Statement, ...]) -> tuple[Statement, ...]:

@@ -17,7 +17,7 @@ from discreet.verify.kernel import Part
 from discreet.verify.law import score_change
 from discreet.verify.neighbours import Direction, Inputs
 from discreet.verify.obligation import LoopRelation, System
-from discreet.verify.shared import is_one_sided
+from discreet.verify.shared import is_one_sided, is_quiet
 from discreet.verify.substitute import mapped
 from discreet.verify.syntax import (
     Apply,
@@ -76,16 +76,31 @@ def put_down(
         known = [*_agreed(checked, relation), *(expression(fact, vocabulary) for fact in found)]
         visits.setdefault(relation.loop, []).append(tuple(known))
     loops = [s for s in statements(checked.program.body) if isinstance(s, While)]
+    apart = {s.loop: s for s in loops if is_quiet(s.body) and not checked.is_shared(s.condition)}
+    apart = {key: s for key, s in apart.items() if not is_one_sided(s, checked.program)}
     late = {s.loop for s in loops if is_one_sided(s, checked.program) and ways[walked(s)[0]] == "add"}
     draws = [s for s in statements(checked.program.body) if isinstance(s, Sample) and s.law == "ExpMech"]
     spreads = {s.site: score_change(s, checked.program) for s in draws}
     return Part(
         ways,
         {site: move for site, move in {**moves, **spreads}.items() if move not in (FALSE, None)},
-        _coins(loops) | {loop: _second(v) if loop in late else v for loop, v in variants.items()},
+        _coins(loops)
+        | {loop: _sided(v, 2) if loop in late else v for loop, v in variants.items()}
+        | {loop: Binary("+", *(_rest(variants[loop], side) for side in (1, 2))) for loop in apart},
         {loop: tuple(each) for loop, each in visits.items()},
-        {s.loop: _waits(s, ways) for s in loops if is_one_sided(s, checked.program)},
+        {s.loop: _waits(s, ways) for s in loops if is_one_sided(s, checked.program)}
+        | {loop: _own_ends(s) for loop, s in apart.items()},
     )
+
+
+def _own_ends(loop: While) -> tuple[Expr, Expr]:
+    """Return when each run waits in a loop in which each makes turns of its own."""
+    first, second = (Unary("not", _sided(loop.condition, side)) for side in (1, 2))
+    return first, second
+
+
+def _rest(variant: Expr, side: int) -> Expr:
+    return Apply("max", (_sided(variant, side), Number(Fraction(0))))
 
 
 def _coins(loops: list[While]) -> dict[int, Expr]:
@@ -111,15 +126,17 @@ def _waits(loop: While, ways: Mapping[str, str]) -> tuple[Expr, Expr]:
     return Binary("=", Variable(counter, 2), position), FALSE
 
 
-def _second(expression: Expr) -> Expr:
-    """Return an expression as the second run sees it."""
+def _sided(expression: Expr, side: int) -> Expr:
+    """Return an expression as one run sees it."""
     match expression:
         case Variable(name):
-            return Variable(name, 2)
+            return Variable(name, side)
         case Size(array):
-            return Size(array, 2)
+            return Size(array, side)
+        case Element(array, index):
+            return Element(array, _sided(index, side), side)
         case _:
-            return mapped(expression, _second)
+            return mapped(expression, lambda part: _sided(part, side))
 
 
 def _agreed(checked: CheckedProgram, relation: LoopRelation) -> list[Expr]:
