@@ -77,6 +77,13 @@ def value(expression, env):
             if place.denominator != 1 or not 0 <= place < len(items):
                 raise MeaninglessError(array)
             return items[int(place)]
+        case tree.Apply("[]", (tree.Variable(array, side), row, entry)):
+            items = env[(array, side) if side else array]
+            for place in (value(row, env), value(entry, env)):
+                if place.denominator != 1 or not 0 <= place < len(items):
+                    raise MeaninglessError(array)
+                items = items[int(place)]
+            return items
         case tree.Unary("not", operand):
             return not value(operand, env)
         case tree.Unary(_, operand):
@@ -258,17 +265,15 @@ def mentioned(expression):
     return found
 
 
-def plain(program):
-    """Refuse lists of rows, which the oracle does not know."""
-    if any(getattr(p.type, "width", 0) for p in program.parameters):
-        raise BeyondError("rows")
+def entries(item):
+    """Return the numbers of an element of a list: of a row, all of them."""
+    return item if isinstance(item, tuple) else (item,)
 
 
 class Machine:
     """Runs the procedures of a file."""
 
     def __init__(self, procedures, spread=10, lattice=Fraction(1)):
-        plain(procedures[-1])
         self.procedures = {p.name: p for p in procedures}
         self.main = procedures[-1]
         self.spread, self.lattice = spread, lattice
@@ -435,7 +440,7 @@ def is_valid(program, env):
         listed = isinstance(parameter.type, tree.Array)
         kind = parameter.type.element if listed else parameter.type
         clause = relation(program, parameter) if parameter.private else None
-        for item in given if listed else (given,):
+        for item in [e for i in given for e in entries(i)] if listed else (given,):
             if kind.kind == "int" and item.denominator != 1:
                 return False
             lows, highs = [kind.low], [kind.high]
@@ -452,7 +457,6 @@ def is_valid(program, env):
 
 def are_neighbours(program, one, two):
     """Return whether two valid inputs are neighbours."""
-    plain(program)
     if not (is_valid(program, one) and is_valid(program, two)):
         return False
     if any(one[k] != two[k] for k in one if k not in {p.name for p in program.parameters if p.private}):
@@ -483,7 +487,8 @@ def is_related(program, parameter, one, two):
     if clause.bound is not None:
         for env in (one, two):
             bound = value(clause.bound, env)
-            if bound < 0 or any(abs(b - a) > bound for a, b in changes):
+            moves = [abs(y - x) for a, b in changes for x, y in zip(entries(a), entries(b), strict=True)]
+            if bound < 0 or any(move > bound for move in moves):
                 return False
     match clause.kind:
         case "one" | "replace":
@@ -523,6 +528,8 @@ def inputs(program, epsilons, sizes=(1, 2), numbers=(0, 2), most=400):
     for parameter in program.parameters:
         if isinstance(parameter.type, tree.Array):
             items = choices(parameter.type.element, numbers)
+            if parameter.type.width:
+                items = list(product(items, repeat=parameter.type.width))
             options.append((parameter.name, [v for n in sizes for v in product(items, repeat=n)]))
         elif parameter.name == "eps":
             options.append(("eps", list(epsilons)))

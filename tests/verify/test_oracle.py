@@ -74,6 +74,9 @@ def replayed_pair(text, witness):
     pair = []
     for private in (witness.first, witness.second):
         env = {name: exact(v) for name, v in {**witness.constants, **private}.items()}
+        for table in {name.partition("'")[0] for name in env if "'" in name}:
+            width = sum(name.startswith(f"{table}'") for name in env)
+            env[table] = tuple(zip(*(env.pop(f"{table}'{k}") for k in range(width)), strict=True))
         pair.append({**dict.fromkeys(oracle.constants(program), Fraction(1)), **env})
     assert oracle.are_neighbours(program, *pair), f"not neighbours: {pair}\n{text}"
     return procedures, pair
@@ -200,6 +203,14 @@ P (q : private {0,1} list)
     i := i + 1
   return i
 """,
+    "a row that counts twice": """
+P (q : private {0,1}[2] list)
+  neighbours q replace
+  requires size(q) = 1
+  ensures epsilon eps
+  z := $ Geometric(1/eps, q[0][0] + q[0][1])
+  return z
+""",
     "too small a delta": """
 P (x : private {0,1})
   ensures epsilon eps delta 1/20
@@ -251,6 +262,12 @@ RELATIONS = [
     ("{0..2} list", "add-remove in [0, 2]", (0, 1), (0, 1), False),
     ("{0..2} list", "add-remove in [0, 1]", (0, 2), (0,), False),
     ("{0..2} list", "any", (0, 1), (2, 2, 2), True),
+    ("{0..2}[2] list", "one by 1", ((0, 1), (1, 1)), ((1, 0), (1, 1)), True),
+    ("{0..2}[2] list", "one by 1", ((0, 0), (1, 1)), ((0, 2), (1, 1)), False),
+    ("{0..2}[2] list", "one by 1", ((0, 1), (1, 1)), ((1, 1), (1, 0)), False),
+    ("{0..2}[2] list", "all by 1", ((0, 1), (1, 1)), ((1, 1), (1, 0)), True),
+    ("{0..2}[2] list", "replace", ((0, 1), (1, 1)), ((2, 2), (1, 1)), True),
+    ("{0..2}[2] list", "replace in [0, 1]", ((0, 1), (1, 1)), ((0, 2), (1, 1)), False),
 ]
 
 
@@ -262,9 +279,14 @@ def test_neighbours_mean_the_same_to_the_oracle_and_to_the_verifier(kind, clause
     text = f"P (q : private {kind})\n  neighbours q {clause}\n  ensures epsilon eps\n  return 0\n"
     program = parse_file(text)[-1]
     for first, second in ((one, two), (two, one)):
-        pair = [{"q": tuple(map(Fraction, v)), "eps": Fraction(1)} for v in (first, second)]
+        pair = [{"q": exact(v), "eps": Fraction(1)} for v in (first, second)]
         assert oracle.are_neighbours(program, *pair) == truth
         given = [{"q": list(v), "eps": Fraction(1)} for v in (first, second)]
+        if "[2]" in kind:
+            given = [
+                {"q'0": [r[0] for r in v], "q'1": [r[1] for r in v], "eps": Fraction(1)}
+                for v in (first, second)
+            ]
         assert are_neighbours(parse(text), *given) == truth
 
 

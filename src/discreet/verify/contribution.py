@@ -12,8 +12,8 @@ from itertools import product
 import z3
 
 from discreet.verify.obligation import LoopRelation, System
-from discreet.verify.syntax import Array
-from discreet.verify.term import Term, constants, real
+from discreet.verify.syntax import Append, Array, Number, Put, statements
+from discreet.verify.term import Term, constants, number, real
 
 PLACE = z3.Int("place(0)")
 """Any place of a list."""
@@ -71,6 +71,14 @@ def memories(relation: LoopRelation, system: System, bounds: list[Term]) -> Iter
         counters = [t for n, t in state.left.items() if n in inputs.checked.shared and z3.is_int(t)]
         counters = [t for t in counters if t.get_id() in own]
         yield from _led(distance, counters, results(relation), bounds)
+        inside = z3.And(PLACE >= 0, state.length[name] > PLACE)
+        for least, most in _written(system, name):
+            each = [
+                z3.And(z3.Select(t, PLACE) >= least, z3.Select(t, PLACE) <= most) for t in (first, second)
+            ]
+            yield z3.ForAll(PLACE, z3.Implies(inside, z3.And(*each)))
+        for ends in _ends(system):
+            yield z3.ForAll(PLACE, z3.Or(distance == 0, *(end == PLACE for end in ends)))
         for counter in counters:
             yield z3.ForAll(PLACE, z3.Or(counter <= PLACE, distance == 0))
             for array, position in inputs.positions.items():
@@ -88,9 +96,22 @@ def memories(relation: LoopRelation, system: System, bounds: list[Term]) -> Iter
                 yield from (z3.ForAll(PLACE, f) for f in _worth(relation, system, plain, distance))
 
 
+def _written(system: System, name: str) -> Iterator[tuple[Term, Term]]:
+    """Yield the least and the greatest number that is ever put into a list, if they are numerals."""
+    values = [
+        statement.value
+        for statement in statements(system.inputs.checked.program.body)
+        if isinstance(statement, Append | Put) and statement.target == name
+    ]
+    numbers = [value.value for value in values if isinstance(value, Number)]
+    if numbers and len(numbers) == len(values):
+        yield number(min(numbers)), number(max(numbers))
+
+
 def results(relation: LoopRelation) -> list[Term]:
-    """Return the discrete values that the program is to return."""
-    return [term for term in relation.rigid if str(term).startswith("result(")]
+    """Return the discrete values that the program is to return, or to append after a loop."""
+    returned = [term for term in relation.rigid if str(term).startswith("result(")]
+    return [*returned, *(term for _, term in relation.told)]
 
 
 def _led(distance: Term, counters: list[Term], told: list[Term], bounds: list[Term]) -> Iterator[Term]:
@@ -149,18 +170,19 @@ def _worth(relation: LoopRelation, system: System, added: Term, distance: Term) 
             yield distance == z3.If(place < counter, change, z3.RealVal(0))
 
 
+def _ends(system: System) -> Iterator[list[Term]]:
+    """Yield the integers at the place where a list differs, in each run: cells into which a record falls."""
+    for parameter in system.inputs.checked.program.parameters:
+        name, kind = parameter.name, parameter.type
+        if name in system.inputs.positions and isinstance(kind, Array) and kind.element.kind == "int":
+            one, two = differing(system, name)
+            yield [one] if one.eq(two) else [one, two]
+
+
 def cells(relation: LoopRelation, system: System, counters: list[Term]) -> Iterator[Term]:
     """Yield bounds on movement in loops over the cells of a histogram."""
-    inputs = system.inputs
     own = {term.get_id() for term in relation.changing}
     moved = [t for t in relation.state.cost.values() if t.get_id() in own]
-    for parameter in inputs.checked.program.parameters:
-        name, kind = parameter.name, parameter.type
-        if name not in inputs.positions or not isinstance(kind, Array) or kind.element.kind != "int":
-            continue
-        one, two = differing(system, name)
-        ends = [one] if one.eq(two) else [one, two]
-        for counter in counters:
-            passed = z3.Sum([z3.If(end < counter, z3.RealVal(1), z3.RealVal(0)) for end in ends])
-            for spent in moved:
-                yield spent <= passed
+    for counter, ends in product(counters, _ends(system)):
+        passed = z3.Sum([z3.If(end < counter, z3.RealVal(1), z3.RealVal(0)) for end in ends])
+        yield from (spent <= passed for spent in moved)

@@ -7,10 +7,11 @@ its way.  Neither is trusted: what they return is checked again, clause by claus
 """
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 import z3
 
-from discreet.verify.contribution import cells, contributions, memories, opened, pointed
+from discreet.verify.contribution import cells, contributions, memories, opened, pointed, results
 from discreet.verify.discharge import SLOWEST, WORK, goal, hypotheses, instance, solver
 from discreet.verify.limit import milliseconds, tick
 from discreet.verify.obligation import LoopRelation, System
@@ -173,6 +174,8 @@ def candidates(relation: LoopRelation, system: System) -> Iterator[Term]:
         yield counter >= 0
         for limit in limits:
             yield counter <= limit
+            if z3.is_const(limit) and not z3.is_int_value(limit):
+                yield z3.Or(counter <= limit, counter == 0)
         for other in changing_counters:
             if other is not counter:
                 yield counter <= other
@@ -191,7 +194,7 @@ def candidates(relation: LoopRelation, system: System) -> Iterator[Term]:
             for side in (first, second):
                 yield side >= start
                 yield from (side < counter for counter in changing_counters if z3.is_int(side))
-            for result in _results(system):
+            for result in results(relation):
                 yield _under(z3.Or(first == start, first == result), first == second)
         for guard in guards:
             yield _under(guard, first == second)
@@ -252,22 +255,13 @@ def _bounds(system: System) -> list[Term]:
     return list(unique.values())
 
 
-def _results(system: System) -> list[Term]:
-    found: dict[str, Term] = {}
-    for relation in system.relations:
-        for term in relation.rigid:
-            if str(term).startswith("result("):
-                found[str(term)] = term
-    return list(found.values())
-
-
 def _guards(relation: LoopRelation, system: System, counters: list[Term]) -> list[Term]:
     """Return the situations that a fact may be limited to: before, or after, the winner was seen."""
     found = [z3.BoolVal(True)]
     checked = system.inputs.checked
     state = relation.state
     integers = [t for n, t in state.left.items() if z3.is_int(t) and n not in checked.shared]
-    for result in _results(system):
+    for result in results(relation):
         for counter in counters:
             found.append(counter <= result)
             for chosen in integers:
@@ -325,9 +319,15 @@ def _movements(
                         yield spent <= most * real(counter)
                     for limit in limits:
                         yield spent <= most * (real(limit) - 1)
-                    for result in _results(system):
+                    for result in results(relation):
                         for counter in counters:
                             yield spent <= z3.If(counter > result, most, z3.RealVal(0))
+        for _, value in relation.told:
+            rounds = [t for n, t in relation.state.left.items() if n in system.inputs.checked.shared]
+            rounds = [t for t in rounds if z3.is_int(t) and z3.is_const(t) and t.get_id() not in own]
+            for outer, counter, bound, multiple in product(rounds, counters, bounds, (1, 2)):
+                most = z3.simplify(multiple * bound)
+                yield spent <= most * real(outer) + z3.If(counter > value, most, z3.RealVal(0))
         for name, position in system.inputs.positions.items():
             delta = absolute(real(system.inputs.deltas[name]))
             for counter in counters:

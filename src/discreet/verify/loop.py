@@ -18,6 +18,7 @@ from discreet.verify.syntax import (
     lengthened,
     statements,
 )
+from discreet.verify.template import picked
 from discreet.verify.term import Term, constants, memory_of, symbol
 from discreet.verify.walk import require_walk, walked
 from discreet.verify.walker import PairWalk, Then, merge
@@ -190,10 +191,19 @@ def cut(walk: PairWalk, statement: While, state: PairState) -> LoopRelation:
     rigid = [t for key, t in constants(*kept).items() if key not in known]
     rigid += [t for key, t in walk.result_symbols().items() if key not in {r.get_id() for r in rigid}]
     rigid.sort(key=str)
-    relation = LoopRelation(f"loop{suffix}", statement.loop, tuple(changing), tuple(rigid), fresh)
+    told = _to_be_told(walk, statement, fresh)
+    rigid += [term for _, term in told]
+    relation = LoopRelation(f"loop{suffix}", statement.loop, tuple(changing), tuple(rigid), fresh, told)
     relation = replace(relation, state=replace(fresh, uses=(*state.uses, relation)))
     walk.relations.append(relation)
     return relation
+
+
+def _to_be_told(walk: PairWalk, statement: While, state: PairState) -> tuple[tuple[str, Term], ...]:
+    if walk.concentrated:
+        return ()
+    found = [n for n in picked(walk.checked, statement) if n in state.length]
+    return tuple((name, walk.reading.ghost("value", name, state.length[name])) for name in found)
 
 
 def _fresh(name: str, kind: Scalar | Array) -> Term:

@@ -41,6 +41,8 @@ class LoopRelation:
     changing: tuple[Term, ...]
     rigid: tuple[Term, ...]
     state: PairState
+    told: tuple[tuple[str, Term], ...] = ()
+    """Lists to which the program will append what this loop finds, with the value that it will be."""
 
 
 @dataclass(frozen=True, slots=True)

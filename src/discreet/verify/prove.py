@@ -24,6 +24,7 @@ from discreet.verify.draw import NOISE
 from discreet.verify.ending import ranking, tossed
 from discreet.verify.invariant import houdini, spacer
 from discreet.verify.kernel import Part
+from discreet.verify.lifetimes import lifetimes
 from discreet.verify.neighbours import Direction, Inputs, Instance, directions
 from discreet.verify.obligation import System
 from discreet.verify.product import obligations
@@ -86,6 +87,14 @@ class Search:
 
 def prove(checked: CheckedProgram, seconds: float = 30.0) -> tuple[Part, ...] | NoProof:
     """Return one proof for each direction of the neighbours, or the reason why there is none."""
+    lives = lifetimes(checked)
+    if lives is not None:
+        found = _prove(lives.checked, seconds)
+        return found if isinstance(found, NoProof) else tuple(lives.told(part) for part in found)
+    return _prove(checked, seconds)
+
+
+def _prove(checked: CheckedProgram, seconds: float) -> tuple[Part, ...] | NoProof:
     start, ways = time.process_time(), list(given_up(checked.program))
     found = _proved(checked, {}, start + (seconds / 2 if ways else seconds))
     for tails in ways:

@@ -44,6 +44,7 @@ from discreet.verify.syntax import (
     expressions,
     names,
     remembered,
+    revised,
     statements,
     subexpressions,
 )
@@ -312,6 +313,11 @@ def _outcomes(place: DrawSite, checked: CheckedProgram) -> Iterator[Expr]:
             return
     returned = checked.program.body[-1]
     if isinstance(returned, Return) and place.loops:
+        inner = [n for n in sorted(place.ready & checked.shared) if n in assigned(place.loops[-1].body)]
+        for name in [n for n in picked(checked, place.loops[-1]) if n in place.ready]:
+            for counter in [n for n in inner if checked.types[n] == Scalar("int")][:1]:
+                yield Binary("=", Apply("value", (Variable(name),)), Variable(counter))
+                return
         told: list[Expr] = []
         for position, value in enumerate(returned.values, start=1):
             if isinstance(value, Variable) and value.name in checked.returned_lists:
@@ -332,6 +338,19 @@ def _reach(place: DrawSite, checked: CheckedProgram) -> set[str]:
     body, kept = place.loops[-1].body, remembered(checked.program)
     fills = any(isinstance(s, Append | Put) and s.target in kept for s in statements(body))
     return assigned(checked.program.body if fills else body)
+
+
+def picked(checked: CheckedProgram, loop: While) -> list[str]:
+    """Return the lists to which a program appends a private integer that a loop has found, after it."""
+    inside, found = statements(loop.body), set[str]()
+    for statement in statements(checked.program.body):
+        match statement:
+            case Append(target, Variable(name)) if statement not in inside and name in assigned(loop.body):
+                if checked.types[name] == Scalar("int") and name not in checked.shared:
+                    found.add(target)
+            case _:
+                pass
+    return sorted(found & checked.returned_lists - revised(checked.program.body))
 
 
 def _top(block: tuple[Statement, ...]) -> tuple[Statement, ...]:

@@ -86,7 +86,7 @@ def put_down(
         {site: move for site, move in {**moves, **spreads}.items() if move not in (FALSE, None)},
         _coins(loops)
         | {loop: _sided(v, 2) if loop in late else v for loop, v in variants.items()}
-        | {loop: Binary("+", *(_rest(variants[loop], side) for side in (1, 2))) for loop in apart},
+        | {loop: Binary("+", _rest(variants[loop], 1), _rest(variants[loop], 2)) for loop in apart},
         {loop: tuple(each) for loop, each in visits.items()},
         {s.loop: _waits(s, ways) for s in loops if is_one_sided(s, checked.program)}
         | {loop: _own_ends(s) for loop, s in apart.items()},
@@ -186,6 +186,8 @@ def words(relation: LoopRelation, inputs: Inputs) -> dict[int, Expr]:
         name(term, Apply("moved", (Number(Fraction(site)),)))
     for array, term in state.length.items():
         name(term, Size(array))
+    for array, term in relation.told:
+        name(term, Apply("value", (Variable(array),)))
     for term in relation.rigid:
         if str(term).startswith("result("):
             name(term, Apply("result", (Number(Fraction(str(term)[7:-1])),)))
