@@ -525,16 +525,22 @@ def test_a_table_of_a_catalog_shows_what_it_holds_now(tmp_path: Path) -> None:
 
 
 def test_totals_of_large_numbers_are_exact(tmp_path: Path) -> None:
-    held = pyarrow.table({"x": pyarrow.array([2**63 - 1] * 4 + [-(2**63)], pyarrow.int64())})
+    # Bits on both sides of every place where a number is cut into parts, and a group without any number.
+    ends = [2**63 - 1] * 4 + [-(2**63), None, -1, 2**22 - 1, 2**22, -(2**22) - 1, 2**44 - 1, -(2**44), 2**44]
+    held = pyarrow.table({"x": pyarrow.array([*ends, None], pyarrow.int64()), "k": [0] * len(ends) + [1]})
     (source,) = written(tmp_path, {"n": held}).values()
-    engine = spark.open_tables({"n": Origin(source, (("x", "integer"),))})
-    x = Column("t0", "x")
+    engine = spark.open_tables({"n": Origin(source, (("x", "integer"), ("k", "integer")))})
+    x, k = Column("t0", "x"), Column("t0", "k")
     totals = (Call("sum", (x,)), Call("sum", (Call("multiply_wide", (x, Literal(2**53))),)))
-    items = tuple((f"m{n}", total) for n, total in enumerate(totals))
-    found = engine._exact([Statement((), Query(items, StoredTable("n", "t0")), 0, ("m0", "m1"))], 1)._totals
+    items = (("k0", k), *((f"m{n}", total) for n, total in enumerate(totals)))
+    asked = Statement((), Query(items, StoredTable("n", "t0"), None, (k,)), 1, ("m0", "m1"))
+    found = engine._exact([asked], 1)._totals
     engine.close()
-    total = 4 * (2**63 - 1) - 2**63
-    assert found == {"m0": {(): total}, "m1": {(): total * 2**53}}
+    total = sum(end for end in ends if end is not None)
+    assert {name: {key: n for key, n in own.items() if n} for name, own in found.items()} == {
+        "m0": {(0,): total},
+        "m1": {(0,): total * 2**53},
+    }
 
 
 def test_after_a_failure_a_session_is_new_and_nothing_was_logged(

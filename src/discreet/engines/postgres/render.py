@@ -162,6 +162,9 @@ class _Scalars:
             case "multiply" | "divide" if any(self.known(a).kind == "decimal" for a in arguments):
                 self.demand_graded(arguments)
                 return TEMPLATES[name].format(*map(self.typed, arguments))
+            case "quotient" if _dealt(arguments[0]) and not self.known(arguments[1]).wide:
+                # Weights are worked out for every person, and decimals take several times longer.
+                return "({} / {})".format(*(f"CAST({self.typed(one)} AS bigint)" for one in arguments))
             case "coalesce" | "least" | "greatest":
                 return f"{name}({', '.join(map(self.typed, arguments))})"
             case "series":
@@ -293,6 +296,21 @@ def _difference(word: str, first: str, second: str) -> str:
         f"CAST(date_trunc('{word}', CAST({day} AS timestamp)) AS date)" for day in (first, second)
     )
     return f"CAST(({ended} - {begun}) / {7 if word == 'week' else 1} AS bigint)"
+
+
+def _dealt(scalar: Scalar) -> bool:
+    """Whether a scalar is a constant of 64 bits or a quotient of one, and is not negative throughout.
+
+    Its quotient by any other integer is no larger, so that it stays within 64 bits; only the smallest integer
+    of all has one that does not, by -1.
+    """
+    match scalar:
+        case Literal(int(value)):
+            return value >= 0
+        case Call("quotient", (inner, _)):
+            return _dealt(inner)
+        case _:
+            return False
 
 
 def _number(scalar: Scalar) -> int | Fraction:
