@@ -202,7 +202,7 @@ def test_an_anchor_that_cannot_be_written_lets_nothing_leave(place: Place, call:
 def test_a_commit_that_postgresql_turns_into_a_rollback_is_noticed(server):
     def swallow_an_error(ledger: Ledger) -> None:
         with ledger._store.writing("clinic"), suppress(LedgerError):
-            ledger._store._all("SELECT * FROM no_such_table")
+            ledger._store._all("UPDATE no_such_table SET a = 1")
 
     with server_place(server) as place, opened(place) as ledger:
         with pytest.raises(LedgerError, match="did not commit"):

@@ -16,6 +16,7 @@ from tests.ledger.world import Place, Server, ask, server_place
 from discreet.errors import BusyError, DiscreetError, LedgerError
 from discreet.ledger import Ledger, Pace, Scope, Stored, leasing, postgres
 from discreet.ledger.granting import grant_ledger
+from discreet.ledger.streaming import Taken
 from discreet.privacy.filter import PureBudget
 
 
@@ -270,3 +271,21 @@ def test_whoever_waits_for_a_writer_that_never_ends_is_told_so(remote: Place, mo
             ledger.reserve(ask("a"))
         stuck.rollback()
         ledger.reserve(ask("a"))
+
+
+def test_only_turns_that_write_nothing_end_without_waiting_for_the_disk(remote: Place, monkeypatch):
+    """Whatever is not waited for is lost here; and nothing is."""
+    monkeypatch.setattr(postgres, "HASTILY", b"ROLLBACK AND CHAIN; COMMIT")
+    with remote.open() as ledger:
+        stored = ledger.answer(ledger.reserve(ask("a", question="q")), b"1")
+        assert ledger.reserve(ask("b", question="q")) == stored
+        ledger.fail(ledger.reserve(ask("c")), "no")
+        ledger.set_limit("clinic", Scope("wards"), PureBudget("1/2"), reason="less")
+        stream = ledger.open_stream(ask("stream s"), b"begun")
+        step = ledger.advance(stream, 1, lambda state: Taken(1, b"went on", b"one"))
+        assert ledger.verify().trusted
+    with remote.open() as ledger:
+        assert [entry.number for entry in ledger.history("clinic")] == list(range(1, 10))
+        assert ledger.recorded(stream, 1, 1) == (step,)
+        assert ledger.advance(stream, 2, lambda state: Taken(1, state, state)).payload == b"went on"
+        assert ledger.verify(incremental=True).findings[0].trusted == 9

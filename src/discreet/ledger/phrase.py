@@ -10,6 +10,10 @@ from discreet.ledger.codec import canonical
 from discreet.ledger.store import COLUMNS, Row
 from discreet.ledger.tables import FREE, HEAD
 
+COMMIT = b"COMMIT"
+HASTILY = b"SET LOCAL synchronous_commit = off; COMMIT"
+"""Ends a turn in which nothing was written: it held a lock, and nobody waits until that is on a disk."""
+
 _ENTRIES = f"SELECT {COLUMNS} FROM discreet_entry WHERE dataset = $1"
 ASKED = (
     f"(SELECT 0, r.* FROM ({_ENTRIES} AND request = $2 AND kind = 'reserved') r) UNION ALL "

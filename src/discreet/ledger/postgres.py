@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from discreet.errors import BusyError, LedgerError
 from discreet.ledger.leasing import PAUSE, TRIES, Leases
-from discreet.ledger.phrase import PREPARED, adding, executing
+from discreet.ledger.phrase import COMMIT, HASTILY, PREPARED, adding, executing
 from discreet.ledger.pool import ConnectionPool, Gates, first_line
 from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import (
@@ -159,8 +159,7 @@ class PostgresStore:
 
     def migrate(self) -> None:
         """Apply the steps that older tables lack."""
-        schema = self._meta()[0]
-        if schema > SCHEMA:
+        if (schema := self._meta()[0]) > SCHEMA:
             refuse_schema(schema, self.name)
         for statement in (s for step in MIGRATIONS[schema:] for s in step):
             self._all(statement)
@@ -306,7 +305,7 @@ class PostgresStore:
         """Add an entry, move the head to it and change rows of the account, at the latest with the commit."""
         self._prepare(self._mine.connection)
         escaping = self._escaping(self._mine.connection.pgconn)
-        self._mine.head = None
+        self._mine.head, self._mine.wrote = None, True
         self._mine.added.update((row.request, row.asked))
         self._mine.later.append(adding(escaping, row, changed))
 
@@ -347,7 +346,8 @@ class PostgresStore:
         """Write the last entries and commit, in one journey."""
         connection = self._mine.connection
         try:
-            ended = connection.execute(b"; ".join([*self._mine.later, b"COMMIT"]))
+            commit = COMMIT if self._mine.wrote else HASTILY
+            ended = connection.execute(b"; ".join([*self._mine.later, commit]))
             while ended.nextset():
                 pass
         except self._races:
@@ -378,6 +378,7 @@ class PostgresStore:
     def _all(self, statement: str, values: tuple[object, ...] = ()) -> list[tuple[Any, ...]]:
         """Run a statement, within this thread's turn if it has one; otherwise it may be run again."""
         if self._mine.connection is not None:
+            self._mine.wrote |= not statement.startswith("SELECT")
             self._write_later()
             return self._run(self._mine.connection, statement.encode(), values)
         for left in reversed(range(TRIES)):
@@ -434,6 +435,7 @@ class _Mine(threading.local):
         self.head: tuple[str, list[tuple[Any, ...]]] | None = None
         self.later: list[bytes] = []
         """Entries that are written with the commit."""
+        self.wrote = False  # anything but leases, of which no restart leaves any
         self.asked: dict[Asked, list[tuple[Any, ...]]] = {}
         self.added: set[str | None] = set()
         """The requests and questions of the entries that this turn has added."""
