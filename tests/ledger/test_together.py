@@ -12,7 +12,7 @@ import pytest
 from tests.ledger.test_concurrency import SIZES, crowd
 from tests.ledger.world import Place, ask
 
-from discreet.errors import BusyError
+from discreet.errors import BudgetError, BusyError, ConflictError
 from discreet.ledger import EVERYBODY, Granted, Ledger
 from discreet.privacy.filter import PureBudget
 from discreet.release.opening import open as open_session
@@ -125,3 +125,29 @@ def test_a_question_whose_run_failed_for_good_is_paid_anew_by_whoever_waited(pla
         waiter.join()
         assert waited[0].attempt == 1
         assert spent(second) == Fraction(2, 10)
+
+
+def test_whoever_asks_again_is_told_without_a_lease_but_not_under_an_id_of_another_question(
+    place: Place, monkeypatch
+):
+    with place.open() as ledger, place.open() as other:
+        ledger.create_dataset("clinic", PureBudget(1), analysts=["ann"], reason="opened")
+        stored = ledger.answer(ledger.reserve(ask("a", question="q")), b"1")
+        ledger.answer(ledger.reserve(ask("b", question="another")), b"2")
+        deputy_crowd(ledger)  # so that both stores go the way on which one may wait
+        monkeypatch.setattr(ledger._store, "lease", lambda *_: pytest.fail("nobody runs this"))
+        for name in ("c", "a"):
+            assert ledger.reserve(ask(name, question="q")) == stored
+        with pytest.raises(BudgetError, match="may not ask"):
+            ledger.reserve(ask("d", question="q", analyst="eve"))
+        with pytest.raises(ConflictError, match="used for another question"):
+            ledger.reserve(ask("b", question="q"))
+        monkeypatch.undo()
+        assert other.reserve(ask("e", question="q")) == stored
+        assert ledger.verify().trusted
+
+
+def deputy_crowd(ledger: Ledger) -> None:
+    """Let a ledger ask others, of whom there are none."""
+    ledger._errands.deputy.notice()
+    ledger._errands.deputy._name = None

@@ -137,6 +137,20 @@ FAULTS = (
     ),
     Fault(
         "ledger/postgres.py",
+        "self._mine.head, self._mine.wrote = None, True",
+        "self._mine.head = None",
+        ("tests/ledger/test_server.py",),
+        "a payment is not waited for",
+    ),
+    Fault(
+        "ledger/asking.py",
+        "known = None if row.number in turn.account.running else _resume(turn, request, row)",
+        "known = _resume(turn, request, row)",
+        ("tests/ledger/test_together.py",),
+        "whoever holds no lease takes over a run",
+    ),
+    Fault(
+        "ledger/postgres.py",
         "self._leases.free(key, settled=settled and here)",
         "self._leases.free(key, settled=settled)",
         DEPUTY,

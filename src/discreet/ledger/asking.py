@@ -51,6 +51,20 @@ def _reserve(turn: Turn, request: Request) -> Granted | Stored | ConflictError:
     return Granted(turn.dataset, row.number, 1, paid)
 
 
+def repeat(turn: Turn, request: Request) -> Stored | None:
+    """Return the answer to a question, None where something may be to be run; nothing is ever written.
+
+    So the caller need not hold the lease of the question.
+    """
+    turn.account.admit(request.analyst)
+    asked = fingerprint(request)
+    row, repeated = turn.store.asked(turn.dataset, request.request_id, asked)
+    if row is not None:
+        known = None if row.number in turn.account.running else _resume(turn, request, row)
+        return known if isinstance(known, Stored) else None
+    return None if repeated is None else _stored(turn, repeated, asked)
+
+
 def find(turn: Turn, request: Request) -> Stored | None:
     """Return the answer to a question, if it was given by now, to somebody who may ask."""
     turn.account.admit(request.analyst)

@@ -52,7 +52,7 @@ MOST = 512
 BRIEF = 2**16
 """So many bytes can be said to somebody who waits for them without waiting until they listen."""
 
-KIND = b"discreet turns 1"
+KIND = b"discreet turns 2"
 """The make: it has to change whenever messages, or what is to be checked in a turn, do."""
 
 
@@ -69,7 +69,7 @@ class Deserted(ConflictError):  # noqa: N818
     """Whoever asked for an errand takes a turn of its own."""
 
 
-Act = Callable[[Turn], Granted | Stored | ConflictError]
+Act = Callable[[Turn], Granted | Stored | ConflictError | None]
 Heard = Callable[[Any, BaseException | None], object]
 """Hears what came of an errand: a result, or what refused it."""
 
@@ -79,6 +79,11 @@ Do = Callable[[str, Act, Asked | None, Heard], object]
 def paying(request: Request) -> Told:
     """Return the errand of paying for a request."""
     return Told(["pay", write_event(Reserved(request))], b"", request)
+
+
+def repeating(request: Request) -> Told:
+    """Return the errand of finding the answer that a question has."""
+    return Told(["repeat", write_event(Reserved(request))], b"", request)
 
 
 def answering(granted: Granted, payload: bytes) -> Told:
@@ -240,7 +245,7 @@ class Deputy:
         act = errand.act
         served.wait(0)  # whoever has the turn waits for nobody
 
-        def acted(turn: Turn) -> Granted | Stored | ConflictError:
+        def acted(turn: Turn) -> Granted | Stored | ConflictError | None:
             if not served.quiet():
                 raise Deserted("whoever asked for this has gone on alone")
             return act(turn)
@@ -333,19 +338,23 @@ class _Errand(NamedTuple):
 def _errand(said: Any, payload: bytes) -> _Errand | None:
     """Return what another process wants done; None for what nobody of this make would say."""
     match said:
-        case ["pay", event]:
+        case ["pay" | "repeat" as what, event]:
             paid = read_event(event)
             if isinstance(paid, Reserved):
-                request = paid.request
+                request, do = paid.request, asking.reserve if what == "pay" else asking.repeat
                 asked = request.request_id, fingerprint(request)
-                return _Errand(request.dataset, lambda turn: asking.reserve(turn, request), asked, request)
+                return _Errand(request.dataset, lambda turn: do(turn, request), asked, request)
         case ["answer", str(dataset), str(same), int(number), str(question)] if same == dataset:
             return _Errand(dataset, lambda turn: asking.record(turn, number, question, payload))
     return None
 
 
-def _outcome(outcome: Granted | Stored | ConflictError, errand: _Errand, payload: bytes) -> Message:
+def _outcome(
+    outcome: Granted | Stored | ConflictError | None, errand: _Errand, payload: bytes
+) -> Message | None:
     match outcome:
+        case None:
+            return None
         case Granted(dataset, number, attempt, request):
             return ["granted", dataset, number, attempt, _how(request, errand.request)], b""
         case Stored(given, receipt):

@@ -14,18 +14,21 @@ from typing import TypeVar
 from discreet.errors import BudgetError, BusyError, ConflictError, LedgerError
 from discreet.ledger import asking
 from discreet.ledger.codec import fingerprint, lease_key
-from discreet.ledger.deputy import Told, paying
+from discreet.ledger.deputy import Told, paying, repeating
 from discreet.ledger.entry import Granted, Request, Stored
 from discreet.ledger.gauge import Counters, log, reason
 from discreet.ledger.sharing import Lines, Outcome
 from discreet.ledger.shield import refuse_deserted, shielded, within_shield
-from discreet.ledger.store import Store
+from discreet.ledger.store import Asked, Store
 from discreet.ledger.turn import Turn
 
 PATIENCE = 60.0
 """For so many seconds a caller waits for the answer that somebody else is just finding."""
 
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.1
+
+REMEMBERED = 10_000
+"""Of so many questions it is remembered that they were answered; whether they are, the ledger says."""
 
 Result = TypeVar("Result")
 Paid = Granted | Stored
@@ -43,6 +46,8 @@ class Teller:
         self._ledger = ledger
         self._lines = lines
         self._counters = counters
+        self._answered: dict[str, None] = {}
+        """The leases of questions that were answered: whoever asks one again need not hold it to be told."""
 
     def pay(self, request: Request, unwanted: Callable[[Paid], None]) -> Paid:
         """Pay, or return the answer that there is; what nobody waits for any more is `unwanted`."""
@@ -60,6 +65,8 @@ class Teller:
         lease = lease_key(self._ledger, granted.request)
 
         def after(outcome: Outcome) -> Result:
+            if isinstance(outcome.result, Stored):
+                self._remember(lease)
             self._store.release(lease, settled=isinstance(outcome.result, Stored))
             if outcome.refusal is not None:
                 raise outcome.refusal
@@ -96,22 +103,33 @@ class Teller:
         return self._lines.entrusted(request.dataset, act, asked, before, after, dropped=unwanted)
 
     def _patiently(self, request: Request) -> Paid:
-        lease = lease_key(self._ledger, request)
-        found = self._wait_for(lease, request)
+        lease, asked = lease_key(self._ledger, request), (request.request_id, fingerprint(request))
+        found = self._told_again(request, asked) if lease in self._answered else None
+        found = self._wait_for(lease, request) if found is None else found
         if found is not None:
             return found
-        asked, act = (request.request_id, fingerprint(request)), partial(asking.reserve, request=request)
+        act = partial(asking.reserve, request=request)
         try:
             refuse_deserted()
         except BusyError as refusal:
             return self._paid(lease, Outcome(None, refusal))
         return self._paid(lease, self._done(request.dataset, act, asked, partial(paying, request)))
 
+    def _told_again(self, request: Request, asked: Asked) -> Stored | None:
+        """Return the answer that a question has, if nothing stands against its being asked under this id."""
+        act = partial(asking.repeat, request=request)
+        return self._lines.done(request.dataset, act, asked, partial(repeating, request))
+
+    def _remember(self, lease: str) -> None:
+        if len(self._answered) >= REMEMBERED:
+            self._answered.clear()
+        self._answered[lease] = None
+
     def _done(
         self,
         dataset: str,
         act: Callable[[Turn], object],
-        asked: tuple[str, str] | None = None,
+        asked: Asked | None = None,
         told: Callable[[], Told] | None = None,
     ) -> Outcome:
         try:
@@ -122,6 +140,8 @@ class Teller:
     def _paid(self, lease: str | None, outcome: Outcome) -> Paid:
         """Return or raise what came of paying, and let go of the lease unless something is to be run."""
         paid, refusal = outcome
+        if lease is not None and isinstance(paid, Stored):
+            self._remember(lease)
         if lease is not None and not isinstance(paid, Granted):
             self._store.release(lease, settled=isinstance(paid, Stored))
         if refusal is None and isinstance(paid, Granted | Stored):
