@@ -341,6 +341,19 @@ class Questions:
         return Question(source, keys, (values,), self.pick(f"{x} > 1", f"{x} IS NOT NULL", "") or None, "")
 
 
+VIEWS = (
+    ("grown", "SELECT * FROM visits WHERE age >= 18"),
+    ("dear", "SELECT person, version, ward, age, city, flag, cost AS price FROM grown WHERE cost > 2"),
+    ("totals", "SELECT person, COUNT(*) AS n, SUM(age) AS s, MAX(score) AS m FROM visits GROUP BY person"),
+    (
+        "latest",
+        "SELECT person, ward, age FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY person ORDER BY day "
+        "DESC) <= 2",
+    ),
+)
+"""Subqueries that the curator has given names; one uses another."""
+
+
 class Wider(Questions):
     """Questions of the whole language: distributions, sets, private keys, subqueries of many kinds."""
 
@@ -359,6 +372,21 @@ class Wider(Questions):
         if kind < 0.9:
             return self._sets(where)
         return self._nested(where)
+
+    def viewed(self) -> str:
+        """Return a question about a view, or about one beside a table."""
+        value = self.pick("COUNT(*)", "COUNT(DISTINCT person)", "SUM(CLAMP({0}, -3, 9))", "COUNT({0})")
+        view = self.random.choice(VIEWS)[0]
+        number = {"grown": "score", "dear": "price", "totals": "m", "latest": "age"}[view]
+        key = {"grown": "flag", "dear": "ward", "totals": "CLAMP(n, 0, 3)", "latest": "ward"}[view]
+        asked = value.format(number)
+        return self.pick(
+            f"SELECT {asked} FROM {view}",
+            f"SELECT {key}, {asked} FROM {view} GROUP BY {key}",
+            f"SELECT COUNT(*) FROM {view} AS a JOIN people AS p ON a.person = p.person WHERE p.born > 1980",
+            f"SELECT SUM(CLAMP(b.n, 0, 4)) FROM {view} AS a JOIN totals AS b ON a.person = b.person",
+            f"SELECT COUNT(*) FROM (SELECT person, {number} AS x FROM {view}) AS t WHERE x BETWEEN 1 AND 9",
+        )
 
     def _named(self, where: str) -> str:
         """Return a question that names its groups, makes columns of them, or one of several releases."""

@@ -74,6 +74,17 @@ SAME = [
         for dialect in ("mysql", "spark", "databricks")
     ),
     (
+        "tsql",
+        "SELECT CONVERT(varchar(7), day, 120) AS m, COUNT(*) FROM visits GROUP BY CONVERT(char(7), day, 23)",
+        "SELECT TO_CHAR(day, 'YYYY-MM') AS m, COUNT(*) FROM visits GROUP BY m",
+    ),
+    ("tsql", f"{COUNT} CAST(city AS varchar(3)) = 'ber'", f"{COUNT} LEFT(CAST(city AS TEXT), 3) = 'ber'"),
+    (
+        "tsql",
+        "SELECT AVG(n) FROM people u CROSS APPLY (SELECT MAX(age) n FROM visits v WHERE v.person=u.person) x",
+        "SELECT AVG(n) FROM people u, LATERAL (SELECT MAX(age) n FROM visits v WHERE v.person=u.person) x",
+    ),
+    (
         "redshift",
         "SELECT ward, APPROXIMATE COUNT(DISTINCT city) AS n FROM visits GROUP BY ward",
         "SELECT ward, COUNT(DISTINCT city) AS n FROM visits GROUP BY ward",
@@ -238,6 +249,15 @@ REFUSED = [
     ("mysql", "SELECT COUNT(*) FROM visits /*!50000 WHERE age > 3 */", "a comment", (1, 22), "leave it out"),
     ("mysql", f"{COUNT} WEEK(day) = 3", "WEEK", (1, 35), "ISOWEEK"),
     ("mysql", "SELECT COUNT(*) FROM visits FORCE INDEX (x)", "visits", (1, 22), "plain form"),
+    ("oracle", "SELECT MAX(ward) KEEP (DENSE_RANK LAST ORDER BY day) FROM visits", "KEEP", (1, 18), "MAX_BY"),
+    (
+        "tsql",
+        "SELECT COUNT(*) FROM people u OUTER APPLY (SELECT 1 AS n FROM visits v WHERE v.person = u.person) x",
+        "OUTER APPLY",
+        (1, 31),
+        "LEFT JOIN",
+    ),
+    ("tsql", "SELECT CONVERT(varchar(3), day, 120) FROM visits", "the question", None, "SELECT"),
     ("mysql", f"{COUNT} TIMESTAMPDIFF(any_day, day) > 3", "WHOLE_UNITS", (1, 35), "WHOLE_UNITS('month'"),
     ("tsql", "SELECT COUNT(*) FROM visits WITH (NOLOCK)", "visits", (1, 22), "plain form"),
     (

@@ -339,3 +339,4 @@ SELECT RANGE_BUCKET(age, [18, 30, 45]) AS b, COUNT(*) FROM visits GROUP BY b == 
 SELECT RANGE_BUCKET(age, 18) AS b, COUNT(*) FROM visits GROUP BY b -> refused: takes a number and a list of edges >> SELECT RANGE_BUCKET(age, [18]) AS b, COUNT(*) FROM visits GROUP BY b
 SELECT PERCENTILE_APPROX(age, [0.25, 0.5]) FROM visits == SELECT QUANTILES(age, [0.25, 0.5]) FROM visits
 SELECT ward, TRY_DIVIDE(SUM(cost), COUNT(*)) AS d, TOTAL(age) AS t FROM visits GROUP BY ward == SELECT ward, SAFE_DIVIDE(SUM(cost), COUNT(*)) AS d, SUM(age) AS t FROM visits GROUP BY ward
+SELECT COUNT(*) FROM visits WHERE city ~* '@(gmail|yahoo)[.]com$' -> answered

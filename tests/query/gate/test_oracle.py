@@ -68,6 +68,8 @@ def texts(random: Random, *, unit: bool) -> tuple[str, ...]:
     draws, kind = Wider(random, unit=unit), random.random()
     if kind < 0.08:
         return (f"bounds of {random.choice(NUMBERS)}",)
+    if kind < 0.12 and unit:
+        return (draws.viewed(),)
     if kind < 0.84:
         text = draws.question()
         return (text if kind < 0.8 else f"SELECT * FROM ({text}) AS a, ({_count(random, draws)}) AS b",)

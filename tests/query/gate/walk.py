@@ -13,7 +13,7 @@ from hashlib import sha256
 
 from tests.query.gate.oracle import violation
 from tests.query.gate.people import Family, family, others, ready, single, worst
-from tests.query.questions import clinic
+from tests.query.questions import VIEWS, clinic
 
 from discreet.errors import DiscreetError, ProofError
 from discreet.query.catalog.manifest import Catalog
@@ -70,7 +70,7 @@ class Asked:
         """Return the checked question, that of a batch, or the one that finds bounds."""
         if self.text[0].startswith("bounds of "):
             return bounds.question(catalog, "visits", self.text[0].removeprefix("bounds of "))
-        found = [check(read(text), catalog, batched=len(self.text) > 1) for text in self.text]
+        found = [check(read(text, views=VIEWS), catalog, batched=len(self.text) > 1) for text in self.text]
         return found[0] if len(found) == 1 else combine(found, catalog).whole
 
 

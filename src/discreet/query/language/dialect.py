@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import ParameterError, QueryError
 from discreet.query.language.place import place_of
+from discreet.query.language.server import applied, converted, quoted
 from discreet.query.language.vocabulary import UNITS
 
 
@@ -112,13 +113,13 @@ def words_of(text: str, manner: Manner) -> list[Token]:
             kind = TokenType.TIMESTAMP
         elif kind is TokenType.PARAMETER:
             word = "$"
-        elif dict(manner.names).get(word.upper()) and not _quoted(token):
+        elif dict(manner.names).get(word.upper()) and not quoted(token):
             kind, word = TokenType.VAR, dict(manner.names)[word.upper()]
         # A new word has no comments: what people note down is not part of a question.
         found.append(Token(kind, word, token.line, token.col, token.start, token.end))
     found = _separated(found) if manner.words == "mysql" else found
     found = _exact(found) if manner.words == "redshift" else found
-    return _converted(found) if manner.plus else found
+    return applied(converted(found)) if manner.plus else found
 
 
 def _exact(tokens: list[Token]) -> list[Token]:
@@ -127,7 +128,7 @@ def _exact(tokens: list[Token]) -> list[Token]:
     return [
         one
         for one, after in kept
-        if _quoted(one)
+        if quoted(one)
         or one.text.upper() != "APPROXIMATE"
         or after is None
         or after.text.upper() not in ("COUNT", "PERCENTILE_DISC")
@@ -149,48 +150,21 @@ def _readable(token: Token, manner: Manner) -> None:
         raise QueryError("||", "means OR in this dialect", "write OR, or CONCAT(a, b) for texts", place)
     if kind in _CODES or (kind is TokenType.BYTE_STRING and manner.words not in _ESCAPING):
         raise QueryError("a text of bytes or codes", "is not supported", "write its characters", place)
+    if token.text.upper() == "KEEP" and manner.words == "oracle" and not quoted(token):
+        raise QueryError(
+            "KEEP",
+            "picks rows by an order",
+            "write MAX_BY(x, day) for the last, MIN_BY(x, day) for the first",
+            place,
+        )
     if kind is TokenType.HINT:
         raise QueryError("a hint", "is not part of a question", "leave it out", place)
-
-
-def _converted(tokens: list[Token]) -> list[Token]:
-    """Return the words with CONVERT(type, x) as CAST(x AS type)."""
-    found = list(tokens)
-    at = 0
-    while at < len(found):
-        opened = at + 1 < len(found) and found[at + 1].token_type is TokenType.L_PAREN
-        if opened and found[at].text.upper() in ("CONVERT", "TRY_CONVERT") and not _quoted(found[at]):
-            comma, end = _arguments(found, at + 2)
-            if comma is not None and end is not None:
-                kind, inner = found[at + 2 : comma], found[comma + 1 : end]
-                cast = Token(TokenType.VAR, "TRY_CAST", found[at].line, found[at].col, found[at].start)
-                between = Token(TokenType.ALIAS, "AS", found[comma].line, found[comma].col)
-                found[at:end] = [cast, found[at + 1], *inner, between, *kind]
-        at += 1
-    return found
-
-
-def _quoted(token: Token) -> bool:
-    return token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
-
-
-def _arguments(tokens: list[Token], start: int) -> tuple[int | None, int | None]:
-    """Return where the only comma between two arguments stands, and where they end."""
-    depth, commas = 0, list[int]()
-    for place in range(start, len(tokens)):
-        kind = tokens[place].token_type
-        depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
-        if depth < 0:
-            return (commas[0] if len(commas) == 1 else None), place
-        if kind is TokenType.COMMA and depth == 0:
-            commas.append(place)
-    return None, None
 
 
 def meant(tree: exp.Expr, manner: Manner) -> exp.Expr:
     """Return a tree in which the words of a dialect are those of our reader, changed in place."""
     for node in reversed(list(tree.walk(bfs=False))):
-        for rule in (_unit, _logarithm, _week, _joined, _divided, _format, _pattern, _every):
+        for rule in (_unit, _logarithm, _week, _joined, _divided, _format, _pattern, _every, _sized):
             try:
                 other = rule(node, manner)
             except QueryError as refused:
@@ -323,6 +297,16 @@ def _is_text(node: exp.Expr) -> bool:
             return False
 
 
+def _sized(node: exp.Expr, manner: Manner) -> exp.Expr:
+    """Return a text of at most so many characters as that many of the text."""
+    if not isinstance(node, exp.Cast) or node.to.this not in exp.DataType.TEXT_TYPES:
+        return node
+    sizes = node.to.expressions
+    size = str(sizes[0].name) if len(sizes) == 1 else ""
+    node.set("to", exp.DataType.build("text"))
+    return exp.Left(this=node.copy(), expression=exp.Literal.number(size)) if size.isdecimal() else node
+
+
 def _divided(node: exp.Expr, manner: Manner) -> exp.Expr:
     if not manner.whole or not isinstance(node, exp.Div) or node.find(exp.AggFunc) is not None:
         return node
@@ -418,7 +402,7 @@ def _separated(tokens: list[Token]) -> list[Token]:
     for at in range(len(found) - 2):
         after = found[at + 1 : at + 3]
         ends = [token.token_type for token in after] == [TokenType.STRING, TokenType.R_PAREN]
-        if found[at].text.upper() != "SEPARATOR" or _quoted(found[at]) or not ends:
+        if found[at].text.upper() != "SEPARATOR" or quoted(found[at]) or not ends:
             continue
         depth, place = 0, at
         for before in range(at - 1, -1, -1):

@@ -13,6 +13,7 @@ character at a place is looked up in the class of the place.
 left.  At an end that is not anchored a run is as good as its shortest form: there `[0-9]+` is `[0-9]`.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -64,8 +65,22 @@ def refused(why: str) -> QueryError:
     )
 
 
+_PLAIN = r"(?:\\.|\[[^\]]*\]|[^()|\\\[\]])*"
+_GROUP = re.compile(
+    rf"(?P<before>{_PLAIN})\((?:\?:)?(?!\?)(?P<inside>{_PLAIN}(?:\|{_PLAIN})*)\)(?P<after>(?![*+?{{]){_PLAIN})"
+)
+"""An expression with one group, which is there once."""
+
+
 def _alternatives(expression: str) -> list[str]:
     """Return the alternatives of an expression; a group around all of them is taken off."""
+    grouped = _GROUP.fullmatch(expression)
+    if grouped is not None and (grouped["before"].strip("^") or grouped["after"].strip("$")):
+        # One group inside: its alternatives are those of the whole.
+        options = [f"{grouped['before']}{option}{grouped['after']}" for option in _split(grouped["inside"])]
+        if len(options) > ALTERNATIVES:
+            raise refused(f"has more than {ALTERNATIVES} alternatives")
+        return options
     before = "^" if expression.startswith("^(") else ""
     after = "$" if expression.endswith(")$") else ""
     inner = expression[len(before) : len(expression) - len(after)]
