@@ -306,7 +306,7 @@ def _dealt(scalar: Scalar) -> bool:
     """
     match scalar:
         case Literal(int(value)):
-            return value >= 0
+            return 0 <= value < 2**63
         case Call("quotient", (inner, _)):
             return _dealt(inner)
         case _:
