@@ -752,4 +752,11 @@ FAULTS = (
         _stated("best_of_every_round"),
         "what a round will tell is not known inside it",
     ),
+    Fault(
+        "verify/refute.py",
+        'back = Predicate("<=", low) if a > b',
+        'back = Predicate("<=", low) if a >= b',
+        _stated("count_shown_above_a_low_bar"),
+        "noise that the other input does not tell is looked at from one side",
+    ),
 )

@@ -176,7 +176,7 @@ def _options(first: Value, second: Value, reach: Fraction) -> list[Predicate]:
     tail = Predicate(">=", high) if a > b else Predicate("<=", low)
     far = Predicate(">=", high + reach) if a > b else Predicate("<=", low - reach)
     centre = Predicate(">=", middle) if a > b else Predicate("<=", middle)
-    back = Predicate("<=", low) if a >= b else Predicate(">=", high)
+    back = Predicate("<=", low) if a > b else Predicate(">=", high)
     # The last ones are for integer noise, which hits a point; a continuous noise never does.
     points = [Predicate("=", value) for value in dict.fromkeys((a, b))]
     return [tail, Predicate("any"), centre, far, back, Predicate("<=", low - reach), *points]
