@@ -68,6 +68,13 @@ def test_years_of_weeks_are_few_keys():
     assert keys.columns[0].values == (2023, 2024, 2025)
 
 
+def test_groups_between_negative_ends_are_named():
+    text = "SELECT huge, COUNT(*) FROM visits WHERE huge > -3 AND -1 >= huge GROUP BY huge"
+    keys = check(read(text), clinic()).keys
+    assert isinstance(keys, Declared)
+    assert keys.columns[0].values == (-2, -1)
+
+
 def test_a_view_is_a_table_of_every_face(data):
     asked = [
         "SELECT COUNT(*) AS n FROM late WHERE ward = 'A'",

@@ -27,9 +27,9 @@ def _said(where: Scalar | None) -> Iterator[Said]:
     """Yield what holds for every row that a condition keeps."""
     for part in conjuncts(where):
         match part:
-            case Call(word, (scalar, Literal(value))) if word in TURNED and value is not None:
+            case Call(word, (scalar, other)) if word in TURNED and (value := _constant(other)) is not None:
                 yield word, scalar, (value,)
-            case Call(word, (Literal(value), scalar)) if word in TURNED and value is not None:
+            case Call(word, (other, scalar)) if word in TURNED and (value := _constant(other)) is not None:
                 yield TURNED[word], scalar, (value,)
             case Among(scalar, values):
                 yield "among", scalar, tuple(value.value for value in values)
@@ -43,6 +43,17 @@ def _said(where: Scalar | None) -> Iterator[Said]:
                 yield "eq", scalar, (False,)
             case _:
                 yield "eq", part, (True,)
+
+
+def _constant(scalar: Scalar) -> Any:
+    """Return the constant that a scalar is, None for anything else; a negative number is 0 minus one."""
+    match scalar:
+        case Literal(value):
+            return value
+        case Call("subtract", (Literal(0), Literal(int() | Fraction() as number))) if number is not True:
+            return -number
+        case _:
+            return None
 
 
 def _either(alternatives: tuple[Scalar, ...]) -> Iterator[Said]:
