@@ -112,6 +112,8 @@ class Asked:
     """Whether the noise of an interval has a closed form, so that it need hold no more often than it says."""
     inward: float = 0
     """How far the ends of intervals are pulled in, to see whether narrower ones would do."""
+    bounds: tuple[float, float] | None = None
+    """What an interval may hold at most: where nobody has a value, one that holds all of it is right."""
 
     def noise(self, epsilon: str, delta: str | None) -> object:
         with opened(data_of(0), epsilon, delta) as data:
@@ -125,7 +127,9 @@ class Asked:
             exact = data.engine.run(proved(priced), 1)
         for answer in answers(priced, exact, runs):
             found = zip(answer, truths, strict=True)
-            yield [held(row.cells[-1], row.spans[-1], truth, self.inward) for row, truth in found]
+            yield [
+                held(row.cells[-1], row.spans[-1], truth, self.inward, self.bounds) for row, truth in found
+            ]
 
 
 def answers(priced: Quote, exact: Exact, runs: int) -> Iterator[tuple[ReleasedRow, ...]]:
@@ -159,9 +163,17 @@ def mechanisms(priced: Quote) -> object:
     return tuple(repr(share.mechanism) for share in priced.shares)
 
 
-def held(cell: object, span: Span, truth: float | None, inward: float = 0) -> float:
+def held(
+    cell: object,
+    span: Span,
+    truth: float | None,
+    inward: float = 0,
+    bounds: tuple[float, float] | None = None,
+) -> float:
     """Return whether an interval holds; where there is no truth, whether none is shown or none left out."""
     low, high = span
+    if truth is None and bounds is not None and low is not None and high is not None:
+        return float(float(low) <= bounds[0] and bounds[1] <= float(high))
     if truth is None:
         return float(cell is None or (low is None and high is None))
     near = inward - CLOSE
@@ -459,7 +471,7 @@ KINDS: dict[str, Any] = {
     "correlation": Asked("SELECT CORR(x, y) FROM t", _related),
     "entropy": Asked("SELECT ENTROPY(h) FROM t", _entropy),
     "distribution": Asked("SELECT CDF(x, 4) FROM t", _running),
-    "quantiles": Asked("SELECT QUANTILES(x, [0.5]) FROM t", _middle),
+    "quantiles": Asked("SELECT QUANTILES(x, [0.5]) FROM t", _middle, bounds=(0, TOP)),
     "cube": Asked("SELECT w, h, COUNT(*) FROM t GROUP BY CUBE (w, h)", _cube),
     "batch": Together(BATCH, _batch),
     "sparse cells": Cells(),
