@@ -33,7 +33,7 @@ FUNCTIONS: dict[str, Rule] = {
 
 def apply(function: str, arguments: Sequence[Typed]) -> Typed:
     """Return the total form of a function applied to checked arguments."""
-    rule = FUNCTIONS.get(function, day.STEPS.get(function))
+    rule = FUNCTIONS.get(function, {**day.STEPS, **number.BY_DIALECT}.get(function))
     if function in ("interval_low", "interval_high"):
         raise QueryError(
             f"DP_{function.upper()}", "is an end of a released value", "select it of an aggregate"

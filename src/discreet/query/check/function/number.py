@@ -336,7 +336,6 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("add", "subtract", "multiply", "divide"), _arithmetic),
     "modulo": _modulo,
     "quotient": _quotient,
-    "divide_whole": _divide_whole,
     "negate": _negate,
     "absolute": _absolute,
     "sign": _sign,
@@ -346,3 +345,6 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("least", "greatest"), _extreme),
     "clamp": _clamp,
 }
+
+BY_DIALECT: dict[str, Rule] = {"divide_whole": _divide_whole}
+"""What a sign means in some dialects; nobody can call it by a name."""
