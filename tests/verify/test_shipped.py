@@ -6,11 +6,15 @@ what lies outside a window is merged, which is post-processing.
 """
 
 from fractions import Fraction
+from importlib import import_module
 from itertools import product
+from pkgutil import iter_modules
 
 import pytest
 
 import discreet
+import discreet.mechanisms
+from discreet.mechanisms.key_count import KeyCount
 from discreet.mechanisms.knorm import KNorm
 from discreet.mechanisms.staircase import Staircase
 from discreet.mechanisms.threshold import NoisyThreshold, Threshold
@@ -95,7 +99,7 @@ PROGRAMS = {
         ],
     ),
 }
-DECIDED = {"KNorm", "NoisyThreshold", "Staircase", "Threshold", "TruncatedGaussian"}
+DECIDED = {"KNorm", "KeyCount", "NoisyThreshold", "Staircase", "Threshold", "TruncatedGaussian"}
 """Laws of the classes themselves, decided below."""
 ELSEWHERE = {"Table", "TruncatedGeometric", "Exponential", "PermuteAndFlip", "RandomizedResponse"}
 """Laws of the classes themselves, decided in test_mechanisms.py."""
@@ -118,7 +122,10 @@ HELPERS = {
 
 def test_every_mechanism_at_the_door_is_covered():
     shipped = {name for name, home in discreet._WHERE.items() if home.startswith("discreet.mechanisms.")}
-    assert shipped - HELPERS == PROGRAMS.keys() | DECIDED | ELSEWHERE | LOCAL | FINITE
+    for module in iter_modules(discreet.mechanisms.__path__, "discreet.mechanisms."):
+        own = vars(import_module(module.name)).items()
+        shipped |= {n for n, kind in own if isinstance(kind, type) and hasattr(kind, "guarantee")}
+    assert shipped - HELPERS - {"IntegerNoise"} == PROGRAMS.keys() | DECIDED | ELSEWHERE | LOCAL | FINITE
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -189,6 +196,20 @@ def test_groups_with_noisy_counts_are_as_private_as_they_say():
         shown = {z: noise.pmf(z - n) for z in range(mechanism.threshold, top)}
         table[n] = {**shown, top: 1 - noise.cdf(top - 1 - n), "hidden": 1 - mechanism.keep(n)}
         assert sum(table[n].values()) == 1
+    promise = mechanism.guarantee()
+    pairs = [(n, n + 1) for n in range(len(table) - 1)]
+    assert is_private(table, pairs, promise.epsilon(promise.slack).high, promise.slack)
+    assert not is_private(table, pairs, promise.epsilon(promise.slack).high, promise.slack / 2)
+
+
+def test_groups_shown_with_the_count_of_their_selection_are_as_private_as_they_say():
+    mechanism = KeyCount.calibrate(epsilon="0.7", delta="0.01")
+    table = {}
+    for n in range(4 * mechanism.threshold):
+        law = {n + k: mechanism.pmf(k) for k in range(-4 * mechanism.threshold, mechanism.threshold)}
+        shown = {count: p for count, p in law.items() if count >= mechanism.threshold and p}
+        table[n] = {**shown, "hidden": 1 - sum(shown.values())}
+        assert table[n]["hidden"] == 1 - mechanism.keep(n)
     promise = mechanism.guarantee()
     pairs = [(n, n + 1) for n in range(len(table) - 1)]
     assert is_private(table, pairs, promise.epsilon(promise.slack).high, promise.slack)
