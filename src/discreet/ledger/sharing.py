@@ -25,7 +25,7 @@ from discreet.ledger.anchor import Anchor
 from discreet.ledger.check import Seals
 from discreet.ledger.deputy import Deputy, Heard, Told
 from discreet.ledger.entry import Granted
-from discreet.ledger.shield import Work, entrusted
+from discreet.ledger.shield import Work, entrusted, within_shield
 from discreet.ledger.store import Again, Asked, Store, Unwritten
 from discreet.ledger.turn import Turn
 
@@ -129,8 +129,9 @@ class Errands:
     """The errands that wait for a turn at one dataset, in the order in which they came.
 
     A thread of their own, the clerk, does what waits; whoever comes during a turn is served in the next.  So
-    of all threads only one at a time uses the store, and each of the others is woken once.  The clerk knows
-    nothing but its bell between two turns; it ends when nobody can ring any more.
+    of all threads only one at a time uses the store, and each of the others is woken once.  One that nothing
+    interrupts and that finds nobody else there is its own clerk.  The clerk knows nothing but its bell
+    between two turns; it ends when nobody can ring any more.
     """
 
     def __init__(self, gate: Callable[[], AbstractContextManager[None]], turn: Callable[..., Any]) -> None:
@@ -139,6 +140,7 @@ class Errands:
         self._waiting: deque[Errand[Any]] = deque()
         self._bell: SimpleQueue[Callable[[], Any]] = SimpleQueue()
         self._stopped = True
+        self._serving = False
         weakref.finalize(self, self._bell.put, _stop)
 
     def done(self, act: Callable[[Turn], Result], asked: Asked | None = None) -> Result:
@@ -147,7 +149,12 @@ class Errands:
         `asked` is what it will ask the store for.
         """
         errand = Errand(act, asked)
-        self.give(errand)
+        if within_shield() and not self._waiting and not self._serving:
+            # Nobody else is there, and nothing interrupts this thread: it need not wake another.
+            self._waiting.append(errand)
+            self.serve()
+        else:
+            self.give(errand)
         if not errand.wait(pool.PATIENCE):
             self.withdraw(errand)
             errand.wait()
@@ -156,6 +163,9 @@ class Errands:
     def give(self, errand: Errand[Any]) -> None:
         """Let an errand wait in line; an interrupt leaves it there, or not."""
         self._waiting.append(errand)
+        self._ring()
+
+    def _ring(self) -> None:
         self._bell.put(weakref.ref(self))
         if self._stopped:
             # Not through `threading`, whose own locks an interrupted caller could leave behind; and one clerk
@@ -175,19 +185,26 @@ class Errands:
             errand.end(Outcome(None, BusyError("the ledger is busy: other threads keep using it")))
 
     def serve(self) -> None:
-        """Do what waits; only the clerk does."""
+        """Do what waits; only the clerk does, and whoever has found nobody there."""
         if not self._waiting:
             return
         try:
             with self._gate():
-                errands: list[Errand[Any]] = []
-                with suppress(IndexError):
-                    while len(errands) < MOST:
-                        errands.append(self._waiting.popleft())
-                self._serve(errands)
+                self._serving = True
+                try:
+                    self._serve(self._next())
+                finally:
+                    self._serving = False
         except BusyError:
             # Others did not leave the gate; whoever waits too long withdraws.
-            self._bell.put(weakref.ref(self))
+            self._ring()
+
+    def _next(self) -> list[Errand[Any]]:
+        errands: list[Errand[Any]] = []
+        with suppress(IndexError):
+            while len(errands) < MOST:
+                errands.append(self._waiting.popleft())
+        return errands
 
     def _serve(self, given: list[Errand[Any]]) -> None:
         errands = []
