@@ -404,7 +404,7 @@ SELECT COUNT(*) FROM visits */ ->
 -- regular expressions, formats, quantiles by place, summaries of released rows, decimal keys
 SELECT COUNT(*) FROM visits WHERE city ~ '[a-z]{3,}x?[^q]{2}' -> regular
 SELECT COUNT(*) FROM visits WHERE city ~ '^a*b$' -> regular
-SELECT COUNT(*) FROM visits WHERE city ~ '(a?)b' -> regular
+SELECT COUNT(*) FROM visits WHERE city ~ '(a?)+b' -> regular
 SELECT COUNT(*) FROM visits WHERE city ~ 'a{1000}' -> regular
 SELECT COUNT(*) FROM visits WHERE city ~ '(.*)*' -> regular
 SELECT COUNT(*) FROM visits WHERE city ~ 'a^b' -> regular

@@ -146,7 +146,7 @@ def test_what_follows_from_released_values_is_used_for_made_up_records_and_nothi
     out is expanded from a digest of those answers.  Anybody can compute it: it would be no noise at all."""
     assert modules_that_say("Expansion", "workload.expansion", "shake_") == {
         PACKAGE / "workload" / "expansion.py",
-        PACKAGE / "workload" / "forest.py",
+        PACKAGE / "workload" / "swap.py",
         PACKAGE / "workload" / "__init__.py",
         PACKAGE / "release" / "made_up.py",
     }
