@@ -34,7 +34,7 @@ from discreet.query.catalog.manifest import Catalog, load
 from discreet.service import catalogue, pipe, problem
 from discreet.service.line import ATTEMPTS, Line
 from discreet.service.pace import Rates, until_slot
-from discreet.service.pool import Pool
+from discreet.service.pool import Pool, Worker
 from discreet.service.settings import Settings, loopback
 from discreet.service.worker import opened
 
@@ -325,3 +325,21 @@ def test_a_worker_that_cannot_be_started_at_once_is_started_later(tmp_path: Path
     monkeypatch.setattr("discreet.service.pool.BETWEEN", 0.01)
     monkeypatch.setattr(asyncio, "create_subprocess_exec", scarce)
     asyncio.run(use())
+
+
+@pytest.mark.parametrize(("said", "meant"), [(None, "1"), ("3", "3")])
+def test_workers_leave_the_cores_to_each_other_unless_somebody_says_otherwise(said, meant, monkeypatch):
+    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
+    if said is not None:
+        monkeypatch.setenv("OPENBLAS_NUM_THREADS", said)
+    given: dict[str, str] = {}
+
+    async def noted(*words: str, env: dict[str, str], **options: Any) -> Any:
+        given.update(env)
+        raise OSError(errno.EAGAIN, "no more processes")
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", noted)
+    with pytest.raises(ServiceError):
+        asyncio.run(Worker.spawn())
+    assert given["OPENBLAS_NUM_THREADS"] == meant
+    assert given["PATH"] == os.environ["PATH"]

@@ -6,6 +6,7 @@ is killed.
 """
 
 import asyncio
+import os
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
@@ -25,6 +26,9 @@ ENDING = 0.2
 BETWEEN = 1.0
 LONGEST_PAUSE = 30.0
 
+ONE_THREAD = {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+"""Workers use all cores together: threads of linear algebra would spin in each other's way, for minutes."""
+
 
 class Worker:
     """One process and the pipes to it."""
@@ -41,6 +45,7 @@ class Worker:
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.DEVNULL,
+                env=ONE_THREAD | os.environ,
                 start_new_session=True,
             )
         except OSError as error:
