@@ -23,7 +23,7 @@ from discreet.engines.sql import (
     whole,
 )
 from discreet.errors import QueryError
-from discreet.query.plan import Call, Literal, Scalar, Value
+from discreet.query.plan import MONTHS, Call, Literal, Scalar, Value
 from discreet.query.statement import Source, Statement
 
 LIMIT = 400_000
@@ -47,7 +47,6 @@ _NUMBER = f"CAST({_BARE} AS numeric)"
 _TICKS = f"nullif(nullif(least(greatest(CAST({{0}} AS numeric), -1), {LAST + 1}), -1), {LAST + 1})"
 _SENTINELS = "date '0001-12-31 BC'", "date '10000-01-01'"
 _PARTS = {"dayofweek": "dow", "dayofyear": "doy"}
-_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 TEMPLATES = {
     "add": "({0} + {1})",
@@ -278,19 +277,19 @@ class _Scalars:
             case "difference":
                 return _difference(word, *texts)
             case _:
-                kind = "months" if word in _MONTHS else "days"
-                count = int(_number(arguments[2])) * (_MONTHS.get(word) or (7 if word == "week" else 1))
+                kind = "months" if word in MONTHS else "days"
+                count = int(_number(arguments[2])) * (MONTHS.get(word) or (7 if word == "week" else 1))
                 moved = f"CAST({texts[0]} + make_interval({kind} => {count}) AS date)"
                 before, after = _SENTINELS
                 return f"nullif(nullif(least(greatest({moved}, {before}), {after}), {before}), {after})"
 
 
 def _difference(word: str, first: str, second: str) -> str:
-    if word in _MONTHS:
+    if word in MONTHS:
         months = (
             f"(date_part('year', {day}) * 12 + date_part('month', {day}) - 1)" for day in (first, second)
         )
-        begun, ended = (f"floor({count} / {_MONTHS[word]})" for count in months)
+        begun, ended = (f"floor({count} / {MONTHS[word]})" for count in months)
         return f"CAST({ended} - {begun} AS bigint)"
     begun, ended = (
         f"CAST(date_trunc('{word}', CAST({day} AS timestamp)) AS date)" for day in (first, second)

@@ -26,7 +26,7 @@ from discreet.engines.sql import (
     whole,
 )
 from discreet.errors import QueryError
-from discreet.query.plan import Call, Case, Literal, Scalar, Value
+from discreet.query.plan import MONTHS, Call, Case, Literal, Scalar, Value
 from discreet.query.statement import Source, Statement
 
 LIMIT = 400_000
@@ -45,7 +45,6 @@ _BARE = "trim({0})"
 _REAL = f"CAST({_BARE} AS DOUBLE)"
 _END = "(?!(?s:.))"
 """Nothing follows; a dollar sign would let a line feed follow."""
-_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 _PARTS = {"week": "weekofyear"}
 _WHOLE = "({0} - {0} % 1D)"
 """A double cut towards 0: what remains of a division by 1 is exact."""
@@ -314,15 +313,15 @@ def _time(name: str, arguments: tuple[Scalar, ...], texts: list[str]) -> str:
             return f"CAST({_PARTS.get(word, word)}({texts[0]}) AS BIGINT)"
         case "trunc":
             return _begun(word, texts[0])
-        case "difference" if word in _MONTHS:
-            months = [f"((year({day}) * 12 + month({day}) - 1) div {_MONTHS[word]})" for day in texts]
+        case "difference" if word in MONTHS:
+            months = [f"((year({day}) * 12 + month({day}) - 1) div {MONTHS[word]})" for day in texts]
             return f"CAST({months[1]} - {months[0]} AS BIGINT)"
         case "difference":
             begun, ended = (_begun(word, day) for day in texts)
             return f"(CAST(datediff({ended}, {begun}) AS BIGINT) div {7 if word == 'week' else 1}L)"
         case _:
-            count = int(_number(arguments[2])) * (_MONTHS.get(word) or (7 if word == "week" else 1))
-            moved = f"{'add_months' if word in _MONTHS else 'date_add'}(CAST({texts[0]} AS DATE), {count})"
+            count = int(_number(arguments[2])) * (MONTHS.get(word) or (7 if word == "week" else 1))
+            moved = f"{'add_months' if word in MONTHS else 'date_add'}(CAST({texts[0]} AS DATE), {count})"
             before, after = "DATE '0000-12-31'", "DATE '+10000-01-01'"
             return f"nullif(nullif(least(greatest({moved}, {before}), {after}), {before}), {after})"
 

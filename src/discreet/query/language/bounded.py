@@ -13,6 +13,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import QueryError
 from discreet.query.language.constant import settled
+from discreet.query.language.token import like
 from discreet.query.plan import Aggregate, Call, Literal, Scalar
 
 PER_ROW, PER_GROUP = "CONTRIBUTION_BOUNDS_PER_ROW", "CONTRIBUTION_BOUNDS_PER_GROUP"
@@ -60,8 +61,8 @@ def _rewritten(tokens: list[Token], opened: int, place: int) -> list[Token]:
             tokens[place].text, "bounds one value", "write SUM(CLAMP(x, 0, 100))", _place(tokens[place])
         )
     mark = tokens[place]
-    comma, close = _like(mark, TokenType.COMMA, ","), _like(mark, TokenType.R_PAREN, ")")
-    head = [_like(mark, TokenType.VAR, "CLAMP"), _like(mark, TokenType.L_PAREN, "(")]
+    comma, close = like(mark, TokenType.COMMA, ","), like(mark, TokenType.R_PAREN, ")")
+    head = [like(mark, TokenType.VAR, "CLAMP"), like(mark, TokenType.L_PAREN, "(")]
     inside = [*head, *value, comma, *ends[0], comma, *ends[1], close, *rest]
     return [*tokens[: opened + 1], *inside, *tokens[closed:]]
 
@@ -97,8 +98,8 @@ def _outside(tokens: list[Token], opened: int, place: int) -> list[Token]:
             _place(tokens[place]),
         )
     mark = tokens[place]
-    comma, close = _like(mark, TokenType.COMMA, ","), _like(mark, TokenType.R_PAREN, ")")
-    head = [_like(mark, TokenType.VAR, "BOUNDED_PER_GROUP"), _like(mark, TokenType.L_PAREN, "(")]
+    comma, close = like(mark, TokenType.COMMA, ","), like(mark, TokenType.R_PAREN, ")")
+    head = [like(mark, TokenType.VAR, "BOUNDED_PER_GROUP"), like(mark, TokenType.L_PAREN, "(")]
     inside = [*tokens[opened - 1 : place - 1], close, comma, *ends[0], comma, *ends[1], close]
     return [*tokens[: opened - 1], *head, *inside, *tokens[closed + 1 :]]
 
@@ -155,7 +156,7 @@ def _commas(tokens: list[Token]) -> bool:
 def _renamed(token: Token, after: list[Token]) -> Token:
     called = bool(after) and after[0].token_type is TokenType.L_PAREN
     name = ANONYMOUS.get(_word(token)) if called else None
-    return token if name is None else _like(token, TokenType.VAR, name)
+    return token if name is None else like(token, TokenType.VAR, name)
 
 
 def _follows(tokens: list[Token], place: int, *words: str) -> bool:
@@ -164,10 +165,6 @@ def _follows(tokens: list[Token], place: int, *words: str) -> bool:
 
 def _place(token: Token) -> tuple[int, int]:
     return token.line, max(token.col - len(token.text) + 1, 1)
-
-
-def _like(token: Token, kind: TokenType, text: str) -> Token:
-    return Token(kind, text, token.line, token.col, token.start, token.end)
 
 
 def _word(token: Token) -> str:

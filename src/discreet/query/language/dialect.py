@@ -15,7 +15,8 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import ParameterError, QueryError
 from discreet.query.language.place import place_of
-from discreet.query.language.server import applied, converted, quoted
+from discreet.query.language.server import applied, converted
+from discreet.query.language.token import quoted
 from discreet.query.language.vocabulary import UNITS
 
 

@@ -3,6 +3,7 @@
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.errors import QueryError
+from discreet.query.language.token import like, quoted
 
 
 def converted(tokens: list[Token]) -> list[Token]:
@@ -39,14 +40,10 @@ def applied(tokens: list[Token]) -> list[Token]:
                     "write LEFT JOIN (SELECT person, SUM(x) AS x FROM t GROUP BY person) AS y USING (person)",
                     (found[-1].line, max(found[-1].col - len(found[-1].text) + 1, 1)),
                 )
-            found += [_like(token, TokenType.JOIN, "JOIN"), _like(token, TokenType.LATERAL, "LATERAL")]
+            found += [like(token, TokenType.JOIN, "JOIN"), like(token, TokenType.LATERAL, "LATERAL")]
         else:
             found.append(token)
     return found
-
-
-def _like(token: Token, kind: TokenType, text: str) -> Token:
-    return Token(kind, text, token.line, token.col, token.start, token.end)
 
 
 _STYLES = {
@@ -77,13 +74,8 @@ def _styled(kind: list[Token], inner: list[Token], style: list[Token]) -> list[T
     if form is None:
         return None
     first = kind[0]
-    head = [_like(first, TokenType.VAR, "TO_CHAR"), _like(first, TokenType.L_PAREN, "(")]
-    return [*head, *inner, _like(first, TokenType.COMMA, ","), _like(first, TokenType.STRING, form)]
-
-
-def quoted(token: Token) -> bool:
-    """Whether a word is a text or a name in quotes, which is no word of the language."""
-    return token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
+    head = [like(first, TokenType.VAR, "TO_CHAR"), like(first, TokenType.L_PAREN, "(")]
+    return [*head, *inner, like(first, TokenType.COMMA, ","), like(first, TokenType.STRING, form)]
 
 
 def _arguments(tokens: list[Token], start: int) -> tuple[list[int], int | None]:

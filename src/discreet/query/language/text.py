@@ -22,6 +22,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from discreet.errors import QueryError
 from discreet.query.language.bounded import clamped
 from discreet.query.language.dialect import Manner, meant, words_of
+from discreet.query.language.token import like
 from discreet.query.language.unreadable import UNREADABLE, reading, unreadable
 
 SIZE_LIMIT = 8_192
@@ -213,17 +214,17 @@ def _translated(tokens: list[Token]) -> list[Token]:
         after = tokens[place + 1] if place + 1 < len(tokens) else None
         if token.token_type is TokenType.PLACEHOLDER and token.text == "?":
             marks += 1
-            found += [_like(token, TokenType.PARAMETER, "$"), _like(token, TokenType.NUMBER, str(marks))]
+            found += [like(token, TokenType.PARAMETER, "$"), like(token, TokenType.NUMBER, str(marks))]
             continue
         if found and found[-1].token_type is TokenType.PARAMETER and token.text.isidentifier():
             # Behind the mark even FROM is a name; what is appended keeps it from being a word again.
-            token = _like(token, TokenType.VAR, f"{token.text}{MARK}")
+            token = like(token, TokenType.VAR, f"{token.text}{MARK}")
         elif _names_parameter(before, token, after):
-            token = _like(token, TokenType.PARAMETER, "$")
+            token = like(token, TokenType.PARAMETER, "$")
         elif _is_top(before, token, tokens[place + 1 : place + 3]):
-            token = _like(token, TokenType.TOP, token.text)
+            token = like(token, TokenType.TOP, token.text)
         elif _is_quotient(before, token, after):
-            token = _like(token, TokenType.VAR, "QUOTIENT")
+            token = like(token, TokenType.VAR, "QUOTIENT")
         found.append(token)
     return found
 
@@ -239,10 +240,6 @@ def _bare_top(tokens: list[Token]) -> list[Token]:
         ]:
             return [*tokens[: place + 1], tokens[place + 2], *_bare_top(tokens[place + 4 :])]
     return tokens
-
-
-def _like(token: Token, kind: TokenType, text: str) -> Token:
-    return Token(kind, text, token.line, token.col, token.start, token.end)
 
 
 _ENDS = frozenset(
