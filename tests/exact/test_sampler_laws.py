@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
+from math import prod
 
 import numpy as np
 import pytest
@@ -197,6 +198,44 @@ def test_the_closed_form_of_a_digit_difference_contains_the_sum_of_its_probabili
         assert law.cumulative(k).contains(arb(fmpq(exact.numerator, exact.denominator)))
 
 
+def reaching(table: LawTable, value: int, coins: object) -> bool:
+    return bool(table.reach(np.array([value]), coins)[0])
+
+
+@pytest.mark.parametrize("alpha", ["1/2", "1/3", "4/7"])
+def test_coins_for_values_have_exactly_the_power_of_each(alpha):
+    """Values within the table, at its ends and beyond it."""
+    ratio, wide = Fraction(alpha), replace(SHRUNK, head=3)
+    (table,) = digit_tables(OneSided(ratio), wide)
+    late = replace(table, thresholds=np.append(table.thresholds[1:], table.thresholds[-1]))
+    for value in (0, 1, 2, 5, len(table.thresholds) - 1, len(table.thresholds) + 3):
+        law = {True: ratio**value, False: 1 - ratio**value}
+        masses, left_open = enumerate_coins(partial(reaching, table, value), DEPTH)
+        assert left_open < Fraction(1, 2**36)
+        assert disagreements(masses, left_open, law.__getitem__) == []
+        if value < 3:
+            masses, left_open = enumerate_coins(partial(reaching, late, value), DEPTH)
+            assert disagreements(masses, left_open, law.__getitem__) != []
+
+
+def test_coins_for_values_are_independent_of_each_other():
+    alpha, values = Fraction(2, 5), np.array([[1, 2], [0, 3]])
+    tiny = replace(SHRUNK, guide=1, rest=1, more=2, head=4)
+    masses, left_open = enumerate_coins(
+        lambda coins: tuple(sample.reaches(alpha, values, coins=coins, shape=tiny).reshape(-1).tolist()), 12
+    )
+    powers = [alpha ** int(value) for value in values.reshape(-1)]
+    assert left_open < Fraction(1, 2)
+    assert (
+        disagreements(
+            masses,
+            left_open,
+            lambda heads: prod(p if head else 1 - p for p, head in zip(powers, heads, strict=True)),
+        )
+        == []
+    )
+
+
 @pytest.mark.parametrize("p", ["0", "1/3", "1/2", "3/4", "1", "999/1000"])
 def test_bernoulli_has_exactly_its_probability(p):
     for count in (None, 1):
@@ -259,6 +298,42 @@ def test_rows_of_choices_have_exactly_their_laws_and_nothing_in_common():
     whole = sum(weights) * sum(others)
     assert left_open <= Fraction(1, 8)
     assert disagreements(both, left_open, lambda pair: weights[pair[0]] * others[pair[1]] / whole) == []
+
+
+def test_a_long_row_of_choices_has_exactly_its_law(monkeypatch):
+    """Added up stretch by stretch: two candidates each, the last one of a stretch of its own."""
+    monkeypatch.setattr(choice, "_STRETCH", 2)
+    alpha, row = Fraction(2, 3), np.array([[3, 0, 2, 1, 2, 0, 4]])
+    masses, left_open = enumerate_coins(
+        lambda coins: int(choice.choose_powers_each(alpha, row, coins=coins, shape=SHRUNK)[0]), 51
+    )
+    weights = [alpha ** int(gap) for gap in row[0]]
+    assert left_open <= Fraction(1, 2**40)
+    assert sorted(masses) == list(range(7))
+    assert disagreements(masses, left_open, lambda i: weights[i] / sum(weights)) == []
+
+
+def test_long_rows_are_placed_as_the_definition_places_them(monkeypatch):
+    """Many rows in several blocks against running sums of exact weights."""
+    monkeypatch.setattr(choice, "_TOGETHER", 500)
+    alpha, rows = Fraction(9, 10), np.random.default_rng(5).integers(0, 40, (60, 45))
+    rows -= rows.min(axis=1, keepdims=True)
+    words = np.random.default_rng(6).integers(0, 2**64, 60, dtype=np.uint64)
+    chosen = choice.choose_powers_each(alpha, rows, coins=_Whole(words))
+    for row, word, found in zip(rows, words, chosen, strict=True):
+        weights = [alpha ** int(gap) for gap in row]
+        at = Fraction(int(word), 2**64) * sum(weights)
+        assert sum(weights[:found]) <= at < sum(weights[: found + 1])
+
+
+class _Whole:
+    """Coins whose words are given as they are."""
+
+    def __init__(self, words):
+        self.given = words
+
+    def words(self, count, width):
+        return self.given[:count]
 
 
 class _Given:

@@ -172,6 +172,30 @@ FAULTS: tuple[Fault, ...] = (
         "floats decide where they cannot",
     ),
     Fault(
+        "exact/choice.py",
+        "first, before = stretch * _STRETCH,",
+        "first, before = stretch,",
+        ("tests/exact/test_sampler_laws.py::test_a_long_row_of_choices_has_exactly_its_law",),
+        "stretches of a long row are counted as if they were places",
+    ),
+    Fault(
+        "exact/inversion.py",
+        "reached[doubtful] = words > thresholds",
+        "reached[doubtful] = words < thresholds",
+        (
+            "tests/exact/test_sampler_laws.py::test_coins_for_values_have_exactly_the_power_of_each",
+            "tests/exact/test_sampler_laws.py::test_coins_for_values_are_independent_of_each_other",
+        ),
+        "the bits that are drawn when the first leave it open decide the wrong way",
+    ),
+    Fault(
+        "exact/inversion.py",
+        "partial(self.law.cumulative, value - 1)",
+        "partial(self.law.cumulative, value)",
+        ("tests/exact/test_sampler_laws.py::test_coins_for_values_have_exactly_the_power_of_each",),
+        "a tie is decided by the next threshold",
+    ),
+    Fault(
         "exact/cells.py",
         "        if excess in (0, 1 << self.bits):\n            return arb(1 if excess else 0)\n",
         "        if excess == 0:\n            return arb(1)\n",
@@ -218,15 +242,15 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "mechanisms/permute_and_flip.py",
-        "return np.asarray((passed <= place[:, np.newaxis])",
-        "return np.asarray((passed < place[:, np.newaxis])",
+        "before = np.cumsum(several) - several",
+        "before = np.cumsum(several) - 1",
         ("tests/theorems/test_selection_draws.py::test_rows_of_permute_and_flip_are_independent",),
-        "candidates without a head are selected",
+        "heads of other rows are selected",
     ),
     Fault(
         "exact/choice.py",
-        "for row in np.flatnonzero(np.minimum(below, above) <= margin):",
-        "for row in np.flatnonzero(np.minimum(below, above) < 0):",
+        "return chosen, np.minimum(below, above) <= slip * whole",
+        "return chosen, np.minimum(below, above) < 0",
         (
             "tests/exact/test_sampler_laws.py::test_rows_of_choices_have_exactly_their_laws_and_nothing_in_common",
         ),

@@ -25,6 +25,9 @@ from discreet.exact.sample import uniform_below
 FAR = 1 << 1000
 """Exponents from here on are infinite to a float."""
 
+_TOGETHER, _STRETCH = 1 << 16, 16
+"""So many weights are worked out at a time, and so many of a long row are added up in one go."""
+
 
 def choose_counted(weights: Sequence[int], *, coins: Coins | None = None) -> int:
     """Return index i with probability weights[i] / sum, for integer weights."""
@@ -57,27 +60,54 @@ def choose_powers_each(
 ) -> NDArray[np.int64]:
     """Return for every row of gaps an index i with probability proportional to alpha**gaps[row, i]."""
     ratio, coins = proper_ratio(alpha), coins or source()
-    if not len(gaps):
-        return np.empty(0, dtype=np.int64)
-    logs = gaps.astype(np.float64) * float_log(ratio)
+    rows, size = gaps.shape
+    words, slope, unit = coins.words(rows, shape.word), float_log(ratio), np.float64(2.0**-shape.word)
+    chosen, doubtful = np.empty(rows, dtype=np.int64), np.empty(rows, dtype=bool)
     # The best of a row has gap 0, so that no logarithm is positive and none that counts is larger than 2000.
-    running = np.cumsum(np.exp(logs), axis=1)
-    words = coins.words(len(gaps), shape.word)
-    target = words * 2.0**-shape.word * running[:, -1]
-    chosen = np.minimum((running <= target[:, None]).sum(axis=1), gaps.shape[1] - 1)
-    rows = np.arange(len(gaps))
-    margin = running[:, -1] * (2.0**-37 + gaps.shape[1] * 2.0**-50 + 2.0**-shape.word)
-    below = np.where(chosen == 0, np.inf, target - running[rows, np.maximum(chosen - 1, 0)])
-    above = np.where(chosen == gaps.shape[1] - 1, np.inf, running[rows, chosen] - target)
-    for row in np.flatnonzero(np.minimum(below, above) <= margin):
+    slip = 2.0**-37 + size * 2.0**-50 + 2.0**-shape.word
+    together = max(1, _TOGETHER // (size + _STRETCH))
+    for start in range(0, rows, together):
+        some = slice(start, start + together)
+        chosen[some], doubtful[some] = _placed(gaps[some] * slope, words[some] * unit, slip)
+    for row in np.flatnonzero(doubtful):
         distances = [int(gap) for gap in gaps[row]]
 
         def weight(i: int, distances: list[int] = distances) -> arb:
             return (log_ball(ratio) * distances[i]).exp()
 
         u = Uniform(int(words[row]), coins, shape)
-        chosen[row] = resolve(_Weighted(weight, None, len(distances)), u, int(chosen[row]))
-    return np.asarray(chosen, dtype=np.int64)
+        chosen[row] = resolve(_Weighted(weight, None, size), u, int(chosen[row]))
+    return chosen
+
+
+def _placed(
+    logs: NDArray[np.float64], points: NDArray[np.float64], slip: float
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return where each row's point lies among its weights, and whether that is in doubt.
+
+    Long rows are added up stretch by stretch, and only the stretch with the point in it place by place.
+    """
+    rows, size = logs.shape
+    every, first, before = np.arange(rows), np.zeros(rows, dtype=np.int64), np.zeros(rows)
+    if size <= 2 * _STRETCH:
+        running = np.cumsum(np.exp(logs), axis=1)
+        whole = running[:, -1]
+        target = points * whole
+    else:
+        weights = np.zeros((rows, -(-size // _STRETCH), _STRETCH))
+        np.exp(logs, out=weights.reshape(rows, -1)[:, :size])
+        ends = np.cumsum((weights.reshape(-1, _STRETCH) @ np.ones(_STRETCH)).reshape(rows, -1), axis=1)
+        whole = ends[:, -1]
+        target = points * whole
+        stretch = np.minimum((ends <= target[:, None]).sum(axis=1), ends.shape[1] - 1)
+        first, before = stretch * _STRETCH, np.where(stretch == 0, before, ends[every, stretch - 1])
+        running = np.cumsum(weights[every, stretch], axis=1) + before[:, None]
+    place = (running <= target[:, None]).sum(axis=1)
+    place = np.minimum(place, np.minimum(running.shape[1], size - first) - 1)
+    chosen, start = first + place, np.where(place == 0, before, running[every, place - 1])
+    below = np.where(chosen == 0, np.inf, target - start)
+    above = np.where(chosen == size - 1, np.inf, running[every, place] - target)
+    return chosen, np.minimum(below, above) <= slip * whole
 
 
 def choose_exponents(

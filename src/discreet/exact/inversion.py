@@ -17,6 +17,7 @@ Asau, 1974.  Arb: Johansson, IEEE Trans. Computers 66(8), 2017.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -187,6 +188,29 @@ class LawTable:
             u = Uniform(int(words[tie]), coins, shape)
             wide[doubtful[tie]] = resolve(self.law, u, int(passed[tie]) + self.below)
         return wide
+
+    def reach(self, values: NDArray[np.int64], coins: Coins) -> NDArray[np.bool_]:
+        """Return for every value, none below the table, whether a draw of its own is at least as large.
+
+        It is exactly when u >= C(value - 1), so one threshold decides; beyond the table the last one does,
+        unless u ties with it.
+        """
+        shape, places = self.shape, values - (self.below + 1) if self.below != -1 else values
+        prefix = coins.words(values.size, shape.guide)
+        cuts = (self.thresholds >> np.uint64(shape.rest)).astype(prefix.dtype)
+        cut = cuts.take(places, mode="clip")
+        reached = prefix > cut
+        doubtful = np.flatnonzero(prefix == cut)
+        if not doubtful.size:
+            return reached
+        rest = coins.words(doubtful.size, shape.rest).astype(np.uint64)
+        words = prefix[doubtful].astype(np.uint64) << np.uint64(shape.rest) | rest
+        thresholds = self.thresholds.take(places[doubtful], mode="clip")
+        reached[doubtful] = words > thresholds
+        for tie in np.flatnonzero(words == thresholds):
+            value, u = int(values[doubtful[tie]]), Uniform(int(words[tie]), coins, shape)
+            reached[doubtful[tie]] = not u.below(partial(self.law.cumulative, value - 1))
+        return reached
 
 
 def _certified_floors(law: TabulatedLaw, low: int, high: int, bits: int) -> list[int]:

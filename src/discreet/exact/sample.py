@@ -95,6 +95,20 @@ def geometric(
     return _draw(_one_sided(alpha), count, coins or source(), shape)
 
 
+def reaches(
+    alpha: Fraction, values: NDArray[np.int64], *, coins: Coins | None = None, shape: Shape = STANDARD
+) -> NDArray[np.bool_]:
+    """Return for every value v >= 0 a coin of its own: heads if a geometric draw reaches v, so alpha**v."""
+    tables, coins, flat = digit_tables(_one_sided(alpha), shape), coins or source(), values.reshape(-1)
+    if len(tables) > 1:
+        return np.asarray(geometric(alpha, flat.size, coins=coins, shape=shape) >= flat).reshape(values.shape)
+    heads = np.empty(flat.size, dtype=bool)
+    for start in range(0, flat.size, BLOCK):
+        some = slice(start, start + BLOCK)
+        heads[some] = tables[0].reach(flat[some], coins)
+    return heads.reshape(values.shape)
+
+
 @lru_cache(maxsize=256, typed=True)
 def _two_sided(alpha: Fraction) -> TwoSided:
     return TwoSided(proper_ratio(alpha))

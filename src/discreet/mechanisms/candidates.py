@@ -59,12 +59,12 @@ def gaps_of_rows(scores: Sequence[Scores] | NDArray[Any]) -> NDArray[np.int64]:
             "scores must be a table of integers of at most 64 bits, one row for each selection and one "
             "column for each candidate"
         )
-    if array.size and max(abs(int(array.max())), abs(int(array.min()))) >= SAFE // 2:
+    best = array.max(axis=1, keepdims=True)
+    if array.size and max(abs(int(best.max())), abs(int(array.min()))) >= SAFE // 2:
         raise ParameterError(
             f"scores of many selections must lie between -2**61 and 2**61; got {array.dtype}"
         )
-    exact = array.astype(np.int64)
-    return np.asarray(exact.max(axis=1, keepdims=True) - exact)
+    return np.asarray(np.subtract(best, array, dtype=np.int64, casting="unsafe"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,7 @@ from discreet.exact.number import (
     log_up,
     probability,
 )
-from discreet.exact.sample import geometric, uniform_below, uniform_below_each
+from discreet.exact.sample import geometric, reaches, uniform_below, uniform_below_each
 from discreet.markup import built
 from discreet.mechanisms.candidates import (
     Scores,
@@ -135,11 +135,12 @@ class PermuteAndFlip:
         distance = gaps_of_rows(scores)
         if not len(distance):
             return np.empty(0, dtype=np.int64)
-        heads = geometric(self.alpha, distance.size).reshape(distance.shape) >= distance
-        passed = heads.cumsum(axis=1, dtype=np.int64)
-        place = uniform_below_each(passed[:, -1])
-        # The place-th head, counted from 0, is where so many and one more have been seen first.
-        return np.asarray((passed <= place[:, np.newaxis]).sum(axis=1), dtype=np.int64)
+        heads = reaches(self.alpha, distance)
+        several = np.count_nonzero(heads, axis=1)
+        before = np.cumsum(several) - several
+        # Heads are listed row by row, so that one of a row is as many places after those before the row.
+        chosen = np.flatnonzero(heads)[before + uniform_below_each(several)]
+        return np.asarray(chosen % distance.shape[1], dtype=np.int64)
 
     def guarantee(
         self, sensitivity: Sensitivity | Real | None = None, *, monotone: bool | None = None
