@@ -314,8 +314,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "privacy/compose.py",
-        "if len(self.neighbours) > 1:",
-        "if len(self.neighbours) > 2:",
+        "if len(self.parts) > 1 and len(self.neighbours) > 1:",
+        "if len(self.parts) > 1 and len(self.neighbours) > 2:",
         MIXED,
         "samples under different neighbours are composed",
     ),

@@ -96,7 +96,7 @@ class Composition:
     parts: tuple[tuple[Guarantee, int], ...]
 
     def __post_init__(self) -> None:
-        if len(self.neighbours) > 1:
+        if len(self.parts) > 1 and len(self.neighbours) > 1:
             raise ParameterError(
                 "releases were sampled under add-remove and under replace neighbours, and neither promise "
                 "says anything about the other's; sample all of them under the same"

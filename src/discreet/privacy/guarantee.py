@@ -23,7 +23,7 @@ from discreet.markup import built, card, figure
 from discreet.privacy.atoms import AtomsLoss
 from discreet.privacy.bounds import Bounds
 from discreet.privacy.filter import Cost
-from discreet.privacy.loss import GaussianLoss, Law, ResponseLoss
+from discreet.privacy.loss import GaussianLoss, Law, ResponseLoss, response_epsilon
 from discreet.privacy.zcdp import delta_of_rho, epsilon_of_rho
 
 
@@ -34,6 +34,8 @@ def small_delta(value: Real) -> Fraction:
         raise ParameterError(f"delta must be at least 0 and less than 1, got {shown(value)}")
     return delta
 
+
+_NONE = Fraction(0)
 
 LARGEST_GROUP = 16
 """The curve of a finite law is iterated for groups up to this size."""
@@ -66,7 +68,7 @@ class Pure:
 
     def epsilon(self, delta: Real = 0) -> Bounds:
         """Return the smallest epsilon promised at this delta."""
-        return Bounds(*ResponseLoss(self.cost).epsilon(small_delta(delta)))
+        return Bounds(*response_epsilon(self.cost, _NONE, small_delta(delta)))
 
     def delta(self, epsilon: Real) -> Bounds:
         """Return the smallest delta promised at this epsilon."""
@@ -110,7 +112,7 @@ class Approximate:
 
     def epsilon(self, delta: Real = 0) -> Bounds:
         """Return the smallest epsilon promised at this delta."""
-        return Bounds(*ResponseLoss(self.cost, self.slack).epsilon(small_delta(delta)))
+        return Bounds(*response_epsilon(self.cost, self.slack, small_delta(delta)))
 
     def delta(self, epsilon: Real) -> Bounds:
         """Return the smallest delta promised at this epsilon."""

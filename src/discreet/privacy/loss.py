@@ -100,26 +100,7 @@ class ResponseLoss:
 
     def epsilon(self, delta: Fraction) -> tuple[Fraction, Fraction | None]:
         """Return rationals around ln(exp(c) - d (1 + exp(c))), d being the delta the slack leaves."""
-        left, cost = delta, self.cost
-        if self.slack:
-            if delta < self.slack:
-                return Fraction(0), None
-            left = (delta - self.slack) / (1 - self.slack) if self.slack != 1 else Fraction(0)
-        if not left or not cost:
-            return cost, cost
-        over, under = left.numerator, left.denominator
-        # exp(c) (1 - left) - left <= 1 exactly when exp(c) <= (1 + left) / (1 - left), of which the logarithm
-        # is at most 2 left / (1 - left**2): a cost well above that needs no logarithm to tell.
-        near = 4 * over > under or cost.numerator * under < 3 * over * cost.denominator
-        if near and (left == 1 or cost <= log_bounds((1 + left) / (1 - left))[0]):
-            return ZERO
-
-        def crossing() -> arb:
-            top = ball(cost).exp()
-            return (top - ball(left) * (1 + top)).log()
-
-        low, high = enclose(crossing)
-        return (low if low.numerator > 0 else ZERO[0]), (high if high.numerator > 0 else ZERO[1])
+        return response_epsilon(self.cost, self.slack, delta)
 
     def group(self, size: int) -> "ResponseLoss":
         """Return the worst law for `size` units: k c, and slack (exp(k c) - 1) / (exp(c) - 1), rounded up."""
@@ -129,6 +110,25 @@ class ResponseLoss:
             return ResponseLoss(self.cost * size, min(self.slack * size, Fraction(1)))
         growth = enclose(lambda: (ball(self.cost * size).exp() - 1) / (ball(self.cost).exp() - 1))[1]
         return ResponseLoss(self.cost * size, min(self.slack * growth, Fraction(1)))
+
+
+def response_epsilon(cost: Fraction, slack: Fraction, delta: Fraction) -> tuple[Fraction, Fraction | None]:
+    """Return rationals around the epsilon of (cost, slack)-privacy at this delta: that of `ResponseLoss`."""
+    left = delta
+    if slack:
+        if delta < slack:
+            return Fraction(0), None
+        left = (delta - slack) / (1 - slack) if slack != 1 else Fraction(0)
+    if not left or not cost:
+        return cost, cost
+    over, under = left.numerator, left.denominator
+    # exp(c) (1 - left) - left <= 1 exactly when exp(c) <= (1 + left) / (1 - left), of which the logarithm
+    # is at most 2 left / (1 - left**2): a cost well above that needs no logarithm to tell.
+    near = 4 * over > under or cost.numerator * under < 3 * over * cost.denominator
+    if near and (left == 1 or cost <= log_bounds((1 + left) / (1 - left))[0]):
+        return ZERO
+    low, high = enclose(lambda: ((ball(cost).exp() * (under - over) - over) / under).log())
+    return (low if low.numerator > 0 else ZERO[0]), (high if high.numerator > 0 else ZERO[1])
 
 
 @dataclass(frozen=True, slots=True)
