@@ -8,6 +8,7 @@ of other places travel along as parameters.  A connection that was lost is opene
 
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from discreet.engines.deadline import deadline
@@ -17,8 +18,10 @@ from discreet.engines.postgres.render import CHOICE, render
 from discreet.engines.postgres.source import (
     COLUMNS,
     RANDOM,
+    SHORT,
     ServerTable,
     driver,
+    kinds,
     offered,
     plain,
     refuse_long,
@@ -28,7 +31,7 @@ from discreet.engines.protocol import FAILED, Origin
 from discreet.engines.shelter import quietly
 from discreet.engines.sql import quoted, sources
 from discreet.errors import CatalogError, EngineError
-from discreet.query.statement import Statement, StoredTable
+from discreet.query.statement import JoinedRows, Statement, StoredTable
 
 OLDEST = 140000
 """The first version of the server that has every function that statements use."""
@@ -53,6 +56,8 @@ SETTINGS = {
     "enable_nestloop": "off",
     "enable_mergejoin": "off",
     "work_mem": "256MB",
+    # Each worker counts everybody's rows: one that also waits for the others would do so once more.
+    "parallel_leader_participation": "off",
     "jit": "off",
     "lock_timeout": PATIENCE,
     "idle_in_transaction_session_timeout": "60s",
@@ -69,6 +74,22 @@ _TYPES = {
     "date": "date",
     "timestamp": "timestamp",
 }
+
+
+JOINING, GATHERING = 0.1, 0.01
+"""What a row costs that a worker hands over, for the planner.
+
+Where rows are joined with their people, workers do so by themselves, each with all people.  Elsewhere what
+they hand over has been sorted, which is most of the work.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A table as a statement defines it, and the kinds of its columns."""
+
+    text: str
+    kinds: Mapping[str, str]
 
 
 class Postgres(DistantTables[ServerTable]):
@@ -94,14 +115,15 @@ class Postgres(DistantTables[ServerTable]):
             self._stopped.clear()
             with deadline(self._timeout, self.interrupt), self._snapshot() as connection:
                 connection.execute(f"SELECT set_config('{CHOICE}', $1, true)", [str(choice)])
-                definitions = self._definitions(connection, {name for s in statements for name in _stored(s)})
-                return collect(requests, [self._rows(connection, s, definitions) for s in statements])
+                found = self._definitions(connection, {name for s in statements for name in _stored(s)})
+                return collect(requests, [self._rows(connection, s, found) for s in statements])
 
     def _rows(
-        self, connection: Any, statement: Statement, definitions: Mapping[str, str]
+        self, connection: Any, statement: Statement, definitions: Mapping[str, Definition]
     ) -> list[tuple[object, ...]]:
         used, values = sorted(_stored(statement)), list[Sequence[Any]]()
-        text = [definitions[name] for name in used if name in definitions]
+        text = [definitions[name].text for name in used if name in definitions]
+        known = self._columns | {name: dict(found.kinds) for name, found in definitions.items()}
         for name in used:
             if name in self._public:
                 origin, columns = self._public[name]
@@ -110,10 +132,11 @@ class Postgres(DistantTables[ServerTable]):
         # A request to stop that came between two statements found nothing to stop.
         if self._stopped.is_set():
             raise EngineError(FAILED)
-        found = connection.execute(render(statement, self._columns, text), values or None).fetchall()
+        connection.execute(f"SET LOCAL parallel_tuple_cost = {_cost(statement)}")
+        found = connection.execute(render(statement, known, text), values or None).fetchall()
         return [tuple(map(whole, row)) for row in found]
 
-    def _definitions(self, connection: Any, used: set[str]) -> dict[str, str]:
+    def _definitions(self, connection: Any, used: set[str]) -> dict[str, Definition]:
         """Return how each table is offered, by the types that its columns have in this very snapshot."""
         found = {}
         for name in self._tables.keys() & used:
@@ -126,7 +149,10 @@ class Postgres(DistantTables[ServerTable]):
                     "one, shows other rows each time it is read; offer a table, a materialized view, or "
                     "declare its functions STABLE or IMMUTABLE where they are"
                 )
-            found[name] = offered(name, self._tables[name], place, stored)
+            short = connection.execute(SHORT, [place.schema, place.table]).fetchone()
+            origin = self._tables[name]
+            text = offered(name, origin, place, stored, short=short == (True,))
+            found[name] = Definition(text, kinds(name, origin, stored))
         return found
 
     @contextlib.contextmanager
@@ -259,7 +285,7 @@ def fetch(name: str, origin: Origin) -> dict[str, list[Any]]:
 
     def read() -> list[tuple[Any, ...]]:
         with engine._snapshot() as connection:
-            definition = engine._definitions(connection, {name})[name]
+            definition = engine._definitions(connection, {name})[name].text
             text = f"WITH {definition} SELECT * FROM {quoted(name)} LIMIT {PUBLIC_ROWS + 1}"
             return list(connection.execute(text).fetchall())
 
@@ -281,6 +307,10 @@ def _travelling(name: str, origin: Origin, before: int) -> str:
     items = ", ".join(f'{own} COLLATE "C" AS {own}' if kind == "text" else own for own, kind in columns)
     names = ", ".join(own for own, _ in columns)
     return f"{quoted(name)} AS MATERIALIZED (SELECT {items} FROM unnest({arrays}) AS t({names}))"
+
+
+def _cost(statement: Statement) -> float:
+    return JOINING if isinstance(statement.body.source, JoinedRows) else GATHERING
 
 
 def _stored(statement: Statement) -> set[str]:

@@ -6,10 +6,12 @@ others.  Text compares and folds by COLLATE "C", so that no locale of a server c
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet.engines import sql
 from discreet.engines.kinds import Known, Scope, known, scope
+from discreet.engines.postgres.layout import laid_out
 from discreet.engines.sql import (
     COMPARISONS,
     FALSE,
@@ -23,8 +25,8 @@ from discreet.engines.sql import (
     whole,
 )
 from discreet.errors import QueryError
-from discreet.query.plan import MONTHS, Call, Literal, Scalar, Value
-from discreet.query.statement import Source, Statement
+from discreet.query.plan import MONTHS, Call, Column, Literal, Scalar, Value
+from discreet.query.statement import Query, Source, Statement
 
 LIMIT = 400_000
 """Longest statement sent to a server, in characters."""
@@ -129,10 +131,14 @@ def render(statement: Statement, tables: Mapping[str, Mapping[str, str]], offere
 
     `offered` are definitions of the tables themselves, which come before the statement's own parts.
     """
+    statement, orders = laid_out(statement, tables)
     parts = dict(statement.parts)
 
+    def order(query: Query) -> str | None:
+        return ", ".join(map(sql.quoted, orders.get(query, ())))
+
     def over(source: Source) -> ScalarWriter:
-        return _Scalars(scope(source, parts, tables)).writer
+        return replace(_Scalars(scope(source, parts, tables)).writer, order=order)
 
     return sql.statement_text(statement, over, once="", limit=LIMIT, offered=offered)
 
@@ -164,6 +170,13 @@ class _Scalars:
             case "quotient" if _dealt(arguments[0]) and not self.known(arguments[1]).wide:
                 # Weights are worked out for every person, and decimals take several times longer.
                 return "({} / {})".format(*(f"CAST({self.typed(one)} AS bigint)" for one in arguments))
+            case "clamp" if isinstance(arguments[0], Column):
+                # Comparing is quicker than taking the least and the greatest, of every row.
+                return "CASE WHEN {0} > {2} THEN {2} WHEN {0} < {1} THEN {1} ELSE {0} END".format(
+                    *map(self.typed, arguments)
+                )
+            case "sum":
+                return self.bit_total(arguments[0]) or TEMPLATES[name].format(self.typed(arguments[0]))
             case "coalesce" | "least" | "greatest":
                 return f"{name}({', '.join(map(self.typed, arguments))})"
             case "series":
@@ -204,6 +217,19 @@ class _Scalars:
                 return self.typed(arguments[0])
             case _:
                 return TEMPLATES[name].format(*map(self.typed, arguments))
+
+    def bit_total(self, argument: Scalar) -> str | None:
+        """Return the total of weights times a bit, which only rows with the bit add to, if it is one.
+
+        Where no row has the bit it is 0, and NULL where none has any: as many weights times 0.
+        """
+        match argument:
+            case Call("multiply", (weight, Call("bit_at", (bits, Literal(int(place)))))) if place < 63:
+                total, held = f"sum({self.typed(weight)})", self.typed(bits)
+            case _:
+                return None
+        there = f"{total} FILTER (WHERE ({held} & {typed_literal(2**place)}) <> 0)"
+        return f"coalesce({there}, 0 * {total} FILTER (WHERE {held} IS NOT NULL))"
 
     def demand_graded(self, arguments: tuple[Scalar, ...]) -> None:
         if not all(self.known(argument).graded for argument in arguments):

@@ -70,6 +70,19 @@ SELECT EXISTS (SELECT FROM meant WHERE text LIKE '%{TABLESAMPLECLAUSE %')
 """Whether a view, one that it reads, or a policy of rows samples, or calls what may change between calls."""
 
 
+SHORT = f"""
+SELECT c.relkind = 'r' AND NOT c.relhassubclass
+   AND (c.reltoastrelid = 0 OR pg_relation_size(c.reltoastrelid) < {LONGEST // 256})
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = $1 AND c.relname = $2
+"""
+"""Whether no text of a table is longer than what is read, told by what is kept beside its pages.
+
+A value that does not fit into a page, of 32 kB at most, is kept beside them, and no compression of the server
+makes it less than its 255th part: a text of more than `LONGEST` bytes takes more than this.  Views, parts and
+heirs of a table keep theirs elsewhere.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class ServerTable:
     """A table of a server; two tables are in one place if their `server` is the same."""
@@ -121,16 +134,33 @@ def driver() -> Any:
     return psycopg
 
 
-def offered(name: str, origin: Origin, place: ServerTable, stored: Mapping[str, str]) -> str:
-    """Return the definition of a table that offers exactly the declared columns with the declared types."""
+def offered(
+    name: str, origin: Origin, place: ServerTable, stored: Mapping[str, str], *, short: bool = False
+) -> str:
+    """Return the definition of a table that offers exactly the declared columns with the declared types.
+
+    Of a table whose texts are known to be `short` none is measured.
+    """
     if not stored:
         raise CatalogError(f"tables.{name}.source: the server has no such table that this user may see")
     columns = typed_columns(
-        name, origin, stored, lambda own, physical, kind: _typed(f'"__t".{quoted(own)}', physical, kind)
+        name,
+        origin,
+        stored,
+        lambda own, physical, kind: _typed(f'"__t".{quoted(own)}', physical, kind, short=short),
     )
     items = [f"{text} AS {quoted(column)}" for column, text in columns]
     listed = ", ".join(items) or "1 AS nothing"
     return f'{quoted(name)} AS NOT MATERIALIZED (\nSELECT {listed}\nFROM {place.sql} AS "__t"\n)'
+
+
+def kinds(name: str, origin: Origin, stored: Mapping[str, str]) -> dict[str, str]:
+    """Return the declared columns with their types, identifiers by what they are here."""
+
+    def settled(_: str, physical: str, kind: str) -> str:
+        return kind if kind != "identifier" else "integer" if physical in _WHOLES else "text"
+
+    return dict(typed_columns(name, origin, stored, settled))
 
 
 def refuse_long(tables: Mapping[str, Origin]) -> None:
@@ -141,10 +171,10 @@ def refuse_long(tables: Mapping[str, Origin]) -> None:
                 raise CatalogError(f"tables.{table}: a name of more than {NAMED} bytes is too long here")
 
 
-def _typed(column: str, physical: str, kind: str) -> str | None:
+def _typed(column: str, physical: str, kind: str, *, short: bool) -> str | None:
     """Return a column under a declared type, or None where the types have nothing to do with each other."""
     text = f'(CAST({column} AS text) COLLATE "C")'
-    if physical in _TEXTS:
+    if physical in _TEXTS and not short:
         text = f"(CASE WHEN octet_length(CAST({column} AS text)) <= {LONGEST} THEN {text} END)"
     match kind, physical:
         case "integer" | "identifier", physical if physical in _WHOLES:
