@@ -112,6 +112,13 @@ INTERNAL: tuple[Scalar, ...] = (
     Call("fixed", (Column("t0", "r"), Literal(100), Literal(-5000), Literal(5000))),
     Call("bits_set", (Call("slot", (Column("t0", "t"), Column("t0", "w"))),)),
     Call("bit_at", (Call("clamp", (Column("t0", "w"), Literal(0), Literal(2**40))), Literal(4))),
+    Call(
+        "multiply",
+        (
+            Call("narrow", (Call("clamp", (Column("t0", "w"), Literal(-9), Literal(9))),)),
+            Call("bit_at", (Call("clamp", (Column("t0", "w"), Literal(0), Literal(63))), Literal(0))),
+        ),
+    ),
     Call("multiply_long", (Call("clamp", (Column("t0", "w"), Literal(-9), Literal(2**40))), Literal(65536))),
     Call(
         "multiply_wide", (Call("clamp", (Column("t0", "w"), Literal(-(2**53)), Literal(2**53))), Literal(7))

@@ -14,15 +14,15 @@ import pyarrow.parquet
 import pytest
 
 from discreet.engines.duckdb.engine import KEPT, SLOTS, DuckDB, open_tables, prepare
-from discreet.engines.duckdb.render import scalar_text
+from discreet.engines.duckdb.render import COMPARED, MANY, TYPED, scalar_text
 from discreet.engines.duckdb.schema import describe
 from discreet.engines.exact import EngineRequest
 from discreet.engines.protocol import FAILED, Origin
 from discreet.errors import CatalogError, EngineError
 from discreet.query.catalog.manifest import DeclaredTable, declare
-from discreet.query.plan import Call, Column, Scalar
+from discreet.query.plan import Among, Call, Column, Literal, Scalar
 from discreet.query.price.proving import preparation
-from discreet.query.statement import Listed, Query, Statement
+from discreet.query.statement import Listed, Query, Statement, StoredTable
 
 COLUMNS = (
     ("id", "identifier"),
@@ -276,6 +276,30 @@ def test_arrays_indexed_by_a_key_stay_small_however_many_threads_there_are(threa
     with open_tables({"v": Origin(rows, (("u", "identifier"),))}, threads=threads) as engine:
         (bits,) = engine.connection.execute("SELECT current_setting('perfect_ht_threshold')").fetchone()
         assert 2**bits * threads <= SLOTS < 2 ** (bits + 1) * threads
+
+
+@pytest.mark.parametrize("many", [MANY, TYPED, TYPED + 1, COMPARED + 1])
+@pytest.mark.parametrize("odd", ["|", "\x1f|;~"])
+def test_a_text_is_one_of_many_only_where_it_equals_one(many: int, odd: str, tmp_path: Path) -> None:
+    values = [f"it's {number}{odd}" for number in range(many - 4)] + ["", " ", "É" + odd, "$choice"]
+    near = [v.upper() for v in values] + [v + " " for v in values] + ["it's", "E", "É", "É", "'", odd, "NULL"]
+    texts = [*dict.fromkeys([*values, *near]), None]
+    file = tmp_path / "texts.duckdb"
+    with duckdb.connect(str(file)) as database:
+        database.register("held", pyarrow.table({"k": texts}))
+        database.execute("CREATE TABLE plain AS SELECT k FROM held")
+        database.execute("CREATE TABLE collated (k VARCHAR COLLATE NOCASE)")
+        database.execute("INSERT INTO collated FROM held")
+    column, among = Column("t", "k"), tuple(Literal(value) for value in [*values, values[0]])
+    own, source = (("k0", column), ("m0", Call("count_rows", ()))), StoredTable("v", "t")
+    row = Query(own, source, Among(column, among), (column,))
+    group = Query(own, source, None, (column,), Among(Call("grouped", (column,)), among))
+    for rows in (pyarrow.table({"k": texts}), f"{file}#plain", f"{file}#collated"):
+        with open_tables({"v": Origin(rows, (("k", "text"),))}) as engine:
+            for query in (row, group):
+                sql = engine.written(Statement((), query, 1, ("m0",)))
+                found = engine._exact([EngineRequest(sql, 1, ("m0",))], 1)._totals["m0"]
+                assert dict(found) == {(value,): 1 for value in values}
 
 
 def test_people_numbered_densely_are_counted_like_any_others(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ SELECT "r"."u" AS "u", bit_or("b"."bit") AS "b"
 FROM "__rows" AS "r" JOIN (VALUES ('A', 1), ('B', 2), ('C', 4)) AS "b"("k0", "bit") ON ("r"."k0" = "b"."k0")
 GROUP BY "r"."u"
 )
-SELECT unnest(['A', 'B', 'C']) AS "k0", unnest([sum(("p"."w" * (("p"."b" >> 0) & 1))), sum(("p"."w" * (("p"."b" >> 1) & 1))), sum(("p"."w" * (("p"."b" >> 2) & 1)))]) AS "m0"
+SELECT unnest(['A', 'B', 'C']) AS "k0", unnest([sum(("p"."w" & -(("p"."b" >> 0) & 1))), sum(("p"."w" & -(("p"."b" >> 1) & 1))), sum(("p"."w" & -(("p"."b" >> 2) & 1)))]) AS "m0"
 FROM (SELECT "p"."b" AS "b", 1 AS "w"
 FROM "__people" AS "p") AS "p"
 
@@ -40,7 +40,7 @@ SELECT "r"."u" AS "u", bit_or("b"."bit") AS "b"
 FROM "__rows" AS "r" JOIN (VALUES (1, 1), (2, 2), (3, 4), (4, 8), (5, 16), (6, 32), (7, 64), (8, 128), (9, 256), (10, 512), (11, 1024), (12, 2048)) AS "b"("k0", "bit") ON ("r"."k0" = "b"."k0")
 GROUP BY "r"."u"
 )
-SELECT unnest([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]) AS "k0", unnest([sum(("p"."w" * (("p"."b" >> 0) & 1))), sum(("p"."w" * (("p"."b" >> 1) & 1))), sum(("p"."w" * (("p"."b" >> 2) & 1))), sum(("p"."w" * (("p"."b" >> 3) & 1))), sum(("p"."w" * (("p"."b" >> 4) & 1))), sum(("p"."w" * (("p"."b" >> 5) & 1))), sum(("p"."w" * (("p"."b" >> 6) & 1))), sum(("p"."w" * (("p"."b" >> 7) & 1))), sum(("p"."w" * (("p"."b" >> 8) & 1))), sum(("p"."w" * (("p"."b" >> 9) & 1))), sum(("p"."w" * (("p"."b" >> 10) & 1))), sum(("p"."w" * (("p"."b" >> 11) & 1)))]) AS "m0"
+SELECT unnest([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]) AS "k0", unnest([sum(("p"."w" & -(("p"."b" >> 0) & 1))), sum(("p"."w" & -(("p"."b" >> 1) & 1))), sum(("p"."w" & -(("p"."b" >> 2) & 1))), sum(("p"."w" & -(("p"."b" >> 3) & 1))), sum(("p"."w" & -(("p"."b" >> 4) & 1))), sum(("p"."w" & -(("p"."b" >> 5) & 1))), sum(("p"."w" & -(("p"."b" >> 6) & 1))), sum(("p"."w" & -(("p"."b" >> 7) & 1))), sum(("p"."w" & -(("p"."b" >> 8) & 1))), sum(("p"."w" & -(("p"."b" >> 9) & 1))), sum(("p"."w" & -(("p"."b" >> 10) & 1))), sum(("p"."w" & -(("p"."b" >> 11) & 1)))]) AS "m0"
 FROM (SELECT "p"."b" AS "b", CAST(least(65536::BIGINT, (262144 // bit_count("p"."b"))) AS INTEGER) AS "w"
 FROM "__people" AS "p") AS "p"
 

@@ -28,9 +28,9 @@ LARGE, TINY = "3.273390607896142e+150", "3.054936363499605e-151"
 LIMIT = 200_000
 """Longest statement sent to an engine, in characters."""
 
-MANY, COMPARED, MARKS = 8, 256, "|;~\x1f"
-"""From how many texts on these stand in one constant, up to how many groups are compared with each of them,
-and at which of these characters the constant is split."""
+MANY, TYPED, COMPARED, MARKS = 8, 64, 256, "|;~\x1f"
+"""From how many texts on these are not compared one by one, up to how many make a type, up to how many groups
+are compared with each of them, and at which of these characters a constant of many is split."""
 
 _UPPER, _LOWER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ", "abcdefghijklmnopqrstuvwxyz"
 _FOLDED = "CASE WHEN strlen({{0}}) = length({{0}}) THEN {0}({{0}}) ELSE translate({{0}}, '{1}', '{2}') END"
@@ -142,6 +142,9 @@ def _call(name: str, arguments: tuple[Scalar, ...]) -> str:
     match name:
         case "and" | "or":
             return "(" + f" {name.upper()} ".join(scalar_text(argument) for argument in arguments) + ")"
+        case "multiply" if isinstance(bit := arguments[1], Call) and bit.function == "bit_at":
+            # All bits of the number or none, which a product finds out more slowly: it looks for overflow.
+            return f"({scalar_text(arguments[0])} & -{scalar_text(bit)})"
         case "add" | "subtract" | "multiply":
             return TEMPLATES[name].format(*map(_typed, arguments))
         case "coalesce" | "least" | "greatest":
@@ -225,15 +228,20 @@ def _test(condition: Scalar) -> str | None:
     """Return whether a text is one of many, with these as one constant instead of one each.
 
     Every constant is read, bound and copied by each of the engine's planners, which takes longer than a small
-    question itself.  Groups are few, so they are compared with the texts one after the other.  Both forms are
-    NULL for NULL, as IN is.
+    question itself.  Groups are few, so they are compared with the texts one after the other: by their place
+    in the list, because the engine would plan `list_contains` as a join.  A few texts are the type of what
+    is one of them, which a row is cast to once for each entry of a dictionary that its file keeps; the join
+    looks at every row.  NULL is none of the texts, and passes no condition, as with IN.
     """
     match condition:
         case Among(Column() as column, values) if (texts := _texts(values)) is not None:
-            return f"({scalar_text(column)} IN (SELECT unnest({texts})))"
+            if len(values) > TYPED:
+                return f"({scalar_text(column)} IN (SELECT unnest({texts})))"
+            listed = ", ".join(dict.fromkeys(literal(value.value) for value in values))
+            return f"(TRY_CAST({scalar_text(column)} AS ENUM({listed})) IS NOT NULL)"
         case Among(Call("grouped", _) as key, values) if len(values) <= COMPARED:
             texts = _texts(values)
-            return None if texts is None else f"list_contains({texts}, {scalar_text(key)})"
+            return None if texts is None else f"(list_position({texts}, {scalar_text(key)}) IS NOT NULL)"
         case _:
             return None
 
