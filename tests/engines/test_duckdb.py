@@ -13,7 +13,7 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from discreet.engines.duckdb.engine import KEPT, SLOTS, DuckDB, open_tables, prepare
+from discreet.engines.duckdb.engine import FEW, KEPT, SLOTS, DuckDB, open_tables, prepare
 from discreet.engines.duckdb.render import COMPARED, MANY, TYPED, scalar_text
 from discreet.engines.duckdb.schema import describe
 from discreet.engines.exact import EngineRequest
@@ -272,7 +272,7 @@ def test_a_statement_is_written_once_and_never_for_one_that_python_takes_for_it(
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 8, 64])
 def test_arrays_indexed_by_a_key_stay_small_however_many_threads_there_are(threads: int) -> None:
-    rows = pyarrow.table({"u": [1, 2, 2]})
+    rows = pyarrow.table({"u": range(FEW + 1)})
     with open_tables({"v": Origin(rows, (("u", "identifier"),))}, threads=threads) as engine:
         (bits,) = engine.connection.execute("SELECT current_setting('perfect_ht_threshold')").fetchone()
         assert 2**bits * threads <= SLOTS < 2 ** (bits + 1) * threads
@@ -300,6 +300,27 @@ def test_a_text_is_one_of_many_only_where_it_equals_one(many: int, odd: str, tmp
                 sql = engine.written(Statement((), query, 1, ("m0",)))
                 found = engine._exact([EngineRequest(sql, 1, ("m0",))], 1)._totals["m0"]
                 assert dict(found) == {(value,): 1 for value in values}
+
+
+def test_few_rows_wake_one_thread_however_they_are_stored(tmp_path: Path) -> None:
+    held: dict[str, Any] = {}
+    for rows in (FEW // 2, FEW // 2 + 1):
+        held[f"frame{rows}"] = pyarrow.table({"u": range(rows)})
+        held[f"columns{rows}"] = tmp_path / f"{rows}.parquet"
+        held[f"text{rows}"] = tmp_path / f"{rows}.csv"
+        held[f"table{rows}"] = f"{tmp_path / 'held.duckdb'}#t{rows}"
+        pyarrow.parquet.write_table(held[f"frame{rows}"], held[f"columns{rows}"])
+        held[f"text{rows}"].write_text("u\n" + "\n".join(map(str, range(rows))))
+        with duckdb.connect(str(tmp_path / "held.duckdb")) as database:
+            database.execute(f"CREATE TABLE t{rows} AS SELECT range AS u FROM range({rows})")
+    for kind in ("frame", "columns", "text", "table"):
+        for rows, expected in ((FEW // 2, 1), (FEW // 2 + 1, 2)):
+            # Two tables, of which each alone would be small.
+            names = f"{kind}{FEW // 2}", f"{kind}{rows}"
+            tables = {f"v{n}": Origin(held[name], (("u", "identifier"),)) for n, name in enumerate(names)}
+            with open_tables(tables, threads=2) as engine:
+                found = engine.connection.execute("SELECT current_setting('threads')").fetchone()
+            assert found == (expected,), (kind, rows)
 
 
 def test_people_numbered_densely_are_counted_like_any_others(tmp_path: Path) -> None:
