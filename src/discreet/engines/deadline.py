@@ -4,17 +4,30 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+AGAIN = 0.5
+"""After so many seconds whatever has not ended is interrupted again."""
+
 
 @contextmanager
 def deadline(seconds: float | None, interrupt: Callable[[], None]) -> Iterator[None]:
-    """Interrupt what runs inside after so many seconds; None is for ever."""
+    """Interrupt what runs inside after so many seconds; None is for ever.
+
+    An engine forgets an interruption that comes between two of its statements, or before the first of them,
+    so one is not enough.
+    """
     if seconds is None:
         yield
         return
-    timer = threading.Timer(seconds, interrupt)
-    timer.daemon = True
-    timer.start()
+    ended = threading.Event()
+
+    def watch() -> None:
+        waiting = seconds
+        while not ended.wait(waiting):
+            interrupt()
+            waiting = AGAIN
+
+    threading.Thread(target=watch, daemon=True).start()
     try:
         yield
     finally:
-        timer.cancel()
+        ended.set()
