@@ -73,11 +73,11 @@ def test_exchanges_that_overshoot_are_taken_back():
     columns = [rng.permutation(np.repeat([0, 1], 50)) for _ in sizes]
     pairs = swap._Pairs(sizes, {(0, 1): np.array([27.0, 23.0, 23.0, 27.0])})
     columns[1][:] = columns[0]
-    share, known = 1.0, [pairs.off(columns, 0)]
+    share, known = 1.0, [swap._off(pairs.beside(columns, 0))]
     for _ in range(40):
         tried = share
         share = swap._exchange(pairs, columns, 1, rng.permutation(100), tried)
-        known.append(pairs.off(columns, 0))
+        known.append(swap._off(pairs.beside(columns, 0)))
         assert known[-1] <= known[-2]
         assert share == tried / 2 or share == min(1, tried * 1.5)
         assert columns[1].sum() == 50
@@ -98,7 +98,8 @@ def test_an_exchange_is_made_exactly_if_it_lessens_what_is_weighed():
     before, seen = weighed(columns), set()
     for place in range(3):
         one, other = np.array(list(combinations(range(12), 2))).T
-        gains = swap._Pairs(sizes, expected).changes(columns, place, one, other) < 0
+        tables = swap._Pairs(sizes, expected).beside(columns, place)
+        gains = swap._changes(tables, columns, place, one, other) < 0
         for left, right, better in zip(one.tolist(), other.tolist(), gains.tolist(), strict=True):
             moved = [column.copy() for column in columns]
             moved[place][[left, right]] = moved[place][[right, left]]

@@ -19,7 +19,7 @@ Reference.  Records that are changed step by step until they agree with noisy ta
 USENIX Security 2021, which overwrites and copies whole values; an exchange keeps what is known best.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import ceil
@@ -60,6 +60,17 @@ def draw_records(tables: GroupedTables, rows: int, expansion: Expansion) -> NDAr
     return records if fitted == rows else records[np.resize(expansion.order(fitted), rows)]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _TableBeside:
+    """The table of one column with another, flat: steps along it and across, its excess and its weights."""
+
+    other: int
+    along: int
+    across: int
+    over: Floats
+    weight: Floats
+
+
 @dataclass(frozen=True, slots=True)
 class _Pairs:
     """The expected counts of all pairs of columns, flat."""
@@ -67,36 +78,41 @@ class _Pairs:
     sizes: tuple[int, ...]
     expected: dict[tuple[int, int], Floats]
 
-    def beside(self, columns: Sequence[Column], place: int) -> Iterator[tuple[int, int, int, Floats, Floats]]:
-        """Yield each other column, the steps of both in their table, its excess and 1 / (expected + 1)."""
-        for other in range(len(columns)):
-            if other == place:
-                continue
-            first, second = min(place, other), max(place, other)
-            wanted = self.expected[first, second]
-            counts = np.bincount(columns[first] * self.sizes[second] + columns[second], minlength=wanted.size)
-            along, across = (self.sizes[second], 1) if place == first else (1, self.sizes[second])
-            yield other, along, across, counts - wanted, 1 / (wanted + 1)
+    def beside(self, columns: Sequence[Column], place: int) -> list[_TableBeside]:
+        """Return the tables of one column with each other one."""
+        return [self._table(columns, place, other) for other in range(len(columns)) if other != place]
 
-    def off(self, columns: Sequence[Column], place: int) -> float:
-        """Return what is weighed of the pairs with one column."""
-        return sum(float((over * over * weight).sum()) for *_, over, weight in self.beside(columns, place))
+    def _table(self, columns: Sequence[Column], place: int, other: int) -> _TableBeside:
+        first, second = min(place, other), max(place, other)
+        wanted = self.expected[first, second]
+        counts = np.bincount(columns[first] * self.sizes[second] + columns[second], minlength=wanted.size)
+        along, across = (self.sizes[second], 1) if place == first else (1, self.sizes[second])
+        return _TableBeside(other, along, across, counts - wanted, 1 / (wanted + 1))
 
-    def changes(self, columns: Sequence[Column], place: int, one: Column, other: Column) -> Floats:
-        """Return what each pair of records would add to that by exchanging its values of one column."""
-        found = np.zeros(one.size)
-        mine, theirs = columns[place][one], columns[place][other]
-        for beside, along, across, over, weight in self.beside(columns, place):
-            leave, arrive = weight * (1 - 2 * over), weight * (1 + 2 * over)
-            here, there = columns[beside][one] * across, columns[beside][other] * across
-            moved = (
-                leave[here + mine * along]
-                + arrive[here + theirs * along]
-                + leave[there + theirs * along]
-                + arrive[there + mine * along]
-            )
-            found += np.where((here == there) | (mine == theirs), 0.0, moved)
-        return found
+
+def _off(tables: Sequence[_TableBeside]) -> float:
+    """Return what is weighed of these tables."""
+    return sum(float((one.over * one.over * one.weight).sum()) for one in tables)
+
+
+def _changes(
+    tables: Sequence[_TableBeside], columns: Sequence[Column], place: int, one: Column, other: Column
+) -> Floats:
+    """Return what each pair of records would add to that by exchanging its values of one column."""
+    found = np.zeros(one.size)
+    mine, theirs = columns[place][one], columns[place][other]
+    for table in tables:
+        along, over, weight = table.along, table.over, table.weight
+        leave, arrive = weight * (1 - 2 * over), weight * (1 + 2 * over)
+        here, there = (columns[table.other][rows] * table.across for rows in (one, other))
+        moved = (
+            leave[here + mine * along]
+            + arrive[here + theirs * along]
+            + leave[there + theirs * along]
+            + arrive[there + mine * along]
+        )
+        found += np.where((here == there) | (mine == theirs), 0.0, moved)
+    return found
 
 
 def _exchange(pairs: _Pairs, columns: list[Column], place: int, order: Column, share: float) -> float:
@@ -104,11 +120,11 @@ def _exchange(pairs: _Pairs, columns: list[Column], place: int, order: Column, s
     half = order.size // 2
     count = min(half, ceil(half * share))
     one, other = order[:count], order[half : half + count]
-    gains = pairs.changes(columns, place, one, other) < 0
+    tables, column = pairs.beside(columns, place), columns[place]
+    gains = _changes(tables, columns, place, one, other) < 0
     left, right = one[gains], other[gains]
-    before, column = pairs.off(columns, place), columns[place]
     column[left], column[right] = column[right], column[left]
-    if pairs.off(columns, place) <= before:
+    if _off(pairs.beside(columns, place)) <= _off(tables):
         return min(1.0, share * 1.5)
     column[left], column[right] = column[right], column[left]
     return share / 2
