@@ -95,10 +95,24 @@ FAULTS = (
     ),
     Fault(
         "workload/shrink.py",
-        "np.sqrt(doubt) / total",
-        "0 * np.sqrt(doubt) / total",
+        "np.sqrt(found.doubt) / total",
+        "0 * np.sqrt(found.doubt) / total",
         (f"{SHRINK}::test_the_estimate_of_how_far_records_are_off_is_about_right",),
         "what noise hides is not told",
+    ),
+    Fault(
+        "workload/shrink.py",
+        "found + times * more",
+        "found - times * more",
+        (f"{SHRINK}::test_two_attributes_that_follow_a_third_are_known_by_what_it_says_of_each",),
+        "a table is explained by the opposite of what others lead to",
+    ),
+    Fault(
+        "workload/departure.py",
+        "spread - believed * believed",
+        "0 * spread",
+        (f"{SHRINK}::test_what_is_left_to_doubt_is_how_far_estimates_are_off",),
+        "not knowing how far a cell departs leaves no doubt",
     ),
     Fault(
         "workload/swap.py",
@@ -109,7 +123,7 @@ FAULTS = (
     ),
     Fault(
         "workload/swap.py",
-        "if pairs.off(columns, place) <= before:",
+        "if _off(pairs.beside(columns, place)) <= _off(tables):",
         "if True:",
         (f"{SWAP}::test_exchanges_that_overshoot_are_taken_back",),
         "exchanges that overshoot are kept",

@@ -18,6 +18,7 @@ from discreet.workload import (
     pooled,
     tabulate,
 )
+from discreet.workload.departure import departed
 from discreet.workload.nearest import nearest_counts
 
 SIZES = (20, 12, 8, 2)
@@ -81,6 +82,58 @@ def test_with_little_noise_a_table_speaks_for_itself_and_without_any_it_is_the_t
     assert np.allclose(
         ShrunkTables(exact).table((0, 1)), nearest_counts(known.table((0, 1)), known.total), atol=1e-6
     )
+
+
+def test_two_attributes_that_follow_a_third_are_known_by_what_it_says_of_each():
+    rng = np.random.default_rng(17)
+    third = rng.integers(0, 2, 4000)
+    first, second = (
+        np.where(third == 1, rng.binomial(n, 0.7, 4000), rng.binomial(n, 0.2, 4000)) for n in (19, 11)
+    )
+    records = np.column_stack([first, second, rng.binomial(7, 0.5, 4000), third])
+    known = released(records, Fraction(1, 400))
+    lone = KnownTables(
+        known.sizes,
+        {a: piece for a, piece in known.centred.items() if a in ((), (0,), (1,), (0, 1))},
+        known.variances,
+    )
+    alone, both = (away(ShrunkTables(one).table((0, 1)), records, (0, 1)) for one in (lone, known))
+    assert both < 0.8 * alone
+
+
+def test_what_a_third_attribute_leads_to_knows_nothing_of_the_piece_it_is_compared_with():
+    """So that the table nearest to what was drawn is the nearest to the truth, but for chance."""
+    known = released(people(np.random.default_rng(19), 0.5), Fraction(1, 100))
+    other = {**known.centred, (0, 1): known.centred[0, 1][::-1] * 3}
+    changed = KnownTables(known.sizes, other, known.variances)
+    for third in (2, 3):
+        led = [ShrunkTables(one)._led((0, 1), third) for one in (known, changed)]
+        assert np.array_equal(*led)
+
+
+def test_few_cells_that_stand_out_are_believed_and_noise_is_not():
+    rng = np.random.default_rng(21)
+    expected = np.full((40, 40), 50.0)
+    truth = expected.copy()
+    truth[3, 4], truth[20, :2] = 900.0, 400.0
+    drawn = truth + rng.normal(0, 20, truth.shape)
+    found = departed(drawn, expected, 400.0)
+    stands = truth != expected
+    assert np.all(np.abs(found.table - drawn)[stands] < 10)
+    assert np.square(found.table - truth)[~stands].mean() < 0.05 * 400
+    assert departed(expected + rng.normal(0, 20, truth.shape), expected, 400.0).doubt.mean() < 0.1 * 400
+
+
+def test_what_is_left_to_doubt_is_how_far_estimates_are_off():
+    rng = np.random.default_rng(23)
+    expected = rng.gamma(1, 100, (100, 100))
+    scale = rng.choice([0.0, 1.0, 30.0], expected.shape, p=[0.7, 0.2, 0.1])
+    truth = expected + rng.normal(0, np.sqrt(scale * expected))
+    found = departed(truth + rng.normal(0, 20, truth.shape), expected, 400.0)
+    assert np.square(found.table - truth).mean() == pytest.approx(found.doubt.mean(), rel=0.1)
+    # Nobody who knew each cell's own scale could do much better.
+    best = np.mean(scale * expected * 400 / (scale * expected + 400))
+    assert found.doubt.mean() < 2 * best
 
 
 def test_three_attributes_are_drawn_towards_independence_given_the_one_between():

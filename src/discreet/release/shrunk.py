@@ -1,7 +1,7 @@
 """Tables of many columns, shown nearer to the truth than they were drawn.
 
 A question by grouping sets over a domain that is too large to be written out cannot be made possible as a
-whole (see `consistent`).  Each of its tables can: it is drawn towards what its smaller tables say, as far as
+whole (see `consistent`).  Each of its tables can: it is drawn towards what its other tables say, as far as
 noise explains the difference, and becomes the nearest one without negative counts that has the released total
 (see `discreet.workload.shrink`).  Every table is the best by itself, so two of them may differ a little on a
 column that they share.
