@@ -191,21 +191,40 @@ class Interrupting:
 
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize(
-    ("left", "turn"), [*((False, turn) for turn in (1, 2, 3)), *((True, turn) for turn in (1, 2, 3, 4, 5))]
+    ("left", "turn"),
+    [
+        *(("nothing", turn) for turn in (1, 2)),
+        *(("a transaction", turn) for turn in (1, 2, 3, 4)),
+        ("an answer", 1),
+    ],
 )
-def test_an_interruption_anywhere_leaves_the_next_question_whole(left: bool, turn: int, after: bool) -> None:
+def test_an_interruption_anywhere_leaves_the_next_question_whole(left: str, turn: int, after: bool) -> None:
     """Also where an earlier interruption has left a transaction, which is ended first."""
     origin = Origin(pa.table(PEOPLE), (("person", "identifier"), ("age", "integer"), ("note", "text")))
     with open_tables({"people": origin}) as engine:
         whole = engine.connection
-        if left:
+        if left == "a transaction":
             whole.execute("BEGIN TRANSACTION READ ONLY")
+        if left == "an answer":
+            run(engine)
         engine.connection = Interrupting(whole, turn, after=after)
         with pytest.raises(Interrupted) as stopped:
             run(engine)
         engine.connection = whole
         assert silent(everything_said(stopped.value))
         assert run(engine).integers("m0", [(CANARY,), ("x",)]) == [NUMBER, 3]
+
+
+@pytest.mark.parametrize("answered", [False, True])
+def test_a_statement_that_writes_is_refused_and_leaves_the_next_question_whole(answered: bool) -> None:
+    origin = Origin(pa.table(PEOPLE), (("person", "identifier"), ("age", "integer"), ("note", "text")))
+    with open_tables({"people": origin}) as engine:
+        if answered:
+            run(engine)
+        for sql in ("DELETE FROM people", "CREATE TABLE more AS FROM people", "nonsense"):
+            with pytest.raises(EngineError):
+                engine._exact([EngineRequest(sql, 0, ("m0",))], 1)
+            assert run(engine).integers("m0", [(CANARY,), ("x",)]) == [NUMBER, 3]
 
 
 def test_errors_of_an_engine_carry_neither_cause_nor_context() -> None:
