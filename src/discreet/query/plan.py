@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
 from itertools import islice
+from operator import is_
 from typing import Any, TypeAlias, assert_never
 
 from discreet.query.name import HIDDEN
@@ -248,12 +249,17 @@ def asked_of(block: Block) -> tuple[Scalar, ...]:
 
 def change_asked(block: Block, change: Callable[[Scalar], Scalar]) -> Block:
     """Return a block whose clauses after grouping are changed: SELECT, HAVING, QUALIFY and ORDER BY."""
+    before = asked_of(block)
+    after = [change(scalar) for scalar in before]
+    if all(map(is_, before, after)):
+        return block
+    changed = iter(after)
     return replace(
         block,
-        items=tuple(Item(item.name, change(item.scalar)) for item in block.items),
-        having=None if block.having is None else change(block.having),
-        qualify=None if block.qualify is None else change(block.qualify),
-        order=tuple(replace(order, scalar=change(order.scalar)) for order in block.order),
+        items=tuple(Item(item.name, next(changed)) for item in block.items),
+        order=tuple(replace(order, scalar=next(changed)) for order in block.order),
+        having=None if block.having is None else next(changed),
+        qualify=None if block.qualify is None else next(changed),
     )
 
 
@@ -287,7 +293,7 @@ def children(scalar: Scalar) -> tuple[Scalar, ...]:
 
 
 def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar:
-    """Return a scalar in which every part that `change` has something else for is that."""
+    """Return a scalar in which every part that `change` has something else for is that; as it is, if none."""
     other = change(scalar)
     if other is not None:
         return other
@@ -299,17 +305,17 @@ def rebuilt(scalar: Scalar, change: Callable[[Scalar], Scalar | None]) -> Scalar
         case Literal() | Column():
             return scalar
         case Call(name, arguments):
-            return Call(name, tuple(map(again, arguments)))
+            others = tuple(map(again, arguments))
+            return scalar if all(map(is_, arguments, others)) else Call(name, others)
         case Case(branches, otherwise):
             return Case(tuple((again(test), again(value)) for test, value in branches), again(otherwise))
         case Among(argument, values):
             return Among(again(argument), values)
         case Aggregate(argument=argument, where=where):
-            return replace(
-                scalar,
-                argument=None if argument is None else again(argument),
-                where=None if where is None else again(where),
-            )
+            about = None if argument is None else again(argument)
+            kept = None if where is None else again(where)
+            same = about is argument and kept is where
+            return scalar if same else replace(scalar, argument=about, where=kept)
         case _:
             assert_never(scalar)
 

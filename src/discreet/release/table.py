@@ -109,6 +109,9 @@ def _listed(
 def _told_apart(priced: Quote) -> Checked:
     """Return the question with means and variances that are NULL where nobody can be told to be there."""
     checked, apart = priced.checked, partial(told_apart, priced)
+    alone = checked.having is None and checked.qualify is None and not checked.order
+    if alone and all(apart(one.formula) is one.formula for one in checked.columns):
+        return checked
     return replace(
         checked,
         columns=tuple(replace(one, formula=apart(one.formula)) for one in checked.columns),

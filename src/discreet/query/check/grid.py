@@ -43,8 +43,9 @@ def on_grid(block: Block, scope: Lineage) -> Block:
     def change(scalar: Scalar) -> Scalar:
         return rebuilt(scalar, shown)
 
+    changed = change_asked(block, change)
     group = tuple(keys[term][0] if term in keys else term for term in block.group)
-    return replace(change_asked(block, change), group=group)
+    return replace(changed, group=group) if keys else changed
 
 
 def _key(term: Scalar, scope: Lineage) -> tuple[Scalar, Scalar] | None:

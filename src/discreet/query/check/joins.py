@@ -7,6 +7,7 @@ column of that name.  Nothing here decides about privacy: whatever comes out is 
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from operator import is_
 from typing import TypeAlias, assert_never
 
 from discreet.errors import QueryError
@@ -79,11 +80,10 @@ def _starred(items: Sequence[Item], known: Sequence[Named]) -> Iterator[Item]:
 
 def _each(block: Block, change: Callable[[Scalar], Scalar]) -> Block:
     """Return a block with every clause changed."""
-    return replace(
-        change_asked(block, change),
-        where=None if block.where is None else change(block.where),
-        group=tuple(map(change, block.group)),
-    )
+    changed, where = change_asked(block, change), None if block.where is None else change(block.where)
+    group = tuple(map(change, block.group))
+    same = where is block.where and all(map(is_, group, block.group))
+    return changed if same else replace(changed, where=where, group=group)
 
 
 def _merged(scalar: Scalar, merged: dict[str, Column]) -> Scalar:
@@ -321,9 +321,8 @@ def _unaliased(block: Block, catalog: Catalog) -> Block:
             return outputs.get(folded(part.name))
         return None
 
-    return replace(
-        block,
-        group=tuple(rebuilt(term, meant) for term in block.group),
-        where=None if block.where is None else rebuilt(block.where, meant),
-        qualify=None if block.qualify is None else rebuilt(block.qualify, meant),
-    )
+    group = tuple(rebuilt(term, meant) for term in block.group)
+    where = None if block.where is None else rebuilt(block.where, meant)
+    qualify = None if block.qualify is None else rebuilt(block.qualify, meant)
+    same = where is block.where and qualify is block.qualify and all(map(is_, group, block.group))
+    return block if same else replace(block, group=group, where=where, qualify=qualify)

@@ -168,6 +168,8 @@ def _tighter(declared_limit: int | None, own: int | None) -> int | None:
 
 def _keys(scope: Lineage, block: Block, kept: Scalar | None) -> tuple[KeyColumn, ...]:
     """Return the group keys, each with the values that it can have in rows that a condition keeps."""
+    if not block.group:
+        return ()
     columns, narrow = [], within(scope, kept)
     for position, term in enumerate(block.group):
         if aggregates(term):

@@ -14,13 +14,18 @@ from discreet.query.language.vocabulary import SUPPORTED
 
 def fields(node: exp.Expr, *known: str) -> dict[str, Any]:
     """Return the set attributes of a node, refusing any that is not expected."""
-    present = {key: value for key, value in node.args.items() if value not in (None, False, [], "")}
+    present = {key: value for key, value in node.args.items() if _is_set(value)}
     for key in present:
         if key not in known:
             part = PARTS.get(key)
             reason = "has a part that is not supported" if part is None else f"is written with {part}"
             raise QueryError(words_of(node), reason, "use its plain form", place_of(node))
     return present
+
+
+def _is_set(value: Any) -> bool:
+    """Whether an attribute says anything; nodes are not compared, which takes long."""
+    return isinstance(value, exp.Expr) or value not in (None, False, [], "")
 
 
 PARTS = {

@@ -12,6 +12,9 @@ def every(tree: exp.Expr, *kinds: type[Node]) -> list[Node]:
     nodes: list[exp.Expr] = [tree]
     for node in nodes:
         for part in node.args.values():
+            # Most parts that a node could have are not there.
+            if part is None:
+                continue
             if isinstance(part, exp.Expr):
                 nodes.append(part)
             elif isinstance(part, list):
