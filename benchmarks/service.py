@@ -3,7 +3,7 @@
 Clients are connections of this process, on the same cores as the service, so a figure is that of both
 together; they write what was prepared and read no more of an answer than where it ends.  Slots are off: an
 answer leaves when it is ready.  The last tables are the PostgreSQL door, asked with psycopg, and memory over
-many repeats.  Everything takes some eight minutes on two idle cores; `DISCREET_BENCH_SECONDS` (4) is how long
+many repeats.  Everything takes some ten minutes on two idle cores; `DISCREET_BENCH_SECONDS` (4) is how long
 each line lasts, and `python -m benchmarks.service http wire memory` runs some of it.
 """
 
@@ -34,6 +34,9 @@ SECONDS = float(os.environ.get("DISCREET_BENCH_SECONDS", 4))
 MANY = int(os.environ.get("DISCREET_BENCH_REPEATS", 100_000))
 CLIENTS = (1, 8, 64)
 WORKERS = (1, 2)
+MOST_WORKERS = 6
+"""Three for each of two cores, which answer the most."""
+
 OPTIONS = ("--slot", "0", "--rate", "1000000", "--queue", "1000", "--postgres-port", "0")
 FRESH = count()
 FIGURES = ("per second", "median ms", "99 % ms", "CPU ms", "of clients")
@@ -92,7 +95,7 @@ def table(title: str, *heads: str) -> Table:
 
 def http() -> Iterator[Table]:
     for store in ("file", "PostgreSQL"):
-        for workers in WORKERS:
+        for workers in (*WORKERS, MOST_WORKERS):
             title = f"Requests through the service: ledger in {store}, workers {workers}"
             grid = table(title, "what", "clients", *FIGURES, "grown by MB")
             with started(workers, store) as service:
