@@ -313,6 +313,13 @@ FAULTS: tuple[Fault, ...] = (
         "corners are taken for where they were not looked at",
     ),
     Fault(
+        "privacy/direction.py",
+        "if rate is None or (rate > law.rate and not order.above):",
+        "if rate is None:",
+        ("tests/privacy/test_sampled.py::test_tiny_rates_are_not_taken_for_none",),
+        "what a larger rate attains is said of a tiny one",
+    ),
+    Fault(
         "privacy/compose.py",
         "if len(self.parts) > 1 and len(self.neighbours) > 1:",
         "if len(self.parts) > 1 and len(self.neighbours) > 2:",

@@ -531,6 +531,28 @@ def test_lots_of_their_own_need_a_base_that_covers_removing_as_well(rate):
     assert _excess(*kept, x) == 0
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_smaller_rate_loses_less_in_either_order(seed):
+    rng = random.Random(seed)
+    _, atoms = _random_finite(rng)
+    rates = sorted(Fraction(rng.randint(1, 99), 100) for _ in range(2))
+    for x in (Fraction(rng.randint(1, 40), 20) for _ in range(10)):
+        for one, two in zip(*(_mixtures(atoms, rate) for rate in rates), strict=True):
+            assert _enumerated([one, one], x) <= _enumerated([two, two], x)
+
+
+@pytest.mark.parametrize("adjacency", ["add-remove", "replace"])
+@pytest.mark.parametrize("law", [GaussianLoss(Fraction(1)), LaplaceLoss(Fraction(3))])
+def test_tiny_rates_are_not_taken_for_none(law, adjacency):
+    """At least what one release loses, and no more than one at the smallest rate that has a mesh."""
+    tiny, least = (dp.sampled(Profile(law), rate, adjacency=adjacency) for rate in ("1e-9", "1/16777216"))
+    found, known = compose([(tiny, 50)]), compose([(least, 50)])
+    assert tiny.epsilon("1e-12").low <= found.epsilon("1e-12").high <= known.epsilon("1e-12").high
+    assert known.epsilon("1e-12").high < Fraction(1, 10)
+    assert tiny.delta("1e-8").low <= found.delta("1e-8").high
+    assert found.delta("1e-8").low <= 50 * tiny.delta(0).high
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_weights_that_are_a_bad_guess_are_corrected_by_the_comparison(way, monkeypatch):
     from discreet.privacy import mesh

@@ -75,7 +75,9 @@ def noise_for(
     """Return the least noise with which so many sampled Gaussian steps are (epsilon, delta)-private.
 
     The noise is the standard deviation as a multiple of how far one unit moves a step's sum.  The answer is
-    proved to be enough, and is the least to about one part in 2**17.
+    proved to be enough, and under add-remove is the least to about one part in 2**17; at rates far below one
+    in a million a few parts in a hundred more.  Under replace it is the least that the theorem of
+    `discreet.privacy.sampled` proves.
     """
     count, kind = whole(steps, "steps"), Adjacency.of(adjacency)
     limit, slack = positive(epsilon, "epsilon"), probability(delta, "delta")

@@ -49,7 +49,10 @@ law has so many corners."""
 _WRITTEN_OUT = 64
 """Geometric noise moved by at most this much is a finite law of so many atoms."""
 
-_LEAST_RATE, _LEAST_LOSS, _FARTHEST = Fraction(1, 2**24), Fraction(1, 2**20), 600.0
+_LEAST_RATE, _LEAST_BOUNDED_RATE = Fraction(1, 2**80), Fraction(1, 2**24)
+"""Rates below these are taken for them: corners counted from a largest loss are rounded by parts of that."""
+
+_LEAST_LOSS, _FARTHEST = Fraction(1, 2**20), 600.0
 _MOST_VARIANCE = 10**8
 
 
@@ -98,9 +101,22 @@ def summand(law: Law, order: PairOrder) -> Summand | None:
     atoms = _atoms(base, order.above)
     if atoms is not None:
         return _finite(atoms, law, order)
-    if _steep(base) is None or law.rate < _LEAST_RATE:
+    rate = _mesh_rate(law)
+    if rate is None or (rate > law.rate and not order.above):
         return base if order.above else None
-    return _meshed(SampledLoss(base, law.rate, law.adjacency), order)
+    return _meshed(SampledLoss(base, rate, law.adjacency), order)
+
+
+def _mesh_rate(law: SampledLoss) -> Fraction | None:
+    """Return the rate of the law on a mesh that stands for this one from above; None where there is none.
+
+    It may be larger: who sees q P + (1 - q) Q or Q, keeps it with probability r / q and otherwise replaces it
+    by a draw of Q, sees r P + (1 - r) Q or Q, so that a smaller rate loses less in either order.
+    """
+    steep = _steep(law.base)
+    if steep is None:
+        return None
+    return max(law.rate, _LEAST_BOUNDED_RATE if steep.bounded else _LEAST_RATE)
 
 
 def _atoms(base: Base, above: bool) -> tuple[Atom, ...] | None:
@@ -205,10 +221,10 @@ def _mesh(laws: tuple[tuple[Law, int], ...], way: str, corners: int, deep: float
 
 
 def _side(law: Law, way: str, deep: float) -> Sampling | None:
-    if not isinstance(law, SampledLoss) or law.rate < _LEAST_RATE or _atoms(law.base, True) is not None:
+    if not isinstance(law, SampledLoss) or _atoms(law.base, True) is not None:
         return None
-    steep = _steep(law.base, deep)
-    return None if steep is None else Sampling(steep, float(law.rate), way)
+    steep, rate = _steep(law.base, deep), _mesh_rate(law)
+    return None if steep is None or rate is None else Sampling(steep, float(rate), way)
 
 
 def _variance(side: Sampling) -> float:
