@@ -29,18 +29,11 @@ from discreet.service.role import Role, Verb
 _NOT_DUMPABLE = (4, 0)
 _NO_NEW_PRIVILEGES = (38, 1)
 
-SWITCH = 0.0005
-"""For so many seconds at most a thread computes while another waits to do so.
-
-One worker does the ledger's errands of all, in a thread beside its own question: every worker waits for it.
-"""
-
 
 def main() -> None:
     """Open what the first message names, then answer until the pipe closes."""
     incoming, outgoing = _pipes()
     _close_up()
-    sys.setswitchinterval(SWITCH)
     # Once for all requests, and not by a thread for each.
     shielded(lambda: serve(incoming, outgoing))
 
