@@ -1,9 +1,9 @@
 """The same questions in each engine, as multiples of that engine's own plain GROUP BY.
 
-Ten million rows of one million people in fifty groups; ROWS=1000000 in the environment takes fewer.  DuckDB
-reads a file of its own, PostgreSQL a table of a server started from a wheel, Spark a folder of Parquet files
-with all cores of this machine.  Times are medians of the question alone, with parsing, pricing, proof and
-noise.
+Ten million rows of one million people in fifty groups; ROWS=1000000 in the environment takes fewer, and
+ENGINES="DuckDB Spark" only these.  DuckDB reads a file of its own, PostgreSQL a table of a server started
+from a wheel, Spark a folder of Parquet files with all cores of this machine.  Times are medians of the
+question alone, with parsing, pricing, proof and noise.  OpenDP counts and adds up the same rows by itself.
 """
 
 import os
@@ -16,8 +16,10 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table as Grid
 
+from benchmarks.peer import ask
 from benchmarks.query import GROUPS, generate, timed
 
+ENGINES = os.environ.get("ENGINES", "DuckDB PostgreSQL Spark").split()
 ROWS = int(os.environ.get("ROWS", "10000000"))
 PLAIN = "SELECT k, count(*), sum(x), avg(x) FROM v GROUP BY k"
 VALUES = {"type": "text", "values": [f"g{number:02d}" for number in range(GROUPS)]}
@@ -89,39 +91,54 @@ def private(source: str, name: str) -> Callable[[], object]:
     return run
 
 
-def main() -> None:
+def plain(name: str, path: Path, url: str, lake: Path) -> float:
+    """Return the seconds of an engine's own GROUP BY."""
     import duckdb
     import psycopg
+
+    match name:
+        case "DuckDB":
+            with duckdb.connect(str(path), read_only=True, config={"threads": 2}) as file:
+                return timed(lambda: file.execute(PLAIN).fetchall(), 3)
+        case "PostgreSQL":
+            with psycopg.connect(url) as database:
+                return timed(lambda: database.execute(PLAIN).fetchall(), 3)
+        case _:
+            return timed(plain_spark(lake), 3)
+
+
+def measure(console: Console, path: Path, lake: Path, server: Any) -> Grid:
+    """Return the table of all questions in all engines."""
+    generate(path, ROWS, max(ROWS // 10, 1))
+    if "PostgreSQL" in ENGINES:
+        begun = perf_counter()
+        load(path, server.url())
+        console.print(f"loaded into PostgreSQL in {perf_counter() - begun:.0f} s")
+    export(path, lake)
+    sources = {"DuckDB": f"{path}#v", "PostgreSQL": f"{server.address}#public.v", "Spark": f"spark:{lake}"}
+    own = {name: plain(name, path, server.url(), lake) for name in ENGINES}
+    heads = (head for name in ENGINES for head in (f"{name}, s", "times plain"))
+    grid = Grid("question", *heads, title=f"{ROWS:,} rows")
+    grid.add_row("plain GROUP BY, no privacy", *(cell for one in own.values() for cell in (f"{one:.3f}", "")))
+    for question in CASES:
+        found = {name: timed(private(sources[name], question), 3) for name in ENGINES}
+        pairs = ((f"{one:.3f}", f"{one / own[name]:.1f}") for name, one in found.items())
+        grid.add_row(question, *(cell for pair in pairs for cell in pair))
+    return grid
+
+
+def main() -> None:
     from tests.ledger.world import Server
 
     console = Console(width=130)
-    engines = ("DuckDB", "PostgreSQL", "Spark")
-    heads = (head for name in engines for head in (f"{name}, s", "times plain"))
-    grid = Grid("question", *heads, title=f"{ROWS:,} rows")
     with tempfile.TemporaryDirectory() as folder:
-        path, lake, server = Path(folder) / "v.duckdb", Path(folder) / "lake", Server()
+        path, server = Path(folder) / "v.duckdb", Server()
         try:
-            generate(path, ROWS, max(ROWS // 10, 1))
-            begun = perf_counter()
-            load(path, server.url())
-            console.print(f"loaded into PostgreSQL in {perf_counter() - begun:.0f} s")
-            export(path, lake)
-            sources = (f"{path}#v", f"{server.address}#public.v", f"spark:{lake}")
-            with (
-                duckdb.connect(str(path), read_only=True, config={"threads": 2}) as file,
-                psycopg.connect(server.url()) as database,
-            ):
-                asked = (lambda: file.execute(PLAIN).fetchall(), lambda: database.execute(PLAIN).fetchall())
-                plain = [timed(work, 3) for work in (*asked, plain_spark(lake))]
-            grid.add_row(
-                "plain GROUP BY, no privacy", *(cell for one in plain for cell in (f"{one:.3f}", ""))
-            )
-            for name in CASES:
-                found = [timed(private(source, name), 3) for source in sources]
-                pairs = zip(found, plain, strict=True)
-                grid.add_row(
-                    name, *(cell for one, own in pairs for cell in (f"{one:.3f}", f"{one / own:.1f}"))
-                )
+            console.print(measure(console, path, Path(folder) / "lake", server))
         finally:
             server.close()
-    console.print(grid)
+        peers = ask("opendp_query", str(path), str(GROUPS), timeout=1800)
+    for label, found in peers.items():
+        console.print(f"{label}: COUNT and SUM by group in {found['seconds']:.3f} s")
+    if not peers:
+        console.print("OpenDP: not installed")

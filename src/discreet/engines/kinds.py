@@ -5,11 +5,11 @@ doubles becomes too large or too small, so its renderer has to know which double
 size between 2**-500 and 2**500, so that one product or quotient of two stays among the doubles.  A stored
 column is graded because the table is offered so; anything else has to be so by how it is written.  Spark
 raises where an integer leaves 64 bits, so its renderer has to know which integers are *wide*: totals, and
-products made so.
+products made so.  It adds up integers in parts, and fewer of them where the *size* of each is known.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from fractions import Fraction
 from typing import assert_never
@@ -41,11 +41,15 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The kind of a scalar (None: NULL alone), whether a double is graded, and whether an integer is wide."""
+    """The kind of a scalar (None: NULL alone), whether a double is graded, and whether an integer is wide.
+
+    `size` is what an integer is at most, without its sign; None is unknown.
+    """
 
     kind: str | None
     graded: bool = True
     wide: bool = False
+    size: int | None = None
 
 
 Scope = Mapping[tuple[str | None, str], Known]
@@ -76,7 +80,7 @@ def _columns(
             yield from _columns(right, parts, tables)
         case Listed(names, rows, alias):
             for place, name in enumerate(names):
-                yield (alias, name), known(Literal(rows[0][place]), {})
+                yield (alias, name), _joint([_constant(row[place]) for row in rows])
         case _:
             assert_never(source)
 
@@ -96,9 +100,11 @@ def known(scalar: Scalar, columns: Scope) -> Known:
             return Known("boolean")
         case Call("window"):
             window = window_of(scalar)
-            return _windowed(window.function, [known(argument, columns) for argument in window.arguments])
+            found = _windowed(window.function, [known(argument, columns) for argument in window.arguments])
+            return replace(found, size=None)
         case Call(name, arguments):
-            return _called(name, [known(argument, columns) for argument in arguments])
+            given = [known(argument, columns) for argument in arguments]
+            return replace(_called(name, given), size=_size(name, [one.size for one in given]))
         case Aggregate():
             raise AssertionError("aggregates of a question are rewritten before rendering")
         case _:
@@ -128,6 +134,35 @@ def _called(name: str, arguments: list[Known]) -> Known:
             return Known(_KINDS[name])
 
 
+def _size(name: str, sizes: list[int | None]) -> int | None:
+    """Return how large a function of integers of some sizes is at most, where that is known."""
+    match name, sizes:
+        case "bit_at", _:
+            return 1
+        case "bits_set", _:
+            return 64
+        case "clamp", [_, int(low), int(high)]:
+            return max(low, high)
+        case "narrow" | "long" | "grouped" | "min" | "max" | "absolute" | "nullif", [size, *_]:
+            return size
+        case "quotient", [int(size), _]:
+            # Whatever it is divided by is an integer.
+            return size
+        case "least" | "greatest" | "coalesce", _:
+            return _largest(sizes)
+        case "add" | "subtract", [int(one), int(other)]:
+            return one + other
+        case "multiply" | "multiply_long" | "multiply_wide", [int(one), int(other)]:
+            return one * other
+        case _:
+            return None
+
+
+def _largest(sizes: list[int | None]) -> int | None:
+    there = [size for size in sizes if size is not None]
+    return max(there) if len(there) == len(sizes) else None
+
+
 def _windowed(function: str, arguments: list[Known]) -> Known:
     if function in ("lag", "lead", "first_value", "last_value", "nth_value", "min", "max"):
         return arguments[0]
@@ -137,17 +172,18 @@ def _windowed(function: str, arguments: list[Known]) -> Known:
 def _joint(parts: list[Known]) -> Known:
     kinds = {part.kind for part in parts} - {None}
     kind = "decimal" if "decimal" in kinds else next(iter(kinds), None)
-    return Known(kind, all(part.graded for part in parts), any(part.wide for part in parts))
+    size = _largest([part.size for part in parts])
+    return Known(kind, all(part.graded for part in parts), any(part.wide for part in parts), size)
 
 
 def _constant(value: object) -> Known:
     match value:
         case None:
-            return Known(None)
+            return Known(None, size=0)
         case bool():
             return Known("boolean")
         case int():
-            return Known("integer")
+            return Known("integer", size=abs(value))
         case Fraction():
             return Known("decimal", value == 0 or SMALLEST <= abs(value) < LARGEST)
         case str():

@@ -23,7 +23,7 @@ from discreet.engines.spark.session import begun, has_ended, is_remote, unlogged
 from discreet.engines.spark.source import SparkTable, offered, place_of, plain
 from discreet.engines.sql import sources
 from discreet.errors import CatalogError, EngineError
-from discreet.query.statement import ROWS, Named, Statement, StoredTable
+from discreet.query.statement import ROWS, JoinedRows, Named, Source, Statement, StoredTable
 
 PUBLIC_ROWS = 200_000
 """A public table of more rows belongs where the private ones are, and does not travel."""
@@ -67,7 +67,7 @@ class Spark(DistantTables[SparkTable]):
     def _rows(self, session: Any, statement: Statement, choice: int) -> list[tuple[object, ...]]:
         written = render(statement, self._columns)
         uses = Counter(read.name for read in sources(statement) if isinstance(read, Named))
-        kept = []
+        joined, kept = _joined(statement.body.source), []
 
         def asked(text: str) -> Any:
             if self._stopped.is_set():
@@ -78,8 +78,11 @@ class Spark(DistantTables[SparkTable]):
             for name, text in written.parts:
                 part = asked(text)
                 # Rows are read again rather than kept: filters reach the files, and nothing is copied.
-                if uses[name] > 1 and name != ROWS:
+                if name != ROWS and (uses[name] > 1 or name in joined):
                     kept.append(part.persist())
+                if name in joined:
+                    # Once it is known how many people there are, few enough are sent to where their rows are.
+                    part.count()
                 part.createOrReplaceTempView(quoted(name))
             return [tuple(map(whole, row)) for row in asked(written.body).collect()]
         finally:
@@ -147,6 +150,15 @@ class Spark(DistantTables[SparkTable]):
         if session is not None and is_remote(session):
             with contextlib.suppress(Exception):
                 session.stop()
+
+
+def _joined(source: Source) -> set[str]:
+    """Return the parts that a statement's rows are joined with."""
+    match source:
+        case JoinedRows(left, Named(name, _)):
+            return _joined(left) | {name}
+        case _:
+            return set()
 
 
 def _read(session: Any, place: SparkTable) -> Any:

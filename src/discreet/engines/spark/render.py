@@ -247,14 +247,16 @@ class _Writing:
 
         In two's complement v = (v >> 44) 2**44 + ((v >> 22) mod 2**22) 2**22 + v mod 2**22, and each part is
         below 2**22 in size: the totals of 2**41 rows fit into 64 bits, which Spark adds up several times
-        faster than decimals.  Where no row has a value all three are NULL, and so is the whole.
+        faster than decimals.  Integers below 2**44 have two parts, those below 2**22 are one.  Where no row
+        has a value all of them are NULL, and so is the whole.
         """
-        value = f"CAST({self.text(argument)} AS BIGINT)"
-        low, middle, high = (f"shiftright({value}, {place})" for place in PLACES)
-        parts = f"{low} & {MASK}L", f"{middle} & {MASK}L", high
+        size, value = self.known(argument).size, f"CAST({self.text(argument)} AS BIGINT)"
+        places = [place for place in PLACES if not place or size is None or size >= 2**place]
+        parts = [f"shiftright({value}, {place}) & {MASK}L" for place in places[:-1]]
+        parts.append(f"shiftright({value}, {places[-1]})" if places[-1] else value)
         totals = (
             f"CAST(sum({part}) AS DECIMAL(38, 0)) * {2**place}L"
-            for part, place in zip(parts, PLACES, strict=True)
+            for part, place in zip(parts, places, strict=True)
         )
         return f"({' + '.join(totals)})"
 

@@ -48,6 +48,10 @@ SETTINGS = {
     "spark.sql.files.ignoreMissingFiles": "false",
     # A busy cluster is slow, and does not fail.
     "spark.sql.broadcastTimeout": "-1",
+    # How it runs.  Weights of some million people go to where their rows are: rows outnumber them.
+    "spark.sql.autoBroadcastJoinThreshold": str(64 * 2**20),
+    # People are counted in a table of a million entries, not of the usual 65,536.
+    "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "20",
 }
 """What holds in every session that asks questions."""
 
