@@ -184,6 +184,8 @@ def test_one_who_stands_still_is_not_waited_for_and_does_nothing_later(file: Pla
     with another(file) as process, asking(file, monkeypatch) as (ledger, taken):
         assert ledger.reserve(ask("a")).attempt == 1
         os.kill(process.pid, signal.SIGSTOP)
+        # Until it has stopped, it may still do an errand.
+        os.waitpid(process.pid, os.WUNTRACED)
         granted = ledger.reserve(ask("b"))
         assert (granted.attempt, len(taken)) == (1, 1)
         begun = time.monotonic()

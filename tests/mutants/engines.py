@@ -289,8 +289,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "engines/spark/render.py",
-        'parts = f"{low} & {MASK}L", f"{middle} & {MASK}L", high',
-        'parts = f"{low} & {MASK}L", middle, high',
+        'parts = [f"shiftright({value}, {place}) & {MASK}L" for place in places[:-1]]',
+        'parts = [f"shiftright({value}, {place})" for place in places[:-1]]',
         (f"{_LAKE}::test_totals_of_large_numbers_are_exact",),
         "the high bits of a number are added up twice",
     ),
@@ -331,7 +331,7 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "engines/spark/engine.py",
-        "if uses[name] > 1 and name != ROWS:",
+        "if name != ROWS and (uses[name] > 1 or name in joined):",
         "if uses[name] > 99:",
         (f"{_LAKE}::test_the_whole_path_in_spark_is_that_of_a_file",),
         "parts that are used twice are computed twice",

@@ -291,6 +291,7 @@ def test_the_engines_of_all_workers_share_the_machine(tmp_path: Path, monkeypatc
     monkeypatch.setattr("os.cpu_count", lambda: 8)
     shares = [Settings((), tmp_path / "people", workers=workers).threads for workers in (1, 2, 3, 9)]
     assert shares == [8, 4, 2, 1]
+    monkeypatch.setattr("discreet.engines.duckdb.engine.FEW", 0)
     (session,) = opened([str(declare(tmp_path, "clinic", ROWS))], 3).values()
     with session:
         told = session.engine.connection.execute("SELECT current_setting('threads')").fetchone()
