@@ -18,7 +18,10 @@ from tests.ledger.world import Place, ask
 from discreet.errors import BudgetError
 from discreet.ledger import EVERYBODY, Granted, Ledger, Stored
 from discreet.ledger.account import Account
+from discreet.ledger.anchor import FileAnchor
 from discreet.ledger.entry import Reserved, Retried
+from discreet.ledger.postgres import PostgresStore
+from discreet.ledger.sqlite import SqliteStore
 from discreet.privacy.filter import PureBudget
 
 GRANTS = 60
@@ -191,6 +194,46 @@ def test_whoever_opens_or_verifies_while_others_go_on_is_not_refused(place: Plac
             report = ledger.verify()
             assert report.trusted, report.findings
         assert next(names) >= 1
+
+
+@pytest.mark.parametrize("step", range(5))
+@pytest.mark.parametrize("begun", [False, True], ids=["nothing", "anchor missing"])
+def test_whoever_begins_a_ledger_may_be_overtaken_at_every_step(
+    place: Place, monkeypatch, step: int, begun: bool
+):
+    steps, within = count(), False
+
+    def late(true: Callable[..., object], locked: bool) -> Callable[..., object]:
+        def act(self, *arguments: object) -> object:
+            nonlocal within
+            if within:
+                return true(self, *arguments)
+            within = True
+            if not locked and next(steps) == step:
+                with place.open() as other:
+                    other.create_dataset("clinic", PureBudget(1), reason="opened")
+            result = true(self, *arguments)
+            within = False
+            return result
+
+        return act
+
+    if begun:
+        place.open().close()
+        place.anchor.unlink()
+    store = SqliteStore if place.is_file else PostgresStore
+    for owner, name in [
+        (store, "identity"),
+        (store, "datasets"),
+        (FileAnchor, "read"),
+        (FileAnchor, "start"),
+    ]:
+        monkeypatch.setattr(owner, name, late(getattr(owner, name), locked=False))
+    monkeypatch.setattr(store, "create", late(store.create, locked=True))
+    with place.open() as ledger:
+        within = True
+        assert ledger.datasets() in [(), ("clinic",)]
+        assert ledger.verify().trusted
 
 
 def test_a_request_in_flight_is_waited_for_not_run_twice(place: Place):

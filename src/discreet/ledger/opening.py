@@ -160,7 +160,9 @@ def missing(place: object) -> LedgerError:
 
 
 def _agree(store: Store, key: bytes | Path | None, anchor: Anchor, *, create: bool) -> Seals:
-    identity, marks = store.identity(), anchor.read()
+    # Others may be beginning this ledger: its identity is written first, then its anchor, then its entries.
+    # So whatever shows that something is missing is read before that which is missed.
+    marks, identity = anchor.read(), store.identity()
     if identity is None:
         if marks is not None and marks.heads:
             raise LedgerError(
@@ -173,16 +175,16 @@ def _agree(store: Store, key: bytes | Path | None, anchor: Anchor, *, create: bo
         secret = load_key(key, create=True)
         fresh = LedgerIdentity(secrets.token_hex(16), key_name(secret))
         identity = exclusively(store, EVERYTHING, lambda: store.create(fresh))
-        anchor.start(identity.ledger)
+        marks = anchor.start(identity.ledger)
     elif marks is None:
-        if store.datasets():
+        if store.datasets() and anchor.read() is None:
             raise LedgerError(
                 f"the ledger {store.name} has entries but its anchor {anchor} is missing, so it cannot be "
                 "told whether it was rolled back; bring the anchor back, or inspect the ledger and call "
                 "adopt_ledger()"
             )
-        anchor.start(identity.ledger)
-    elif marks.ledger != identity.ledger:
+        marks = anchor.start(identity.ledger)
+    if marks.ledger != identity.ledger:
         raise LedgerError(f"the anchor {anchor} belongs to another ledger than {store.name}")
     return seals_of(store, identity, key)
 
