@@ -18,6 +18,7 @@ from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
+from discreet.mechanisms.staircase import Staircase
 
 DRAWS = 4_000_000
 REPEATS = 5
@@ -57,7 +58,7 @@ def main() -> None:
         "diffprivlib",
     ):
         shown.add_column(column, justify="right")
-    for scale in (1, 10, 1000, 10**6):
+    for scale in (1, 10, 1000, 10**6, 10**9, 10**12, 10**15):
         law = Geometric.calibrate(epsilon=Fraction(1, scale))
         p = 1 - float(law.alpha)
         ours = rate(lambda n, law=law: law.sample(np.zeros(n, dtype=np.int64)))
@@ -67,7 +68,7 @@ def main() -> None:
             "geometric", f"{scale:,}", millions(ours), millions(plain), ratio(ours, plain), millions(opendp),
             ratio(ours, opendp), millions(other),
         )  # fmt: skip
-    for scale in (1, 10, 1000, 10**6):
+    for scale in (1, 10, 1000, 10**6, 10**9, 10**12, 10**15):
         bell = Gaussian(Fraction(scale) ** 2)
         ours = rate(lambda n, bell=bell: bell.sample(np.zeros(n, dtype=np.int64)), DRAWS // 2)
         plain = rate(lambda n, s=scale: np.rint(generator.normal(0, s, n)), DRAWS // 2)
@@ -76,7 +77,7 @@ def main() -> None:
             "gaussian", f"{scale:,}", millions(ours), millions(plain), ratio(ours, plain), millions(opendp),
             ratio(ours, opendp), "",
         )  # fmt: skip
-    for scale in (1, 10, 1000):
+    for scale in (1, 10, 1000, 10**6, 10**9, 10**12, 10**15, 10**18):
         noise = Laplace.calibrate(epsilon=Fraction(1, scale))
         ours = rate(lambda n, noise=noise: noise.sample(np.zeros(n)), DRAWS // 2)
         plain = rate(lambda n, s=scale: generator.laplace(0, s, n), DRAWS // 2)
@@ -90,6 +91,8 @@ def main() -> None:
         ("Gaussian 10", Gaussian(Fraction(100)), 0),
         ("Gaussian 1,000,000", Gaussian(Fraction(10**12)), 0),
         ("Laplace 1", Laplace.calibrate(epsilon=1), 0.5),
+        ("Laplace 10^12", Laplace.calibrate(epsilon="1e-12"), 0.5),
+        ("Staircase 1,000", Staircase.calibrate(epsilon=1, sensitivity=1000), 0),
     ):
         scalar = 1e6 / rate(lambda n, law=law, value=value: [law.sample(value) for _ in range(n)], 5_000)
         theirs = peers.get("OpenDP scalar us") if law.__class__ is Geometric else None

@@ -149,7 +149,25 @@ def test_a_number_means_what_it_looks_like(given_value, meant):
 
 
 @pytest.mark.parametrize(
-    "value", [nan, inf, -inf, True, None, "", "abc", "1/0", Decimal("Infinity"), [1], 1j]
+    "value",
+    [
+        *(nan, inf, -inf, True, None, "", "abc", "1/0", Decimal("Infinity"), [1], 1j),
+        # What only Python would read as a number, or would glue together.
+        *(
+            "1_0",
+            "1_0/3",
+            "0.0_1",
+            "1e1_0",
+            "\uff11",
+            "\u0661",
+            "1\u0660",
+            "1e\uff11",
+            "0.00 1",
+            "1 / 2",
+            "1,5",
+        ),
+        *("\u20071", "1\u00a0", "\x1c1", "0x10", "1.5f", "--1", "1e", "."),
+    ],
 )
 def test_what_is_not_a_finite_number_is_refused_by_name(value):
     with pytest.raises(ParameterError, match="epsilon must be a finite number"):

@@ -17,8 +17,13 @@ from discreet.mechanisms import laplace
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.laplace import Laplace
+from discreet.mechanisms.staircase import Staircase
 
-WIDE = [Geometric.calibrate(epsilon="1e-14"), Gaussian(Fraction(10**28))]
+WIDE = [
+    Geometric.calibrate(epsilon="1e-14"),
+    Gaussian(Fraction(10**28)),
+    Staircase.calibrate(epsilon=1, sensitivity=10**14),
+]
 """A number that comes twice in a few hundred draws of one of these was handed out twice."""
 
 
@@ -44,6 +49,22 @@ def test_a_forked_child_has_nothing_of_its_parents_stock(law, fork):
     os.wait()
     assert theirs.size == ROW
     assert not set(theirs.tolist()) & set(draws(law, ROW))
+
+
+def test_staircases_that_differ_in_anything_have_stocks_of_their_own():
+    flat, far = Fraction(1, 10**15), Fraction(10**9 - 1, 10**9)
+    laws = {
+        Staircase(flat, 10**12, 10**12): lambda k: 10**6 < abs(k) < 10**12,
+        Staircase(flat, 10**12, 3): lambda k: abs(k) < 3,
+        Staircase(flat, 10**6, 10**6): lambda k: abs(k) < 10**6,
+        Staircase(far, 10**12, 10**12): lambda k: abs(k) > 10**15,
+    }
+    # Each holds for all but a thousandth of its own noise.
+    found = dict.fromkeys(laws, 0)
+    for _ in range(3 * ROW):
+        for law, own in laws.items():
+            found[law] += own(law.sample(0))
+    assert min(found.values()) > 2 * ROW
 
 
 def test_threads_have_stocks_of_their_own():

@@ -1,5 +1,6 @@
 """The additive mechanisms: laws, privacy, accuracy, and what they refuse."""
 
+import random
 from decimal import Decimal
 from fractions import Fraction
 from math import exp, floor, inf, log, nan
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from discreet.errors import ParameterError
 from discreet.exact.number import exp_bounds
+from discreet.exact.wide import Wide
 from discreet.mechanisms import laplace
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
@@ -216,8 +218,13 @@ def test_long_arrays_are_rounded_as_exactly_as_single_numbers(step, monkeypatch)
     near = [float(np.nextafter(x, side)) for x in ties for side in (-inf, inf)]
     values = np.array([*ties, *near, 0.0, -0.0, tiny, -tiny, float(step), -float(step), float(step * 2**40)])
     noise = np.arange(values.size) % 5 - 2
+    left = noise.tolist()
     monkeypatch.setattr(laplace, "BLOCK", 4)
-    monkeypatch.setattr(laplace, "two_sided_geometric", lambda alpha, count: noise)
+    monkeypatch.setattr(
+        laplace,
+        "two_sided_geometric_wide",
+        lambda alpha, count: np.array([left.pop(0) for _ in range(count)]),
+    )
     exact = [
         float((floor(Fraction(float(x)) / step + Fraction(1, 2)) + int(n)) * step)
         for x, n in zip(values, noise, strict=True)
@@ -225,6 +232,29 @@ def test_long_arrays_are_rounded_as_exactly_as_single_numbers(step, monkeypatch)
     drawn = law.sample(values)
     assert drawn.tolist() == exact
     assert not np.signbit(drawn[drawn == 0]).any()
+
+
+@pytest.mark.parametrize("step", [Fraction(1, 2**20), Fraction(8), Fraction(1, 10)])
+def test_noise_beyond_floats_makes_the_nearest_floats_to_points_of_the_grid(step):
+    law, rng = Laplace(Fraction(1, 2), step), random.Random(7)
+    for size, bits in ((2**60, 0), (2**70, 16), (2**90, 50), (2**100, 60)):
+        noise = [rng.randrange(-size, size) for _ in range(200)]
+        head = np.array([k >> bits for k in noise])
+        rest = np.array([k % 2**bits for k in noise])
+        values = np.array([rng.uniform(-1, 1) * 2.0 ** rng.randrange(-30, 60) for _ in noise])
+        drawn = law._noisy(values, Wide(head, rest, bits) if bits else head)
+        exact = [
+            float((floor(Fraction(float(x)) / step + Fraction(1, 2)) + k) * step)
+            for x, k in zip(values, noise, strict=True)
+        ]
+        assert drawn.tolist() == exact
+
+
+def test_arrays_of_the_widest_laplace_noise_have_its_scale():
+    for scale in (10**9, 10**12, 10**18, 10**30):
+        drawn = Laplace.calibrate(epsilon=Fraction(1, scale)).sample(np.zeros(10_000))
+        # 5.4 standard deviations of the mean of absolute values are a false alarm of 1e-7.
+        assert abs(float(np.mean(np.abs(drawn / scale))) - 1) < 5.4 / 100
 
 
 @pytest.mark.parametrize("step", ["1/3", "1/8", "7/5", "4"])

@@ -1,5 +1,6 @@
 """Renyi costs on the ladder: never below the truth, additive in any order, worth what is claimed."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import permutations
 
@@ -10,7 +11,7 @@ from mpmath import mp, mpf, workdps
 
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
-from discreet.privacy.filter import ApproximateBudget, Cost, Filter, Rule
+from discreet.privacy.filter import ApproximateBudget, Cost, Filter, FilterRoute, Rule
 from discreet.privacy.ladder import RUNGS, UNIT, Curve, curve_of, most_at, response_up
 from discreet.privacy.zcdp import largest_rho, pure_rho
 
@@ -140,7 +141,7 @@ COSTS = st.one_of(
 def test_a_session_that_was_admitted_keeps_the_promise_by_another_computation(
     costs: list[Cost], delta: str
 ) -> None:
-    """From the definitions: some order's bound on the whole, or the sum of the epsilons, is within budget."""
+    """From the definitions: some order's bound is within its own part of delta, or the epsilons sum to 1."""
     budget = ApproximateBudget(1, delta)
     filtered, admitted = Filter(budget), []
     for cost in costs:
@@ -154,12 +155,32 @@ def test_a_session_that_was_admitted_keeps_the_promise_by_another_computation(
     if None not in epsilons and sum(epsilons) <= 1:  # type: ignore[arg-type]
         return
     with workdps(40):
-        deltas = []
-        for t in map(_mpf, RUNGS):
-            spent = sum(_divergence(cost, t) for cost in admitted)
-            constant = (1 - 1 / (1 + t)) ** (1 + t) / t
-            deltas.append(constant * mp.exp(t * (spent - 1)))
-        assert min(deltas) <= _mpf(budget.delta - budget.slack)
+        parts = _parts(budget.routes)
+        assert sum(parts.values()) <= _mpf(budget.delta - budget.slack)
+        spent = {t: sum(_divergence(cost, t) for cost in admitted) for t in parts}
+        assert any(_tail(spent[t], t) <= part for t, part in parts.items())
+
+
+def _tail(spent: mpf, t: mpf) -> mpf:
+    """Return the delta at epsilon 1 of what costs so much at the order 1 + t."""
+    return (1 - 1 / (1 + t)) ** (1 + t) / t * mp.exp(t * (spent - 1))
+
+
+def _parts(routes: Sequence[FilterRoute]) -> dict[mpf, mpf]:
+    """Return the part of delta that each order takes when it is used up."""
+    orders = {_mpf(RUNGS[route.rung]): _mpf(route.most) for route in routes if route.rung is not None}
+    assert len(orders) == len(routes)
+    return {t: _tail(most, t) for t, most in orders.items()}
+
+
+@pytest.mark.parametrize("delta", ["1e-5", "1e-7", "1e-9"])
+def test_the_orders_share_delta_and_a_filter_that_gives_all_of_it_to_each_is_caught(delta: str) -> None:
+    budget = ApproximateBudget(1, delta)
+    left = budget.delta - budget.slack
+    with workdps(40):
+        assert _mpf(left * Fraction(97, 100)) <= sum(_parts(budget.routes).values()) <= _mpf(left)
+        greedy = [FilterRoute(one.rung, most_at(Fraction(1), left, RUNGS[one.rung])) for one in budget.routes]
+        assert sum(_parts(greedy).values()) > _mpf(left) * 3
 
 
 def _divergence(cost: Cost, t: mpf) -> mpf:

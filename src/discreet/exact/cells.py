@@ -14,38 +14,44 @@ the second one it is rejected with probability
 x being ln g(c) - ln f(k) and y being ln g(c) - ln g(c + 1): together the same as above.  The second strip is
 rare, a float decides in it when its certified error cannot matter, and a ball when it can.  The cells of a
 geometric law of ratio a have ratio a**m, those of a Gaussian of variance v have variance v / m**2: one small
-table whatever the width.
+table whatever the width.  Where int64 does not hold k, the low bits of the place stand apart (`Wide`).
 
 References.  Rejection from a histogram with strips that need no test: Devroye, Non-Uniform Random Variate
 Generation, 1986, section VIII.2.  Lazy comparison: Karney, ACM TOMS 42(1), 2016.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache, partial
-from math import ceil, frexp, log, sqrt
-from typing import Protocol
+from math import ceil, expm1, frexp, log, sqrt
+from typing import Any, Protocol
 
 import numpy as np
 from flint import arb
 from numpy.typing import NDArray
 
-from discreet.exact.coins import Coins
+from discreet.exact.coins import Coins, Words
 from discreet.exact.digits import float_log, log_ball, power_balls
-from discreet.exact.inversion import STANDARD, LawTable, Shape, Uniform
+from discreet.exact.inversion import AMBIGUOUS, STANDARD, LawTable, Shape, Uniform
 from discreet.exact.lattice_gaussian import gaussian_tail
 from discreet.exact.number import ball
+from discreet.exact.wide import Floats, Wide
 
-Floats = NDArray[np.float64]
-
-BLOCK = 1 << 17
-"""Draws per pass: small enough for the tables and buffers to stay in cache."""
+BLOCK = 15 << 10
+"""Draws per pass: what is written in between stays in the cache, and below the 128 KiB from which on memory
+comes from the operating system and goes back to it, which takes longer than the drawing."""
 
 WIDTH = 5
 """Cells are at most a 2**WIDTH-th of the scale, and more than half that: few to tabulate, seldom rejected."""
 
-WIDEST = 2.0**50
-"""The largest scale for which cells are used: beyond it int64 would be too narrow."""
+ROOM = 1 << 60
+"""Draws are int64 where the table ends below this; no tie leads from there to where int64 ends."""
+
+HEAD, LONGEST = 38, 62
+"""Of wider laws so many bits of the place stand with the cell, and up to so many others apart in int64."""
+
+SPARE = 48
+"""One draw more for so many, which are seldom too few: cells reject at most one in 64 on average."""
 
 
 class Weight(Protocol):
@@ -58,8 +64,8 @@ class Weight(Protocol):
     def sums(self, last: int) -> tuple[list[arb], list[arb]]:
         """Return balls around g(n) and around g(n) + g(n+1) + ..., each for n = 0 .. last."""
 
-    def exponent(self, cell: Floats, part: Floats) -> Floats:
-        """Return ln g(cell) - ln f(m (cell + part)) to a relative 2**-48."""
+    def rejection(self, cell: Floats, part: Floats) -> Floats:
+        """Return the chance of rejecting |k| = m (cell + part) in the second strip, to a relative 2**-45."""
 
     def fall(self, cell: int, excess: int) -> arb:
         """Return a ball around ln g(cell) - ln f(m cell + excess)."""
@@ -71,10 +77,10 @@ class GeometricWeight:
 
     alpha: Fraction
     bits: int
+    _decay: float = field(init=False, repr=False, compare=False)
 
-    @property
-    def _decay(self) -> float:
-        return -float_log(self.alpha) * 2.0**self.bits
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_decay", -float_log(self.alpha) * 2.0**self.bits)
 
     @property
     def end(self) -> int:
@@ -87,9 +93,9 @@ class GeometricWeight:
         whole = 1 / (1 - terms[1])
         return terms, [term * whole for term in terms]
 
-    def exponent(self, cell: Floats, part: Floats) -> Floats:
-        """Return ln g(cell) - ln f(m (cell + part)) to a relative 2**-48."""
-        return self._decay * part
+    def rejection(self, cell: Floats, part: Floats) -> Floats:
+        """Return the chance of rejecting |k| = m (cell + part) in the second strip, to a relative 2**-45."""
+        return np.asarray(np.expm1(-self._decay * part) / expm1(-self._decay))
 
     def fall(self, cell: int, excess: int) -> arb:
         """Return a ball around ln g(cell) - ln f(m cell + excess)."""
@@ -102,6 +108,10 @@ class GaussianWeight:
 
     variance: Fraction
     bits: int
+    _rate: float = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_rate", float(1 / (2 * self._reduced)))
 
     @property
     def _reduced(self) -> Fraction:
@@ -121,9 +131,11 @@ class GaussianWeight:
             tails.append(tails[-1] + term)
         return terms, tails[::-1]
 
-    def exponent(self, cell: Floats, part: Floats) -> Floats:
-        """Return ln g(cell) - ln f(m (cell + part)) to a relative 2**-48."""
-        return float(1 / (2 * self._reduced)) * part * (part + 2 * cell)
+    def rejection(self, cell: Floats, part: Floats) -> Floats:
+        """Return the chance of rejecting |k| = m (cell + part) in the second strip, to a relative 2**-45."""
+        twice = 2 * cell
+        x, y = part * (part + twice), 1 + twice
+        return np.asarray(np.expm1(-self._rate * x) / np.expm1(-self._rate * y))
 
     def fall(self, cell: int, excess: int) -> arb:
         """Return a ball around ln g(cell) - ln f(m cell + excess)."""
@@ -171,29 +183,33 @@ class Strips:
 
 @dataclass(frozen=True, slots=True)
 class CellTable:
-    """A wide law: the table of its strips, and how many bits tell the place in a cell."""
+    """A wide law: the table of its strips, and the bits that tell a place in a cell, `low` of them apart."""
 
     weight: Weight
     bits: int
+    low: int
     strips: LawTable
+    guide: NDArray[np.int16]
     shape: Shape
 
     @classmethod
-    def build(cls, weight: Weight, bits: int, shape: Shape = STANDARD) -> "CellTable":
-        """Tabulate the strips of cells of 2**bits integers."""
+    def build(cls, weight: Weight, bits: int, shape: Shape = STANDARD, low: int | None = None) -> "CellTable":
+        """Tabulate the strips of cells of 2**bits integers; the guide tells the cells of first strips."""
         end = weight.end
-        return cls(weight, bits, LawTable.build(Strips(weight), -2 * end - 2, 2 * end + 1, shape), shape)
+        apart = (0 if end << bits < ROOM else bits - HEAD) if low is None else low
+        strips = LawTable.build(Strips(weight), -2 * end - 2, 2 * end + 1, shape)
+        first = (strips.guide != AMBIGUOUS) & (strips.guide & 1 == 0)
+        return cls(weight, bits, apart, strips, np.where(first, strips.guide >> 1, AMBIGUOUS), shape)
 
-    def draw(self, count: int, coins: Coins) -> NDArray[np.int64]:
-        """Return `count` independent draws."""
-        out = np.empty(count, dtype=np.int64)
-        blocks = range(0, count, BLOCK)
-        seconds = [start + self._fill(out[start : start + BLOCK], coins) for start in blocks]
-        second = np.concatenate(seconds) if seconds else np.empty(0, dtype=np.int64)
-        again = second[self._rejects(out[second], coins)]
-        if again.size:
-            out[again] = self.draw(again.size, coins)
-        return out
+    def draw(self, count: int, coins: Coins) -> NDArray[Any]:
+        """Return `count` independent draws: int64, or Python integers where int64 does not hold all."""
+        drawn = self.draw_wide(count, coins)
+        return drawn.integers() if isinstance(drawn, Wide) else drawn
+
+    def draw_wide(self, count: int, coins: Coins) -> NDArray[np.int64] | Wide:
+        """Return `count` independent draws: int64 where that always holds them, else in two parts."""
+        parts = self._parts(count, coins)
+        return Wide(parts[0], parts[1], self.low) if self.low else parts[0]
 
     def draw_one(self, coins: Coins) -> int:
         """Return one draw, however wide."""
@@ -202,40 +218,90 @@ class CellTable:
             value = cell << self.bits | coins.bits(self.bits)
             if not second:
                 return value
-            inner = cell if cell >= 0 else -1 - cell
-            exact = partial(self.rejection, inner, abs(value) - (inner << self.bits))
-            if not Uniform.fresh(coins, self.shape).below(exact):
+            if not Uniform.fresh(coins, self.shape).below(partial(self._exact, value)):
                 return value
 
-    def _fill(self, out: NDArray[np.int64], coins: Coins) -> NDArray[np.int64]:
-        """Draw once for each place of an array; return the places where it fell in a second strip."""
-        strips = self.strips.draw(out.size, coins)
-        # A tie may lead beyond the table; what int64 does not hold is an error, never another number.
-        if strips.dtype != np.int16 and int(np.abs(strips).max()) >= 1 << (62 - self.bits):
-            raise OverflowError("noise beyond 64 bits was drawn")
-        out[:] = strips >> 1
-        out <<= self.bits
-        out |= coins.words(out.size, self.bits).astype(np.int64)
-        return np.flatnonzero((strips & 1) == 1)
+    def _parts(self, count: int, coins: Coins) -> list[NDArray[Any]]:
+        """Return `count` independent draws, in parts.
 
-    def _rejects(self, values: NDArray[np.int64], coins: Coins) -> NDArray[np.bool_]:
+        Some are drawn beyond `count`: those of them that are kept take the places of rejected ones.  Which
+        places are rejected is all that decides who goes where, and given that, what is kept are independent
+        draws of the law.
+        """
+        size = count + count // SPARE
+        parts = [np.empty(size, dtype=np.int64)]
+        if self.low:
+            parts.append(np.empty(size, dtype=np.int64 if self.low <= LONGEST else object))
+        # Memory for a large array makes memory for a quarter of it quick to get.
+        step = max(BLOCK, min(size // 4, 8 * BLOCK))
+        blocks = [slice(start, start + step) for start in range(0, size, step)]
+        seconds = [some.start + self._fill([part[some] for part in parts], coins) for some in blocks]
+        second = np.concatenate(seconds) if seconds else np.empty(0, dtype=np.int64)
+        again = second[self._rejects([part[second] for part in parts], coins)]
+        return self._replace(parts, count, again, coins)
+
+    def _replace(
+        self, parts: list[NDArray[Any]], count: int, again: NDArray[np.int64], coins: Coins
+    ) -> list[NDArray[Any]]:
+        """Return the first `count` draws, those at the places `again` replaced by spare ones or new ones."""
+        inside = int(again.searchsorted(count))
+        kept = np.ones(parts[0].size - count, dtype=np.bool_)
+        kept[again[inside:] - count] = False
+        spare = kept.nonzero()[0][:inside] + count
+        for part in parts:
+            part[again[: spare.size]] = part[spare]
+        missing = again[spare.size : inside]
+        if missing.size:
+            for part, new in zip(parts, self._parts(missing.size, coins), strict=True):
+                part[missing] = new
+        return [part[:count] for part in parts]
+
+    def _fill(self, parts: list[NDArray[Any]], coins: Coins) -> NDArray[np.int64]:
+        """Draw once for each place of a block; return the places where it fell in a second strip."""
+        head, kept = parts[0], self.bits - self.low
+        prefix, place = _two_words(head.size, self.shape.guide, kept, coins)
+        cells = self.guide.take(prefix)
+        others = (cells == AMBIGUOUS).nonzero()[0]
+        strips, tied = self.strips.settle(prefix[others], coins)
+        # A tie may lead beyond the table; what int64 does not hold is an error, never another number.
+        if tied and int(np.abs(strips).max()) >= 1 << (62 - kept):
+            raise OverflowError("noise beyond 64 bits was drawn")
+        head[:] = cells
+        head[others] = strips >> 1
+        head <<= kept
+        head |= place
+        for rest in parts[1:]:
+            rest[:] = _words(rest.size, self.low, coins)
+        second: NDArray[np.int64] = others[(strips & 1) == 1]
+        return second
+
+    def _rejects(self, parts: list[NDArray[Any]], coins: Coins) -> NDArray[np.bool_]:
         """Decide which numbers of second strips are rejected."""
-        cell = values >> self.bits
+        head, kept = parts[0], self.bits - self.low
+        cell = head >> kept
         cell ^= cell >> 63
-        excess = np.abs(values) - (cell << self.bits)
-        inner = cell.astype(np.float64)
-        top = self.weight.exponent(inner, np.ones(cell.size))
-        p = np.expm1(-self.weight.exponent(inner, excess * 2.0**-self.bits)) / np.expm1(-top)
+        excess = (np.abs(head) - (cell << kept)).astype(np.float64)
+        for rest in parts[1:]:
+            excess += np.where(head < 0, -1.0, 1.0) * rest.astype(np.float64) * 2.0**-self.low
+        p = self.weight.rejection(cell.astype(np.float64), excess * 2.0**-kept)
         words = coins.words(cell.size, self.shape.word)
         u = words * 2.0**-self.shape.word
         rejected: NDArray[np.bool_] = u < p
         # The relative error of 1 - exp(-x) is at most that of x and of the function, so p is known to a
-        # relative 2**-45; u is off by 2**-53 and its unread bits.
-        margin = p * 2.0**-40 + 2.0**-50 + 2.0**-self.shape.word
-        for place in np.flatnonzero(np.abs(u - p) <= margin):
-            exact = partial(self.rejection, int(cell[place]), int(excess[place]))
-            rejected[place] = Uniform(int(words[place]), coins, self.shape).below(exact)
+        # relative 2**-45; that of a rest, at most 2**-52 of a place, moves p by less than 2**-50; u is off by
+        # 2**-53 and its unread bits.
+        margin = p * 2.0**-40 + (2.0**-48 + 2.0**-self.shape.word)
+        for place in (np.abs(u - p) <= margin).nonzero()[0]:
+            value = (int(head[place]) << self.low) + sum(int(rest[place]) for rest in parts[1:])
+            drawn = Uniform(int(words[place]), coins, self.shape)
+            rejected[place] = drawn.below(partial(self._exact, value))
         return rejected
+
+    def _exact(self, value: int) -> arb:
+        """Return a ball around the probability of rejecting a number of a second strip."""
+        cell = value >> self.bits
+        inner = cell if cell >= 0 else -1 - cell
+        return self.rejection(inner, abs(value) - (inner << self.bits))
 
     def rejection(self, cell: int, excess: int) -> arb:
         """Return a ball around the probability of rejecting |k| = m cell + excess in the second strip."""
@@ -244,6 +310,26 @@ class CellTable:
             return arb(1 if excess else 0)
         x, y = self.weight.fall(cell, excess), self.weight.fall(cell, 1 << self.bits)
         return (-x).expm1() / (-y).expm1()
+
+
+def _two_words(count: int, upper: int, lower: int, coins: Coins) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return independent words of two lengths, each pair from one word where that is long enough."""
+    if upper + lower > 64:
+        return coins.words(count, upper), _signed(coins.words(count, lower))
+    both = coins.words(count, upper + lower)
+    return _signed(both >> np.uint8(lower)), _signed(both & both.dtype.type((1 << lower) - 1))
+
+
+def _signed(words: Words) -> NDArray[Any]:
+    """Return words of less than 64 bits as what goes with int64."""
+    return words.view(np.int64) if words.dtype == np.uint64 else words
+
+
+def _words(count: int, bits: int, coins: Coins) -> Any:
+    """Return words of any length."""
+    if bits <= LONGEST:
+        return _signed(coins.words(count, bits))
+    return [coins.bits(bits) for _ in range(count)]
 
 
 @lru_cache(maxsize=32)

@@ -105,7 +105,12 @@ class SystemCoins:
         """Return `count` independent uniform integers of `width` bits (at most 64)."""
         container = 8 if width <= 8 else 16 if width <= 16 else 32 if width <= 32 else 64
         whole: Words = np.frombuffer(self._mine().take(count * container // 8), dtype=f"<u{container // 8}")
-        return whole if container == width else whole >> np.uint8(container - width)
+        if container == width:
+            return whole
+        # Many bytes are nobody else's and are changed in place; a few are part of a pool.
+        return np.right_shift(
+            whole, np.uint8(container - width), out=whole if whole.flags.writeable else None
+        )
 
     def stock(self) -> dict[Hashable, list[int]]:
         """Return what was drawn ahead from this keystream, by law: it is nobody else's."""

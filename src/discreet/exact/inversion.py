@@ -24,7 +24,7 @@ import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
-from discreet.exact.coins import Coins
+from discreet.exact.coins import Coins, Words
 
 GUARD = 64
 """Bits of working precision beyond the bits of u."""
@@ -169,25 +169,30 @@ class LawTable:
 
     def draw(self, count: int, coins: Coins) -> NDArray[np.int16 | np.int64]:
         """Return `count` independent draws."""
-        shape = self.shape
-        prefix = coins.words(count, shape.guide)
-        values = self.guide.take(prefix)
-        doubtful = np.flatnonzero(values == AMBIGUOUS)
+        prefix = coins.words(count, self.shape.guide)
+        values: NDArray[np.int16 | np.int64] = self.guide.take(prefix)
+        doubtful = (values == AMBIGUOUS).nonzero()[0]
         if not doubtful.size:
             return values
-        rest = coins.words(doubtful.size, shape.rest).astype(np.uint64)
-        words = prefix[doubtful].astype(np.uint64) << np.uint64(shape.rest) | rest
-        passed = np.searchsorted(self.thresholds, words, side="left")
-        values[doubtful] = passed + self.below
-        ties = np.flatnonzero(self.thresholds[passed] == words)
-        if not ties.size:
-            return values
+        settled, tied = self.settle(prefix[doubtful], coins)
         # A tie may lead beyond the table, where 16 bits no longer hold the value.
-        wide = values.astype(np.int64)
+        if tied:
+            values = values.astype(np.int64)
+        values[doubtful] = settled
+        return values
+
+    def settle(self, prefix: Words, coins: Coins) -> tuple[NDArray[np.int64], bool]:
+        """Return the draws that begin with these bits, which the guide does not tell, and if any tied."""
+        shape = self.shape
+        rest = coins.words(prefix.size, shape.rest).astype(np.uint64)
+        words = prefix.astype(np.uint64) << np.uint64(shape.rest) | rest
+        passed = self.thresholds.searchsorted(words, side="left")
+        values: NDArray[np.int64] = passed + self.below
+        ties = (self.thresholds[passed] == words).nonzero()[0]
         for tie in ties:
             u = Uniform(int(words[tie]), coins, shape)
-            wide[doubtful[tie]] = resolve(self.law, u, int(passed[tie]) + self.below)
-        return wide
+            values[tie] = resolve(self.law, u, int(values[tie]))
+        return values, ties.size > 0
 
     def reach(self, values: NDArray[np.int64], coins: Coins) -> NDArray[np.bool_]:
         """Return for every value, none below the table, whether a draw of its own is at least as large.

@@ -42,7 +42,10 @@ MOST_PRECISE = 2**14
 _DECIMALS = 2400
 """Exponents of ten that are surely below LONGEST bits, with the digits that a text may have besides."""
 
-_TEXT = r"[+-]?(\d[\d_]*(/\d[\d_]*)?|(\d[\d_]*)?\.?(\d[\d_]*)?([eE][+-]?\d{1,5})?)"
+_TEXT = r"[+-]?([0-9]+(/[0-9]+)?|[0-9]*\.?[0-9]*([eE][+-]?[0-9]{1,5})?)"
+"""A number as everybody writes it: Python would also take 1_0 for ten, and digits of other scripts."""
+
+_BLANKS = " \t\r\n"
 
 
 def shown(value: object) -> str:
@@ -82,7 +85,7 @@ def _exactly(value: object) -> Fraction | None:
         case float():
             return Fraction(float.__repr__(value)) if isfinite(value) else None
         case str():
-            return _written(value.strip())
+            return _written(value.strip(_BLANKS))
     if hasattr(value, "ndim") and hasattr(value, "dtype"):
         return _held(value)
     if isinstance(value, Rational):
@@ -101,7 +104,7 @@ def _held(array: Any) -> Fraction | None:
 
 
 def _written(text: str) -> Fraction | None:
-    if len(text) > _DECIMALS or not text.isascii() or not fullmatch(_TEXT, text):
+    if len(text) > _DECIMALS or not fullmatch(_TEXT, text):
         return None
     exponent = text.lower().partition("e")[2]
     if exponent and abs(int(exponent)) > _DECIMALS:

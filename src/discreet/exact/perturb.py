@@ -62,4 +62,6 @@ def narrow(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _small(array: NDArray[Any]) -> bool:
-    return array.size == 0 or bool(array.min() >= -SAFE and array.max() <= SAFE)
+    return array.size == 0 or bool(
+        np.minimum.reduce(array, axis=None) >= -SAFE and np.maximum.reduce(array, axis=None) <= SAFE
+    )

@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
-from math import ceil, exp, floor, frexp, log, sqrt
+from math import ceil, exp, floor, isqrt, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -28,13 +28,14 @@ from flint import arb, ctx
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact.cells import BLOCK, WIDEST, WIDTH, CellTable, GaussianWeight, GeometricWeight, cell_table
+from discreet.exact.cells import BLOCK, CellTable, GaussianWeight, GeometricWeight, cell_table
 from discreet.exact.coins import Coins, source
 from discreet.exact.digits import OneSided, TwoSided, digit_tables, float_log, log_ball, proper_ratio
 from discreet.exact.inversion import SPARSE, STANDARD, LawTable, Shape, Uniform, resolve
 from discreet.exact.lattice_gaussian import GaussianLaw
 from discreet.exact.number import Real, ball, positive, shown
 from discreet.exact.stock import from_stock, restock
+from discreet.exact.wide import Wide
 
 Integers = NDArray[Any]
 """int64, or object holding Python integers where int64 would be too narrow."""
@@ -62,6 +63,13 @@ def gaussian_table(variance: Fraction, shape: Shape) -> LawTable:
 
 
 @lru_cache(maxsize=64)
+def _gaussian_cells(over: int, under: int, shape: Shape) -> CellTable | None:
+    """Return the cells that many draws of a wide Gaussian come from."""
+    variance = proper_variance(Fraction(over, under))
+    return cell_table(GaussianWeight, variance, sqrt(variance), shape) if variance > WIDE else None
+
+
+@lru_cache(maxsize=64)
 def _gaussian_table(over: int, under: int, shape: Shape) -> LawTable | CellTable:
     """Return what one draw is looked up in: a table of every integer, or of cells."""
     variance = proper_variance(Fraction(over, under))
@@ -75,7 +83,8 @@ def two_sided_geometric(
 ) -> Any:
     """Return one integer (count None) or an array of draws with Pr[k] = (1-a)/(1+a) a**|k|."""
     if count is not None:
-        return _draw(_two_sided(alpha), count, coins or source(), shape)
+        drawn = two_sided_geometric_wide(alpha, count, coins=coins, shape=shape)
+        return drawn.integers() if isinstance(drawn, Wide) else drawn
     ratio = (alpha.numerator, alpha.denominator)
     if coins is not None or shape is not STANDARD:
         return _one(_two_sided_digits(*ratio, shape), coins or source())
@@ -86,6 +95,26 @@ def two_sided_geometric(
     return restock(
         ("geometric", ratio), partial(_one, tables), lambda n, coins: _assemble(tables, n, coins, shape)
     )
+
+
+def two_sided_geometric_wide(
+    alpha: Fraction, count: int, *, coins: Coins | None = None, shape: Shape = STANDARD
+) -> Integers | Wide:
+    """Return an array of the same draws, which may be left in two parts where int64 does not hold them."""
+    if count >= MANY and shape is STANDARD:
+        cells = _geometric_cells(alpha.numerator, alpha.denominator)
+        if cells is not None:
+            return cells.draw_wide(count, coins or source())
+    drawn: Integers = _draw(_two_sided(alpha), count, coins or source(), shape)
+    return drawn
+
+
+@lru_cache(maxsize=64)
+def _geometric_cells(over: int, under: int) -> CellTable | None:
+    """Return the cells of a law that has several digits."""
+    alpha = _two_sided(Fraction(over, under)).alpha
+    scale = -1 / float_log(alpha)
+    return cell_table(GeometricWeight, alpha, scale, STANDARD) if scale >= SEVERAL_DIGITS else None
 
 
 def geometric(
@@ -137,10 +166,6 @@ def _draw(law: TwoSided | OneSided, count: int | None, coins: Coins, shape: Shap
         return _one(digit_tables(law, shape), coins)
     if count <= FEW:
         return _narrow(_few(law, count, coins, SPARSE if shape is STANDARD else shape))
-    if count >= MANY and isinstance(law, TwoSided) and shape is STANDARD:
-        scale = -1 / float_log(law.alpha)
-        if SEVERAL_DIGITS <= scale <= WIDEST:
-            return cell_table(GeometricWeight, law.alpha, scale, shape).draw(count, coins)
     return _assemble(digit_tables(law, shape), count, coins, shape)
 
 
@@ -179,12 +204,13 @@ def discrete_gaussian(
     if count is None:
         return _one_gaussian((sigma_squared.numerator, sigma_squared.denominator), coins, shape)
     coins = coins or source()
-    proper_variance(sigma_squared)
-    test = _Acceptance.of(sigma_squared)
+    if count >= MANY:
+        cells = _gaussian_cells(sigma_squared.numerator, sigma_squared.denominator, shape)
+        if cells is not None:
+            return cells.draw(count, coins)
+    test = _Acceptance.of(proper_variance(sigma_squared))
     if sigma_squared <= WIDE and count >= MANY * (1 + test.width / 8):
         return _assemble((gaussian_table(sigma_squared, shape),), count, coins, shape)
-    if sigma_squared > WIDE and test.width <= WIDEST and count >= MANY:
-        return cell_table(GaussianWeight, sigma_squared, test.width, shape).draw(count, coins)
     kept: list[Integers] = []
     missing = count
     while missing > 0:
@@ -197,14 +223,13 @@ def discrete_gaussian(
 
 
 def _one_gaussian(variance: tuple[int, int], coins: Coins | None, shape: Shape) -> int:
-    """Return one integer, from stock where it is not wider than rows of int64 are."""
+    """Return one integer, from stock where there may be one."""
     if coins is None and shape is STANDARD:
         value = from_stock(("gaussian", variance))
         if value is not None:
             return value
     table = _gaussian_table(*variance, shape)
-    wide = isinstance(table, CellTable) and table.bits > frexp(WIDEST)[1] - WIDTH
-    if coins is not None or shape is not STANDARD or wide:
+    if coins is not None or shape is not STANDARD:
         return table.draw_one(coins or source())
     return restock(("gaussian", variance), table.draw_one, table.draw)
 
@@ -328,8 +353,10 @@ def uniform_below(bound: int, count: int | None = None, *, coins: Coins | None =
     out = np.empty(count, dtype=np.int64)
     filled = 0
     while filled < count:
-        tries = coins.words(2 * (count - filled) + 16, width)
-        good = tries[tries < bound][: count - filled]
+        missing = count - filled
+        # As many as hold the missing ones on average, and a little more: seldom is there a second round.
+        tries = coins.words((missing << width) // bound + 4 * isqrt(missing) + 16, width)
+        good = tries[tries < bound][:missing]
         out[filled : filled + good.size] = good
         filled += good.size
     return out

@@ -18,7 +18,7 @@ References.  Dwork, McSherry, Nissim, Smith, TCC 2006.  Floating point: Mironov,
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
-from math import ceil, exp, floor
+from math import ceil, exp, floor, inf
 from typing import Any
 
 import numpy as np
@@ -29,7 +29,8 @@ from discreet.errors import ParameterError
 from discreet.exact.digits import TwoSided, proper_ratio
 from discreet.exact.number import Real, ball, certain, float_up, log_down, positive, rational
 from discreet.exact.perturb import add
-from discreet.exact.sample import two_sided_geometric
+from discreet.exact.sample import two_sided_geometric, two_sided_geometric_wide
+from discreet.exact.wide import Wide
 from discreet.markup import built
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.notebook import html, line
@@ -40,8 +41,8 @@ from discreet.privacy.sensitivity import Sensitivity
 
 LARGEST = float(np.finfo(np.float64).max)
 
-BLOCK = 2**16
-"""Numbers per pass."""
+BLOCK = 15_000
+"""Numbers per pass, whose noise is drawn in one pass too; up to four times as many of a large array."""
 
 FINENESS = 2**20
 """Grid steps per unit of noise scale unless told otherwise: rounding then costs a millionth of epsilon."""
@@ -133,33 +134,43 @@ class Laplace:
         if isinstance(values, float):
             point = _nearest_point(values, over, under)
             if point is None:
-                point = _rounded(rational(values, "value"), over, under)
+                point = rounded(rational(values, "value"), over, under)
             return nearest_float((point + two_sided_geometric(self.alpha)) * over, under)
-        return (
-            _rounded(rational(values, "value"), over, under) + two_sided_geometric(self.alpha)
-        ) * self.step
+        return (rounded(rational(values, "value"), over, under) + two_sided_geometric(self.alpha)) * self.step
 
     def _sampled(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Return an array with noise, block by block: what is written in between stays in the cache."""
-        if values.size <= BLOCK:
-            return self.floats(self.noise.sample(self.round(values)))
         flat, out = values.reshape(-1), np.empty(values.size)
-        noise = two_sided_geometric(self.alpha, values.size)
-        small = noise.dtype != object and max(noise.max(), -noise.min()) < 2**51
-        for start in range(0, values.size, BLOCK):
-            block = slice(start, start + BLOCK)
-            near = self._near(flat[block]) if small else None
-            if near is None:
-                out[block] = self.floats(add(self.round(flat[block]), noise[block]))
-            else:
-                # Sums of integers below 2**51 are exact in floats, and so are their products with the step.
-                near += noise[block]
-                np.multiply(near, float_up(self.step), out=out[block])
+        blocks = -(-values.size // max(BLOCK, min(values.size // 8, 4 * BLOCK)))
+        for number in range(blocks):
+            # Of nearly one size, so that none is small.
+            block = slice(values.size * number // blocks, values.size * (number + 1) // blocks)
+            noise = two_sided_geometric_wide(self.alpha, block.stop - block.start)
+            out[block] = self._noisy(flat[block], noise)
         return out.reshape(values.shape)
+
+    def _noisy(self, values: NDArray[Any], noise: NDArray[Any] | Wide) -> NDArray[np.float64]:
+        """Return the floats nearest to the points of the grid that noise makes of values."""
+        if isinstance(noise, Wide):
+            near = self._near(values, 2.0 ** (51 + noise.bits)) if noise.held else None
+            if near is not None:
+                return noise.plus(near) * self._power
+            noise = noise.integers()
+        elif noise.dtype != object and max(noise.max(initial=0), -noise.min(initial=0)) < 2**51:
+            near = self._near(values, 2.0**51)
+            if near is not None:
+                # Sums of integers below 2**51 are exact in floats, and so are their products with the step.
+                near += noise
+                near *= self._power
+                return near
+        return self.floats(add(self.round(values), noise))
 
     def floats(self, steps: NDArray[Any]) -> NDArray[np.float64]:
         """Return the float nearest to each multiple of the step: one and the same for one point."""
         over, under = self.step.numerator, self.step.denominator
+        if steps.dtype != object and self._power:
+            # An integer becomes the nearest float, and its product with a power of two is exact.
+            return steps.astype(np.float64) * self._power
         if steps.dtype != object and max(int(np.abs(steps).max(initial=1)) * over, under) < 2**53:
             # Both are exact floats, and so their quotient is the nearest.
             return np.asarray((steps * over) / np.float64(under), dtype=np.float64)
@@ -178,30 +189,36 @@ class Laplace:
         floats = np.asarray(values, dtype=np.float64)
         if not np.isfinite(floats).all():
             raise ParameterError("values must be finite; replace or clamp NaN and infinities first")
-        near = self._near(floats)
+        near = self._near(floats, 2.0**62)
         if near is not None:
             return near.astype(np.int64)
         exact = [floor(Fraction(float(x)) / self.step + Fraction(1, 2)) for x in floats.flat]
         return np.array(exact, dtype=object).reshape(floats.shape)
 
-    def _near(self, values: NDArray[Any]) -> NDArray[np.float64] | None:
-        """Return floor(x / step + 1/2) for each float x, as floats, where these are exact; else nothing."""
-        step = float_up(self.step)
-        if (
-            values.dtype == np.float64
-            and 0 < step < 2.0**900
-            and Fraction(step) == self.step
-            and np.frexp(step)[0] == 0.5
-            # Neither NaN nor an infinity passes.
-            and max(values.max(initial=0), -values.min(initial=0)) < step * 2.0**51
-        ):
-            # Dividing by a power of two is exact, and so is the distance to the integer below.
-            scaled = values / step
-            below = np.floor(scaled)
-            scaled -= below
-            below += scaled >= 0.5
-            return np.asarray(below)
-        return None
+    @property
+    def _power(self) -> float:
+        """Return the step if it is a power of two that floats are multiplied by exactly, else 0."""
+        over, under = self.step.numerator, self.step.denominator
+        exact = over & (over - 1) == under & (under - 1) == 0 and max(over, under).bit_length() < 900
+        return over / under if exact else 0.0
+
+    def _near(self, values: NDArray[Any], most: float) -> NDArray[np.float64] | None:
+        """Return floor(x / step + 1/2) for each float x, as floats, if all are below `most`, else nothing.
+
+        It is floor(2 x / step) - floor(x / step).  Products with a power of two are exact, and so is the
+        difference: of integers below 2**53, or of an even one and its half.
+        """
+        step = self._power
+        # Neither NaN nor an infinity passes, nor anything where there is no such step.
+        largest = max(values.max(initial=0), -values.min(initial=0)) if values.dtype == np.float64 else inf
+        if not largest < step * most:
+            return None
+        scaled = values / step
+        below = np.floor(scaled)
+        scaled += scaled
+        np.floor(scaled, out=scaled)
+        scaled -= below
+        return np.asarray(scaled)
 
     def guarantee(self, sensitivity: Sensitivity | Real | None = None) -> Pure:
         """Return the privacy of one release, rounding to the grid included."""
@@ -226,7 +243,7 @@ class Laplace:
         return self.noise.variance * self.step**2
 
 
-def _rounded(exact: Fraction, over: int, under: int) -> int:
+def rounded(exact: Fraction, over: int, under: int) -> int:
     """Return floor(x / step + 1/2), in integers."""
     return (2 * exact.numerator * under + exact.denominator * over) // (2 * exact.denominator * over)
 

@@ -25,6 +25,7 @@ from math import ceil, floor
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
 from discreet.exact.digits import WIDEST, power, power_ball, proper_ratio, writable
@@ -43,6 +44,7 @@ from discreet.exact.number import (
 )
 from discreet.exact.perturb import SAFE, perturb
 from discreet.exact.sample import bernoulli, geometric, uniform_below
+from discreet.exact.stock import from_stock, restock
 from discreet.markup import built
 from discreet.mechanisms.geometric import ratio
 from discreet.mechanisms.notebook import html, line
@@ -120,9 +122,17 @@ class Staircase:
         return perturb(values, self._draw)
 
     def _draw(self, count: int | None) -> Any:
+        if count is not None:
+            return self._several(count)
+        key = ("staircase", self.alpha.numerator, self.alpha.denominator, self.width, self.inner)
+        value = from_stock(key)
+        if value is not None:
+            return value
+        return restock(key, lambda _: int(self._several(1)[0]), lambda size, _: self._several(size))
+
+    def _several(self, size: int) -> NDArray[Any]:
         # The innermost step holds 2 r - 1 values; step q >= 1 holds 2 D, of weight a**q each.  So first the
         # step, then a uniform value on it; all the coins are drawn whatever the step turns out to be.
-        size = 1 if count is None else count
         outer = 2 * self.width * self.alpha / (1 - self.alpha)
         innermost = bernoulli((2 * self.inner - 1) / (2 * self.inner - 1 + outer), size)
         steps = geometric(self.alpha, size)
@@ -131,8 +141,7 @@ class Staircase:
         if size and (int(steps.max()) + 2) * self.width > SAFE:
             steps, within, centre = (part.astype(object) for part in (steps, within, centre))
         distance = steps * self.width + self.inner + within // 2
-        noise = np.where(innermost, centre, np.where(within % 2 == 0, distance, -distance))
-        return int(noise[0]) if count is None else noise
+        return np.asarray(np.where(innermost, centre, np.where(within % 2 == 0, distance, -distance)))
 
     def guarantee(self, sensitivity: Sensitivity | Real | None = None) -> Pure:
         """Return the privacy of one release, whose sensitivity is the width of a step unless told otherwise.

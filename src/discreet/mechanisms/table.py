@@ -363,7 +363,8 @@ def _labels(labels: object, name: str) -> tuple[Label, ...]:
 
 
 def _entries(row: object) -> tuple[Fraction, ...]:
-    return tuple(rational(entry, "probability") for entry in listed(row, "a row of probabilities"))
+    found = listed(row, "a row of probabilities")
+    return tuple(entry if type(entry) is Fraction else rational(entry, "probability") for entry in found)
 
 
 def _pair(pair: object) -> tuple[Any, Any]:

@@ -14,8 +14,9 @@ from flint import arb
 
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, ball, certain, rational, shown
+from discreet.exact.sample import two_sided_geometric
 from discreet.markup import built
-from discreet.mechanisms.laplace import Laplace, nearest_float
+from discreet.mechanisms.laplace import Laplace, nearest_float, rounded
 from discreet.mechanisms.notebook import html, line
 from discreet.mechanisms.purpose import moved, remembered
 from discreet.mechanisms.truncated_geometric import TruncatedGeometric
@@ -99,7 +100,8 @@ class TruncatedLaplace:
                 return self.sample(values.item())
             return self.noise.floats(self.steps.sample(self.noise.round(values)))
         inside = min(max(rational(values, "value"), self.low), self.high)
-        noisy = min(max(self.noise.sample(inside), self.low), self.high)
+        point = rounded(inside, self.step.numerator, self.step.denominator) + two_sided_geometric(self.alpha)
+        noisy = min(max(point * self.step, self.low), self.high)
         return nearest_float(noisy.numerator, noisy.denominator) if isinstance(values, float) else noisy
 
     def guarantee(self, sensitivity: Sensitivity | Real | None = None) -> Pure:

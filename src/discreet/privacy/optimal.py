@@ -52,7 +52,7 @@ class Responses:
         responses = [(law.cost, n) for law, n in laws if isinstance(law, ResponseLoss)]
         if laws and len(responses) == len(laws):
             unit = reduce(_common, (cost for cost, _ in responses))
-            found = cls(tuple((int(cost / unit), n) for cost, n in responses), unit)
+            found = cls(tuple((_times(cost, unit), n) for cost, n in responses), unit)
             return found if found._feasible() else None
         alphas = {law.alpha if isinstance(law, GeometricLoss) and law.shift == 1 else None for law, _ in laws}
         if len(alphas) == 1 and None not in alphas:
@@ -183,6 +183,11 @@ class Responses:
             if count:
                 yield self.total - 2 * j, p * arb(count), q * arb(count)
             p, q = p * down, q * up
+
+
+def _times(cost: Fraction, unit: Fraction) -> int:
+    """Return how often the unit goes into a multiple of it, without a fraction in between."""
+    return (cost.numerator * unit.denominator) // (cost.denominator * unit.numerator)
 
 
 def _lost(pattern: tuple[int, arb]) -> int:
