@@ -187,15 +187,15 @@ def test_a_prior_that_is_not_a_law_is_refused(searched):
 
 def test_forged_flows_are_refused(flowing):
     flows = list(flowing.flows)
-    busy = next(w for w, flow in enumerate(flows) if flow)
-    start, end, amount = flows[busy][0]
+    amount, busy, place = max((f, w, k) for w, flow in enumerate(flows) for k, (_, _, f) in enumerate(flow))
+    start, end, _ = flows[busy][place]
     for forged, message in (
         ((start, end, -amount), "negative"),
         ((0, 5, amount), "not neighbours"),
         ((start, end, amount * 2), "dual does not hold"),
     ):
         changed = flows.copy()
-        changed[busy] = (forged, *flows[busy][1:])
+        changed[busy] = (*flows[busy][:place], forged, *flows[busy][place + 1 :])
         refused(replace(flowing, flows=tuple(changed)), message)
     refused(replace(flowing, flows=flowing.flows[1:]), "one flow per guess")
     refused(replace(flowing, flows=None), "needs its flows")

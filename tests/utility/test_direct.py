@@ -1,5 +1,6 @@
 """A channel solved for at once: its columns are mixtures of rays, and the search only has to confirm it."""
 
+from fractions import Fraction
 from importlib import import_module
 from math import exp
 
@@ -7,8 +8,8 @@ import numpy as np
 import pytest
 
 from discreet.utility import Graph, Loss, Prior, optimal
-from discreet.utility.direct import _flows, direct, rays
-from discreet.utility.pricing import LinearPricer
+from discreet.utility.direct import direct, rays, shortfall
+from discreet.utility.pricing import LinearPricer, directed, steps_apart, values
 
 EPSILON = 0.7
 
@@ -25,8 +26,9 @@ def test_a_column_is_the_mixture_of_its_rays_that_the_theorem_names():
         steps = np.abs(np.diff(np.append(h, h[0])))
         h = h / max(1.0, steps.max())
         column = np.exp(EPSILON * (h - h.max()))
-        found, guesses = rays(graph, column[None, :], EPSILON)
+        found, guesses, weights = rays(graph, column[None, :], EPSILON)
         assert set(guesses) == {0}
+        assert np.allclose(weights @ values(found, EPSILON), column)
         # Neighbours of a ray differ by at most one step.
         around = np.abs(np.diff(found, axis=1, append=found[:, :1]))
         assert around.max() <= 1
@@ -86,21 +88,63 @@ def test_the_multipliers_are_the_proof_and_no_column_is_priced(average, chords, 
     belief = None if prior is None else np.array([float(w) for w in prior.weights])
     whole = direct(graph, costs, belief, EPSILON)
     assert whole.short <= 1e-7
-    multipliers = np.zeros((size, 2 * len(graph.edges)))
-    for row, flow in zip(multipliers, whole.flows, strict=True):
-        pairs = [pair for i, j in graph.edges for pair in ((i, j), (j, i))]
-        row[:] = [-flow.get(pair, 0.0) * exp(EPSILON) * 2 for pair in pairs]
-    need = whole.belief * costs - whole.dual
-    hints, short = _flows(graph, need, multipliers.reshape(-1), EPSILON)
+    need, twice = whole.belief * costs - whole.dual, 2 * whole.flows
+    short = shortfall(directed(graph), need, twice, EPSILON)
     assert short > 0.01
-    supported = [
-        need[w, y]
-        + sum(f for (i, _), f in hint.items() if i == y)
-        - exp(EPSILON) * sum(f for (_, j), f in hint.items() if j == y)
-        for w, hint in enumerate(hints)
-        for y in range(size)
-    ]
-    assert short == pytest.approx(-min(supported))
+    left = need.copy()
+    for place, (start, end) in enumerate(directed(graph).tolist()):
+        left[:, start] += twice[:, place]
+        left[:, end] -= exp(EPSILON) * twice[:, place]
+    assert short == pytest.approx(-left.min())
+
+
+def test_entries_below_rounding_follow_from_larger_ones():
+    """A column that falls by whole steps to where floats of a solver end is still one ray."""
+    graph, steep = ring(20), 4.0
+    h = -np.minimum(np.arange(20), 20 - np.arange(20))
+    column = np.exp(steep * h)
+    blurred = np.where(column < 1e-9, 3e-11, column)
+    pairs = directed(graph)
+    tight = (h[pairs[:, 0]] - h[pairs[:, 1]] == 1)[None, :]
+    found, _, weights = rays(graph, blurred[None, :], steep, tight)
+    assert found.tolist() == [h.tolist()]
+    assert weights == pytest.approx([1.0])
+    assert len(rays(graph, blurred[None, :], steep)[0]) > 1
+
+
+@pytest.mark.parametrize("average", [True, False])
+@pytest.mark.parametrize("epsilon", ["0.1", "0.7", "2"])
+@pytest.mark.parametrize("shape", ["path", "ring", "chords", "complete"])
+def test_whatever_way_the_solver_goes_the_optimum_is_the_one_that_rays_find(
+    average, epsilon, shape, monkeypatch
+):
+    random, size = np.random.default_rng(6), 9
+    edges = {
+        "path": [(k, k + 1) for k in range(size - 1)],
+        "ring": ring(size).edges,
+        "chords": sorted({*ring(size).edges, *((k, k + 3) for k in range(5))}),
+        "complete": [(i, j) for i in range(size) for j in range(i)],
+    }[shape]
+    graph = Graph.of(range(size), edges)
+    rough = random.integers(0, 100, (size, size))
+    smooth = steps_apart(graph) * 10 + rough // 40
+    prior = Prior.proportional(random.integers(1, 9, size).tolist()) if average else None
+    searching = import_module("discreet.utility.search")
+    for costs in (rough, smooth):
+        loss = Loss.of(costs.tolist())
+        at_once = optimal(graph, prior, loss, epsilon)
+        with monkeypatch.context() as patched:
+            patched.setattr(searching, "direct", lambda *given: None)
+            by_rays = optimal(graph, prior, loss, epsilon)
+        assert at_once.gap <= Fraction(1, 10**6)
+        assert float(at_once.loss) == pytest.approx(float(by_rays.loss), rel=1e-7)
+
+
+@pytest.mark.parametrize("shape", ["ring", "lone"])
+def test_steps_apart_are_the_distances_of_the_graph(shape):
+    graph = ring(7) if shape == "ring" else Graph.of(range(4), [(0, 1), (1, 2)])
+    told = [[len(graph) if far is None else far for far in graph.distances(k)] for k in range(len(graph))]
+    assert steps_apart(graph).tolist() == told
 
 
 def test_channels_of_too_many_entries_are_left_to_the_rays():

@@ -17,8 +17,9 @@ from discreet.exact.number import round_down
 from discreet.extra import library
 from discreet.mechanisms.table import Table
 from discreet.utility.certificate import ChannelCertificate
+from discreet.utility.pricing import Floats, directed
 from discreet.utility.problem import Level, Problem, ratio_bounds
-from discreet.utility.repair import rounded_flow, supported_dual
+from discreet.utility.repair import flow_bits, supported_dual, told_flows, whole_flows
 
 LARGEST = 60_000
 """Variables beyond which the direct linear program is refused."""
@@ -26,8 +27,10 @@ LARGEST = 60_000
 SHARE_BITS = 80
 
 
-def approximate_certificate(problem: Problem, level: Level, delta: Fraction) -> ChannelCertificate:
-    """Return a certificate for the best (epsilon, delta)-private channel."""
+def approximate_certificate(
+    problem: Problem, level: Level, delta: Fraction, span: Fraction
+) -> ChannelCertificate:
+    """Return a certificate for the best (epsilon, delta)-private channel, its flows times `span`."""
     size, width = len(problem.graph), len(problem.loss.guesses)
     variables = (size + 2 * len(problem.graph.edges)) * width
     if variables > LARGEST:
@@ -37,20 +40,20 @@ def approximate_certificate(problem: Problem, level: Level, delta: Fraction) -> 
         )
     smallest, largest = ratio_bounds(level)
     proposal, flows = _solve(problem, float(smallest), float(delta))
-    exact_flows = tuple(map(rounded_flow, flows))
-    dual = supported_dual(problem, exact_flows, largest)
+    bits = flow_bits(largest)
+    whole = whole_flows(problem.graph, flows, bits)
+    dual = supported_dual(problem, whole, bits, largest)
     channel = _private(problem, proposal, smallest, delta)
-    return ChannelCertificate(problem, level, channel, dual, exact_flows, delta)
+    told = told_flows(whole, bits, span)
+    return ChannelCertificate(problem, level, channel, dual, told, delta)
 
 
-def _solve(
-    problem: Problem, ratio: float, delta: float
-) -> tuple[np.ndarray[tuple[int, int], np.dtype[np.float64]], list[dict[tuple[int, int], float]]]:
+def _solve(problem: Problem, ratio: float, delta: float) -> tuple[Floats, Floats]:
     sparse = library("scipy.sparse", "lab", "the search for an optimal mechanism")
     linprog = library("scipy.optimize", "lab", "the search for an optimal mechanism").linprog
     size, width = len(problem.graph), len(problem.loss.guesses)
     costs, unit = problem.costs()
-    pairs = [pair for i, j in problem.graph.edges for pair in ((i, j), (j, i))]
+    pairs = directed(problem.graph).tolist()
     cost = np.array([[entry / unit for entry in row] for row in costs])
     scale = 1 / (np.abs(cost).max() or 1.0)
     one = sparse.identity(width, format="csr")
@@ -81,16 +84,12 @@ def _solve(
     if result.status != 0:
         raise ParameterError("the linear solver found no answer for this problem; rescale the loss")
     amounts = -result.ineqlin.marginals[: len(pairs) * width].reshape(len(pairs), width) / scale
-    flows = [
-        {pair: float(amount) for pair, amount in zip(pairs, amounts[:, w], strict=True) if amount > 0}
-        for w in range(width)
-    ]
-    return np.maximum(result.x[: size * width].reshape(size, width), 0), flows
+    return np.maximum(result.x[: size * width].reshape(size, width), 0), amounts.T
 
 
 def _private(
     problem: Problem,
-    proposal: np.ndarray[tuple[int, int], np.dtype[np.float64]],
+    proposal: Floats,
     smallest: Fraction,
     delta: Fraction,
 ) -> Table:

@@ -62,7 +62,8 @@ def check(certificate: Certificate) -> LossBounds:
 def _check_channel(certificate: ChannelCertificate) -> LossBounds:
     problem, channel = certificate.problem, certificate.channel
     smallest, largest = ratio_bounds(certificate.level)
-    _check_private(problem.graph, channel, smallest, certificate.delta)
+    rows, scale = _whole(channel)
+    _check_private(problem.graph, channel, rows, scale, smallest, certificate.delta)
     _check_dual(problem, certificate.dual)
     price = Fraction(0)
     if certificate.flows is None:
@@ -71,7 +72,7 @@ def _check_channel(certificate: ChannelCertificate) -> LossBounds:
         _check_forest(problem.graph, *problem.costs(), certificate.dual, largest)
     else:
         price = _check_flows(problem, certificate.dual, certificate.flows, largest) * certificate.delta
-    verdict = LossBounds(_channel_loss(certificate), exact_sum(certificate.dual) - price)
+    verdict = LossBounds(_channel_loss(certificate, rows, scale), exact_sum(certificate.dual) - price)
     return _consistent(verdict)
 
 
@@ -112,7 +113,15 @@ def _check_dual(problem: Problem, dual: Sequence[Fraction]) -> None:
         raise CertificateError("the dual needs one number per true answer")
 
 
-def _check_private(graph: Graph, channel: Table, smallest: Fraction, delta: Fraction) -> None:
+def _whole(channel: Table) -> tuple[list[list[int]], int]:
+    """Return the entries over one denominator: reckoning fraction by fraction would take most of the time."""
+    scale = lcm(*{entry.denominator for row in channel.rows for entry in row})
+    return [[_over(entry, scale) for entry in row] for row in channel.rows], scale
+
+
+def _check_private(
+    graph: Graph, channel: Table, rows: list[list[int]], scale: int, smallest: Fraction, delta: Fraction
+) -> None:
     if channel.inputs != graph.nodes:
         raise CertificateError("the channel must have the answers of the graph as its inputs")
     if channel.neighbours is not None and not set(graph.edges) <= set(channel.neighbours):
@@ -120,38 +129,37 @@ def _check_private(graph: Graph, channel: Table, smallest: Fraction, delta: Frac
         raise CertificateError("the channel must count all neighbours of the graph as its own neighbours")
     if not 0 <= delta < 1:
         raise CertificateError("delta must be at least 0 and below 1")
-    scale = lcm(*(entry.denominator for row in channel.rows for entry in row))
-    rows = [[entry.numerator * (scale // entry.denominator) for entry in row] for row in channel.rows]
     for row in rows:
         if min(row) < 0:
             raise CertificateError("the channel holds a negative probability")
         if sum(row) != scale:
             raise CertificateError("a row of the channel does not sum to 1 exactly")
     up, down = smallest.numerator, smallest.denominator
+    allowed = delta * scale * down
+    owed, most = [[a * down for a in row] for row in rows], [[b * up for b in row] for row in rows]
     for i, j in graph.edges:
-        for first, second in ((rows[i], rows[j]), (rows[j], rows[i])):
-            excess = sum(max(0, a * down - b * up) for a, b in zip(first, second, strict=True))
-            if excess > delta * scale * down:
+        for first, second in ((owed[i], most[j]), (owed[j], most[i])):
+            excess = sum(a - b for a, b in zip(first, second, strict=True) if a > b)
+            if excess > allowed:
                 raise CertificateError(
                     "the channel is not private at this level: two neighbours are too far apart"
                 )
 
 
-def _channel_loss(certificate: ChannelCertificate) -> Fraction:
+def _channel_loss(certificate: ChannelCertificate, rows: list[list[int]], scale: int) -> Fraction:
     problem, channel = certificate.problem, certificate.channel
     place = {guess: w for w, guess in enumerate(problem.loss.guesses)}
     if any(output not in place for output in channel.outputs):
         raise CertificateError("the channel answers something that is not a guess of the loss")
-    used = [problem.loss.numerators[place[output]] for output in channel.outputs]
-    each = [
-        exact_sum([p * cost[y] for p, cost in zip(row, used, strict=True) if p]) / problem.loss.denominator
-        for y, row in enumerate(channel.rows)
-    ]
+    used = zip(*(problem.loss.numerators[place[output]] for output in channel.outputs), strict=True)
+    each = [sum(map(int.__mul__, row, cost)) for row, cost in zip(rows, used, strict=True)]
+    unit = scale * problem.loss.denominator
     match certificate.aim:
         case Aim.AVERAGE:
-            return exact_sum([mass * loss for mass, loss in zip(problem.prior.weights, each, strict=True)])
+            masses = problem.prior.weights
+            return exact_sum([mass * loss for mass, loss in zip(masses, each, strict=True)]) / unit
         case Aim.WORST_CASE:
-            return max(each)
+            return Fraction(max(each), unit)
         case _:
             assert_never(certificate.aim)
 
@@ -199,7 +207,7 @@ def _check_flows(
         raise CertificateError("the certificate needs one flow per guess")
     near = set(problem.graph.edges) | {(j, i) for i, j in problem.graph.edges}
     # Everything over one denominator: comparing fractions one by one would take most of the time.
-    parts = [d.denominator for d in dual] + [f.denominator for flow in flows for _, _, f in flow]
+    parts = {d.denominator for d in dual} | {f.denominator for flow in flows for _, _, f in flow}
     scale, up, down = lcm(*parts), largest.numerator, largest.denominator
     needed = [_over(d, scale) * unit * down for d in dual]
     peak: dict[tuple[int, int], int] = {}
@@ -208,7 +216,7 @@ def _check_flows(
         for start, end, share in flow:
             if (start, end) not in near:
                 raise CertificateError("a flow runs between answers that are not neighbours")
-            if share < 0:
+            if share.numerator < 0:
                 raise CertificateError("a flow is negative")
             amount = _over(share, scale)
             room[start] += amount * unit * down

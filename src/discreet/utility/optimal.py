@@ -37,18 +37,29 @@ from discreet.utility.certificate import (
 )
 from discreet.utility.check import check
 from discreet.utility.count import count_certificate, remapped_table
-from discreet.utility.direct import Hint
 from discreet.utility.graph import Graph
 from discreet.utility.loss import Loss
-from discreet.utility.pricing import Floats, ForestPricer, LinearPricer, Potentials, float_costs
+from discreet.utility.pricing import Floats, ForestPricer, LinearPricer, float_costs
 from discreet.utility.prior import Prior
 from discreet.utility.problem import Epsilon, Level, Problem, Ratio, level_of, ratio_bounds
-from discreet.utility.repair import best_flows, exact_basis, repaired_channel, rounded_dual, supported_dual
-from discreet.utility.search import Found, pricer_for, search
+from discreet.utility.repair import (
+    close_flows,
+    exact_basis,
+    exact_flows,
+    flow_bits,
+    repaired_channel,
+    rounded_dual,
+    supported_dual,
+    told_flows,
+)
+from discreet.utility.search import pricer_for, search
 
 TOLERANCE = 1e-9
 EXACT_SIZE = 48
 """Up to this many answers a rational e**epsilon is solved in rationals, with gap 0."""
+
+BELIEF = 2.0**64
+"""The belief that proves a worst case is rounded to parts of this size."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +133,7 @@ def optimal(
         counted = _counted(problem, level)
         if counted is not None and counted.gap <= Fraction(tolerance) * loss.span:
             return counted
-    certificate, method = _solve(_normalised(problem), level, slack, aim, tolerance)
+    certificate, method = _solve(_normalised(problem), level, slack, aim, tolerance, _span(loss))
     restored = _restored(certificate, loss)
     return Optimal(restored, check(restored), method)
 
@@ -139,13 +150,17 @@ def _counted(problem: Problem, level: Level) -> Optimal | None:
 
 
 def _solve(
-    problem: Problem, level: Level, delta: Fraction, aim: Aim, tolerance: float
-) -> tuple[Certificate, str]:
+    problem: Problem, level: Level, delta: Fraction, aim: Aim, tolerance: float, span: Fraction
+) -> tuple[ChannelCertificate, str]:
+    """Return a certificate for normalised costs, but with flows for costs `span` times as large."""
     if delta:
-        return approximate_certificate(problem, level, delta), "direct linear program"
+        return approximate_certificate(problem, level, delta, span), "direct linear program"
     parts = _parts(problem)
-    solved = [_solve_part(part, level, aim, tolerance) for part in parts]
+    solved = [_solve_part(part, level, aim, tolerance, span) for part in parts]
     method = "column generation" + ("" if len(parts) == 1 else f" on {len(parts)} components")
+    if len(solved) == 1:
+        one = solved[0]
+        return ChannelCertificate(one.part.problem, level, one.channel, one.dual, one.flows, aim=aim), method
     if aim is Aim.WORST_CASE:
         problem, solved = _worst_part(problem, solved)
     return _join(problem, level, solved, aim), method
@@ -159,22 +174,20 @@ def _normalised(problem: Problem) -> Problem:
     return Problem(problem.graph, problem.prior, Loss(problem.loss.guesses, scaled, max(high - low, 1)))
 
 
-def _restored(certificate: Certificate, loss: Loss) -> Certificate:
-    """Return the certificate for the costs as they were given: duals and flows scale with them."""
-    low = Fraction(min(map(min, loss.numerators)), loss.denominator)
-    span = Fraction(certificate.problem.loss.denominator, loss.denominator)
+def _span(loss: Loss) -> Fraction:
+    """Return what a cost of 1 in the normalised question stands for."""
+    low, high = min(map(min, loss.numerators)), max(map(max, loss.numerators))
+    return Fraction(max(high - low, 1), loss.denominator)
+
+
+def _restored(certificate: ChannelCertificate, loss: Loss) -> ChannelCertificate:
+    """Return the certificate for the costs as they were given: the dual scales with them."""
+    low, span = Fraction(min(map(min, loss.numerators)), loss.denominator), _span(loss)
     problem = Problem(certificate.problem.graph, certificate.problem.prior, loss)
     dual = tuple(
         span * entry + low * mass for entry, mass in zip(certificate.dual, problem.prior.weights, strict=True)
     )
-    match certificate:
-        case CountCertificate():
-            return replace(certificate, problem=problem, dual=dual)
-        case ChannelCertificate(flows=None):
-            return replace(certificate, problem=problem, dual=dual)
-        case ChannelCertificate(flows=flows):
-            scaled = tuple(tuple((i, j, span * f) for i, j, f in flow) for flow in flows or ())
-            return replace(certificate, problem=problem, dual=dual, flows=scaled)
+    return replace(certificate, problem=problem, dual=dual)
 
 
 def _constant(problem: Problem, level: Level, delta: Fraction, aim: Aim) -> ChannelCertificate | None:
@@ -235,18 +248,21 @@ class _Solved:
 
 
 def _parts(problem: Problem) -> list[_Part]:
+    forest, components = problem.graph.is_forest, problem.graph.components()
+    if len(components) == 1:
+        return [_Part(tuple(components[0]), problem, Fraction(1), forest)]
     found = []
-    for places in problem.graph.components():
+    for places in components:
         weights = [problem.prior.weights[place] for place in places]
         share = sum(weights, Fraction(0))
         # A component that the analyst excludes still needs a private channel; any belief will do.
         inside = Prior.proportional(weights if share else [1] * len(places))
         part = Problem(problem.graph.part(places), inside, problem.loss.part(places))
-        found.append(_Part(tuple(places), part, share, problem.graph.is_forest))
+        found.append(_Part(tuple(places), part, share, forest))
     return found
 
 
-def _solve_part(part: _Part, level: Level, aim: Aim, tolerance: float) -> _Solved:
+def _solve_part(part: _Part, level: Level, aim: Aim, tolerance: float, span: Fraction) -> _Solved:
     problem, epsilon = part.problem, float_epsilon(level)
     smallest, largest = ratio_bounds(level)
     loss = float_costs(problem.loss)
@@ -260,7 +276,7 @@ def _solve_part(part: _Part, level: Level, aim: Aim, tolerance: float) -> _Solve
     exact = None
     if rational:
         exact = exact_basis(problem, found, smallest)
-        solved = None if exact is None else _exactly(part, level, *exact, pricer, loss, found.prior)
+        solved = None if exact is None else _exactly(part, level, *exact, pricer, loss, found.prior, span)
         if solved is not None:
             return solved
     default = int((loss @ found.prior).argmin() if average else loss.max(axis=1).argmin())
@@ -268,25 +284,21 @@ def _solve_part(part: _Part, level: Level, aim: Aim, tolerance: float) -> _Solve
     channel = exact[0] if exact is not None else repaired_channel(problem, found, smallest, epsilon, default)
     if not average:
         # The prior that proves the worst case has to be a law exactly; the floats only came close.
-        belief = Prior.proportional([Fraction(float(weight)) for weight in found.prior])
+        belief = Prior.proportional([int(weight * BELIEF) for weight in found.prior.tolist()])
         problem = Problem(problem.graph, belief, problem.loss)
         part = replace(part, problem=problem)
-    if isinstance(pricer, LinearPricer):
-        rays, hints = _hints(found, pricer, loss)
-        target = [Fraction(float(entry)) for entry in found.dual]
-        flows = best_flows(problem, rays, hints, target, largest)
-        return _Solved(part, channel, supported_dual(problem, flows, largest), flows)
-    draft = ChannelCertificate(problem, level, channel, (), aim=aim)
-    return _Solved(part, channel, _feasible_dual(draft, found.dual), None)
-
-
-def _hints(found: Found, pricer: LinearPricer, loss: Floats) -> tuple[Potentials, list[Hint]]:
-    """Return for each guess a flow that supports the prices, and a ray whose tight edges it runs along."""
-    if found.flows is None:
-        return pricer.flows(found.prior * loss - found.dual)
-    rays = np.zeros(loss.shape, dtype=np.int64)
-    rays[found.guesses] = found.potentials
-    return rays, found.flows
+    if found.flows is not None:
+        rays, amounts = np.zeros(loss.shape, dtype=np.int64), found.flows
+        rays[found.guesses] = found.potentials
+    elif isinstance(pricer, LinearPricer):
+        rays, amounts = pricer.flows(found.prior * loss - found.dual)
+    else:
+        draft = ChannelCertificate(problem, level, channel, (), aim=aim)
+        return _Solved(part, channel, _feasible_dual(draft, found.dual), None)
+    bits = flow_bits(largest)
+    flows = close_flows(problem, rays, amounts, found.dual, bits, largest)
+    told = None if part.forest else told_flows(flows, bits, span)
+    return _Solved(part, channel, supported_dual(problem, flows, bits, largest), told)
 
 
 def _exactly(
@@ -297,14 +309,16 @@ def _exactly(
     pricer: ForestPricer | LinearPricer,
     loss: Floats,
     prior: Floats,
+    span: Fraction,
 ) -> _Solved | None:
     """Return the exact solution of a basis, or None when its dual is not feasible."""
     flows = None
     if isinstance(pricer, LinearPricer):
         rays, hints = pricer.flows(prior * loss - np.array([float(entry) for entry in dual]))
-        flows = best_flows(part.problem, rays, hints, dual, ratio_bounds(level)[1], exact=True)
+        flows = exact_flows(part.problem, rays, hints, dual, ratio_bounds(level)[1])
     if _holds(ChannelCertificate(part.problem, level, channel, dual, flows)):
-        return _Solved(part, channel, dual, flows)
+        told = flows and tuple(tuple((i, j, f * span) for i, j, f in flow) for flow in flows)
+        return _Solved(part, channel, dual, told)
     return None
 
 

@@ -13,6 +13,7 @@ cone is found
 This is search: floats propose, and nothing here is trusted.
 """
 
+from functools import cached_property
 from math import exp
 from typing import Any, Protocol
 
@@ -49,6 +50,24 @@ def values(potentials: Potentials, epsilon: float) -> Floats:
     """Return the rays E**h."""
     rays: Floats = np.exp(epsilon * potentials)
     return rays
+
+
+def directed(graph: Graph) -> Potentials:
+    """Return every pair of neighbours, in both directions."""
+    pairs = [pair for i, j in graph.edges for pair in ((i, j), (j, i))]
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def steps_apart(graph: Graph) -> Potentials:
+    """Return how many steps any two answers are apart, as many as there are answers where no chain leads."""
+    size = len(graph)
+    near = np.eye(size, dtype=np.float32)
+    near[tuple(directed(graph).T)] = 1
+    found, reached, steps = np.full((size, size), size), np.eye(size, dtype=bool), 0
+    while (fresh := reached & (found > steps)).any():
+        found[fresh] = steps
+        reached, steps = reached @ near > 0, steps + 1
+    return found
 
 
 def float_costs(loss: Loss) -> Floats:
@@ -119,16 +138,18 @@ class LinearPricer:
     """Pricing on any graph by a linear program that keeps its basis from one guess to the next."""
 
     def __init__(self, graph: Graph, epsilon: float) -> None:
-        highspy = library("highspy", "lab", "the search for an optimal mechanism")
-        self._size = len(graph)
+        self._graph, self._size = graph, len(graph)
         self._epsilon = epsilon
-        self._pairs = [pair for i, j in graph.edges for pair in ((i, j), (j, i))]
-        apart = [graph.distances(start) for start in range(self._size)]
-        self._apart = np.array([[self._size if d is None else d for d in row] for row in apart])
-        self._flows: list[dict[tuple[int, int], float]] = []
-        self._least = np.zeros(0)
+        self._flows = self._least = np.zeros(0)
         self._shrink = exp(-epsilon)
-        self._optimal = highspy.HighsModelStatus.kOptimal
+
+    @cached_property
+    def _apart(self) -> Potentials:
+        return steps_apart(self._graph)
+
+    @cached_property
+    def _model(self) -> Any:
+        highspy = library("highspy", "lab", "the search for an optimal mechanism")
         model: Any = highspy.Highs()
         model.setOptionValue("output_flag", False)
         model.setOptionValue("small_matrix_value", 1e-12)
@@ -136,19 +157,19 @@ class LinearPricer:
         model.setOptionValue("dual_feasibility_tolerance", 1e-10)
         for _ in range(self._size):
             model.addVar(0.0, highspy.kHighsInf)
-        for i, j in self._pairs:
-            entries = np.array([self._shrink, -1.0])
-            model.addRow(-highspy.kHighsInf, 0.0, 2, np.array([i, j], np.int32), entries)
+        for pair in directed(self._graph).astype(np.int32):
+            model.addRow(-highspy.kHighsInf, 0.0, 2, pair, np.array([self._shrink, -1.0]))
         every = np.arange(self._size, dtype=np.int32)
         model.addRow(1.0, 1.0, self._size, every, np.ones(self._size))
-        self._model = model
+        return model
 
     def _run(self) -> bool:
+        optimal = library("highspy", "lab", "the search for an optimal mechanism").HighsModelStatus.kOptimal
         self._model.run()
-        if self._model.getModelStatus() != self._optimal:
+        if self._model.getModelStatus() != optimal:
             self._model.clearSolver()
             self._model.run()
-        return bool(self._model.getModelStatus() == self._optimal)
+        return bool(self._model.getModelStatus() == optimal)
 
     def rays(self, weights: Floats) -> Potentials:
         """Return, for each row of weights, the potentials (at most 0, some 0) of a best ray."""
@@ -164,17 +185,14 @@ class LinearPricer:
             found.append((raw[:, None] - self._apart).max(axis=0))
             # Without an optimum the row proves nothing, and the round gives no bound.
             least.append(float(row @ np.array(solution.col_value)) if solved else -np.inf)
-            duals = np.array(solution.row_dual)[:-1]
-            flows.append(
-                {pair: -d * self._shrink for pair, d in zip(self._pairs, duals, strict=True) if d < 0}
-            )
-        self._least, self._flows = np.array(least), flows
+            flows.append(np.maximum(-np.array(solution.row_dual)[:-1], 0) * self._shrink)
+        self._least, self._flows = np.array(least), np.array(flows)
         return np.array(found)
 
     def worst(self, weights: Floats, first: Potentials) -> tuple[float, Potentials]:
         """Return the least <r, v> / <1, v>, which is what the linear program minimised, and its rays."""
         return min(0.0, float(self._least.min())), first
 
-    def flows(self, weights: Floats) -> tuple[Potentials, list[dict[tuple[int, int], float]]]:
+    def flows(self, weights: Floats) -> tuple[Potentials, Floats]:
         """Return for each row of weights its best ray and the flow that proves its least value."""
         return self.rays(weights), self._flows

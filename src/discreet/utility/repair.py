@@ -13,30 +13,36 @@ Dual.  Lowering a dual solution keeps it feasible, so it is rounded down; on gra
 recomputed exactly from the rounded flows.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, log2
 
 import numpy as np
-from flint import fmpq, fmpq_mat
+from flint import fmpq, fmpq_mat, fmpz, fmpz_mat
 
 from discreet.mechanisms.table import Table
 from discreet.utility.certificate import Flow
 from discreet.utility.graph import Graph
-from discreet.utility.pricing import Floats, Potentials
+from discreet.utility.pricing import Floats, Potentials, directed
 from discreet.utility.problem import Problem
-from discreet.utility.search import Basis, Found
+from discreet.utility.search import DEPENDENT, Basis, Found
 
 ROOM = Fraction(1, 2**50)
 """How much above 1/E, relatively, the base of the integer rays is."""
 
-PRECISION = 90
-WEIGHT_BITS = 140
-REFINEMENTS = 4
+PRECISION = 64
+WEIGHT_BITS = 84
+REFINEMENTS = 6
 DUAL_BITS = 100
-FLOW_BITS = 240
-CLOSE = fmpq(1, 10**12)
-"""Costs are at most 1: a bound that is worse by this much is as good."""
+SETTLED = 72
+"""Row sums that differ from 1 by less than 2**-72 are refined no further."""
+
+FLOW_BITS = 80
+CLOSE = 10**12
+"""Costs are at most 1: a bound that is worse by one part in so many is as good."""
+
+Whole = list[tuple[int, int, int]]
+"""A flow in multiples of one small unit: integers are reckoned with many times as fast as rationals."""
 
 
 def repaired_channel(
@@ -47,8 +53,8 @@ def repaired_channel(
     depth = int(-potentials.min())
     base = min((1 + ROOM) / smallest, (1 + 1 / smallest) / 2)
     bits = PRECISION + ceil(depth * log2(float(1 / base)))
-    powers = _powers(base, depth, bits)
-    rays = [[powers[-h] for h in row] for row in potentials.tolist()]
+    powers = list(map(fmpz, _powers(base, depth, bits)))
+    rays = fmpz_mat(*potentials.shape, [powers[-h] for h in potentials.reshape(-1).tolist()])
     weights = _refined(rays, bits, found.weights, Basis(problem.graph, epsilon), found)
     return _mixed(problem, rays, bits, weights, found.guesses.tolist(), base, default)
 
@@ -63,32 +69,35 @@ def _powers(base: Fraction, depth: int, bits: int) -> list[int]:
     return found
 
 
-def _refined(rays: list[list[int]], bits: int, start: Floats, basis: Basis, found: Found) -> list[int]:
+def _refined(rays: fmpz_mat, bits: int, start: Floats, basis: Basis, found: Found) -> list[int]:
     """Return weights over 2**WEIGHT_BITS whose row sums are as close to 1 as refinement gets them."""
-    weights = [int(Fraction(float(weight)) * 2**WEIGHT_BITS) for weight in start]
-    inverse = np.linalg.pinv(basis.columns(found.potentials).T)
+    weights = [int(weight * 2.0**WEIGHT_BITS) for weight in start.tolist()]
+    inverse = np.linalg.pinv(basis.columns(found.potentials).T, rcond=DEPENDENT)
+    left = _remainder(rays, bits, weights)
     for _ in range(REFINEMENTS):
-        left = _remainder(rays, bits, weights)
+        if max(map(abs, left)) >> (bits + WEIGHT_BITS - SETTLED) == 0:
+            break
         error = np.array([float(Fraction(entry, 1 << (bits + WEIGHT_BITS))) for entry in left])
-        change = inverse @ basis.apply(error)
-        weights = [
-            max(0, weight + int(Fraction(float(step)) * 2**WEIGHT_BITS))
+        change = (inverse @ basis.apply(error)).tolist()
+        tried = [
+            max(0, weight + int(step * 2.0**WEIGHT_BITS))
             for weight, step in zip(weights, change, strict=True)
         ]
+        rest = _remainder(rays, bits, tried)
+        if max(map(abs, rest)) >= max(map(abs, left)):
+            break
+        weights, left = tried, rest
     return weights
 
 
-def _remainder(rays: list[list[int]], bits: int, weights: Sequence[int]) -> list[int]:
-    sums = [1 << (bits + WEIGHT_BITS)] * len(rays[0])
-    for weight, ray in zip(weights, rays, strict=True):
-        if weight:
-            sums = [total - weight * entry for total, entry in zip(sums, ray, strict=True)]
-    return sums
+def _remainder(rays: fmpz_mat, bits: int, weights: Sequence[int]) -> list[int]:
+    one = 1 << (bits + WEIGHT_BITS)
+    return [one - int(entry) for entry in (fmpz_mat(1, len(weights), weights) * rays).entries()]
 
 
 def _mixed(
     problem: Problem,
-    rays: list[list[int]],
+    rays: fmpz_mat,
     bits: int,
     weights: Sequence[int],
     guesses: Sequence[int],
@@ -101,14 +110,15 @@ def _mixed(
     share = Fraction(4 * worst + 1, one) / (1 - base)
     kept = 0 if share >= 1 else int((1 - share) * 2**WEIGHT_BITS)
     weights = [weight * kept >> WEIGHT_BITS for weight in weights]
-    size = len(problem.graph)
-    columns: dict[int, list[int]] = {default: _remainder(rays, bits, weights)}
-    for weight, ray, guess in zip(weights, rays, guesses, strict=True):
-        if weight:
-            column = columns.setdefault(guess, [0] * size)
-            columns[guess] = [total + weight * entry for total, entry in zip(column, ray, strict=True)]
-    order = sorted(columns)
-    rows = tuple(tuple(Fraction(columns[guess][y], one) for guess in order) for y in range(size))
+    order = sorted({default, *guesses})
+    each = [
+        [weight if guess == one else 0 for weight, guess in zip(weights, guesses, strict=True)]
+        for one in order
+    ]
+    columns = [list(map(int, column)) for column in (fmpz_mat(each) * rays).table()]
+    rest = columns[order.index(default)]
+    rest[:] = map(int.__add__, rest, _remainder(rays, bits, weights))
+    rows = tuple(tuple(Fraction(entry, one) for entry in row) for row in zip(*columns, strict=True))
     outputs = tuple(problem.loss.guesses[guess] for guess in order)
     return Table(problem.graph.nodes, outputs, rows, problem.graph.edges)
 
@@ -152,45 +162,87 @@ def rounded_dual(dual: Floats, lowered: float) -> tuple[Fraction, ...]:
     )
 
 
-def supported_dual(problem: Problem, flows: Sequence[Flow], largest: Fraction) -> tuple[Fraction, ...]:
+def supported_dual(
+    problem: Problem, flows: Sequence[Whole], bits: int, largest: Fraction
+) -> tuple[Fraction, ...]:
     """Return the largest dual that one flow per guess supports exactly, rounded down."""
     costs, unit = problem.costs()
-    times = _fmpq(largest)
-    rooms = [
-        _left([fmpq(cost, unit) for cost in row], [(i, j, _fmpq(f)) for i, j, f in flow], times)
-        for row, flow in zip(costs, flows, strict=True)
-    ]
-    return tuple(_fraction(_down(min(column), DUAL_BITS)) for column in zip(*rooms, strict=True))
+    rooms = [_room(row, unit, flow, bits, largest) for row, flow in zip(costs, flows, strict=True)]
+    scale = unit * largest.denominator << bits
+    return tuple(
+        Fraction((min(column) << DUAL_BITS) // scale, 1 << DUAL_BITS) for column in zip(*rooms, strict=True)
+    )
 
 
-def rounded_flow(flow: Mapping[tuple[int, int], float]) -> Flow:
-    """Return a flow in rationals."""
-    return tuple((i, j, Fraction(float(amount))) for (i, j), amount in sorted(flow.items()) if amount > 0)
+def _room(row: Sequence[int], unit: int, flow: Whole, bits: int, largest: Fraction) -> list[int]:
+    """Return what a flow leaves to a dual at each answer, times unit * 2**bits * the denominator of E."""
+    out, back = unit * largest.denominator, unit * largest.numerator
+    room = [cost * largest.denominator << bits for cost in row]
+    for start, end, amount in flow:
+        room[start] += amount * out
+        room[end] -= amount * back
+    return room
 
 
-def best_flows(
-    problem: Problem,
-    potentials: Potentials,
-    hints: Sequence[Mapping[tuple[int, int], float]],
-    target: Sequence[Fraction],
-    largest: Fraction,
-    *,
-    exact: bool = False,
-) -> tuple[Flow, ...]:
+def flow_bits(largest: Fraction) -> int:
+    """Return to how many bits flows are rounded: what one takes where it ends is E times as large."""
+    return FLOW_BITS + ceil(largest).bit_length()
+
+
+def whole_flows(graph: Graph, amounts: Floats, bits: int) -> list[Whole]:
+    """Return, for each row of amounts along the directed pairs, the flow in multiples of 2**-bits."""
+    pairs, unit = directed(graph).tolist(), 2.0**bits
+    return [[(*pairs[k], int(row[k] * unit)) for k in np.flatnonzero(row > 0).tolist()] for row in amounts]
+
+
+def told_flows(flows: Sequence[Whole], bits: int, span: Fraction) -> tuple[Flow, ...]:
+    """Return flows in rationals, for costs that are `span` times as large."""
+    times, scale = span.numerator, span.denominator << bits
+    return tuple(
+        tuple((i, j, Fraction(amount * times, scale)) for i, j, amount in flow if amount) for flow in flows
+    )
+
+
+def close_flows(
+    problem: Problem, potentials: Potentials, amounts: Floats, target: Floats, bits: int, largest: Fraction
+) -> list[Whole]:
     """Return for each guess a flow that comes close to supporting a proposed dual.
 
     That is the proposed flow where it is close enough.  Otherwise candidates are no flow at all and the flow
-    along the spanning tree that the proposed one suggests; its amounts are rounded unless it is to be exact.
+    along the spanning tree that the proposed one suggests.
     """
     costs, unit = problem.costs()
-    times, owed = _fmpq(largest), [_fmpq(d) for d in target]
+    scale = unit * largest.denominator << bits
+    owed = [Fraction(d) * scale // 1 for d in target.tolist()]
+    chosen = whole_flows(problem.graph, amounts, bits)
+
+    def shortfall(row: Sequence[int], flow: Whole) -> int:
+        return max(map(int.__sub__, owed, _room(row, unit, flow, bits, largest)))
+
+    for place, (row, flow) in enumerate(zip(costs, chosen, strict=True)):
+        if shortfall(row, flow) > scale // CLOSE:
+            need = [
+                fmpq(room - d, scale)
+                for room, d in zip(_room(row, unit, [], bits, largest), owed, strict=True)
+            ]
+            tree = _spanning_tree(problem.graph, potentials[place].tolist(), amounts[place])
+            along = _tree_flow(tree, need, _fmpq(largest), bits)
+            settled = [(i, j, int(f.p << bits) // int(f.q)) for i, j, f in along]
+            chosen[place] = min(([], flow, settled), key=lambda one: shortfall(row, one))
+    return chosen
+
+
+def exact_flows(
+    problem: Problem, potentials: Potentials, amounts: Floats, dual: Sequence[Fraction], largest: Fraction
+) -> tuple[Flow, ...]:
+    """Return for each guess the flow along a spanning tree, or none: what is closer to supporting a dual."""
+    costs, unit = problem.costs()
+    times, owed = _fmpq(largest), [_fmpq(d) for d in dual]
     chosen = []
-    for row, ray, hint in zip(costs, potentials.tolist(), hints, strict=True):
+    for row, ray, hint in zip(costs, potentials.tolist(), amounts, strict=True):
         need = [fmpq(cost, unit) - d for cost, d in zip(row, owed, strict=True)]
-        best = [(i, j, _fmpq(f)) for i, j, f in rounded_flow(hint)]
-        if exact or min(_left(need, best, times)) < -CLOSE:
-            along = _tree_flow(_spanning_tree(problem.graph, ray, hint), need, times, exact=exact)
-            best = max(([], best, along), key=lambda flow: min(_left(need, flow, times)))
+        along = _tree_flow(_spanning_tree(problem.graph, ray, hint), need, times)
+        best = along if min(_left(need, along, times)) > min(need) else []
         chosen.append(tuple((i, j, _fraction(f)) for i, j, f in best))
     return tuple(chosen)
 
@@ -208,9 +260,9 @@ def _left(need: Sequence[fmpq], flow: Running, largest: fmpq) -> list[fmpq]:
 
 
 def _tree_flow(
-    tree: Sequence[tuple[int, int | None]], need: Sequence[fmpq], largest: fmpq, *, exact: bool
+    tree: Sequence[tuple[int, int | None]], need: Sequence[fmpq], largest: fmpq, bits: int | None = None
 ) -> Running:
-    """Return the flow along a tree that settles every answer but the root exactly.
+    """Return the flow along a tree that settles every answer but the root, exactly or to so many bits.
 
     An optimal flow runs on the tight edges of the best ray, which span the graph.  Leaf by leaf, what an
     answer lacks it takes from its parent, and what it has left it hands on.
@@ -221,26 +273,25 @@ def _tree_flow(
         if parent is None or left[place] == 0:
             continue
         if left[place] < 0:
-            amount = -left[place] if exact else -_down(left[place], FLOW_BITS)
+            amount = -left[place] if bits is None else -_down(left[place], bits)
             along.append((place, parent, amount))
             left[parent] -= largest * amount
         else:
             share = left[place] / largest
-            amount = share if exact else _down(share, FLOW_BITS)
+            amount = share if bits is None else _down(share, bits)
             along.append((parent, place, amount))
             left[parent] += amount
     return along
 
 
-def _spanning_tree(
-    graph: Graph, ray: Sequence[int], hint: Mapping[tuple[int, int], float]
-) -> list[tuple[int, int | None]]:
+def _spanning_tree(graph: Graph, ray: Sequence[int], amounts: Floats) -> list[tuple[int, int | None]]:
     """Return positions with their parents, root first, along the edges that carry most of the flow."""
+    # The directed pairs of an edge stand side by side.
+    carried = dict(zip(graph.edges, amounts.reshape(-1, 2).max(axis=1).tolist(), strict=True))
 
     def worth(edge: tuple[int, int]) -> tuple[bool, float]:
         i, j = edge
-        flow = max(hint.get((i, j), 0.0), hint.get((j, i), 0.0))
-        return abs(ray[i] - ray[j]) == 1, flow
+        return abs(ray[i] - ray[j]) == 1, carried[edge]
 
     group = list(range(len(graph)))
 

@@ -27,9 +27,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.extra import library
-from discreet.utility.direct import Hint, direct
+from discreet.utility.direct import Start, direct
 from discreet.utility.graph import Graph
-from discreet.utility.pricing import Floats, ForestPricer, LinearPricer, Potentials, Pricer, values
+from discreet.utility.pricing import (
+    Floats,
+    ForestPricer,
+    LinearPricer,
+    Potentials,
+    Pricer,
+    steps_apart,
+    values,
+)
 
 Positions = NDArray[np.int64]
 
@@ -39,6 +47,12 @@ COST_SCALE = 1e3
 """Costs are scaled to this size so that the solver's absolute tolerance becomes a small relative one."""
 
 CUT = 1e-13
+
+DEPENDENT = 1e-11
+"""Rays that differ by less are one to floats: weighing them against each other would magnify rounding."""
+
+ROUGH = 1e-10
+"""By how much rows may fail to sum to one before their loss is compared with a bound."""
 
 RESCUES: tuple[tuple[str, str | int], ...] = (
     ("presolve", "on"),
@@ -59,8 +73,8 @@ class Found:
     dual: Floats
     prior: Floats
     rounds: int
-    flows: list[Hint] | None = None
-    """One flow per guess that supports the prices, where they are known already."""
+    flows: Floats | None = None
+    """What flows for each guess along each directed pair to support the prices, where it is known."""
 
 
 class Basis:
@@ -126,24 +140,27 @@ def search(
     base = loss.min(axis=0) if prior is not None else np.zeros(loss.shape[1])
     scale = COST_SCALE / max(float(np.abs((loss - base) * (1 if prior is None else prior)).max()), 1e-300)
     cost = (loss - base) * scale
-    basis = Basis(graph, epsilon)
-    master = _Master(basis, cost, prior)
+    ceiling = _baseline(cost, prior)
+    whole = direct(graph, cost, prior, epsilon) if at_once else None
+    if whole is not None:
+        weights = _summed(whole, epsilon)
+        if _apart(whole, weights, cost, prior, epsilon) <= tolerance * ceiling:
+            dual = (whole.dual - whole.short) / scale + base * whole.belief
+            return Found(whole.potentials, weights, whole.guesses, dual, whole.belief, 0, whole.flows / scale)
+    master = _Master(Basis(graph, epsilon), cost, prior)
     # The constant column makes the master feasible on every graph.
     master.add(np.zeros((1, len(graph)), dtype=np.int64), epsilon)
-    ceiling = _baseline(cost, prior)
     believed = np.full(len(graph), 1 / len(graph)) if prior is None else prior
     start = ((believed * cost).min(axis=0), believed)
     centre, best, rounds = start, float(start[0].sum()), 0
-    whole = None if basis.forest or not at_once else direct(graph, cost, prior, epsilon)
-    flows: list[Hint] | None = None
+    flows: Floats | None = None
     if whole is None:
-        ends = np.array([graph.distances(z) for z in range(len(graph))], dtype=np.int64)
         # The geometric rays, of which the best mechanisms of many graphs are made.
-        master.add(-ends, epsilon)
+        master.add(-steps_apart(graph), epsilon)
     else:
         master.put(whole.potentials, whole.guesses, epsilon)
-        if (bound := float(whole.dual.sum() - len(graph) * whole.short)) > best:
-            centre, best, flows = (whole.dual - whole.short, whole.belief), bound, whole.flows
+        if (bound := float((whole.dual - whole.short).sum())) > best:
+            centre, best, flows = (whole.dual - whole.short, whole.belief), bound, whole.flows / scale
     while rounds < ROUNDS:
         rounds += 1
         solved = master.solve()
@@ -175,9 +192,25 @@ def search(
             break
     potentials, weights, guesses = master.support()
     believed = centre[1] if prior is None else prior
-    if flows is not None:
-        flows = [{pair: amount / scale for pair, amount in flow.items()} for flow in flows]
     return Found(potentials, weights, guesses, centre[0] / scale + base * believed, believed, rounds, flows)
+
+
+def _summed(whole: Start, epsilon: float) -> Floats:
+    """Return the weights of a whole channel, corrected so that its rows sum to one beyond the tolerance."""
+    v = values(whole.potentials, epsilon)
+    change = np.linalg.lstsq(v.T, 1 - whole.weights @ v, rcond=DEPENDENT)[0]
+    summed: Floats = np.maximum(whole.weights + change, 0)
+    return summed
+
+
+def _apart(whole: Start, weights: Floats, cost: Floats, prior: Floats | None, epsilon: float) -> float:
+    """Return how far apart the rays of a whole channel and its prices are in what they cost."""
+    v = weights[:, None] * values(whole.potentials, epsilon)
+    if np.abs(v.sum(axis=0) - 1).max() > ROUGH:
+        return np.inf
+    each = (v * cost[whole.guesses]).sum(axis=0)
+    value = each.max() if prior is None else each @ prior
+    return abs(float(value - (whole.dual - whole.short).sum()))
 
 
 def pricer_for(graph: Graph, epsilon: float, *, forest: bool) -> ForestPricer | LinearPricer:
