@@ -21,7 +21,7 @@ from discreet.workload import (
     identity,
     rounded,
 )
-from discreet.workload.certified import lower_bound, optimum
+from discreet.workload.certified import _mixed, lower_bound, optimum
 from discreet.workload.forecast import unit_error
 from discreet.workload.optimise import optimised, optimised_product
 from discreet.workload.pidentity import error_and_gradient
@@ -59,6 +59,18 @@ def test_the_certificate_catches_a_strategy_that_is_not_optimal():
     broken = optimum(Prefix(64).gram(), 64, steps=0)
     assert broken.gap > 1e-3
     assert broken.lower <= certified_optimum(Prefix(64)).upper
+
+
+def test_mixed_steps_of_a_linear_map_end_where_it_stands_still():
+    """Three places of a plane tell where it does, however slowly plain steps would get there."""
+    turn = np.array([[0.9, 0.3], [-0.2, 0.95]])
+    still = np.array([3.0, -1.0])
+    places, moves = [np.zeros(2)], []
+    for _ in range(3):
+        moves.append(turn @ (places[-1] - still) + still - places[-1])
+        places.append(_mixed(places, moves))
+    assert places[-1] == pytest.approx(still)
+    assert np.abs(places[1] - still).max() > 1
 
 
 def test_the_halved_eigenproblem_gives_the_same_certificate():

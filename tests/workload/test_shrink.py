@@ -179,6 +179,16 @@ def test_the_estimate_of_how_far_records_are_off_is_about_right():
     assert np.mean(told) > np.mean(true) / 5
 
 
+def test_the_estimate_is_never_more_than_tables_can_be_apart_and_none_without_records():
+    centred = {(): np.array(10.0), (0,): np.zeros(4), (1,): np.zeros(4), (0, 1): np.zeros((4, 4))}
+    shrunk = ShrunkTables(KnownTables((4, 4), centred, dict.fromkeys(centred, 1e6)))
+    records = np.eye(4, dtype=np.int64)
+    assert shrunk.off((0, 1), records) == 2
+    assert shrunk.off((0, 1), 0 * records) is None
+    known = ShrunkTables(KnownTables((4, 4), centred, dict.fromkeys(centred, 1e-6)))
+    assert known.off((0, 1), records) == pytest.approx(1.5, abs=0.01)
+
+
 @pytest.mark.parametrize("price", [1500, 4000, 8000])
 def test_where_noise_is_all_but_nothing_tables_are_the_exact_ones(price):
     """Variances beyond the smallest floats are still compared with each other."""

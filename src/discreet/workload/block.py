@@ -29,7 +29,7 @@ from discreet.workload.strategy import CellsAndBlocks, information, rounded
 
 PURE_WIDTH, BELL_WIDTH = 8, 4
 _BLOCKS_PER_SUM = 4
-_NEAR = 1e-3
+_NEAR = 1e-4
 """The strategy for blocks need not be better: more is lost by the blocks themselves."""
 
 _SHARES = np.geomspace(1e-3, 1e3, 400)

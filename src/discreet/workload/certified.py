@@ -16,14 +16,16 @@ above, where tr(M X^-1) = tr(X V) = tr R, so that it equals 2 tr R - sum(v); the
 this into the square.
 
 Both sides meet when R_ii is proportional to v_i, which is where the gradient of the logarithm of the lower
-bound in log v vanishes.  It is climbed by a quasi-Newton method, starting from the solution on a domain
-four times coarser, because the best v is nearly a smooth function of position.
+bound in log v vanishes.  Steps towards that proportion, mixed as Anderson does, soon come close to it; where
+they stall, a quasi-Newton method climbs on.  It starts from the solution on a domain four times coarser,
+because the best v is nearly a smooth function of position.
 
 References.  Li and Miklau, "Optimal error of query sets under the differentially-private matrix mechanism",
-ICDT 2013; the convex program: Yuan, Yang, Zhang, Hao, PVLDB 2016.
+ICDT 2013; the convex program: Yuan, Yang, Zhang, Hao, PVLDB 2016; mixing: Anderson, J. ACM 12(4), 1965.
 """
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -36,6 +38,9 @@ from discreet.workload.linear import AllRange, Floats, Identity, Prefix, Workloa
 _COARSEST = 48
 _STEPS = 80
 _FLOOR = 1e-300
+_MIXED = 9
+_PATIENCE = 6
+"""Big steps go on as long as so many of them halve the gap."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -143,7 +148,7 @@ def _refine(logs: Floats, size: int) -> Floats:
 
 
 def _climb(gram: Floats, start: Floats, tolerance: float, steps: int) -> _Best:
-    """Return the best point on the way up: big steps while they pay, then a quasi-Newton method."""
+    """Return the best point on the way up: mixed big steps while they pay, then a quasi-Newton method."""
     symmetric = gram.shape[0] % 2 == 0 and bool(np.array_equal(gram, gram[::-1, ::-1]))
     best = _Best(start)
 
@@ -165,15 +170,36 @@ def _climb(gram: Floats, start: Floats, tolerance: float, steps: int) -> _Best:
         return float(np.log(v.sum()) - 2 * np.log(trace)), v / v.sum() - diagonal / trace
 
     with suppress(_CloseEnoughError):
-        logs, gap = start, np.inf
+        logs, gaps = start, [np.inf]
+        places: deque[Floats] = deque(maxlen=_MIXED)
+        moves: deque[Floats] = deque(maxlen=_MIXED)
         for _ in range(steps):
-            now, v, diagonal, _ = look(logs)
-            if now > gap / 2:
+            if min(gaps[-_PATIENCE:]) > min(gaps[:-_PATIENCE], default=np.inf) / 2:
                 break
+            now, v, diagonal, _ = look(logs)
+            gaps.append(now)
+            places.append(np.log(np.maximum(v, _FLOOR)))
             # Where M is diagonal this lands on the optimum, v_i = R_ii**2 / v_i.
-            logs, gap = 2 * np.log(np.maximum(diagonal, _FLOOR)) - np.log(v), now
+            move = 2 * (np.log(np.maximum(diagonal, _FLOOR)) - places[-1])
+            moves.append(move - move.mean())
+            logs = _mixed(places, moves)
         descend(value_and_slope, best.logs, steps=steps, memory=20, flat=1e-15)
     return best
+
+
+def _mixed(places: Sequence[Floats], moves: Sequence[Floats]) -> Floats:
+    """Return where to look next: Anderson's mixture of the last places, moved.
+
+    If moves were linear in places, a mixture of places would have the mixture of their moves: the weights,
+    which sum to one, are those whose mixed move is least.
+    """
+    last, move = places[-1], moves[-1]
+    if len(moves) == 1:
+        return last + move
+    apart = np.array([move - one for one in moves][:-1]).T
+    before = np.array([last - one for one in places][:-1]).T
+    weights = np.linalg.lstsq(apart, move, rcond=1e-10)[0]
+    return np.asarray(last + move - (before + apart) @ weights)
 
 
 def _root_diagonal(gram: Floats, v: Floats, *, symmetric: bool) -> tuple[Floats, float, float]:

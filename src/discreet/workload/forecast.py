@@ -207,7 +207,9 @@ def variances(workload: Workload, inverse: Floats) -> Floats:
         case Total():
             return np.array([inverse.sum()])
         case Prefix():
-            return np.diagonal(_running(inverse))[1:].copy()
+            # One row at a time: a large covariance is not written out a second time.
+            before = [float(row[:place].sum()) for place, row in enumerate(inverse)]
+            return np.cumsum(np.diagonal(inverse) + 2 * np.array(before))
         case AllRange(cells):
             running = _running(inverse)
             own = np.diagonal(running)

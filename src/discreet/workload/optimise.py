@@ -9,6 +9,7 @@ attributes contribute to its error.
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import lru_cache
+from math import inf
 from typing import assert_never
 
 import numpy as np
@@ -25,6 +26,9 @@ _ROUNDS = 4
 _CELLS_PER_SUM = (16, 8, 4)
 _SMALL = 64
 _LARGE = 2048
+_NEAR = (1024, 2e-6), (_LARGE, 1e-5), (inf, 1e-4)
+"""How near to the best a certified strategy is, up to so many cells."""
+
 _KEPT = 512
 """Strategies up to this many cells are remembered: a few megabytes each at most."""
 
@@ -34,7 +38,9 @@ _FEWEST_BITS = 4
 
 def certified_optimum(workload: Workload, *, tolerance: float | None = None) -> Certified:
     """Return the best strategy for Gaussian noise with its certificate, for one attribute."""
-    allowed = tolerance if tolerance is not None else (1e-5 if workload.cells <= _LARGE else 1e-4)
+    # Rounding keeps the sure side of a large matrix further from the other.
+    near = next(near for most, near in _NEAR if workload.cells <= most)
+    allowed = near if tolerance is None else tolerance
     return (_kept_optimum if workload.cells <= _KEPT else _optimum)(workload, allowed)
 
 
@@ -99,17 +105,19 @@ def _alternate(parts: list[Product], sizes: list[int], guarantee: Promise) -> li
     strategies = [identity(n) for n in sizes]
     errors = np.array([[float(np.trace(g)) for g in row] for row in grams])
     for _ in range(_ROUNDS):
-        for axis, cells in enumerate(sizes):
+        for axis in range(len(sizes)):
             weights = np.prod(np.delete(errors, axis, axis=1), axis=1)
             effective = sum(w * row[axis] for w, row in zip(weights / weights.max(), grams, strict=True))
-            strategy = _for_gram(np.asarray(effective), cells, guarantee)
+            strategy = optimised_for(np.asarray(effective), guarantee)
             inverse = inverse_information(information(strategy)) * _cost(strategy, guarantee)
             strategies[axis] = strategy
             errors[:, axis] = [float(np.einsum("ij,ij->", row[axis], inverse)) for row in grams]
     return strategies
 
 
-def _for_gram(gram: Floats, cells: int, guarantee: Promise) -> Dense:
+def optimised_for(gram: Floats, guarantee: Promise) -> Dense:
+    """Return an optimised integer strategy for the sum of squared errors that a Gram matrix stands for."""
+    cells = gram.shape[0]
     if cells == 1:
         return identity(1)
     match guarantee:

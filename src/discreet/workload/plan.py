@@ -41,7 +41,7 @@ from discreet.workload.strategy import (
 Progress = Callable[[str], None]
 
 _BRANCHINGS = (2, 4, 16)
-_MANY_CELLS = {Pure: 1024, Concentrated: 2048}
+_MANY_CELLS = {Pure: 1024, Concentrated: 1536}
 """Beyond so many cells sums are optimised for blocks of cells."""
 
 _FEW_QUESTIONS = 8

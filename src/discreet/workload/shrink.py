@@ -43,6 +43,9 @@ from discreet.workload.table import MarginalAnswers, centred
 
 MOST_LEADS, LEAST_GAIN = 4, 8.0
 
+FURTHEST = 2.0
+"""How far two tables of shares are apart that have no cell in common."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownTables:
@@ -114,16 +117,20 @@ class ShrunkTables:
         """Return one table of counts that are not negative and add up to the released total."""
         return self._estimate(attributes).table
 
-    def off(self, attributes: Attributes, records: NDArray[np.int64]) -> float:
+    def off(self, attributes: Attributes, records: NDArray[np.int64]) -> float | None:
         """Estimate how far a table of records is from the truth: the sum of |differences| of all shares.
 
         0 is the same table and 2 one without a common cell.  A cell's truth is taken to be normal around its
         shrunk value, with the variance that the estimate leaves; so is the mean of the absolute difference.
+        Such a cell knows no bounds, but two tables of shares are never further apart than 2: an estimate of
+        2 says that nothing is known.  Without records there is nothing to compare, and no estimate.
         """
+        if not records.sum():
+            return None
         found = self._estimate(attributes)
         total = max(float(found.table.sum()), 1.0)
-        away = np.asarray(records / max(int(records.sum()), 1) - found.table / total)
-        return float(_mean_distance(away, np.sqrt(found.doubt) / total).sum())
+        away = np.asarray(records / int(records.sum()) - found.table / total)
+        return min(float(_mean_distance(away, np.sqrt(found.doubt) / total).sum()), FURTHEST)
 
     def _estimate(self, attributes: Attributes) -> Departure:
         if attributes not in self._best:
