@@ -3,7 +3,8 @@
 Ten million rows of one million people in fifty groups; ROWS=1000000 in the environment takes fewer, and
 ENGINES="DuckDB Spark" only these.  DuckDB reads a file of its own, PostgreSQL a table of a server started
 from a wheel, Spark a folder of Parquet files with all cores of this machine.  Times are medians of the
-question alone, with parsing, pricing, proof and noise.  OpenDP counts and adds up the same rows by itself.
+question alone, with parsing, pricing, proof and noise.  OpenDP counts and adds up the same rows by itself,
+and so does Tumult Analytics in a Spark of its own.
 """
 
 import os
@@ -20,6 +21,7 @@ from benchmarks.peer import ask
 from benchmarks.query import GROUPS, generate, timed
 
 ENGINES = os.environ.get("ENGINES", "DuckDB PostgreSQL Spark").split()
+PEERS = {"opendp_query": ".venv-peers", "tumult_query": ".venv-tumult"}
 ROWS = int(os.environ.get("ROWS", "10000000"))
 PLAIN = "SELECT k, count(*), sum(x), avg(x) FROM v GROUP BY k"
 VALUES = {"type": "text", "values": [f"g{number:02d}" for number in range(GROUPS)]}
@@ -137,8 +139,9 @@ def main() -> None:
             console.print(measure(console, path, Path(folder) / "lake", server))
         finally:
             server.close()
-        peers = ask("opendp_query", str(path), str(GROUPS), timeout=1800)
-    for label, found in peers.items():
-        console.print(f"{label}: COUNT and SUM by group in {found['seconds']:.3f} s")
-    if not peers:
-        console.print("OpenDP: not installed")
+        for script, environment in PEERS.items():
+            peers = ask(script, str(path), str(GROUPS), timeout=1800, environment=environment)
+            for label, found in peers.items():
+                console.print(f"{label}: COUNT and SUM by group in {found['seconds']:.3f} s")
+            if not peers:
+                console.print(f"{script}: not installed")

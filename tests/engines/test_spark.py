@@ -49,14 +49,6 @@ TOGETHER = 60
 """Scalars in one statement: Spark compiles each anew."""
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _hasty() -> Iterator[None]:
-    """A Java that lives for seconds need not learn to run fast."""
-    os.environ["JDK_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-    yield
-    del os.environ["JDK_JAVA_OPTIONS"]
-
-
 def written(folder: Path, frames: dict[str, pyarrow.Table]) -> dict[str, str]:
     """Return the sources of tables that are now folders of Parquet files, two each."""
     for name, held in frames.items():
@@ -646,9 +638,6 @@ def test_what_spark_cannot_read_is_said_when_the_data_is_opened(tmp_path: Path, 
     for source in ("spark:nowhere.visits", f"spark:{tmp_path}/nothing"):
         with pytest.raises(CatalogError, match="could not read it"):
             open_engine({"visits": Origin(source, (("ward", "text"),))})
-    (tmp_path / "delta" / "_delta_log").mkdir(parents=True)
-    with pytest.raises(CatalogError, match="deleted rows"):
-        open_engine({"visits": Origin(f"spark:{tmp_path}/delta", ())})
     text = MANIFEST.format(visits=lake[0] / "visits", wards="wards.csv")
     for change, said in (
         ('engine = "spark"\nprepared = true', "prepared is for files"),

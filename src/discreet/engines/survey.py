@@ -11,7 +11,7 @@ from typing import IO, Any
 from discreet.engines import records
 from discreet.engines.duckdb.engine import connected, open_tables
 from discreet.engines.duckdb.schema import describe
-from discreet.engines.duckdb.source import is_parquet, is_tables, is_text, place_of
+from discreet.engines.duckdb.source import file_of, is_parquet, is_tables, is_text
 from discreet.engines.protocol import Origin
 from discreet.engines.records import RFC_4180, Dialect
 from discreet.engines.shelter import quietly
@@ -43,9 +43,7 @@ def survey(rows: str, folder: Path = Path()) -> Survey:
     if "://" in rows or is_spark(rows):
         # Not repeated: an address with a mistake in it may hold a password.
         raise CatalogError("drafts are made from files; write the section of a table in a server by hand")
-    place = place_of(rows, folder)
-    if not place.is_file():
-        raise CatalogError(f"there is no file {place}")
+    place = file_of(rows, folder)
     if not is_text(place):
         return Survey(describe(rows, folder), {}, {})
     return quietly(

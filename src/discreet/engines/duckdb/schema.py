@@ -5,7 +5,7 @@ from typing import Any
 
 from discreet.engines import frame, records
 from discreet.engines.duckdb.engine import connected
-from discreet.engines.duckdb.source import attach, described, is_tables, is_text, place_of
+from discreet.engines.duckdb.source import attach, described, file_of, is_tables, is_text
 from discreet.engines.records import RFC_4180, Dialect
 from discreet.engines.shelter import Sheltered, exposed, quietly, shelter
 from discreet.errors import CatalogError
@@ -22,9 +22,7 @@ def describe(
     if isinstance(rows, Sheltered):
         problem = CatalogError("the frame could not be read; give a pandas, Polars or Arrow table")
         return quietly(lambda: _frame_columns(rows), problem)
-    place = place_of(rows, folder)
-    if not place.is_file():
-        raise CatalogError(f"there is no file {place}")
+    place = file_of(rows, folder)
     problem = CatalogError(
         "the source could not be read; give a .csv, .parquet or .duckdb file (FILE.duckdb#TABLE)"
     )

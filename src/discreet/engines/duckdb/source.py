@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines import frame, records
+from discreet.engines.delta import is_delta
 from discreet.engines.duckdb.view import has_collation, refuse_random
 from discreet.engines.protocol import Origin
 from discreet.engines.records import Dialect
@@ -70,6 +71,20 @@ def place_of(rows: str | Path, folder: Path) -> Path:
     return (folder / str(rows).partition("#")[0]).resolve()
 
 
+def file_of(rows: str | Path, folder: Path) -> Path:
+    """Return the file that holds a table, and see that it is there."""
+    place = place_of(rows, folder)
+    if place.is_dir():
+        kind = "a folder of Delta" if is_delta(place) else "a folder"
+        raise CatalogError(
+            f'{place} is {kind}; beside it, engine = "spark" in a manifest lets Spark read it, and so does '
+            "spark:/FOLDER as a source"
+        )
+    if not place.is_file():
+        raise CatalogError(f"there is no file {place}")
+    return place
+
+
 _DECODED = "CASE WHEN strlen({0}) >= 0 THEN {0} END"
 """A text of a Parquet file, decoded even where only its being there matters.
 
@@ -93,9 +108,10 @@ def expose(connection: Any, raw: str, name: str, origin: Origin, folder: Path) -
         )
         quietly(lambda: _expose_frame(connection, raw, name, origin), problem)
         return None
-    place = place_of(origin.rows, folder)
-    if not place.is_file():
-        raise CatalogError(f"tables.{name}.source: there is no file {place}")
+    try:
+        place = file_of(origin.rows, folder)
+    except CatalogError as refusal:
+        raise CatalogError(f"tables.{name}.source: {refusal}") from None
     problem = CatalogError(f"tables.{name}.source: {place.name} could not be read; check its format")
     if is_text(place):
         quietly(lambda: _expose_records(connection, raw, name, origin, place), problem)

@@ -10,7 +10,6 @@ import contextlib
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from discreet.engines.deadline import deadline
@@ -18,6 +17,7 @@ from discreet.engines.distant import DistantTables, Public
 from discreet.engines.exact import EngineRequest, Exact, collect, whole
 from discreet.engines.protocol import FAILED, Origin
 from discreet.engines.shelter import quietly
+from discreet.engines.spark.folder import read_folder
 from discreet.engines.spark.render import quoted, render
 from discreet.engines.spark.session import begun, has_ended, is_remote, unlogged
 from discreet.engines.spark.source import SparkTable, offered, place_of, plain
@@ -119,7 +119,7 @@ class Spark(DistantTables[SparkTable]):
 
     def _offer(self, session: Any, name: str) -> None:
         """Make a table a view of the session, by the types that its columns have now."""
-        found = _read(session, self._places[name])
+        found = _read(session, name, self._places[name])
         if not is_remote(session) and not found._jdf.queryExecution().analyzed().deterministic():
             # Rows are read more than once, and a person's weights hold for those that were counted.
             raise CatalogError(
@@ -161,13 +161,16 @@ def _joined(source: Source) -> set[str]:
             return set()
 
 
-def _read(session: Any, place: SparkTable) -> Any:
+def _read(session: Any, name: str, place: SparkTable) -> Any:
     if place.table:
         # What was remembered of a table's files may be old.
         with contextlib.suppress(Exception):
             session.catalog.refreshTable(place.sql)
         return session.table(place.sql)
-    return session.read.parquet(place.folder)
+    try:
+        return read_folder(session, place.folder)
+    except CatalogError as refusal:
+        raise CatalogError(f"tables.{name}.source: {refusal}") from None
 
 
 def open_tables(
@@ -185,8 +188,6 @@ def open_tables(
                 "session; put it where the private tables are and give it as spark:catalog.table"
             )
     places = {name: place_of(name, origin.rows) for name, origin in tables.items()}
-    for name, place in places.items():
-        _refuse_delta(name, place)
     engine = Spark(tables, places, public, timeout)
     first = next(iter(tables))
     quietly(lambda: _inspected(engine), _unreadable(first))
@@ -198,15 +199,6 @@ def _unreadable(name: str) -> CatalogError:
         f"tables.{name}.source: Spark could not be reached, or could not read it; check the address, the "
         "name of the table or the folder of Parquet files, and the environment (SPARK_REMOTE, SPARK_CONF_DIR)"
     )
-
-
-def _refuse_delta(name: str, place: SparkTable) -> None:
-    """Refuse a folder whose files are not all of the table: some hold rows that were deleted."""
-    if place.folder and (Path(place.folder) / "_delta_log").exists():
-        raise CatalogError(
-            f"tables.{name}.source: this folder belongs to Delta, and its files hold deleted rows too; name "
-            "the table in a catalog instead, spark:catalog.table"
-        )
 
 
 def _inspected(engine: Spark) -> None:
@@ -221,7 +213,7 @@ def describe(rows: str) -> tuple[tuple[str, str | None], ...]:
 
     def read() -> list[tuple[str, str]]:
         with engine._looking(set()) as session:
-            fields = _read(session, place).schema.fields
+            fields = _read(session, "data", place).schema.fields
         return [(column.name, column.dataType.simpleString()) for column in fields]
 
     try:

@@ -1,8 +1,9 @@
 """Where a table lives in Spark, and how its columns become exactly the declared ones.
 
-spark:CATALOG.TABLE and spark:/FOLDER (Parquet) are read by the Spark of the environment, or else by one that
-is started here; spark://HOST:PORT#TABLE by a cluster, sc://HOST:PORT#TABLE through Spark Connect.  None of
-them holds a secret: a token comes from the environment, and one that is written into a source is refused.
+spark:CATALOG.TABLE and spark:/FOLDER (Parquet or Delta) are read by the Spark of the environment, or else by
+one that is started here; spark://HOST:PORT#TABLE by a cluster, sc://HOST:PORT#TABLE through Spark Connect.
+None of them holds a secret: a token comes from the environment, and one that is written into a source is
+refused.
 """
 
 import re
