@@ -2,14 +2,17 @@
 
 from collections.abc import Callable
 
+import psycopg
 import pytest
-from tests.ledger.world import Place, ask, server_place
+from tests.ledger.world import Place, Server, ask, server_place
 
 from discreet.ledger import Granted, Ledger, Scope, account, asking, written
 from discreet.ledger.codec import digest, fingerprint
 from discreet.ledger.entry import Answered, Limited, Reserved
+from discreet.ledger.phrase import PREPARED
 from discreet.ledger.shelf import Shelf
 from discreet.ledger.store import Asked
+from discreet.ledger.tables import LAST
 from discreet.ledger.trie import Trie
 from discreet.ledger.turn import Turn
 from discreet.privacy.filter import Cost, PureBudget
@@ -17,12 +20,12 @@ from discreet.privacy.filter import Cost, PureBudget
 PRICE = Cost.pure("0.001")
 
 
-def lengthen(ledger: Ledger, size: int) -> None:
-    """Continue the history to this many entries."""
+def lengthen(ledger: Ledger, size: int, crowd: int = 1) -> None:
+    """Continue the history to this many entries, by so many analysts."""
 
     def fill(turn: Turn) -> None:
-        while turn.standing.number < size:
-            request = ask(f"fill {turn.standing.number}", cost=PRICE)
+        while (number := turn.standing.number) < size:
+            request = ask(f"fill {number}", cost=PRICE, analyst=f"a{number % crowd}")
             row = turn.append(Reserved(request))
             turn.append(Answered(row.number, fingerprint(request), digest(b""), 0), b"")
 
@@ -96,11 +99,7 @@ def test_the_count_catches_a_look_up_without_its_index(file: Place, monkeypatch:
     assert growth(file) > 5
 
 
-def explained(store, where: str) -> list[tuple]:
-    return store._all(f"EXPLAIN SELECT * FROM discreet_entry WHERE {where}")
-
-
-def test_postgresql_finds_every_entry_by_an_index(server):
+def test_postgresql_finds_every_entry_by_an_index(server: Server):
     with server_place(server) as place, place.open() as ledger:
         ledger.create_dataset("clinic", PureBudget(10**6), reason="opened")
         lengthen(ledger, 800)
@@ -117,8 +116,63 @@ def test_postgresql_finds_every_entry_by_an_index(server):
             )
             assert "Index Scan" in plan
             assert "Filter" not in plan, plan
-        (last,) = store._all("EXPLAIN SELECT max(number) FROM discreet_entry WHERE dataset = 'clinic'")[-1]
-        assert "Index Cond" in last
+
+
+TURN = {
+    "discreet_lock": "('clinic')",
+    "discreet_find_head": "('clinic')",
+    "discreet_asked": "('clinic', 'fill 7', 'unheard of')",
+    "discreet_add": "('clinic', 402, 'failed', NULL, NULL, 9, '', '', '', NULL, '{}')",
+    "discreet_drop": "('clinic', 'unheard of')",
+}
+"""The statements of a turn in PostgreSQL, with values."""
+
+
+def looked_at(plan: dict) -> int:
+    """Return how many rows of tables a plan has looked at."""
+    below = sum(looked_at(part) for part in plan.get("Plans", ()))
+    if "Scan" not in plan["Node Type"] or not {"Relation Name", "Index Name"} & plan.keys():
+        return below
+    return below + plan["Actual Loops"] * (plan["Actual Rows"] + plan.get("Rows Removed by Filter", 0))
+
+
+def most_looked_at(server: Server, prepared: str) -> int:
+    """Return the most rows that one statement looks at in a long history if it was planned before that."""
+    with (
+        server_place(server) as place,
+        place.open() as ledger,
+        psycopg.connect(str(place.location)) as line,
+    ):
+        line.execute(f"{prepared}; SET plan_cache_mode = force_generic_plan")
+        ledger.create_dataset("clinic", PureBudget(10**6), reason="opened")
+        line.commit()
+        for name, values in TURN.items():
+            line.execute(f"EXPLAIN EXECUTE {name} {values}")
+        line.commit()
+        lengthen(ledger, 401, crowd=50)
+        found = []
+        for name, values in TURN.items():
+            ran = line.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE {name} {values}").fetchone()
+            found.append(looked_at(ran[0][0]["Plan"]))
+            line.rollback()
+        return max(found)
+
+
+def test_postgresql_looks_at_few_rows_by_plans_that_were_made_for_none(server: Server):
+    assert 1 <= most_looked_at(server, PREPARED.decode()) <= 4
+
+
+@pytest.mark.parametrize(
+    ("said", "otherwise"),
+    [
+        (LAST, "SELECT coalesce(max(number), 0) FROM discreet_entry WHERE dataset = $1"),
+        ("number = h.number LIMIT 1)", "number = h.number)"),
+        ("AND name = $2", "AND name IN (SELECT json_array_elements_text(to_json(ARRAY[$2])))"),
+    ],
+)
+def test_the_rows_looked_at_tell_of_a_second_plan(server: Server, said: str, otherwise: str):
+    assert said in PREPARED.decode()
+    assert most_looked_at(server, PREPARED.decode().replace(said, otherwise)) > 40
 
 
 def counted(monkeypatch: pytest.MonkeyPatch, ledger: Ledger, name: str) -> int:

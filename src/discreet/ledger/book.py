@@ -30,7 +30,7 @@ from functools import partial
 from typing import Any, Literal, TypeVar
 
 from discreet.errors import BudgetError, ConflictError, LedgerError, ParameterError
-from discreet.ledger import asking, check, streaming
+from discreet.ledger import asking, check, past, streaming
 from discreet.ledger.anchor import Anchor, Marks
 from discreet.ledger.codec import lease_key
 from discreet.ledger.deputy import answering
@@ -276,12 +276,28 @@ class Ledger:
                 "begin a new account that remembers the old one, run `discreet ledger begin` with a reason"
             )
 
-    def history(self, dataset: str, *, last: int = 100) -> tuple[Entry, ...]:
-        """Return the newest entries, oldest first, each one checked."""
-        end = self._write(dataset, lambda turn: turn.standing.number)
+    def history(self, dataset: str, *, last: int = 100, before: int | None = None) -> tuple[Entry, ...]:
+        """Return the newest entries, or the newest before one, oldest first, each one checked."""
+        end = self._end(dataset, before)
         part = dataset, max(1, end - last + 1), end
         shelf, seals = self._store.shelf, self._seals
         return self._alone(lambda: tuple(check.linked(seals, shelf.rows(*part), *part)))
+
+    def questions_of(
+        self, dataset: str, analyst: str, *, last: int = 100, before: int | None = None
+    ) -> past.Page:
+        """Return what one analyst asked, whatever others did, and what became of it; each entry is checked.
+
+        At most the `past.SEARCHED` entries before `before` are looked at; the page says where to go on.
+        """
+        end = self._end(dataset, before)
+        part = self._seals, self._store.shelf, dataset, one_name(analyst, "analyst"), end, last
+        return self._alone(lambda: past.page(*part))
+
+    def _end(self, dataset: str, before: int | None) -> int:
+        """Return the number of the newest entry, or of the newest before one."""
+        end = self._write(dataset, lambda turn: turn.standing.number)
+        return end if before is None else min(end, before - 1)
 
     def newest(self, dataset: str) -> Receipt:
         """Return the signed receipt of the newest entry: kept with a backup, it shows whether more came."""

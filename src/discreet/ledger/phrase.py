@@ -24,18 +24,17 @@ ASKED = (
 _VALUES = "VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"
 _ADDED = f"WITH added AS (INSERT INTO discreet_entry ({COLUMNS}) {_VALUES}), "
 _TOTALS = (
-    "gone AS (DELETE FROM discreet_total WHERE dataset = $1 "
-    "AND name IN (SELECT json_array_elements_text($11))) "
-    "INSERT INTO discreet_total SELECT $1, t.key, t.value FROM json_each_text($12) AS t "
+    "INSERT INTO discreet_total SELECT $1, t.key, t.value FROM json_each_text($11) AS t "
     "ON CONFLICT (dataset, name) DO UPDATE SET value = excluded.value"
 )
-BEGIN = (
-    f"{_ADDED}moved AS (INSERT INTO discreet_head (dataset, number, state) VALUES ($1, $2, '')), {_TOTALS}"
-)
-ADD = f"{_ADDED}moved AS (UPDATE discreet_head SET number = $2, state = '' WHERE dataset = $1), {_TOTALS}"
-"""An entry, the head that moves to it, and the rows of the account that it removes and changes."""
+BEGIN = f"{_ADDED}moved AS (INSERT INTO discreet_head (dataset, number, state) VALUES ($1, $2, '')) {_TOTALS}"
+ADD = f"{_ADDED}moved AS (UPDATE discreet_head SET number = $2, state = '' WHERE dataset = $1) {_TOTALS}"
+"""An entry, the head that moves to it, and the rows of the account that it changes."""
 
-_ENTRY = "(text, bigint, text, text, text, bigint, text, bytea, bytea, bytea, json, json)"
+DROP = "DELETE FROM discreet_total WHERE dataset = $1 AND name = $2"
+"""A row of the account that goes: one at a time, since for several at once a server may look at all rows."""
+
+_ENTRY = "(text, bigint, text, text, text, bigint, text, bytea, bytea, bytea, json)"
 PREPARED = "; ".join(
     (
         "DEALLOCATE ALL",
@@ -44,6 +43,7 @@ PREPARED = "; ".join(
         f"PREPARE discreet_asked (text, text, text) AS {ASKED}",
         f"PREPARE discreet_begin {_ENTRY} AS {BEGIN}",
         f"PREPARE discreet_add {_ENTRY} AS {ADD}",
+        f"PREPARE discreet_drop (text, text) AS {DROP}",
         f"PREPARE discreet_free (text, bigint) AS {FREE}",
     )
 ).encode()
@@ -51,9 +51,10 @@ PREPARED = "; ".join(
 
 def adding(escaping: Any, row: Row, changed: list[tuple[str, str | None]]) -> bytes:
     """Return what adds an entry, moves the head to it and changes rows of the account."""
-    removed = canonical([name for name, value in changed if value is None])
     kept = canonical({name: value for name, value in changed if value is not None})
-    return executing(escaping, "discreet_begin" if row.number == 1 else "discreet_add", *row, removed, kept)
+    added = executing(escaping, "discreet_begin" if row.number == 1 else "discreet_add", *row, kept)
+    gone = [name for name, value in changed if value is None]
+    return b"; ".join([added, *(executing(escaping, "discreet_drop", row.dataset, name) for name in gone)])
 
 
 def executing(escaping: Any, name: str, *values: object) -> bytes:

@@ -271,7 +271,7 @@ class PostgresStore:
         if self._mine.head is not None and self._mine.head[0] == dataset:
             found = self._mine.head[1]
         else:
-            found = self._all(HEAD.replace("$1", "%s"), (dataset, dataset))
+            found = self._all(HEAD.replace("$1", "%s"), (dataset,) * HEAD.count("$1"))
         if not found:
             return checked_head([], self._all(LAST.replace("$1", "%s"), (dataset,))[0][0], self.name)
         return checked_head([found[0][1:]], found[0][0], self.name)

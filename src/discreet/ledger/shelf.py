@@ -59,6 +59,20 @@ class Shelf:
         where = "refers = ? AND kind IN ('answered', 'failed')"
         return _first(self._find(where, dataset, reservation, index="outcome"))
 
+    def outcomes(self, dataset: str, reservations: Sequence[int]) -> list[Row]:
+        """Return the entries that answered or failed some reservations."""
+        where = f"refers IN ({_marks(reservations)}) AND kind IN ('answered', 'failed')"
+        return self._find(where, dataset, *reservations, index="outcome")
+
+    def paid(self, dataset: str, first: int, last: int, words: str, most: int) -> list[Row]:
+        """Return the newest reservations among the entries first .. last whose body has some words in it."""
+        # By its number, backwards: an equality would offer the index of all reservations, to be sorted.
+        where = (
+            "number BETWEEN ? AND ? AND kind LIKE 'reserved' AND replace(body, ?, '') <> body "
+            "ORDER BY number DESC LIMIT ?"
+        )
+        return self._find(where, dataset, first, last, words, most)
+
     def rows(self, dataset: str, first: int, last: int) -> Iterator[Row]:
         """Return the entries with first <= number <= last, in order, a batch at a time."""
         while first <= last:
@@ -152,7 +166,7 @@ def _entries(prefix: str, mark: str, where: str, index: str | None) -> str:
     return statement.replace("?", mark)
 
 
-def _marks(values: Sequence[str]) -> str:
+def _marks(values: Sequence[object]) -> str:
     return ", ".join(["?"] * len(values))
 
 

@@ -6,13 +6,18 @@ connects, entries are only added, heads move forward one by one, and only curato
 
 from discreet.ledger.store import COLUMNS
 
-LAST = "SELECT coalesce(max(number), 0) FROM discreet_entry WHERE dataset = $1"
+_NEWEST = "SELECT number FROM discreet_entry WHERE dataset = $1 ORDER BY number DESC LIMIT 1"
+LAST = f"SELECT coalesce(({_NEWEST}), 0)"
 HEAD = (
     f"SELECT ({LAST}), h.number, {', '.join(f'e.{column}' for column in COLUMNS.split(', '))} "
-    "FROM discreet_head h LEFT JOIN discreet_entry e ON e.dataset = h.dataset AND e.number = h.number "
-    "WHERE h.dataset = $1"
+    f"FROM discreet_head h LEFT JOIN LATERAL (SELECT {COLUMNS} FROM discreet_entry "
+    "WHERE dataset = $1 AND number = h.number LIMIT 1) e ON TRUE WHERE h.dataset = $1"
 )
-"""Where a history ends; prepared once, and run together with the statement that locks it."""
+"""Where a history ends; prepared once, and run together with the statement that locks it.
+
+It was planned, as a rule, when the tables were empty, and is planned again only after the server has counted
+them: so nothing here may have a second plan that is as good for no rows and reads all of many.
+"""
 
 ALIVE = """SELECT FROM pg_locks k WHERE k.locktype = 'advisory' AND k.granted AND k.pid = held.pid
     AND (k.classid::bigint << 32 | k.objid::bigint) = held.number"""
