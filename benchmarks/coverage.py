@@ -467,7 +467,8 @@ KINDS: dict[str, Any] = {
         "SELECT STDDEV_POP(x) FROM t",
         lambda t: [None if (v := _spread(t.x, sample=False)) is None else sqrt(v)],
     ),
-    "ratio": Asked("SELECT SUM(x) / COUNT(*) FROM t", lambda t: [_mean(t.x)]),
+    # Written so that it is no mean, which would be measured on a simplex.
+    "ratio": Asked("SELECT SUM(x) / (COUNT(*) + 0) FROM t", lambda t: [_mean(t.x)]),
     "correlation": Asked("SELECT CORR(x, y) FROM t", _related),
     "entropy": Asked("SELECT ENTROPY(h) FROM t", _entropy),
     "distribution": Asked("SELECT CDF(x, 4) FROM t", _running),

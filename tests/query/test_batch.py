@@ -21,7 +21,7 @@ from discreet.query.language.sql import read
 from discreet.query.price.batch import parts
 from discreet.query.price.proving import declarations, proof_of
 from discreet.query.price.quote import quote
-from discreet.query.price.together import Together, _swapped, foreseen, together
+from discreet.query.price.together import Together, foreseen, moved, together
 from discreet.query.proof import Blended, Claim, Reached, Swapped, prove
 from discreet.query.rewrite.statements import statements
 from discreet.release.opening import open as open_session
@@ -123,11 +123,12 @@ def test_whoever_is_replaced_moves_a_plan_by_no_more_than_pairs_of_units_do(bell
     workload = Matrix.of(groups)
     matrix = matrix_of(foreseen(workload, bell).plan.strategy).astype(object)
     people = [np.array(v) for v in product(range(3), repeat=4) if sum(v) <= 2]
-    moved = [matrix @ (one - other) for one in people for other in people]
-    known = _swapped(workload, bell)
-    assert max(abs(v).sum() for v in moved) == 2 * known.l1
-    assert max((v * v).sum() for v in moved) == 4 * known.l2_squared
-    assert max(abs(v).max() for v in moved) == 2 * known.linf
+    changes = [matrix @ (one - other) for one in people for other in people]
+    known = moved(foreseen(workload, bell).plan.strategy, swaps=True)
+    assert foreseen(workload, bell, swaps=True).plan.sensitivity == known
+    assert max(abs(v).sum() for v in changes) == 2 * known.l1
+    assert max((v * v).sum() for v in changes) == 4 * known.l2_squared
+    assert max(abs(v).max() for v in changes) == 2 * known.linf
 
 
 def test_replacing_people_costs_a_batch_of_gaussian_noise_what_pairs_of_cells_differ_by() -> None:

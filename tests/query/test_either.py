@@ -68,7 +68,7 @@ def wrong_choices(questions: int = 9) -> int:
         checked = asked.checked(declared(asked.clinic))
         for epsilon in (Fraction(1), Fraction(1, 20)):
             chosen = either.better(checked, epsilon, SMALL, BUDGET, None)
-            found = [error(checked, terms(epsilon), SMALL) for terms in kinds(checked, BUDGET)]
+            found = [error(checked, terms(epsilon), SMALL) for terms in kinds(BUDGET)]
             wrong += error(checked, chosen(epsilon), SMALL) > min(found)
     return wrong
 
@@ -76,8 +76,28 @@ def wrong_choices(questions: int = 9) -> int:
 def test_no_other_noise_would_have_erred_less(monkeypatch: pytest.MonkeyPatch) -> None:
     assert wrong_choices() == 0
     # The broken twin always takes the noise that such a budget always took.
-    monkeypatch.setattr(either, "better", lambda checked, *_: kinds(checked, BUDGET)[-1])
+    monkeypatch.setattr(either, "better", lambda checked, *_: kinds(BUDGET)[-1])
     assert wrong_choices() > 0
+
+
+def widest(cells: int, epsilon: Fraction) -> float:
+    """Return by how much the interval of a distribution is wider than that of the better noise."""
+    checked = check(read(f"SELECT CDF(cost, {cells}) FROM visits"), clinic(rows=1, groups=None))
+    small = ApproximateBudget(100, "1e-9")
+    radii = [
+        quote(checked, epsilon=epsilon, terms=terms).expected[-1].radius
+        for terms in (either.better(checked, epsilon, SMALL, small, None), *kinds(small))
+    ]
+    return float(radii[0] / min(radii[1:]))  # type: ignore[operator, type-var]
+
+
+@pytest.mark.parametrize("cells", [100, 256, 257, 400])
+def test_distributions_of_any_size_take_the_better_noise(cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for epsilon in (Fraction(1, 5), Fraction(3)):
+        assert widest(cells, epsilon) <= 1.1
+    # The broken twin takes Gaussian noise under any budget with delta.
+    monkeypatch.setattr(either, "better", lambda *_: kinds(ApproximateBudget(100, "1e-9"))[-1])
+    assert widest(cells, Fraction(1, 5)) > 1.4
 
 
 @pytest.mark.parametrize(("groups", "kind"), [(1, Geometric), (2, Geometric), (40, Gaussian)])

@@ -23,7 +23,7 @@ from discreet.release.opening import open as open_session
 from discreet.release.pricing import weighed
 
 TWO = "SELECT COUNT(*) AS n, SUM(age) AS total FROM visits"
-SHARED = "SELECT COUNT(*) AS n, SUM(age) / COUNT(*) AS mean, MEDIAN(age) AS m FROM visits"
+SHARED = "SELECT COUNT(*) AS n, SUM(age) / (COUNT(*) + 1) AS mean, MEDIAN(age) AS m FROM visits"
 AVERAGE = "SELECT AVG(age) AS a, SUM(score) AS s FROM visits"
 
 
@@ -107,10 +107,15 @@ def test_weights_that_mean_nothing_are_refused(weights: Any, why: str) -> None:
         asked(TWO, weights)
 
 
-def test_a_session_splits_by_weights_and_tells_such_answers_apart() -> None:
-    frame = pd.DataFrame({"person": range(50), "x": [1] * 50})
-    columns = {"x": {"type": "integer", "low": 0, "high": 9}}
-    text = "SELECT COUNT(*) AS n, SUM(x) AS total FROM t"
+GROUPED = ("", " GROUP BY CUBE(g, h)", " GROUP BY GROUPING SETS ((g), (h), ())")
+
+
+@pytest.mark.parametrize("groups", GROUPED)
+def test_a_session_splits_by_weights_and_tells_such_answers_apart(groups: str) -> None:
+    frame = pd.DataFrame({"person": range(50), "x": [1] * 50, "g": ["a", "b"] * 25, "h": ["a"] * 50})
+    both = {name: {"values": ["a", "b"]} for name in "gh"}
+    columns = {"x": {"type": "integer", "low": 0, "high": 9}, **both}
+    text = f"SELECT COUNT(*) AS n, SUM(x) AS total FROM t{groups}"
     with open_session(t=frame, unit="person", rows_per_unit=1, epsilon=9, columns=columns) as data:
         plain = data.query(text, epsilon=1)
         heavy = data.query(text, epsilon=1, weights={"n": 9})

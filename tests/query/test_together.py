@@ -119,6 +119,8 @@ def farthest(name, neighbours, worlds):
                 closest = max(closest, moved / claim.l1)
                 if not isinstance(joint.plan, MarginalPlan) and joint.plan.strategy.cells <= 200:
                     matrix, unit = matrix_of_any(joint.plan.strategy), joint.plan.sensitivity
+                    if joint.merged is not None:
+                        difference = joint.merged.cells(difference)
                     assert reached(matrix, difference, 1) <= unit.l1 * joint.reach
                     assert reached(matrix, difference, 2) <= unit.l2_squared * joint.reach**2
     return closest

@@ -284,10 +284,12 @@ def _engine(body: Mapping[str, Any], where: str) -> str:
     """Return the engine that reads a folder, if it is not the one that reads files by default."""
     engine = string(body.get("engine", ""), f"{where}.engine")
     if engine not in ("", "spark"):
-        raise CatalogError(f'{where}.engine: only "spark" can be chosen, for a folder of Parquet files')
+        raise CatalogError(
+            f'{where}.engine: only "spark" can be chosen, for a folder of Parquet files or Delta'
+        )
     if engine and (":" in string(body.get("source", ""), f"{where}.source") or not body.get("source")):
         raise CatalogError(
-            f'{where}.engine = "spark" goes with a folder of Parquet files, source = "visits/"; any other '
+            f'{where}.engine = "spark" goes with a folder of Parquet or Delta, source = "visits/"; any other '
             "source says by itself which engine reads it"
         )
     return engine

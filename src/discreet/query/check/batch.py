@@ -5,8 +5,10 @@ group, be the groups apart, running or those of a cube.  What a row says about a
 together is its cell, and the questions are a 0/1 matrix over cells, measured like any other workload.  A row
 falls into one cell, so nothing is paid twice, and answers that should agree do.
 
-Counts are one measurement of all cells; so is the sum of a column, and a simplex, from which averages and
-variances of it follow, is one family.  The price is split over these, however many questions share them.
+Counts are one measurement of cells; so is the sum of a column, and a simplex, from which averages and
+variances of it follow, is one family.  Each is planned for the questions that ask it and for no other.  The
+price is split as if every question had an equal part of it and split that over what it measures; a
+measurement has the parts of all questions that share it.
 
 Which cells can occur is worked out beforehand (`discreet.query.check.conditions`).
 """
@@ -22,6 +24,7 @@ from discreet.query.check.conditions import Truths
 from discreet.query.check.contribution import Contribution, claim, claim_simplex
 from discreet.query.check.formula import NoisyTerm, Public
 from discreet.query.check.measurement import (
+    AskedGroups,
     Cell,
     Checked,
     Classes,
@@ -72,8 +75,9 @@ def combine(questions: Sequence[Checked], catalog: Catalog) -> Batch:
         raise QueryError("the batch", "is empty", "give at least one question")
     for number, checked in enumerate(questions, 1):
         _require_linear(number, checked, questions[0])
-    asked = [(checked, measured) for checked in questions for measured in checked.measurements]
-    conditions = list(dict.fromkeys(_condition(checked, measured) for checked, measured in asked))
+    conditions = list(
+        dict.fromkeys(_condition(one, measured) for one in questions for measured in one.measurements)
+    )
     keys = list(dict.fromkeys(column for checked in questions for column in listed(checked).columns))
     truths = Truths.of(conditions, keys, catalog, questions[0])
     cells = {truths.code(truth): truth for truth in truths.feasible()}
@@ -103,8 +107,26 @@ def combine(questions: Sequence[Checked], catalog: Catalog) -> Batch:
             f"tells more than {CELLS} kinds of rows apart",
             "ask fewer questions at once, or use GROUP BY GROUPING SETS for tables",
         )
-    whole = _whole(questions, truths, used, groups, limits, measured_whole)
-    return Batch(tuple(questions), whole, tuple(slices))
+    asked = tuple(_asked(questions, slices, place) for place in range(len(measured_whole)))
+    keys_of_all = Classes((KeyColumn("cell", truths.scalar(), tuple(used)),), tuple(groups), asked)
+    return Batch(
+        tuple(questions), _whole(questions, keys_of_all, limits, measured_whole), tuple(map(tuple, slices))
+    )
+
+
+def _asked(
+    questions: Sequence[Checked], slices: Sequence[Sequence[Slice]], place: int
+) -> tuple[AskedGroups, ...]:
+    """Return the groups that questions ask of one measurement of the whole.
+
+    A question that measures several things would split its part of the price over them.
+    """
+    return tuple(
+        AskedGroups(part.start, part.stop, Fraction(1, len(families(checked.measurements))))
+        for checked, own in zip(questions, slices, strict=True)
+        for part in own
+        if part.measurement == place
+    )
 
 
 def _members(
@@ -230,19 +252,14 @@ def _condition(checked: Checked, measured: object) -> Scalar | None:
 
 
 def _whole(
-    questions: Sequence[Checked],
-    truths: Truths,
-    used: Sequence[Cell],
-    groups: Sequence[frozenset[Cell]],
-    limits: Contribution,
-    measurements: tuple[Measurement, ...],
+    questions: Sequence[Checked], keys: Classes, limits: Contribution, measurements: tuple[Measurement, ...]
 ) -> Checked:
     first = questions[0]
     wheres = [checked.rows.where for checked in questions]
     where = None if None in wheres else Call("or", tuple(map(given, wheres)))
     return replace(
         first,
-        keys=Classes((KeyColumn("cell", truths.scalar(), tuple(used)),), tuple(groups)),
+        keys=keys,
         measurements=measurements,
         columns=tuple(Output(m.name, NoisyTerm(place)) for place, m in enumerate(measurements)),
         having=None,
@@ -251,5 +268,6 @@ def _whole(
         distinct=False,
         rows=replace(first.rows, where=where),
         contribution=limits,
+        weights=tuple(sum((part.weight for part in asked), ZERO) for asked in keys.asked),
         notes=tuple(dict.fromkeys(note for checked in questions for note in checked.notes)),
     )

@@ -65,7 +65,16 @@ def _form(checked: Checked) -> Form:
         "rows": _rows(checked.rows),
         "keys": _keys(checked.keys),
         "measurements": [_measured(measured) for measured in checked.measurements],
+        **_shares(checked),
     }
+
+
+def _shares(checked: Checked) -> Form:
+    """Return how a price is split where no mechanism tells: those of overlapping groups are without price."""
+    if len(set(checked.weights)) < 2 or not isinstance(checked.keys, Sets | RunningGroups):
+        return {}
+    total = sum(checked.weights)
+    return {"weights": [str(weight / total) for weight in checked.weights]}
 
 
 def text(form: Form) -> str:
@@ -94,8 +103,10 @@ def _keys(keys: Keys) -> Form:
             return {"sets": [list(chosen) for chosen in sets], "of": columns}
         case RunningGroups(_, levels):
             return {"running": columns, "levels": [str(level) for level in levels]}
-        case Classes(_, groups):
-            return {"classes": [sorted(group) for group in groups], "of": columns}
+        case Classes(_, groups, asked):
+            # Before, every measurement was of all groups, and the form had no third part.
+            parts = [[[part.start, part.stop, str(part.weight)] for part in one] for one in asked]
+            return {"classes": [sorted(group) for group in groups], "of": columns, "asked": parts}
         case _:
             assert_never(keys)
 

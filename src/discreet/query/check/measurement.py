@@ -305,11 +305,28 @@ Cell: TypeAlias = int | str
 
 
 @dataclass(frozen=True, slots=True)
+class AskedGroups:
+    """Groups in a row that one question asks of a measurement, and how much of the price stands for them."""
+
+    start: int
+    stop: int
+    weight: Fraction
+
+
+@dataclass(frozen=True, slots=True)
 class Classes:
-    """Public groups that are unions of cells: rows fall into one cell each, and a group lists its cells."""
+    """Public groups that are unions of cells: rows fall into one cell each, and a group lists its cells.
+
+    `asked` are, for each measurement, the groups that questions ask of it; of others it says nothing.
+    """
 
     columns: tuple[KeyColumn, ...]
     groups: tuple[frozenset[Cell], ...]
+    asked: tuple[tuple[AskedGroups, ...], ...]
+
+    def places(self, position: int) -> tuple[int, ...]:
+        """Return the groups that are asked of one measurement, in their order."""
+        return tuple(sorted({n for part in self.asked[position] for n in range(part.start, part.stop)}))
 
     @property
     def size(self) -> int:

@@ -85,7 +85,8 @@ def _strategy(text: str) -> bool:
 
 def _positive(name: str, text: str) -> Fraction:
     try:
-        number = Decimal(text)
+        # Python would also take 1_0 for ten, and digits of other scripts.
+        number = Decimal(text if text.isascii() and "_" not in text else 0)
     except InvalidOperation:
         number = Decimal(0)
     if not number.is_finite() or not 0 < number <= 1000 or number.adjusted() < -100 or len(text) > 40:

@@ -14,6 +14,7 @@ from discreet.query.catalog.kind import Day, Moment, Nothing, Opaque, Real, doma
 from discreet.query.check import distribution, function
 from discreet.query.check.aggregate import Measuring
 from discreet.query.check.assembling import assembled
+from discreet.query.check.averaged import averaged
 from discreet.query.check.capping import capped
 from discreet.query.check.entropy import informed
 from discreet.query.check.formula import Constant, Formula, Key, NoisyTerm, Operation
@@ -197,6 +198,7 @@ def _keys(scope: Lineage, block: Block, kept: Scalar | None) -> tuple[KeyColumn,
 def _question(scope: Lineage, block: Block, most: int | None, *, batched: bool) -> Checked:
     where = None if block.where is None else condition(block.where, scope, "WHERE")
     scope = narrowed(scope, where)
+    block = averaged(block, scope)
     # Questions of a batch share their cells, so there a condition says nothing about keys.
     columns = _keys(scope, block, None if batched else where)
     asked = aggregates_of(block)

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryError
 from discreet.query.language.expression import expression
+from discreet.query.language.parameter import given
 from discreet.query.language.refusal import fields, refusal
 from discreet.query.name import same
 from discreet.query.plan import Aggregate, Call, Column, Item, Literal, Order, Scalar, aggregates, walk
@@ -108,6 +109,12 @@ def _reference(node: exp.Expr, items: tuple[Item, ...], clause: str) -> Scalar:
 
     In ORDER BY a name is that of an output column first; in GROUP BY that of a column first.
     """
+    if given(node):
+        raise QueryError(
+            f"{clause} with a parameter",
+            "a value that is given is the same in every row, and no place of an output column",
+            "name the column, or write its place into the question",
+        )
     scalar = expression(node)
     match scalar:
         case Literal(int(position)) if type(position) is int:

@@ -16,7 +16,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from discreet.errors import ParameterError, QueryError
 from discreet.query.language.place import place_of
 from discreet.query.language.server import applied, converted
-from discreet.query.language.token import quoted
+from discreet.query.language.token import quoted, split
 from discreet.query.language.vocabulary import UNITS
 
 
@@ -104,7 +104,7 @@ _ESCAPING = ("postgres", "redshift")
 def words_of(text: str, manner: Manner) -> list[Token]:
     """Return the words of a text as our reader calls them."""
     found: list[Token] = []
-    for token in Dialect.get_or_raise(manner.words).tokenize(text):
+    for token in split(text, Dialect.get_or_raise(manner.words)):
         _readable(token, manner)
         kind, word = token.token_type, token.text
         if kind in _TEXTS or (kind is TokenType.BYTE_STRING and manner.words in _ESCAPING):

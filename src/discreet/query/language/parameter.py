@@ -1,7 +1,8 @@
 """Parameters of a question: `?` by position, `:name` and `$name` by name.
 
 A value takes the place of its mark in the tree as a constant; it is never made into text, so nothing in it
-can be read as SQL.
+can be read as SQL.  The tree remembers which constants were given so: a number that was is no place of an
+output column, wherever one that is written would be.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,6 +16,9 @@ from sqlglot import exp
 from discreet.errors import QueryError
 from discreet.query.language.text import MARK
 from discreet.query.language.tree import every
+
+GIVEN = "given"
+"""Where a tree keeps that a constant was given as a parameter."""
 
 Parameters: TypeAlias = tuple[tuple[str, type, Any], ...]
 """Names (or positions from 1) with values and their types: 1, 1.0 and TRUE are different constants."""
@@ -57,13 +61,20 @@ def bind(tree: exp.Expr, values: Parameters) -> exp.Expr:
             given = f"given: {', '.join(known)}" if known else f"give it: parameters={{{name!r}: ...}}"
             raise QueryError(f"parameter {name}", "has no value", given)
         used.add(name)
-        return constant(name, known[name])
+        value = constant(name, known[name])
+        value.meta[GIVEN] = True
+        return value
 
     bound = tree.transform(replaced, copy=False)
     unused = next((name for name in known if name not in used), None)
     if unused is not None:
         raise QueryError(f"parameter {unused}", "does not occur in the question", "leave its value out")
     return bound
+
+
+def given(node: exp.Expr) -> bool:
+    """Whether this is a constant that was given as a parameter."""
+    return GIVEN in node.unnest().meta
 
 
 def constant(name: str, value: Any) -> exp.Expr:

@@ -59,6 +59,9 @@ from discreet.query.plan import (
 
 NODE_LIMIT = 200
 
+LISTED_LIMIT = 2_000
+"""Columns that GROUPING SETS lists, and the lists, are counted apart: all pairs of 28 columns have 1,890."""
+
 DEPTH_LIMIT = 24
 
 NEST_LIMIT = 4
@@ -183,10 +186,16 @@ def fragment(text: str) -> Scalar:
 
 def _small(tree: exp.Expr) -> None:
     labels = {folded(item.alias) for item in tree.expressions if isinstance(item, exp.Alias)}
-    for count, node in enumerate(every(tree, exp.Expr)):
+    sets = every(tree, exp.GroupingSets)
+    listed = {id(part) for one in sets for part in every(one, exp.Tuple, exp.Column, exp.Identifier)}
+    if len(listed) > LISTED_LIMIT:
+        raise QueryError("GROUPING SETS", f"has more than {LISTED_LIMIT} parts", "list fewer sets")
+    others = 0
+    for node in every(tree, exp.Expr):
         if isinstance(node, exp.Identifier) and not _labels(node, tree, labels):
             unreserved(str(node.this))
-        if count >= NODE_LIMIT:
+        others += id(node) not in listed
+        if others > NODE_LIMIT:
             raise QueryError(
                 "the question", f"has more than {NODE_LIMIT} parts", "split it into smaller questions"
             )

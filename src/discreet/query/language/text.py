@@ -22,7 +22,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from discreet.errors import QueryError
 from discreet.query.language.bounded import clamped
 from discreet.query.language.dialect import Manner, meant, words_of
-from discreet.query.language.token import like
+from discreet.query.language.token import like, split
 from discreet.query.language.unreadable import UNREADABLE, reading, unreadable
 
 SIZE_LIMIT = 8_192
@@ -121,7 +121,7 @@ def parsed(text: str, manner: Manner | None = None) -> Written:
     _printable(text)
     plain = _plain(text) if manner is None else text
     try:
-        tokens = _DIALECT.tokenize(plain) if manner is None else words_of(plain, manner)
+        tokens = split(plain, _DIALECT) if manner is None else words_of(plain, manner)
     except QueryError:
         raise
     except UNREADABLE:
@@ -179,7 +179,8 @@ def _plain(text: str) -> str:
 
 _PIECES = re.compile(
     r"""(?P<raw>(?<!\w)[rR]'[^'\\]*(?:\\[^'][^'\\]*)*')|(?P<string>'[^']*(?:'|\Z))|(?P<name>"[^"]*(?:"|\Z))|(?P<back>`[^`]*(?:`|\Z))"""
-    r"""|(?P<line>--[^\n]*)|(?P<block>/\*.*?(?:\*/|\Z))""",
+    r"""|(?P<line>--[^\n]*)|(?P<block>/\*.*?(?:\*/|\Z))"""
+    r"""|(?P<dollar>(?<![\w$])\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?(?:\$(?P=tag)\$|\Z))""",
     re.DOTALL,
 )
 
@@ -324,6 +325,8 @@ def _options(tokens: list[Token]) -> tuple[tuple[str, str], ...]:
         name = "max_groups_contributed" if name == "kappa" else name
         if name in (known for known, _ in found):
             raise QueryError(f"OPTIONS, {name}", "is given twice", "give it once")
+        if any(one.end + 1 != other.start for one, other in pairwise(part[2:])):
+            raise QueryError(f"OPTIONS, {name}", "is more than one value", f"write {name} = 0.5")
         found.append((name, "".join(one.text for one in part[2:])))
     return tuple(found)
 

@@ -14,10 +14,11 @@ sinh(x) >= x; the rho of any epsilon-private release is epsilon tanh(epsilon / 2
 
 Gaussian noise pays for the root of a sum of squares: it wins where a person touches many groups, and where a
 budget is to answer so many questions that each gets a small part of it.  A curator who declares that number
-has both compared at an equal part of the budget, instead of at the epsilon that is asked.
+has both compared at an equal part of the budget, instead of at the epsilon that is asked.  A batch takes the
+noise with the smaller product of the errors of its questions, however many answers each of them has.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from math import log
@@ -33,22 +34,19 @@ from discreet.privacy.filter import ApproximateBudget
 from discreet.privacy.grid import below_grid
 from discreet.privacy.zcdp import largest_rho
 from discreet.query.check.assembly import Assembly
-from discreet.query.check.measurement import Checked, Joint, Private, Sets, families
+from discreet.query.check.measurement import AskedGroups, Checked, Classes, Private, families
 from discreet.query.price.mechanism import (
     MeasurementShare,
     Price,
     PurePrice,
     RhoPrice,
+    mean_variance,
     pure_epsilon,
     share_of,
 )
 from discreet.query.price.sparse import Sparse
 from discreet.query.price.split import parts
 from discreet.query.price.together import Together
-
-PURE_CELLS = 256
-"""Above so many groups that overlap, planning for pure privacy takes longer than its noise could be worth."""
-
 
 Terms: TypeAlias = Callable[[Fraction], Price]
 """What a question at an epsilon may cost, in the measure of one kind of noise."""
@@ -64,14 +62,8 @@ def under(budget: ApproximateBudget) -> Terms:
     return lambda epsilon: RhoPrice(budget.worth(epsilon))
 
 
-def kinds(checked: Checked, budget: ApproximateBudget) -> tuple[Terms, ...]:
+def kinds(budget: ApproximateBudget) -> tuple[Terms, ...]:
     """Return the terms of all kinds of noise that a question may have under a budget with delta."""
-    if checked.assembly is not None:
-        found = [kinds(part, budget) for part in checked.assembly.parts]
-        return (PurePrice, under(budget)) if all(len(one) == 2 for one in found) else (under(budget),)
-    keys = checked.keys
-    if isinstance(keys, Joint) and not isinstance(keys, Sets) and keys.size > PURE_CELLS:
-        return (under(budget),)
     return PurePrice, under(budget)
 
 
@@ -86,10 +78,7 @@ def better(
     def price(terms: Terms) -> Price:
         return terms(epsilon) if questions is None else terms(budget.epsilon).part(questions)
 
-    found = kinds(checked, budget)
-    if len(found) == 1:
-        return found[0]
-    return min(found, key=lambda terms: error(checked, price(terms), delta))
+    return min(kinds(budget), key=lambda terms: error(checked, price(terms), delta))
 
 
 def error(checked: Checked, price: Price, delta: Fraction) -> float:
@@ -129,7 +118,19 @@ def _error_at(checked: Checked, position: int, price: Price, delta: Fraction) ->
     if isinstance(checked.keys, Private) and position == checked.keys.people:
         # How many people a group needs is nearly proportional to 1 / epsilon.
         return -_log(pure_epsilon(price))
-    return _error(share_of(checked, position, price, delta))
+    if (variance := mean_variance(checked, position, price)) is not None:
+        return log(variance) / 2
+    share = share_of(checked, position, price, delta)
+    if isinstance(checked.keys, Classes) and isinstance(share.mechanism, Together):
+        return _error_of_batch(checked.keys.asked[position], share.mechanism)
+    return _error(share)
+
+
+def _error_of_batch(asked: Sequence[AskedGroups], joint: Together) -> float:
+    """Return the weighted mean over questions, however many answers each of them has."""
+    found = [(part.weight, float(joint.variances[part.start : part.stop].mean())) for part in asked]
+    counted = [(float(weight), log(variance) / 2) for weight, variance in found if variance > 0]
+    return sum(w * e for w, e in counted) / sum(w for w, _ in counted) if counted else 0.0
 
 
 def _error(share: MeasurementShare) -> float:

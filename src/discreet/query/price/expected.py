@@ -88,10 +88,12 @@ class Quote:
     """How many such questions the tightest limit would still admit, where the ledger was asked."""
     today: int | None = None
     """How many the limits on a question and on a day would admit today, where there are such limits."""
+    alone: tuple[Fraction, Fraction] | None = None
+    """The epsilon and delta that it would promise if nothing else were ever asked, if paid in zCDP."""
     share: Fraction | None = None
     """The part of the whole declared budget that it would take of a fresh one, where that is known."""
     closes: bool = False
-    """Whether everything so far was pure and this is not, so that epsilons no longer simply add up."""
+    """Whether everything so far, if anything, was pure and this is not: epsilons no longer simply add up."""
     count: Fraction | None = None
     """The number of rows that means and variances are assumed to be of, at least, where one was told."""
     parts: tuple["Quote", ...] = ()

@@ -29,12 +29,13 @@ from discreet.query.check.measurement import (
     ModeChoice,
     Private,
     QuantileChoice,
+    RunningGroups,
     families,
 )
 from discreet.query.check.tables import overlap
 from discreet.query.plan import given
 from discreet.query.price.sparse import Sparse, sparse
-from discreet.query.price.together import Together, together
+from discreet.query.price.together import Together, plan_for, together
 
 Noise: TypeAlias = Geometric | Staircase | Gaussian
 
@@ -112,9 +113,8 @@ def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> 
     """Return the mechanism that releases one measurement at its part of the price."""
     measurement = checked.measurements[position]
     if isinstance(checked.keys, Joint) and isinstance(measurement, Measurement):
-        return MeasurementShare(
-            measurement, together(checked.keys, measurement, _promise(price), checked.rows.adjacency)
-        )
+        joint = together(checked.keys, measurement, _promise(price), checked.rows.adjacency, position)
+        return MeasurementShare(measurement, joint)
     if isinstance(checked.keys, Private) and position == checked.keys.people:
         groups = given(measurement.sensitivity.l0)
         return MeasurementShare(
@@ -138,6 +138,14 @@ def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> 
             )
         case _:
             assert_never(measurement)
+
+
+def mean_variance(checked: Checked, position: int, price: Price) -> float | None:
+    """Return the mean variance of running counts, known before the error of each of them; None for others."""
+    keys, measurement = checked.keys, checked.measurements[position]
+    if not isinstance(keys, RunningGroups) or not isinstance(measurement, Measurement):
+        return None
+    return plan_for(keys, measurement, _promise(price), checked.rows.adjacency).error.mean
 
 
 def noise_for(measurement: Measurement, price: Price) -> Noise:

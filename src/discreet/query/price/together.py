@@ -17,25 +17,28 @@ than with 2 k units that come or go, and in l2 by about the root of 2 less where
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import ceil
 from typing import TYPE_CHECKING, Any, TypeAlias, assert_never
 
+from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.geometric import Geometric
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.filter import Cost
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.check.formula import Public
 from discreet.query.check.measurement import Classes, Declared, Joint, Measurement, RunningGroups, Sets
-from discreet.query.price.tail import Planned
+from discreet.query.price.tail import NoiseLaw, Peaked, Planned, Round, rate_of
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.workload import Estimate, MarginalPlan, Plan, Workload
+    from discreet.workload import Estimate, MarginalPlan, Plan, Strategy, Workload
+    from discreet.workload.noise import Noise
 
 Promise: TypeAlias = Pure | Concentrated
 Key: TypeAlias = tuple[Public, ...]
@@ -66,6 +69,8 @@ class Together:
     grain: float
     swaps: bool = False
     """Whether `reach` counts units that are swapped for others, and not units that come or go."""
+    merged: "Merged | None" = None
+    """Where groups are unions of cells: which of them are asked, and which cells they do not tell apart."""
 
     @property
     def moved(self) -> int:
@@ -91,11 +96,26 @@ class Together:
         from discreet.workload.noise import half_widths
 
         chosen = self.variances.max() if key is None else self.variances[self.places[key]]
+        if chosen and (noise := self._plain) is not None:
+            return Fraction(noise.radius(beta))
         return Fraction(float(half_widths(chosen**0.5, beta, bell=self.bell, grain=self.grain)))
 
-    def law(self, key: Key | None = None) -> Planned:
+    @property
+    def _plain(self) -> "Noise | None":
+        """The noise of every answer, where groups are apart and each is measured by itself."""
+        from discreet.workload import Plan
+
+        apart = self.merged is not None and self.merged.apart and isinstance(self.plan, Plan)
+        return self.plan.noise if apart and isinstance(self.plan, Plan) else None
+
+    def law(self, key: Key | None = None) -> NoiseLaw:
         """Return the law of an answer in integer units; without a key, of the worst."""
         chosen = self.variances.max() if key is None else self.variances[self.places[key]]
+        match self._plain if chosen else None:
+            case Geometric(alpha=alpha):
+                return Peaked(rate_of(alpha))
+            case Gaussian(sigma_squared=variance):
+                return Round(float(variance) ** 0.5)
         return Planned(float(chosen) ** 0.5, self.bell, self.grain)
 
     def release(self, counts: "Mapping[tuple[int, ...], NDArray[Any]]", scale: int) -> tuple[Public, ...]:
@@ -106,9 +126,10 @@ class Together:
             answers = answer_marginals(measure_marginals(self.plan, counts))
             found = [value for chosen in self.plan.workload.sets for value in answers.table(chosen).flat]
         else:
-            (histogram,) = counts.values()
-            estimate = self.plan.estimate(self.plan.measure(histogram.reshape(-1)))
-            found = list(estimate.answer(self.plan.workload).values)
+            (table,) = counts.values()
+            histogram = table.reshape(-1) if self.merged is None else self.merged.cells(table.reshape(-1))
+            found = list(self.plan.estimate(self.plan.measure(histogram)).answer(self.plan.workload).values)
+            found = found if self.merged is None else self.merged.spread(found)
         return tuple(rounded(Fraction(float(value)) / scale) for value in found)
 
     def stored(self) -> str:
@@ -128,7 +149,11 @@ def rounded(value: Fraction) -> int | Fraction:
 
 
 def together(
-    keys: Joint, measurement: Measurement, promise: Promise, adjacency: Adjacency = Adjacency.ADD_REMOVE
+    keys: Joint,
+    measurement: Measurement,
+    promise: Promise,
+    adjacency: Adjacency = Adjacency.ADD_REMOVE,
+    position: int = 0,
 ) -> Together:
     """Return the plan that releases one measurement of overlapping groups within a promise."""
     import numpy as np
@@ -137,43 +162,108 @@ def together(
     from discreet.workload.noise import grain as coarseness
     from discreet.workload.noise import towards_one
 
-    reach = max(ceil(measurement.sensitivity.l1), 1)
-    unit = towards_one(_blunted(promise, reach), reach)
     bell = isinstance(promise, Concentrated)
     places = {key: place for place, key in enumerate(keys.product())}
     if isinstance(keys, Sets):
-        workload = Marginals(tuple(len(column.values or ()) for column in keys.columns), keys.sets)
-        planned = plan_marginals(workload, unit)
-        known = planned.variances()
-        spread = [np.full(workload.table_cells(chosen), known[chosen]) for chosen in keys.sets]
-        grain = max(coarseness(table.noise) for table in planned.tables)
-        return Together(planned, reach, np.concatenate(spread), bell, places, grain)
-    asked = _workload(keys)
-    ahead = foreseen(asked, bell)
-    planned_for = ahead.plan
-    swaps = adjacency is Adjacency.REPLACE and _swaps(keys, measurement)
-    if swaps:
-        reach = max(ceil(measurement.sensitivity.l1 / 2), 1)
+        reach = _reach(measurement, swaps=False)
         unit = towards_one(_blunted(promise, reach), reach)
-        planned_for = replace(planned_for, sensitivity=_swapped(asked, bell))
-    chosen = planned_for.at(unit)
-    variances = ahead.variances * ahead.scale_to(chosen)
-    return Together(chosen, reach, variances, bell, places, coarseness(chosen.noise), swaps)
+        workload = Marginals(tuple(len(column.values or ()) for column in keys.columns), keys.sets)
+        tables = plan_marginals(workload, unit)
+        each = tables.variances()
+        spread = [np.full(workload.table_cells(chosen), each[chosen]) for chosen in keys.sets]
+        grain = max(coarseness(table.noise) for table in tables.tables)
+        return Together(tables, reach, np.concatenate(spread), bell, places, grain)
+    asked = _asked(keys, measurement, adjacency, position)
+    chosen = asked.at(promise)
+    ahead = foreseen(asked.workload, bell, asked.swaps, asked.parts)
+    known = ahead.variances * ahead.scale_to(chosen)
+    if asked.merged is not None:
+        known = np.array(asked.merged.spread(list(known)))
+    grain = coarseness(chosen.noise)
+    return Together(chosen, asked.reach, known, bell, places, grain, asked.swaps, asked.merged)
 
 
-def _swaps(keys: RunningGroups | Classes, measurement: Measurement) -> bool:
+def plan_for(keys: RunningGroups, measurement: Measurement, promise: Promise, adjacency: Adjacency) -> "Plan":
+    """Return what is measured for running counts, without the error of every single answer."""
+    return _asked(keys, measurement, adjacency, 0).at(promise)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Merged:
+    """Groups that are unions of cells, of which a measurement is asked for some.
+
+    `kinds` says of every cell which of the `count` kinds it is, or `count` where no asked group has it: cells
+    of one kind are in the same groups, so their sums are all that is measured.  `shown` are the places of the
+    answers among all `size` groups.  A person moves sums of cells by no more than the cells themselves.
+    """
+
+    kinds: "NDArray[Any]"
+    count: int
+    shown: tuple[int, ...]
+    size: int
+    apart: bool
+
+    def cells(self, counts: "NDArray[Any]") -> "NDArray[Any]":
+        """Return the sums over cells of each kind, in exact integers."""
+        import numpy as np
+
+        sums = np.zeros(self.count + 1, dtype=object)
+        np.add.at(sums, self.kinds, counts)
+        return sums[:-1]
+
+    def spread(self, answers: "Sequence[Any]") -> list[Any]:
+        """Return answers in the places of their groups; zero stands where nothing was asked."""
+        found = [0.0] * self.size
+        for place, answer in zip(self.shown, answers, strict=True):
+            found[place] = answer
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AskedWorkload:
+    """What is asked of one measurement: a workload in parts of the price, and how far a person moves it."""
+
+    workload: "Workload"
+    parts: tuple[Fraction, ...]
+    reach: int
+    swaps: bool
+    merged: Merged | None
+
+    def at(self, promise: Promise) -> "Plan":
+        """Return the plan that keeps a promise to one person."""
+        from discreet.workload.noise import towards_one
+
+        made = planned(self.workload, isinstance(promise, Concentrated), self.swaps, self.parts)
+        return made.at(towards_one(_blunted(promise, self.reach), self.reach))
+
+
+def _asked(
+    keys: RunningGroups | Classes, measurement: Measurement, adjacency: Adjacency, position: int
+) -> AskedWorkload:
+    workload, parts, merged = _workload(keys, position)
+    swaps = adjacency is Adjacency.REPLACE and _swaps(workload.cells, measurement)
+    return AskedWorkload(workload, parts, _reach(measurement, swaps=swaps), swaps, merged)
+
+
+def _reach(measurement: Measurement, *, swaps: bool) -> int:
+    """Return how far one person moves the cells in l1, or how many units are swapped."""
+    return max(ceil(measurement.sensitivity.l1 / (2 if swaps else 1)), 1)
+
+
+def _swaps(cells: int, measurement: Measurement) -> bool:
     """Whether what one person leaves and another brings are counts or sums of what is never negative."""
     adds = measurement.low >= 0 and not measurement.fixed.degree and not measurement.sensitivity.scalar
-    return adds and Declared(keys.columns).size <= PAIRS
+    return adds and cells <= PAIRS
 
 
-@lru_cache(maxsize=64)
-def _swapped(workload: "Workload", bell: bool) -> Sensitivity:
-    """Return how far one unit that leaves one cell, comes into another, or both, moves what is measured."""
+def moved(strategy: "Strategy", *, swaps: bool) -> Sensitivity:
+    """Return how far a unit moves what is measured, as it comes or goes or leaves one cell for another."""
     from discreet.workload.strategy import sensitivity
 
-    strategy = foreseen(workload, bell).plan.strategy
-    alone, both = (sensitivity(strategy, one) for one in (Adjacency.ADD_REMOVE, Adjacency.REPLACE))
+    alone = sensitivity(strategy, Adjacency.ADD_REMOVE)
+    if not swaps:
+        return alone
+    both = sensitivity(strategy, Adjacency.REPLACE)
     return Sensitivity(
         max(alone.l1, both.l1), max(alone.l2_squared, both.l2_squared), max(alone.linf, both.linf)
     )
@@ -186,20 +276,45 @@ def _blunted(promise: Promise, reach: int) -> Promise:
     return Pure(min(promise.cost, Fraction(SHARP * reach)))
 
 
-def _workload(keys: RunningGroups | Classes) -> "Workload":
-    from discreet.workload import Identity, Matrix, Prefix, Product
+def _workload(
+    keys: RunningGroups | Classes, position: int
+) -> "tuple[Workload, tuple[Fraction, ...], Merged | None]":
+    from discreet.workload import Identity, Prefix, Product
 
     match keys:
         case RunningGroups(columns):
             *groups, last = columns
             running = Prefix(len(last.values or ()))
             size = Declared(tuple(groups)).size
-            return running if size == 1 else Product((Identity(size), running))
-        case Classes(columns, groups):
-            every = columns[0].values or ()
-            return Matrix.of([[int(cell in group) for cell in every] for group in groups])
+            return running if size == 1 else Product((Identity(size), running)), (), None
+        case Classes():
+            return _classes(keys, position)
         case _:
             assert_never(keys)
+
+
+@lru_cache(maxsize=64)  # prices are compared, and all corners of a simplex are asked alike
+def _classes(keys: Classes, position: int) -> "tuple[Workload, tuple[Fraction, ...], Merged]":
+    """Return what questions ask of one measurement, over as few kinds of cells as tell the answers apart."""
+    import numpy as np
+
+    from discreet.workload import Matrix, Union
+
+    stretches = keys.asked[position]
+    shown = tuple(place for one in stretches for place in range(one.start, one.stop))
+    cells = keys.columns[0].values or ()
+    among = [tuple(n for n, place in enumerate(shown) if cell in keys.groups[place]) for cell in cells]
+    kinds = {kind: place for place, kind in enumerate(sorted(set(among) - {()}))} or {(): 0}
+    rows = np.zeros((len(shown), len(kinds)), dtype=np.int64)
+    for kind, place in kinds.items():
+        rows[list(kind), place] = 1
+    stops = np.cumsum([one.stop - one.start for one in stretches])[:-1]
+    asked = Union(tuple(Matrix.of(part) for part in np.split(rows, stops)))
+    total = sum((one.weight for one in stretches), Fraction(0))
+    apart = len(stretches) == 1 and bool((rows.sum(axis=0) <= 1).all())
+    places = np.array([kinds.get(kind, len(kinds)) for kind in among])
+    merged = Merged(places, len(kinds), shown, keys.size, apart)
+    return asked, tuple(one.weight / total for one in stretches), merged
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,10 +333,26 @@ class Foreseen:
 
 
 @lru_cache(maxsize=16)  # a plan of a thousand cells holds tens of megabytes
-def foreseen(workload: "Workload", bell: bool) -> Foreseen:
+def planned(
+    workload: "Workload", bell: bool, swaps: bool = False, parts: tuple[Fraction, ...] = ()
+) -> "Plan":
     """Return the best plan for a workload; only the amount of noise depends on the price."""
-    from discreet.workload import plan
+    from discreet.workload import Matrix, Union, plan
+    from discreet.workload.several import plan_several
 
-    made = plan(workload, Concentrated(Fraction(1, 2)) if bell else Pure(Fraction(1)))
+    price = Concentrated(Fraction(1, 2)) if bell else Pure(Fraction(1))
+    if parts and isinstance(workload, Union):
+        asked = [part for part in workload.parts if isinstance(part, Matrix)]
+        return plan_several(asked, parts, price, partial(moved, swaps=swaps))
+    made = plan(workload, price)
+    return replace(made, sensitivity=moved(made.strategy, swaps=True)) if swaps else made
+
+
+@lru_cache(maxsize=16)
+def foreseen(
+    workload: "Workload", bell: bool, swaps: bool = False, parts: tuple[Fraction, ...] = ()
+) -> Foreseen:
+    """Return a plan with what is known of its answers."""
+    made = planned(workload, bell, swaps, parts)
     estimate = made.foresee()
     return Foreseen(made, estimate, estimate.answer(workload).variances)

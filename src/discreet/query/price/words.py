@@ -24,6 +24,19 @@ def price(cost: "Cost") -> str:
     return f"{first}, delta {float(cost.delta):.2g}" if cost.delta else first
 
 
+def paid(priced: "Quote") -> str:
+    """Return what a question costs and, where that is told in zCDP, what it would promise if asked alone."""
+    return price(priced.cost) + lone(priced.alone)
+
+
+def lone(promise: "tuple[Fraction, Fraction] | None") -> str:
+    """Return in words what something would promise if asked alone, where its price does not say that."""
+    if promise is None:
+        return ""
+    epsilon, delta = promise
+    return f" (alone: epsilon {format_number(epsilon)}, delta {float(delta):.2g})"
+
+
 def heads(priced: "Quote") -> tuple[str, str, str]:
     """Return the heads of the table of a quote."""
     return "column", f"± at {float(priced.confidence):.0%}", "mechanism"
@@ -124,7 +137,7 @@ def takes(priced: "Quote") -> list[str]:
     said = [] if priced.share is None else [f"{_percent(priced.share)} of the whole budget"]
     if priced.closes:
         said.append(
-            "everything so far is pure and this is not: from here on questions at pure epsilon count for more"
+            "this is the first that is not pure: from here on questions at pure epsilon count for more"
         )
     return said
 
@@ -145,14 +158,14 @@ def _percent(share: "Fraction") -> str:
 
 def text(priced: "Quote") -> str:
     """Return a quote as a few lines: the error of each column, the price, and what is left for it."""
-    paid = [f"cost {price(priced.cost)}", *takes(priced)]
+    cost = [f"cost {paid(priced)}", *takes(priced)]
     said = [*blocks(priced), *caps(priced.checked)]
-    parts = [*paid, "nothing is spent yet", afford(priced), paced(priced), *said]
+    parts = [*cost, "nothing is spent yet", afford(priced), paced(priced), *said]
     last = "; ".join(part for part in parts if part is not None)
     return f"{aligned([heads(priced), *lines(priced)])}\n{last}"
 
 
 def html(priced: "Quote") -> str:
     """Return a quote as a table under its price; nothing in it comes from the data."""
-    said = [f"Quote: {price(priced.cost)}", *takes(priced), "nothing is spent yet", *blocks(priced)]
+    said = [f"Quote: {paid(priced)}", *takes(priced), "nothing is spent yet", *blocks(priced)]
     return table(heads(priced), lines(priced), caption="; ".join([*said, *caps(priced.checked)]))
