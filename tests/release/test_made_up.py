@@ -138,6 +138,7 @@ def test_records_have_declared_types_and_values_and_come_again_free():
         made = session.synthesise(epsilon=40, bins=20)
         assert made.columns == ("ward", "age", "cost", "flag", "day")
         assert made.plan.left_out == ("note",)
+        assert "left out: note (is text without declared values)" in repr(made)
         assert [str(field.type) for field in made.to_arrow().schema] == [
             *("string", "int64", "double", "bool", "date32[day]")
         ]
@@ -245,7 +246,7 @@ def test_little_data_and_few_cells_are_no_obstacle():
         ({"columns": ["person"]}, "tells people apart"),
         ({"columns": ["note"]}, "without declared values"),
         ({"columns": ["ward", "WARD"]}, "twice"),
-        ({"columns": []}, "none has declared"),
+        ({"columns": []}, "there are none"),
         ({"columns": "ward"}, "list of names"),
         ({"bins": 1}, "from 2 to"),
         ({"bins": True}, "from 2 to"),
@@ -286,7 +287,13 @@ def test_too_large_domains_are_cut_more_coarsely_and_refused_where_that_is_not_e
     many = {"type": "text", "values": [f"v{k}" for k in range(257)]}
     with pytest.raises(QueryError, match="more than 256 declared values"):
         cells_for(table_of(x=many), ["x"], 32)
-    assert cells_for(table_of(x=many, y="boolean"), None, 32)[1] == ("x",)
+    left_out = {"x": "has more than 256 declared values"}
+    assert cells_for(table_of(x=many, y="boolean"), None, 32)[1] == left_out
+    for columns in ({"x": many}, {"x": many, "z": "text"}):
+        with pytest.raises(QueryError, match="none can be made up: x has more than 256 declared values"):
+            cells_for(table_of(**columns), None, 32)
+    with pytest.raises(QueryError, match=r"z is text without declared values.* and 6 more"):
+        cells_for(table_of(z="text", **{f"x{k}": many for k in range(8)}), None, 32)
 
 
 def test_tables_of_grouping_sets_are_known_as_well_as_they_were_quoted():
@@ -324,3 +331,26 @@ def test_tables_over_a_large_domain_are_shown_shrunk_and_as_they_were_drawn_to_w
     for row in answer.rows:
         (low, high), (cell,) = row.spans[0], row.cells
         assert low <= cell <= high
+
+
+def test_where_nothing_is_known_of_a_table_that_is_said_and_nothing_worse():
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({f"c{k}": rng.integers(0, 10**6, 300) for k in range(12)})
+    wide = {name: {"type": "integer", "low": 0, "high": 10**6} for name in frame}
+    with open_session(t=frame, unit="row", epsilon=10, columns=wide) as session:
+        made = session.synthesise(epsilon="0.01", rows=100)
+    found = made.report()
+    assert all(0 <= one.off <= 2 for one in found)
+    unknown = sum(one.off == 2 for one in found)
+    assert (f"about nothing is known of {unknown} of 66 tables of two columns" in repr(made)) == bool(unknown)
+
+
+def test_without_records_there_is_nothing_to_compare():
+    with clinic() as session:
+        made = session.synthesise(epsilon=1, columns=SOME)
+    nobody = made_up.drawn(made.plan, made.releases, made.groups, None, most=0)
+    assert len(nobody) == 0
+    assert [one.off for one in nobody.report()] == [None] * 3
+    assert "nothing to compare" in repr(nobody)
+    with pytest.raises(ParameterError, match="nothing to compare"):
+        nobody.plot()

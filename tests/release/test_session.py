@@ -1,6 +1,7 @@
 """From a question to a release: paid before data is touched, recorded before it leaves, the same for ever."""
 
 import json
+import re
 import threading
 from datetime import date, datetime
 from fractions import Fraction
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from scipy.stats import binom
 
 from discreet.errors import BudgetError, CatalogError, EngineError, LedgerError, ParameterError, QueryError
@@ -215,7 +217,7 @@ def test_an_answer_converts_to_every_frame(session):
 
 def test_a_card_says_whom_it_protects_how_and_with_what(session):
     card = session.query("SELECT SUM(cost) AS c FROM visits", epsilon=1).card()
-    for words in ("each person (person)", "epsilon 1", "exact", "clamped", "Receipt"):
+    for words in ("each person (`person`)", "epsilon 1", "exact", "clamped", "Receipt"):
         assert words in card
 
 
@@ -475,3 +477,18 @@ def test_a_questions_id_cannot_take_the_place_of_a_stream(session):
         session.query("SELECT COUNT(*) AS n FROM visits", epsilon=1, request_id="stream visits")
     assert session.budget.limits[0].spent.epsilon == 0
     assert session.stream("visits", length=10, epsilon=1, contribution=1).steps == 0
+
+
+@pytest.mark.parametrize("part", ["constant", "alias", "inner name"])
+def test_a_card_is_markdown_in_which_no_question_becomes_markup(session, part: str):
+    odd = "a`</code> <script>alert(1)</script> ``` [x](javascript:y) <img src=x>"
+    asked = {
+        "constant": f"SELECT COUNT(*) AS n FROM visits WHERE ward = '{odd}\n\n{odd}'",
+        "alias": f'SELECT SUM(cost) AS "{odd}" FROM visits',
+        "inner name": f'SELECT SUM(v."{odd}") AS n FROM (SELECT cost AS "{odd}" FROM visits) AS v',
+    }[part]
+    html = MarkdownIt("commonmark", {"html": True}).render(session.query(asked, epsilon=1).card())
+    assert {*re.findall(r"<(/?\w+)", html)} <= {
+        f"{end}{tag}" for tag in ("h3", "p", "ul", "li", "strong", "code", "em") for end in ("", "/")
+    }
+    assert "&lt;script&gt;" in html

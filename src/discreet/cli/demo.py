@@ -170,25 +170,25 @@ def _sql(console: "Console", text: str) -> None:
 def _quote(console: "Console", session: "Session", text: str, **price: str) -> None:
     from rich.padding import Padding
 
-    from discreet.query.price.words import price as price_of
+    from discreet.query.price.words import paid
     from discreet.release.text import quote_table
 
     priced = session.quote(text, **price)  # type: ignore[arg-type]
     console.print(Padding(quote_table(priced), (1, 2)))
-    console.print(f"  [dim]cost {price_of(priced.cost)}[/]")
+    console.print(f"  [dim]cost {paid(priced)}[/]")
 
 
 def _ask(console: "Console", session: "Session", text: str, **price: str) -> "Release":
     from rich.padding import Padding
 
-    from discreet.query.price.words import price as price_of
+    from discreet.query.price.words import paid
     from discreet.release.text import rich_table
 
     start = perf_counter()
     answer = session.query(text, **price)  # type: ignore[arg-type]
     spent = (perf_counter() - start) * 1000
     console.print(Padding(rich_table(answer), (1, 2)))
-    console.print(f"  [dim]± at 95 % · cost {price_of(answer.quote.cost)} · {spent:.0f} ms[/]\n")
+    console.print(f"  [dim]± at 95 % · cost {paid(answer.quote)} · {spent:.0f} ms[/]\n")
     return answer
 
 

@@ -181,11 +181,11 @@ def show_price(answer: "Release", session: "Session") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from discreet.query.price.words import caps, price
+    from discreet.query.price.words import paid
 
-    paid = "already paid for: free" if answer.free else f"cost {price(answer.quote.cost)}"
+    cost = "already paid for: free" if answer.free else f"cost {paid(answer.quote)}"
     left = f"left: {session.budget.limits[0].remaining}"
-    said = [f"± at {float(answer.quote.confidence):.0%}", *caps(answer.quote.checked), paid, left]
+    said = [f"± at {float(answer.quote.confidence):.0%}", *answer.said, cost, left]
     Console(stderr=True, highlight=False).print(Text(" · ".join(said), "dim"))
 
 
@@ -221,6 +221,9 @@ def _quoted(priced: "Quote") -> dict[str, Any]:
         "cost": str(priced.cost),
         "epsilon": str(priced.epsilon),
         "delta": str(priced.delta),
+        "alone": None if priced.alone is None else [str(part) for part in priced.alone],
+        "share": _number(priced.share),
+        "closes": priced.closes,
         "confidence": float(priced.confidence),
         "questions_left": priced.copies,
         "sql": list(priced.sql),
@@ -236,7 +239,7 @@ def show_quote(priced: "Quote") -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from discreet.query.price.words import afford, caps, paced, price
+    from discreet.query.price.words import afford, caps, paced, paid, takes
     from discreet.release.text import quote_table
 
     console = Console(highlight=False)
@@ -244,11 +247,11 @@ def show_quote(priced: "Quote") -> None:
     console.print(
         Text.assemble(
             ("cost ", "bold"),
-            price(priced.cost),
+            paid(priced),
             ("   nothing was spent, no data was touched", "dim"),
         )
     )
-    for said in caps(priced.checked):
+    for said in (*takes(priced), *caps(priced.checked)):
         console.print(Text(said, "dim"))
     for known, count in ((afford(priced), priced.copies), (paced(priced), priced.today)):
         if known is not None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from discreet.markup import table
 from discreet.query.check.formula import measured
-from discreet.query.price.words import caps, price
+from discreet.query.price.words import paid
 from discreet.release.answer import cell_text
 from discreet.show.save import can_draw, inline_svg
 
@@ -41,9 +41,9 @@ def _answer(answer: "Release") -> str:
         picture = inline_svg(answer.plot()) if drawn else ""
         body = f"<div class='scroll'>{picture}{table(answer.columns, shown)}</div>"
     said = [
-        price(answer.quote.cost),
+        paid(answer.quote),
         f"± at {float(answer.quote.confidence):.0%}",
-        *caps(answer.quote.checked),
+        *answer.said,
     ]
     return (
         f"<section><pre>{escape(answer.question)}</pre>{body}<p class='said'>{escape(' · '.join(said))}</p>"

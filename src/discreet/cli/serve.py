@@ -34,7 +34,10 @@ def serve(
     memory: Annotated[int, typer.Option(help="By how many megabytes each of them may grow.")] = 2048,
     seconds: Annotated[float, typer.Option(help="For how long a question may run.")] = 30,
     slot: Annotated[
-        float, typer.Option(help="Answers leave at multiples of this many seconds; 0 for at once.")
+        float,
+        typer.Option(
+            help="Answers leave, and workers are free, at multiples of so many seconds; 0: at once."
+        ),
     ] = 0.25,
     queue: Annotated[int, typer.Option(help="How many requests may wait.")] = 64,
     rate: Annotated[float, typer.Option(help="How many requests a second each person may send.")] = 20,

@@ -66,11 +66,11 @@ def synthesise(
 
 
 def _planned(paper: Paper, plan: "RecordsPlan") -> None:
-    from discreet.query.price.words import price
+    from discreet.query.price.words import lone, price
 
-    paper.fact("cost", str(plan.cost), price(plan.cost))
+    paper.fact("cost", str(plan.cost), price(plan.cost) + lone(plan.alone))
     if plan.left_out:
-        paper.fact("left out", ", ".join(plan.left_out))
+        paper.fact("left out", ", ".join(plan.left_out), plan.left_out_why)
     paper.table("columns", ("column", "cells"), [(one.name, one.size) for one in plan.cells])
     paper.say("nothing was spent, no data was touched", "dim")
 
@@ -87,15 +87,21 @@ def _write(made: "MadeUp", to: Path) -> None:
 
 
 def _told(paper: Paper, made: "MadeUp", to: Path | None) -> None:
-    from discreet.query.price.words import price
+    from discreet.query.price.words import lone, price
 
     paper.fact("records", len(made), f"{len(made):,} made up, in {to}")
     if made.plan.left_out:
-        paper.fact("left out", ", ".join(made.plan.left_out))
-    paid = "paid for before" if made.free else price(made.cost)
+        paper.fact("left out", ", ".join(made.plan.left_out), made.plan.left_out_why)
+    paid = "paid for before" if made.free else price(made.cost) + lone(made.plan.alone)
     paper.fact("cost", str(made.cost), paid)
-    rows = [(*one.columns, Cell(one.off, f"{one.off:.3f}")) for one in made.report()]
+    rows = [(*one.columns, Cell(one.off, _off(one.off))) for one in made.report()]
     paper.table("pairs", ("column", "other", "off"), rows)
     paper.say(
-        "off: estimated sum of the differences of all shares in the table of two columns, 0 to 2", "dim"
+        "off: estimated sum of the differences of all shares in the table of two columns, 0 to 2; "
+        "at 2 nothing is known",
+        "dim",
     )
+
+
+def _off(estimate: float | None) -> str:
+    return "nothing to compare" if estimate is None else f"{estimate:.3f}"

@@ -11,7 +11,7 @@ from discreet.query.price.expected import Quote
 def compared(priced: Quote, budget: BudgetView, project: str, analyst: str) -> Quote:
     """Return a quote with what it would mean for the budget as it stands."""
     cost, spent = priced.cost, budget.limits[0].spent
-    closes = cost.epsilon is None and spent.epsilon is not None and not spent.nothing
+    closes = cost.epsilon is None and spent.epsilon is not None
     copies, today = (
         _fitting(_applying(limits, project, analyst), cost) for limits in (budget.limits, budget.paces)
     )

@@ -12,11 +12,13 @@ from discreet.markup import table
 from discreet.privacy.adjacency import Unit
 from discreet.query.check.formula import Public, measured
 from discreet.query.price.expected import Quote
-from discreet.query.price.words import caps, price
+from discreet.query.price.words import caps, paid
 from discreet.release.card import card
 from discreet.release.noisy import Noisy
 from discreet.release.table import ReleasedRow, rows
 from discreet.show.number import format_number
+
+MISSING = "a mean or variance is NULL (-) where its number of rows cannot be told from zero"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,16 @@ class Release:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def said(self) -> list[str]:
+        """Return in words what error bars do not say: limits, choices, and why cells are missing."""
+        return [*caps(self.quote.checked), *self.missing]
+
+    @property
+    def missing(self) -> list[str]:
+        """Return in words why cells are NULL, where that is for too few rows; released values say which."""
+        return [MISSING] if any(row.untold for row in self.rows) else []
 
     @property
     def value(self) -> Public:
@@ -148,8 +160,8 @@ class Release:
         return text.table(self)
 
     def __repr__(self) -> str:
-        paid = "paid for before" if self.free else f"cost {price(self.quote.cost)}"
-        said = [paid, f"± at {float(self.quote.confidence):.0%}", *caps(self.quote.checked)]
+        cost = "paid for before" if self.free else f"cost {paid(self.quote)}"
+        said = [cost, f"± at {float(self.quote.confidence):.0%}", *self.said]
         return f"{self}\n{'; '.join(said)}"
 
     def _repr_html_(self) -> str:
@@ -158,7 +170,7 @@ class Release:
             for row in self.rows
         ]
         sure = f"intervals at {float(self.quote.confidence):.0%}"
-        caption = "; ".join([price(self.quote.cost), sure, *caps(self.quote.checked)])
+        caption = "; ".join([paid(self.quote), sure, *self.said])
         return table(self.columns, body, caption=caption)
 
 

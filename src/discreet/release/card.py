@@ -14,7 +14,8 @@ from discreet.query.price.expected import reach_of
 from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.sparse import Sparse
 from discreet.query.price.together import Together
-from discreet.query.price.words import price
+from discreet.query.price.words import paid
+from discreet.show.markdown import code, plain
 from discreet.show.number import format_number
 
 if TYPE_CHECKING:
@@ -27,29 +28,30 @@ BETA = Fraction(1, 20)
 def card(release: "Release") -> str:
     """Return the statement, as short Markdown."""
     priced, unit = release.quote, release.unit
-    whom = "each row" if unit.column is None else f"each person ({unit.column})"
+    whom = "each row" if unit.column is None else f"each person ({code(unit.column)})"
     match unit.adjacency:
         case Adjacency.ADD_REMOVE:
             differ = "with or without them"
         case Adjacency.REPLACE:
             differ = "whatever their data were"
     lines = [
-        f"### {release.dataset}: a differentially private answer",
+        f"### {plain(release.dataset)}: a differentially private answer",
         "",
-        f"Question: `{' '.join(release.question.split())}`",
+        f"Question: {code(release.question)}",
         "",
         f"- **Protects** {whom}: the answer would have been almost as likely {differ}.",
-        f"- **Strength**: {price(priced.cost)}.",
+        f"- **Strength**: {paid(priced)}.",
         *(f"- **Noise**: {_noise(share)}." for share in priced.shares),
         f"- **Intervals** hold with {float(priced.confidence):.0%} confidence; {_covered(priced)}.",
-        *(f"- **Note**: {note}." for note in priced.checked.notes),
+        *(f"- **Missing**: {plain(why)}." for why in release.missing),
+        *(f"- **Note**: {plain(note)}." for note in priced.checked.notes),
     ]
     if priced.checked.contribution is not None:
         lines.append(
             "- **Limits**: what one person adds is bounded as declared; values outside the declared "
             "bounds were clamped to them."
         )
-    lines += [f"- **Receipt**: `{release.receipt}`"]
+    lines += [f"- **Receipt**: {code(str(release.receipt))}"]
     return "\n".join(lines)
 
 
@@ -61,7 +63,7 @@ def _covered(priced: "Quote") -> str:
 
 
 def _noise(share: MeasurementShare) -> str:
-    name = share.measured.name
+    name = code(share.measured.name)
     match share.mechanism:
         case Together() as joint:
             worst = format_number(joint.radius(BETA) / share.measured.scale)

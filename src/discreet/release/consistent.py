@@ -18,7 +18,7 @@ An interval stays around what was drawn and is widened where it would miss the p
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from math import prod
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from discreet.query.check.batch import Slice
 from discreet.query.check.formula import Public
-from discreet.query.check.measurement import Classes, Measurement, RunningGroups, Sets
+from discreet.query.check.measurement import Cell, Classes, Measurement, RunningGroups, Sets
 from discreet.query.check.tables import tables
 from discreet.query.price.expected import Quote
 from discreet.query.price.together import GRID, Together
@@ -52,7 +52,8 @@ def settled(priced: Quote, noisy: Noisy) -> Noisy | None:
         case RunningGroups(levels=()) as keys:
             return running(keys, noisy)
         case Sets() | Classes() as overlapping if _possible(priced, overlapping):
-            return Noisy(noisy.keys, tuple(_nearest(overlapping, column) for column in noisy.values))
+            columns = enumerate(noisy.values)
+            return Noisy(noisy.keys, tuple(_settled(overlapping, place, column) for place, column in columns))
         case Sets():
             return shrunk(priced, noisy)
         case _ if noisy.widths:
@@ -105,6 +106,24 @@ def _sums(keys: Sets | Classes) -> _ConsistentSums:
     return _ConsistentSums(prod(shape), apply, adjoint)
 
 
+def _settled(keys: Sets | Classes, position: int, drawn: tuple[Public, ...]) -> tuple[Public, ...]:
+    """Return the nearest answers to what is asked of one measurement."""
+    if isinstance(keys, Sets):
+        return _nearest(keys, drawn)
+    asked = keys.places(position)
+    own = _counted(keys, [keys.groups[place] for place in asked])
+    found = dict(zip(asked, _nearest(own, tuple(drawn[place] for place in asked)), strict=True))
+    return tuple(found.get(place, value) for place, value in enumerate(drawn))
+
+
+def _counted(keys: Classes, groups: Sequence[frozenset[Cell]]) -> Classes:
+    """Return some groups as unions of the cells that are in any of them."""
+    (column,) = keys.columns
+    inside = frozenset[Cell]().union(*groups)
+    values = tuple(cell for cell in column.values or () if cell in inside)
+    return Classes((replace(column, values=values),), tuple(groups), ())
+
+
 @lru_cache(maxsize=64)
 def _nearest(keys: Sets | Classes, drawn: tuple[Public, ...]) -> tuple[Public, ...]:
     """Return the nearest answers of cells that are not negative."""
@@ -112,6 +131,8 @@ def _nearest(keys: Sets | Classes, drawn: tuple[Public, ...]) -> tuple[Public, .
     if isinstance(keys, Sets) and _stands(keys, numbers):
         return drawn
     sums = _sums(keys)
+    if not sums.cells:
+        return drawn
     rounded = [round(value * GRID) for value in _descend(sums, numbers)]
     exact = np.array(rounded, dtype=object if sum(rounded) >= 2**62 else np.int64)
     return tuple(_natural(int(value)) for value in sums.apply(exact))

@@ -26,6 +26,7 @@ from discreet.query.catalog.kind import Day, Real, Truth, Whole
 from discreet.query.check.coding import ColumnCells
 from discreet.query.check.measurement import Measurement, Sets
 from discreet.query.price.together import Together
+from discreet.query.price.words import lone
 from discreet.query.price.words import price as price_in_words
 from discreet.release.answer import Release, plain
 from discreet.release.noisy import encode
@@ -47,7 +48,8 @@ MOST_ROWS = 10_000_000
 class PairOff:
     """How far the records are off on one pair of columns, as far as the released tables tell.
 
-    `off` estimates the sum over all cells of |share of the records - share of the truth|, from 0 to 2.
+    `off` estimates the sum over all cells of |share of the records - share of the truth|, from 0 to 2; at 2
+    nothing is known, and it is None where there are no records to compare.
     The cells are those of the released table: groups of neighbours, where a column has many values.
     `deviation` is that of the noise in each of them.
     """
@@ -55,7 +57,7 @@ class PairOff:
     columns: tuple[str, str]
     cells: int
     deviation: float
-    off: float
+    off: float | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,7 +117,7 @@ class MadeUp:
     def report(self) -> tuple[PairOff, ...]:
         """Return how far the records are off on each pair of columns, the worst first."""
         found = [self._off(pair) for pair in self.plan.pairs]
-        return tuple(sorted(found, key=lambda one: -one.off))
+        return tuple(sorted(found, key=lambda one: -(one.off or 0.0)))
 
     def _off(self, pair: Attributes) -> PairOff:
         import numpy as np
@@ -143,6 +145,8 @@ class MadeUp:
         ]
         if not rows:
             raise ParameterError("a picture of pairs needs two columns")
+        if not len(self):
+            raise ParameterError("no records were made up, so there is nothing to compare")
         picture = chart.heatmap(
             rows,
             x="one",
@@ -161,17 +165,31 @@ class MadeUp:
         return picture
 
     def __repr__(self) -> str:
-        found = self.report()
         said = [f"{len(self):,} made-up records of {self.plan.table}, {len(self.columns)} columns"]
-        if found:
-            mean, worst = sum(one.off for one in found) / len(found), found[0]
-            said.append(
-                f"tables of two columns are off by about {mean:.2f} (of 2), "
-                f"at worst {' by '.join(worst.columns)} by {worst.off:.2f}"
-            )
-        said += [f"left out: {', '.join(self.plan.left_out)}"] if self.plan.left_out else []
-        said.append("paid for before" if self.free else f"cost {price_in_words(self.cost)}")
+        said += _accuracy(self.report())
+        said += [f"left out: {self.plan.left_out_why}"] if self.plan.left_out else []
+        cost = price_in_words(self.cost) + lone(self.plan.alone)
+        said.append("paid for before" if self.free else f"cost {cost}")
         return "\n".join(said)
+
+
+def _accuracy(found: tuple[PairOff, ...]) -> list[str]:
+    """Return in words how far records are off, and of how many pairs that cannot be told."""
+    from discreet.workload.shrink import FURTHEST
+
+    if not found:
+        return []
+    known = [one.off for one in found if one.off is not None]
+    if not known:
+        return ["no records, so there is nothing to compare"]
+    unknown, worst = sum(off == FURTHEST for off in known), found[0]
+    said = [f"about nothing is known of {unknown} of {len(found)} tables of two columns"] if unknown else []
+    if unknown < len(found):
+        said.append(
+            f"tables of two columns are off by about {sum(known) / len(known):.2f} (of 2), "
+            f"at worst {' by '.join(worst.columns)} by {worst.off:.2f}"
+        )
+    return said
 
 
 def make_up(

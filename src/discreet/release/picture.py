@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import ParameterError
 from discreet.query.check.formula import evaluate, measured
 from discreet.query.check.measurement import KeyColumn, RunningGroups, Sets
-from discreet.query.price.words import price
+from discreet.query.price.words import paid
 from discreet.release.answer import plain
 from discreet.show.number import format_number
 from discreet.show.theme import HEIGHT
@@ -36,7 +36,7 @@ def picture(release: "Release") -> Any:
     sure = f"{float(release.quote.confidence):.0%}"
     words: dict[str, Any] = {
         "title": f"{name.replace('_', ' ')}, {release.dataset}",
-        "subtitle": f"{price(release.quote.cost)}; intervals at {sure} confidence",
+        "subtitle": f"{paid(release.quote)}; intervals at {sure} confidence",
     }
     if len(names) == 2 and (isinstance(checked.keys, Sets) or _crossed(release.rows)):
         return _map(release, place, words)
@@ -89,7 +89,7 @@ def _map(release: "Release", place: int, words: dict[str, Any]) -> Any:
         for key, row in zip(keys, release.rows, strict=True)
     ]
     said = {"x_title": columns[across].name, "y_title": columns[1 - across].name}
-    said["subtitle"] = price(release.quote.cost) + _within(release, place)
+    said["subtitle"] = paid(release.quote) + _within(release, place)
     tall = max(HEIGHT, ROW * len({row["down"] for row in table}))
     return heatmap(table, x="across", y="down", value=name, height=tall, **(words | said))
 

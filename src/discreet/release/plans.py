@@ -10,9 +10,14 @@ from collections.abc import Callable, Hashable, Mapping
 from threading import Lock
 from typing import Any, TypeAlias
 
+from discreet.mechanisms.codec import encode
 from discreet.query.catalog.manifest import Catalog
+from discreet.query.check.identity import identity
 from discreet.query.language.clock import asks_the_clock
 from discreet.query.price.expected import Quote
+from discreet.query.price.mechanism import MeasurementShare
+from discreet.query.price.sparse import Sparse
+from discreet.query.price.together import Together
 
 MOST = 64
 LONGEST = 4096
@@ -84,3 +89,16 @@ def _key(asked: tuple[Any, ...]) -> Hashable | None:
         named,
         words,
     )
+
+
+def meant(priced: Quote) -> Meaning:
+    """Return what a priced question means to the ledger."""
+    return identity(priced.checked), tuple(_stored(share) for share in priced.shares)
+
+
+def _stored(share: MeasurementShare) -> str:
+    match share.mechanism:
+        case Together() | Sparse() as planned:
+            return planned.stored()
+        case mechanism:
+            return encode(mechanism)

@@ -13,7 +13,8 @@ from discreet.errors import CatalogError, ParameterError, QueryError
 from discreet.exact.number import Real as Number
 from discreet.exact.number import positive, rational
 from discreet.privacy.adjacency import Unit
-from discreet.privacy.filter import ApproximateBudget, Budget, PureBudget
+from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget
+from discreet.privacy.zcdp import epsilon_of_rho
 from discreet.query.catalog.manifest import Catalog, DeclaredBudget
 from discreet.query.check.batch import Batch, combine, listed
 from discreet.query.check.formula import Public, measured
@@ -174,7 +175,19 @@ def price_question(
     )
     # A pure budget adds up epsilons and nothing else.
     cost = priced.cost.plain if isinstance(budget, PureBudget) else priced.cost
-    return replace(proved_parts(priced, catalog), cost=cost, share=budget.share(cost))
+    lone = alone(budget, cost, priced.epsilon if terms is None else None)
+    return replace(proved_parts(priced, catalog), cost=cost, alone=lone, share=budget.share(cost))
+
+
+def alone(budget: Budget, cost: Cost, epsilon: Fraction | None) -> tuple[Fraction, Fraction] | None:
+    """Return what something paid in zCDP promises if it is the only thing asked, by the budget's delta.
+
+    That is the epsilon for which it was priced, where it was; what is pure at no more says so itself.
+    """
+    if isinstance(budget, PureBudget):
+        return None
+    promised = epsilon_of_rho(cost.rho, budget.delta - budget.slack) if epsilon is None else epsilon
+    return None if cost.epsilon is not None and cost.epsilon <= promised else (promised, budget.delta)
 
 
 def shared_terms(catalog: Catalog, leading: Checked, epsilon: Fraction) -> Terms:

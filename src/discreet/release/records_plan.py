@@ -4,7 +4,7 @@ The first question counts single columns, the second all pairs of them in groups
 grouping sets, like any that an analyst could ask; `made_up` says why that is enough.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import combinations
@@ -23,7 +23,7 @@ from discreet.query.name import same
 from discreet.query.plan import Aggregate, Block, Item, Scan
 from discreet.query.price.either import Terms, portion
 from discreet.query.price.expected import Quote
-from discreet.release.pricing import check_question, shared_terms
+from discreet.release.pricing import alone, check_question, declared_budget, shared_terms
 
 FIRST = Fraction(3, 10)
 """What the question about single columns takes of the price, where cells are worth grouping."""
@@ -33,6 +33,9 @@ PARTS = 32
 
 MOST_CELLS = 200_000
 """All pairs of columns together have at most so many cells; ranges are cut into fewer parts until they do."""
+
+NAMED = 3
+"""A refusal names so many columns with their reasons."""
 
 MOST_COLUMNS = 40
 """Pairs of more columns than that are too many to be planned together."""
@@ -52,6 +55,8 @@ class RecordsPlan:
     table: str
     cells: tuple[ColumnCells, ...]
     left_out: tuple[str, ...]
+    reasons: tuple[str, ...]
+    """Why each of the columns that are left out cannot be made up."""
     epsilon: Fraction
     limits: Limits | None
     first: Quote = field(repr=False, compare=False)
@@ -73,6 +78,16 @@ class RecordsPlan:
     def cost(self) -> Cost:
         """What all questions cost together."""
         return self.first.cost if self.rest is None else self.first.cost + self.rest.cost
+
+    @property
+    def alone(self) -> tuple[Fraction, Fraction] | None:
+        """The epsilon and delta that all of it would promise if nothing else were ever asked."""
+        return alone(declared_budget(self.catalog), self.cost, self.epsilon)
+
+    @property
+    def left_out_why(self) -> str:
+        """The columns that are left out in words, each with its reason."""
+        return ", ".join(f"{name} ({why})" for name, why in zip(self.left_out, self.reasons, strict=True))
 
     def second(self, groups: Sequence[Starts], price: Pricing) -> Quote:
         """Return the question about pairs of these groups of cells, for what is left of the price."""
@@ -103,12 +118,12 @@ def plan_records(
     even = [even_groups(one.size, missing=bool(one.nulls)) for one in cells]
     leading = _checked(catalog, table.name, cells, pairs, limits, even)
     terms = shared_terms(catalog, leading, epsilon)
-    facts = catalog, table.name, cells, left_out, epsilon, limits
+    facts = catalog, table.name, cells, tuple(left_out), tuple(left_out.values()), epsilon, limits
     if not pairs or all(one.size <= GROUPS for one in cells):
         whole = _checked(catalog, table.name, cells, pairs, limits)
         return RecordsPlan(*facts, price(whole, epsilon, terms), None, terms)
-    alone = _checked(catalog, table.name, cells, (), limits)
-    first = price(alone, epsilon, portion(terms, FIRST))
+    single = _checked(catalog, table.name, cells, (), limits)
+    first = price(single, epsilon, portion(terms, FIRST))
     rest = price(leading, epsilon, portion(terms, 1 - FIRST))
     return RecordsPlan(*facts, first, rest, terms)
 
@@ -131,13 +146,13 @@ def table_of(catalog: Catalog, name: str | None) -> DeclaredTable:
 
 def cells_for(
     table: DeclaredTable, names: Sequence[str] | None, parts: int
-) -> tuple[tuple[ColumnCells, ...], tuple[str, ...]]:
-    """Return the cells of the columns, and the names of those that have none and were not asked for."""
+) -> tuple[tuple[ColumnCells, ...], Mapping[str, str]]:
+    """Return the cells of the columns, and why those have none that are left out and were not asked for."""
     if isinstance(parts, bool) or not isinstance(parts, int) or not 2 <= parts <= MOST_PARTS:
         raise ParameterError(f"bins must be a whole number from 2 to {MOST_PARTS}, got {parts!r}")
-    chosen, left_out = _offered(table, parts) if names is None else (_named(table, names, parts), ())
+    chosen, left_out = _offered(table, parts) if names is None else (_named(table, names, parts), {})
     if not chosen:
-        raise QueryError("columns", "none has declared values or bounds", "declare them in the manifest")
+        raise _none(left_out)
     if len(chosen) > MOST_COLUMNS:
         raise QueryError(
             "columns", f"are more than {MOST_COLUMNS}", "name those that matter in columns=[...]"
@@ -145,16 +160,29 @@ def cells_for(
     return _fitting(chosen, parts), left_out
 
 
-def _offered(table: DeclaredTable, parts: int) -> tuple[list[DeclaredColumn], tuple[str, ...]]:
-    """Return the columns of a table that can be made up, and the names of the others."""
-    chosen, left_out = [], []
+def _none(left_out: Mapping[str, str]) -> QueryError:
+    """Return the refusal of no columns at all, with the reasons of the first few."""
+    if not left_out:
+        return QueryError("columns", "there are none", "name some of those that the manifest declares")
+    said = [f"{name} {why}" for name, why in left_out.items()]
+    more = f" and {len(said) - NAMED} more" if len(said) > NAMED else ""
+    return QueryError(
+        "columns",
+        f"none can be made up: {', '.join(said[:NAMED])}{more}",
+        f"declare bounds, or at most {MOST_PARTS} values, for those that matter",
+    )
+
+
+def _offered(table: DeclaredTable, parts: int) -> tuple[list[DeclaredColumn], Mapping[str, str]]:
+    """Return the columns of a table that can be made up, and why the others cannot."""
+    chosen, left_out = [], {}
     for column in table.columns:
         try:
             _require(table, column, parts)
             chosen.append(column)
-        except QueryError:
-            left_out.append(column.name)
-    return chosen, tuple(left_out)
+        except QueryError as refused:
+            left_out[column.name] = refused.reason
+    return chosen, left_out
 
 
 def _named(table: DeclaredTable, names: Sequence[str], parts: int) -> list[DeclaredColumn]:

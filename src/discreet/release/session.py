@@ -10,7 +10,7 @@ from the ledger, free.
 """
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -25,24 +25,19 @@ from discreet.exact.coins import source
 from discreet.exact.number import Real as Number
 from discreet.ledger import BudgetView, Granted, Ledger, Request, Stored
 from discreet.ledger.shield import refuse_deserted, shielded
-from discreet.mechanisms.codec import encode as encode_mechanism
 from discreet.privacy.filter import Budget
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check import bounds
 from discreet.query.check.above import people_above
-from discreet.query.check.identity import identity
 from discreet.query.check.measurement import Checked
 from discreet.query.check.question import Limits
 from discreet.query.price.either import Terms
 from discreet.query.price.expected import Quote
-from discreet.query.price.mechanism import MeasurementShare
-from discreet.query.price.sparse import Sparse
-from discreet.query.price.together import Together
 from discreet.query.proof import ProvedStatement
 from discreet.release.afford import compared, require_room
 from discreet.release.answer import Release
 from discreet.release.noisy import decoded, draw, encode, together
-from discreet.release.plans import Plans
+from discreet.release.plans import Plans, meant
 from discreet.release.pricing import (
     Asked,
     Parameters,
@@ -70,6 +65,10 @@ class _Interrupted(Exception):  # noqa: N818
     """The engine was stopped while it ran this question, for the sake of another."""
 
 
+def _at_once() -> None:
+    """Let no time pass."""
+
+
 @dataclass(repr=False)
 class Session(OpenData):
     """Open data with its ledger; use `open`."""
@@ -82,6 +81,8 @@ class Session(OpenData):
     manifest: Path | None = None
     """The file that declared the catalog, if one did."""
     plans: Plans = field(default_factory=Plans, compare=False)
+    hold: Callable[[], None] = field(default=_at_once, compare=False)
+    """Lets time pass where a question has run, whatever came of it, before anybody can know that it has."""
     _scratch: "finalize[..., Any] | None" = None
     _interrupts: int = 0
     _seen: tuple[int, int] = (0, 0)
@@ -275,9 +276,9 @@ class Session(OpenData):
     ) -> "MadeUp":
         """Make up records that agree with private tables of pairs of columns, at the price of one question.
 
-        Without `columns` all that have declared values or bounds are made up; wide ranges are cut into `bins`
-        parts, within which values are even.  There are as many records as the noisy total says unless `rows`
-        says otherwise.
+        Without `columns` all that have bounds or few declared values are made up; wide ranges are cut into
+        `bins` parts, within which values are even.  There are as many records as the noisy total says unless
+        `rows` says otherwise.
         """
         from discreet.release.made_up import make_up, require_rows
 
@@ -327,9 +328,7 @@ class Session(OpenData):
         return self._release(text, priced, stored, free=free)
 
     def _request(self, text: str, priced: Quote, request_id: str | None) -> Request:
-        meaning, mechanisms = self.plans.meaning(
-            priced, lambda: (identity(priced.checked), tuple(_stored(share) for share in priced.shares))
-        )
+        meaning, mechanisms = self.plans.meaning(priced, lambda: meant(priced))
         return Request(
             request_id=request_id or secrets.token_hex(16),
             dataset=self.catalog.name,
@@ -357,8 +356,11 @@ class Session(OpenData):
         parts = priced.parts or (priced,)
 
         def work() -> bytes:
-            found = [draw(part, self.engine.run(proved(part), source().bits(63))) for part in parts]
-            return encode(together(found))
+            try:
+                found = [draw(part, self.engine.run(proved(part), source().bits(63))) for part in parts]
+                return encode(together(found))
+            finally:
+                self.hold()
 
         try:
             refuse_deserted()
@@ -432,14 +434,6 @@ class Session(OpenData):
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _stored(share: MeasurementShare) -> str:
-    match share.mechanism:
-        case Together() | Sparse() as planned:
-            return planned.stored()
-        case mechanism:
-            return encode_mechanism(mechanism)
 
 
 def proved(priced: Quote) -> tuple[ProvedStatement, ...]:

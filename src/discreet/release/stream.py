@@ -39,6 +39,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.filter import ApproximateBudget, Budget, Cost, PureBudget
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.query.catalog.manifest import DeclaredTable
+from discreet.show.markdown import plain
 from discreet.workload.codec import Counter, decode_counter, decode_state, encode_counter, encode_state
 from discreet.workload.noise import Promise, towards_one
 from discreet.workload.root import LONGEST_STREAM
@@ -174,8 +175,8 @@ class NamedStream:
     def card(self) -> str:
         """Return a statement for publication: who is protected, how strongly, with which error."""
         facts = [*self._facts(), ("Progress", f"{self.steps} steps released")]
-        lines = [f"- **{name}**: {words}." for name, words in facts]
-        return "\n".join([f"### {self._title}", "", *lines])
+        lines = [f"- **{name}**: {plain(words)}." for name, words in facts]
+        return "\n".join([f"### {plain(self._title)}", "", *lines])
 
     def __repr__(self) -> str:
         return listed(self._title, self._facts())

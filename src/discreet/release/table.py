@@ -20,7 +20,18 @@ from discreet.query.check.assembly import (
     ReleasedTable,
     SelectedRows,
 )
-from discreet.query.check.formula import Formula, Public, Span, evaluate, exactly, measured, span
+from discreet.query.check.formula import (
+    Formula,
+    Mean,
+    Operation,
+    Public,
+    Span,
+    Variance,
+    evaluate,
+    exactly,
+    measured,
+    span,
+)
 from discreet.query.check.measurement import Checked, Ordering, Output, RunningGroups
 from discreet.query.plan import given
 from discreet.query.price.assembled import surer
@@ -43,6 +54,8 @@ class ReleasedRow:
     key: Key
     cells: tuple[Public, ...]
     spans: tuple[Span, ...]
+    untold: bool = False
+    """Whether a cell is NULL because the rows of a mean or variance cannot be told from none."""
 
 
 def rows(
@@ -100,7 +113,11 @@ def _listed(
         )
         spans = tuple(map(_around, cells, spans)) if made else spans
         shown = cells if as_drawn else tuple(map(_within, cells, spans))
-        found.append(ReleasedRow(place.key, shown, spans))
+        untold = any(
+            cell is None and _untold(output.formula, place)
+            for output, cell in zip(checked.columns, cells, strict=True)
+        )
+        found.append(ReleasedRow(place.key, shown, spans, untold))
         if checked.limit is not None and len(found) == checked.limit:
             break
     return tuple(found) if checked.limit != 0 else ()
@@ -119,6 +136,17 @@ def _told_apart(priced: Quote) -> Checked:
         having=None if checked.having is None else apart(checked.having),
         qualify=None if checked.qualify is None else apart(checked.qualify),
     )
+
+
+def _untold(formula: Formula, place: "_Place") -> bool:
+    """Whether a formula has a mean or variance of so few rows that it is NULL."""
+    match formula:
+        case Mean() | Variance():
+            return formula.at(place.values) is None
+        case Operation(_, arguments):
+            return any(_untold(argument, place) for argument in arguments)
+        case _:
+            return False
 
 
 def _cell(output: Output, place: "_Place") -> Public:
@@ -140,7 +168,12 @@ def assembled(
     ]
     found = _made(assembly.table, [[(row.cells, row.spans) for row in table] for table in tables], as_drawn)
     keyed = [place for place, output in enumerate(priced.checked.columns) if not measured(output.formula)]
-    return tuple(ReleasedRow(tuple(cells[place] for place in keyed), cells, spans) for cells, spans in found)
+    # Which cell came from which is not followed through joins: any NULL may be one of those.
+    untold = any(row.untold for table in tables for row in table)
+    return tuple(
+        ReleasedRow(tuple(cells[place] for place in keyed), cells, spans, untold and None in cells)
+        for cells, spans in found
+    )
 
 
 def _made(made: Made, tables: Sequence[Sequence[Line]], as_drawn: bool) -> list[Line]:
