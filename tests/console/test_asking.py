@@ -13,6 +13,7 @@ import pyarrow.ipc
 import pytest
 from jinja2 import Environment
 from tests.console.world import BY_WARD, COUNT, FORMULA, IMAGE, SCRIPT, Console, console
+from tests.ledger.test_growth import lengthen
 
 from discreet.console.language import FUNCTIONS
 from discreet.console.page import english
@@ -389,3 +390,44 @@ def test_a_price_of_too_many_digits_is_refused_before_it_is_paid(site: Console):
     page = site.browser("analyst").quote(COUNT, epsilon="0." + "123456789" * 6)
     assert page.status == 422
     assert "too many digits" in page.text
+
+
+@pytest.mark.parametrize("who", ["second", "curator"])
+def test_history_goes_back_behind_whatever_others_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, who: str
+):
+    monkeypatch.setattr("discreet.console.past.LISTED", 2)
+    with console(tmp_path) as site:
+        browser = site.browser(who)
+        for price in ("0.5", "0.25", "0.125"):
+            assert browser.submit(browser.quote(COUNT, epsilon=price).form(do="ask")).status == 303
+        lengthen(site.pool.sessions["clinic"].ledger, 2500)
+        page = site.browser(who).get(f"{ONE}/answers")
+        assert ("epsilon 0.25" in page.text, "epsilon 0.5" in page.text) == (True, False)
+        (link,) = re.findall(r'href="([^"]*/answers\?before=\d+)"', page.text)
+        earlier = site.browser(who).get(link)
+        assert ("epsilon 0.25" in earlier.text, "epsilon 0.5" in earlier.text) == (False, True)
+        assert "before=" not in earlier.text
+        (answer,) = re.findall(r'href="([^"]*/answers/\d+)"', earlier.text)
+        assert "Paid: epsilon 0.5" in site.browser(who).get(answer).text
+        assert site.browser("analyst").get(answer).status == 404
+        assert "You have not asked anything yet" in site.browser("analyst").get(f"{ONE}/answers").text
+        monkeypatch.setattr("discreet.ledger.past.SEARCHED", 100)
+        looked = site.browser(who).get(f"{ONE}/answers").text
+        assert "None of the entries that were looked at is yours" in looked
+        assert "?before=" in looked
+
+
+def test_the_ledger_is_read_page_by_page(tmp_path: Path):
+    with console(tmp_path) as site:
+        lengthen(site.pool.sessions["clinic"].ledger, 1500)
+        auditor = site.browser("auditor")
+        page = auditor.get(f"{ONE}/ledger?kind=reserved&q=fill")
+        (link,) = re.findall(r'href="([^"]*/ledger\?before=[^"]*)"', page.text)
+        assert "q=fill" in html.unescape(link)
+        earlier = auditor.get(html.unescape(link))
+        assert "earlier entries" in earlier.text
+        shown = [int(one) for one in re.findall(r'data-word="entry">(\d+)<', earlier.text)]
+        assert max(shown) <= 501
+        assert "before=" not in auditor.get(f"{ONE}/ledger?before=500").text
+        assert auditor.get(f"{ONE}/ledger?before=x").status == 200

@@ -183,6 +183,7 @@ def test_nobody_becomes_somebody_else_through_the_console(own: Console):
     assert made.status == 422
     taken = decide(curator, do="add", name="stranger", role="analyst", days="9", reason="x", epsilon="1")
     assert taken.status == 409
+    assert "the name stranger cannot be entered" in taken.text
     assert not own.people.knows("eve")
     page = curator.get(PEOPLE).text
     assert "stranger" not in page

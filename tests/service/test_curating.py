@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from tests.service.world import COUNT, Service
 
+from discreet.errors import ConflictError
 from discreet.ledger import Receipt, open_ledger
+from discreet.service.curating import enter as enter_person
+from discreet.service.curating import unfree
 from discreet.service.people import FILE, People
 from discreet.service.role import Role
 
@@ -80,6 +83,31 @@ def test_tokens_are_made_replaced_and_ended_at_once(service: Service):
     assert {one["name"]: one["token"] for one in listed}["joe"] == "revoked"
     assert "stranger" not in {one["name"] for one in listed}
     assert not {"hash", "number"} & set(listed[0])
+
+
+def test_a_name_that_cannot_be_entered_does_not_tell_whose_it_is(service: Service):
+    if not service.people.knows("gone"):
+        service.people.add("gone", Role.ANALYST, "other")
+        service.people.revoke("gone")
+    before, told = service.spent("spare"), []
+    # Somebody of this dataset, of another one only, a curator, and one of another dataset who was revoked.
+    for name in ("leaver", "stranger", "curator", "gone"):
+        said = decide(service, "people", {"name": name, **WHY})
+        assert said.status == 409
+        told.append({key: str(value).replace(name, "NAME") for key, value in said.json().items()})
+    assert told == [told[0]] * 4
+    assert not {"already", "dataset", "entered for", "other"} & set(told[0]["detail"].split())
+    assert service.spent("spare") == before
+
+
+def test_two_who_enter_one_name_at_once_are_told_the_same(tmp_path: Path):
+    people = People(tmp_path / FILE)
+    people.add("ada", Role.ANALYST, "other")
+    with pytest.raises(ConflictError) as late:
+        enter_person(people, "ada", Role.ANALYST, "spare", days=3)
+    assert str(late.value) == str(unfree("ada"))
+    (ada,) = people.all()
+    assert ada.datasets == {"other"}
 
 
 def test_a_curator_makes_no_curators_and_changes_no_token_of_one_or_of_strangers(service: Service):

@@ -86,6 +86,7 @@ def test_the_same_request_means_the_same_on_both_ways(tmp_path: Path, monkeypatc
     straight = Wall(tmp_path, monkeypatch, straight=True)
     around = Wall(tmp_path, monkeypatch, straight=False)
     bodies = [*(json.dumps(body).encode() for body in BODIES), b"", b"{", b"\xff", b"[" * 5000]
+    bodies += [b'{"sql": "SELECT 1", "epsilon": 1, "epsilon": 2}', b'{"sql": "SELECT 1", "epsilon": NaN}']
     cases = [("query", heard, bodies[0]) for heard in HEADERS]
     cases += [(verb, HEADERS[0], body) for verb in ("query", "quote") for body in bodies]
     cases += [("quote", HEADERS[3], bodies[0]), ("batch", HEADERS[0], bodies[3])]

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from datetime import UTC, datetime
+import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.service.world import Service, exchange
 
-from discreet.errors import BusyError
-from discreet.service import api, pace
+from discreet.service import worker
 from discreet.service.gate import Gate
-from discreet.service.people import FILE, People, Person
+from discreet.service.people import FILE, People
+from discreet.service.pool import Pool
 from discreet.service.problem import KINDS
-from discreet.service.role import Role, Verb
+from discreet.service.role import Role
 from discreet.service.settings import Settings
 
 SLOT = 0.5
@@ -91,36 +91,41 @@ def test_a_fault_of_the_service_is_one_problem_without_words(tmp_path: Path, mon
     assert b"secret" not in body
 
 
-REPLY = ({"status": 200, "headers": {}, "kind": "application/json"}, b"{}")
-OUTCOMES = {"answered": REPLY, "died": None, "busy": BusyError("later")}
-
-
-@pytest.mark.parametrize("verb", [Verb.QUERY, Verb.BATCH, Verb.SYNTHESISE])
-@pytest.mark.parametrize("outcome", OUTCOMES)
 @pytest.mark.parametrize(("took", "leaves"), [(0.1, 0.5), (0.7, 1.0), (0.5, 0.5)])
-def test_whatever_comes_of_a_question_leaves_at_the_end_of_a_slot(
-    tmp_path: Path, monkeypatch, verb: Verb, outcome: str, took: float, leaves: float
-):
+def test_what_has_run_is_held_until_the_end_of_a_slot(monkeypatch, took: float, leaves: float):
     at = [100.0]
 
-    async def ask(head: Any) -> Any:
-        at[0] += took
-        found = OUTCOMES[outcome]
-        if isinstance(found, Exception):
-            raise found
-        return found
-
-    async def sleep(seconds: float) -> None:
+    def sleep(seconds: float) -> None:
         at[0] += seconds
 
-    monkeypatch.setattr(pace.asyncio, "sleep", sleep)
-    pool: Any = SimpleNamespace(ask=ask, datasets={"clinic"})
-    asking = api.Asking(pool, Settings((tmp_path,), tmp_path, slot=SLOT), lambda: at[0])
-    person = Person("ada", Role.ANALYST, datetime.max.replace(tzinfo=UTC), frozenset({"clinic"}))
-    request: Any = SimpleNamespace(state=SimpleNamespace(person=person), headers={})
-    response = asyncio.run(asking(request, verb, "clinic"))
-    assert response.status_code == {"answered": 200, "died": 500, "busy": 503}[outcome]
+    monkeypatch.setattr(worker, "time", SimpleNamespace(monotonic=lambda: at[0], sleep=sleep))
+    hold = worker.slotted(at[0], SLOT)
+    at[0] += took
+    hold()
     assert at[0] == pytest.approx(100 + leaves)
+
+
+def test_a_worker_that_dies_is_missed_and_replaced_at_the_end_of_a_slot(tmp_path: Path, monkeypatch):
+    gone, replaced = 0.0, 0.0
+
+    async def died(_: Any) -> None:
+        nonlocal gone
+        gone = time.monotonic()
+        raise EOFError
+
+    async def replace(_: Any) -> None:
+        nonlocal replaced
+        replaced = time.monotonic()
+
+    async def asked() -> object:
+        pool = Pool(Settings((tmp_path,), tmp_path, slot=SLOT))
+        monkeypatch.setattr(pool, "_replace", replace)
+        pool._idle.put_nowait(SimpleNamespace(gone=False, exchange=died))
+        return await pool.ask({})
+
+    begun = time.monotonic()
+    assert asyncio.run(asked()) is None
+    assert min(time.monotonic(), replaced) >= begun + SLOT > gone - SLOT / 2
 
 
 JSON = st.recursive(

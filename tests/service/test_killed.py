@@ -1,5 +1,7 @@
-"""A server that is killed while PostgreSQL clients wait: whatever left was paid for, and is given again."""
+"""Kills under load, of the server and of its workers: whatever left was paid for once, and is given again."""
 
+import os
+import random
 import signal
 import threading
 import time
@@ -8,7 +10,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from tests.service.world import ROWS, Service, certify, declare, launch
+from tests.service.world import COUNT, ROWS, Service, certify, declare, launch
 
 from discreet.ledger import open_ledger
 from discreet.ledger.entry import Answered, Reserved
@@ -61,14 +63,19 @@ def _ours(number: int) -> bool:
     return False
 
 
-@pytest.mark.fuzz
-def test_what_left_before_the_kill_was_paid_for_and_is_given_again(tmp_path: Path):
-    declare(tmp_path, "clinic", ROWS)
-    certify(tmp_path)
-    tokens = {"analyst": People(tmp_path / FILE).add("analyst", Role.ANALYST, "clinic")}
+def entered(folder: Path) -> dict[str, str]:
+    """Declare data and enter an analyst."""
+    declare(folder, "clinic", ROWS)
+    certify(folder)
+    return {"analyst": People(folder / FILE).add("analyst", Role.ANALYST, "clinic")}
+
+
+@pytest.mark.parametrize("rounds", [1, pytest.param(ROUNDS, marks=pytest.mark.fuzz)])
+def test_what_left_before_the_kill_was_paid_for_and_is_given_again(tmp_path: Path, rounds: int):
+    tokens = entered(tmp_path)
     heard: dict[int, object] = {}
     service = launch(tmp_path, ["clinic"], tokens, *OPTIONS)
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         fresh: dict[int, object] = {}
         kill_under_load(service, fresh)
         # What was heard before is heard again, to the last digit, and costs nothing.
@@ -89,3 +96,43 @@ def test_what_left_before_the_kill_was_paid_for_and_is_given_again(tmp_path: Pat
             again = [entry.event for entry in ledger.history("clinic", last=10_000)]
         assert sum(isinstance(event, Reserved) for event in again) == paid
     service.stop()
+
+
+def insist(service: Service, names: list[str], drawn: dict[str, object]) -> None:
+    """Ask questions, each again under its own key until it is answered."""
+    for name in names:
+        question = f"{COUNT} WHERE cost < {name}"
+        while (answer := service.query(question, "0.01", Idempotency_Key=f"k{name}")).status != 200:
+            assert answer.status in (500, 503)
+            time.sleep(0.05)
+        drawn[name] = answer.json()["drawn"]
+
+
+@pytest.mark.parametrize("kills", [4, pytest.param(100, marks=pytest.mark.fuzz)])
+def test_workers_killed_while_many_ask_cost_nobody_twice(tmp_path: Path, kills: int):
+    service = launch(
+        tmp_path, ["clinic"], entered(tmp_path), "--slot", "0.05", "--rate", "1e6", "--workers", "2"
+    )
+    drawn: dict[str, object] = {}
+    asked = [
+        [f"{client}.{number}" for number in range(10, 10 + 4 * kills)] for client in range(1, CLIENTS + 1)
+    ]
+    clients = [threading.Thread(target=insist, args=(service, names, drawn)) for names in asked]
+    for one in clients:
+        one.start()
+    for _ in range(kills):
+        time.sleep(random.uniform(0.1, 0.5))
+        with suppress(ProcessLookupError, IndexError):
+            os.kill(random.choice(service.workers()), signal.SIGKILL)
+    for one in clients:
+        one.join()
+    again: dict[str, object] = {}
+    insist(service, list(drawn), again)
+    assert again == drawn
+    assert drawn.keys() == {name for names in asked for name in names}
+    service.stop()
+    with open_ledger(tmp_path / "clinic.ledger") as ledger:
+        assert ledger.verify().trusted
+        events = [entry.event for entry in ledger.history("clinic", last=100_000)]
+    assert sum(isinstance(event, Reserved) for event in events) == len(drawn)
+    assert sum(isinstance(event, Answered) for event in events) == len(drawn)

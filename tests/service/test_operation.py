@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import uvicorn
-from tests.service.world import ROWS, declare
+from tests.service.world import ROWS, certify, declare
 from typer.testing import CliRunner
 
 from discreet.cli import app
@@ -20,6 +20,7 @@ from discreet.service.config import configured
 from discreet.service.metrics import measured, tell
 from discreet.service.patience import patient
 from discreet.service.people import FILE
+from discreet.service.serving import PromptServer
 from discreet.service.settings import Settings
 from discreet.service.wire.door import PostgresDoor
 from discreet.service.wire.fault import Gone
@@ -132,19 +133,36 @@ async def hello(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"hi"})
 
 
-@pytest.fixture
-def http() -> Iterator[int]:
-    """An HTTP server that waits for a fifth of a second."""
+@contextlib.contextmanager
+def waiting_briefly(**tls: Path) -> Iterator[int]:
+    """Run an HTTP server that waits for a fifth of a second."""
     listening = socket.create_server(("127.0.0.1", 0))
     config = uvicorn.Config(
-        hello, http=patient(0.2), lifespan="off", log_level="error", timeout_keep_alive=30
+        hello, http=patient(0.2), lifespan="off", log_level="error", timeout_keep_alive=30, **tls
     )
-    server = uvicorn.Server(config)
+    server = PromptServer(config, 0.2)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
     thread.start()
     yield listening.getsockname()[1]
     server.should_exit = True
     thread.join()
+
+
+@pytest.fixture
+def http() -> Iterator[int]:
+    with waiting_briefly() as port:
+        yield port
+
+
+@pytest.mark.parametrize("said", [b"", b"\x16\x03\x01\x02\x00"])
+def test_whoever_does_not_shake_hands_is_not_waited_for(tmp_path: Path, said: bytes):
+    certificate, key = certify(tmp_path)
+    with (
+        waiting_briefly(ssl_certfile=certificate, ssl_keyfile=key) as port,
+        socket.create_connection(("127.0.0.1", port), timeout=30) as line,
+    ):
+        line.sendall(said)
+        assert line.recv(100) == b""
 
 
 @pytest.mark.parametrize("said", [b"", b"GET / HT", b"GET / HTTP/1.1\r\nHost: x\r\n"])

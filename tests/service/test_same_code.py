@@ -44,6 +44,7 @@ CURATORS = {
     "renew": "takes over a cap that was raised, which a service does for every question",
     "find_bounds": "declares a column for everybody, which goes into the manifest",
     "plans": "are worked out on both sides",
+    "hold": "is where a service lets time pass",
     "project": "is what the curator entered somebody for",
 }
 """What open data has that a connection has not, and why."""

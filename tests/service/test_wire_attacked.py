@@ -15,75 +15,14 @@ from tests.service.world import COUNT, ROWS, Service, declare
 from discreet.errors import ParameterError, QueryError
 from discreet.query.catalog.manifest import Catalog, load
 from discreet.query.language.parameter import constant
-from discreet.service import pace
-from discreet.service.api import Asking
 from discreet.service.pace import Rates
 from discreet.service.people import FILE, People
-from discreet.service.role import Role, Verb
+from discreet.service.role import Role
 from discreet.service.settings import Settings
 from discreet.service.wire import reckon, shape, system, types
-from discreet.service.wire.asking import Asker
 from discreet.service.wire.door import PostgresDoor
 from discreet.service.wire.fault import Fault
 from discreet.service.wire.statement import split
-
-
-class Worked:
-    """A pool whose workers have answered already, or never will."""
-
-    datasets = frozenset({"clinic"})
-
-    def __init__(self, done: bool) -> None:
-        self.done = done
-
-    async def ask(self, _: Any) -> Any:
-        if not self.done:
-            await asyncio.Event().wait()
-        return {"status": 200, "kind": "application/json", "headers": {}}, b"{}"
-
-
-async def over_http(pool: Any, settings: Settings, person: Any) -> None:
-    await Asking(pool, settings).reply(person, Verb.QUERY, "clinic", {})
-
-
-async def over_the_wire(pool: Any, settings: Settings, person: Any) -> None:
-    people: Any = SimpleNamespace(current=lambda *_: person)
-    guest: Any = SimpleNamespace(person=person, number="1", dataset="clinic")
-    await Asker(pool, people, Rates(1.0, 5.0), settings)(guest, Verb.QUERY, {})
-
-
-@pytest.mark.parametrize("way", [over_http, over_the_wire])
-@pytest.mark.parametrize("done", [True, False])
-@pytest.mark.parametrize("cancels", [1, 2])
-def test_whoever_gives_up_is_told_at_the_end_of_the_slot_whether_or_not_there_was_an_answer(
-    monkeypatch: pytest.MonkeyPatch, way: Any, done: bool, cancels: int
-):
-    settings = Settings((), Path("people"), slot=60.0)
-    person = SimpleNamespace(
-        name="ada", role=Role.ANALYST, datasets=frozenset({"clinic"}), project=lambda _: "open"
-    )
-    turn = asyncio.sleep
-
-    async def attack() -> None:
-        ended = asyncio.Event()
-
-        async def slot(_: float) -> None:
-            await ended.wait()
-
-        monkeypatch.setattr(pace.asyncio, "sleep", slot)
-        asked = asyncio.ensure_future(way(Worked(done), settings, person))
-        for _ in range(cancels):
-            for _ in range(5):
-                await turn(0)
-            asked.cancel()
-        for _ in range(5):
-            await turn(0)
-        assert not asked.done()
-        ended.set()
-        with pytest.raises(asyncio.CancelledError):
-            await asked
-
-    asyncio.run(attack())
 
 
 def test_a_text_in_dollars_without_end_is_refused_where_it_begins():
@@ -275,7 +214,7 @@ def test_reading_what_one_person_sends_leaves_time_for_others(monkeypatch: pytes
             await sent("ada", body)
         await sent("bob", body)
 
-    monkeypatch.setattr(pace.asyncio, "sleep", wait)
+    monkeypatch.setattr(asyncio, "sleep", wait)
     asyncio.run(attack())
 
 

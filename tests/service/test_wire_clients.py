@@ -231,6 +231,60 @@ def test_psycopg2_asks(service: Service):
     line.close()
 
 
+def test_marks_of_parameters_need_no_blanks(service: Service, line: psycopg.Connection[Any]):
+    async def talk() -> list[Any]:
+        how = service.dsn()
+        own = await asyncpg.connect(
+            **{key: how[key] for key in ("host", "port", "user", "password")},
+            database=how["dbname"],
+            ssl=service.tls(),
+            server_settings={"discreet.epsilon": "0.1"},
+        )
+        rows = await own.fetch(f"{COUNT} WHERE ward IN ($1,$2) AND stay>$3-$4", "A", "B", 9, 4)
+        await own.close()
+        return rows
+
+    told = service.query(f"{COUNT} WHERE ward IN ('A', 'B') AND stay > 9 - 4").json()["rows"]
+    assert [row["n"] for row in asyncio.run(talk())] == [told[0]["n"]]
+    asked = f"{COUNT} WHERE ward IN (%s,%s) AND stay>%s-%s"
+    assert line.execute(asked, ("A", "B", 9, 4)).fetchall() == [(told[0]["n"],)]
+    names = "SELECT relname FROM pg_class WHERE relname IN (%s,%s)"
+    assert line.execute(names, ("visits", "nothing")).fetchall() == [("visits",)]
+
+
+@pytest.mark.parametrize("place", [1, 2])
+def test_a_parameter_groups_and_orders_nothing(service: Service, line: psycopg.Connection[Any], place: int):
+    before = service.spent()
+    for end in ("GROUP BY %s", "GROUP BY ward ORDER BY %s"):
+        with pytest.raises(psycopg.Error, match="with a parameter"):
+            line.execute(f"SELECT ward, COUNT(*) AS n FROM visits {end}", (place,))
+    assert service.spent() == before
+
+
+def test_prices_are_not_made_of_pieces(service: Service, line: psycopg.Connection[Any]):
+    before = service.spent()
+    with pytest.raises(psycopg.errors.SyntaxError):
+        line.execute("SET discreet.epsilon = 0.00 1")
+    with pytest.raises(psycopg.errors.SyntaxError):
+        line.execute("SET discreet.epsilon = 1_0")
+    for price in ("1_0", "\uff11", "0.00 1"):
+        line.execute(f"SET discreet.epsilon = '{price}'")
+        with pytest.raises(psycopg.Error, match="epsilon must be a finite number"):
+            line.execute(COUNT)
+    assert service.spent() == before
+    for price in ("1_0", "\uff11", "0.00 1"):
+        assert service.query(COUNT, price).status == 422
+    assert service.spent() == before
+
+
+def test_a_column_may_be_called_like_something_of_the_system(service: Service, line: psycopg.Connection[Any]):
+    (told,) = service.query(f"{COUNT} WHERE stay > 17").json()["rows"]
+    found = line.execute("SELECT COUNT(*) AS pg_count FROM visits WHERE stay > 17")
+    assert found.description is not None
+    assert [one.name for one in found.description] == ["pg_count"]
+    assert found.fetchall() == [(told["n"],)]
+
+
 def test_asyncpg_prepares_describes_and_fetches_in_parts(service: Service):
     async def talk() -> None:
         line = await asyncpg.connect(

@@ -255,6 +255,60 @@ def test_what_would_do_more_than_ask_is_refused(sql: str):
             assert found.meaning
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT COUNT(*) AS pg_count FROM visits",
+        'SELECT COUNT(*) AS "pg_count" FROM visits',
+        "SELECT pg_v.ward, COUNT(*) AS n FROM visits pg_v GROUP BY pg_v.ward",
+        "SELECT ward, COUNT(*) AS pg_n FROM visits GROUP BY ward ORDER BY pg_n",
+        "SELECT COUNT(*) FROM visits WHERE EXTRACT(hour FROM pg_time) = 3",
+        "SELECT COUNT(*) FROM visits WHERE ward IS DISTINCT FROM pg_ward",
+        "WITH pg_a AS (SELECT * FROM visits) SELECT COUNT(*) FROM pg_a",
+        "WITH pg_a AS NOT MATERIALIZED (SELECT 1 FROM visits) SELECT 1 FROM pg_a JOIN pg_a AS b ON true",
+        "SELECT COUNT(information_schema) FROM visits WHERE note = 'FROM pg_class'",
+        "SELECT COUNT(*) FROM visits -- FROM pg_class",
+    ],
+)
+def test_a_name_that_somebody_chose_is_no_matter_of_the_catalogue(sql: str):
+    assert type(split(sql)[0].meaning) is Asks
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT relname FROM pg_class",
+        "SELECT relname FROM pg_class AS c",
+        'SELECT relname FROM "pg_class"',
+        "SELECT 1 FROM (pg_class c JOIN visits ON true)",
+        "SELECT 1 FROM visits v LEFT JOIN pg_type t ON true",
+        "SELECT 1 FROM visits WHERE EXISTS (SELECT FROM ONLY pg_class)",
+        "SELECT table_name FROM information_schema.tables",
+        "SELECT n::pg_catalog.text FROM visits",
+        "SELECT pg_get_userbyid(1) FROM visits",
+        "TABLE pg_class",
+        "WITH a AS (SELECT 1 FROM pg_class) SELECT * FROM a",
+        "SELECT current_schema()",
+    ],
+)
+def test_relations_and_functions_of_the_catalogue_are(sql: str):
+    assert type(split(sql)[0].meaning) is About
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["0.00 1", "0.1'0'", "'0.1' 0", "1 . 5", "0.1 /* */ 2", "- 1", "1 e5", "1 / 2", "a b", "0.1, 2 3"],
+)
+def test_what_stands_apart_is_not_glued_to_a_price(value: str):
+    with pytest.raises(fault.Fault):
+        assert split(f"SET discreet.epsilon = {value}")[0].meaning
+
+
+def test_lists_and_signs_are_values_of_settings():
+    for said, meant in (("ISO, MDY", "ISO,MDY"), ("-1", "-1"), ("'a b'", "a b"), ("Europe/Berlin",) * 2):
+        assert split(f"SET datestyle TO {said}")[0].meaning == Assigns("datestyle", meant)
+
+
 @given(st.text(max_size=80))
 def test_any_text_is_split_or_refused(text: str):
     try:

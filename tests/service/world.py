@@ -229,6 +229,8 @@ def launch(folder: Path, names: list[str], tokens: dict[str, str], *options: str
     """Start the service on what was declared, for the first time or again."""
     certificate, key = folder / "cert.pem", folder / "key.pem"
     manifests = [str(folder / f"{name}.toml") for name in names]
+    temporary = folder / "temporary"
+    temporary.mkdir(exist_ok=True)
     tls = ["--certificate", str(certificate), "--key", str(key)]
     with (folder / "stderr.txt").open("w") as complaints:
         process = subprocess.Popen(
@@ -236,7 +238,7 @@ def launch(folder: Path, names: list[str], tokens: dict[str, str], *options: str
             stdout=subprocess.PIPE,
             stderr=complaints,
             text=True,
-            env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+            env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "TMPDIR": str(temporary)},
         )
     if process.stdout is None:
         raise AssertionError("no pipe")

@@ -20,6 +20,7 @@ from discreet.console.desk import Refused, checked, refusal
 from discreet.console.drawing import INLINE
 from discreet.console.language import words
 from discreet.console.page import say
+from discreet.console.past import own_history, wanted_before
 from discreet.console.picture import LARGEST, LONGEST, harmless
 from discreet.console.report import KIND, report
 from discreet.console.room import Room, address, go
@@ -31,9 +32,6 @@ from discreet.service.role import PROJECT, Verb, may, sees_all
 
 ONE = "/console/data/{dataset}"
 CONFIDENCES = ("0.9", "0.95", "0.99")
-LISTED = 100
-"""So many of somebody's newest questions are listed."""
-
 SHOWN = ("question", "unproved", "parameter", "budget")
 """Refusals that are shown beside the question they are about; none of them cost anything."""
 
@@ -110,13 +108,8 @@ def _reading(app: FastAPI, room: Room) -> None:
     @app.get(f"{ONE}/answers")
     async def answers(request: Request, dataset: str) -> Response:
         visit = room.allowed(request, Verb.QUERY, dataset)
-        return _of(
-            room,
-            request,
-            dataset,
-            "answers",
-            rows=_rows(await _history(room, visit, dataset), visit.person.name),
-        )
+        page = await own_history(room, visit, dataset, wanted_before(request))
+        return _of(room, request, dataset, "answers", rows=_rows(page["entries"]), before=page["before"])
 
     @app.get(f"{ONE}/answers/{{number:int}}.{{form}}")
     async def download(request: Request, dataset: str, number: int, form: str) -> Response:
@@ -340,12 +333,12 @@ async def _asked(room: Room, visit: Visit, dataset: str, number: int) -> dict[st
     noted = visit.notes.get((dataset, number))
     if noted is not None:
         return dict(noted)
-    entries = await _history(room, visit, dataset)
+    entries = (await own_history(room, visit, dataset, number + 1))["entries"]
     paid = {one["number"]: one for one in entries if one["event"] == "reserved"}
     for one in entries:
         if one["number"] == number and one["event"] in ("answered", "reserved"):
             asked = paid.get(one.get("reservation", number))
-            if asked is not None and asked["analyst"] == visit.person.name and asked["text"]:
+            if asked is not None and asked["text"]:
                 return _recall(asked["text"], _price(asked))
     raise refusal(problem.NOTHING)
 
@@ -357,12 +350,12 @@ def _price(asked: Mapping[str, Any]) -> str | None:
     return epsilon
 
 
-def _rows(entries: list[dict[str, Any]], whose: str) -> list[dict[str, Any]]:
+def _rows(entries: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return what somebody asked, newest first, each with what became of it."""
     outcome = {one["reservation"]: one for one in entries if one["event"] in ("answered", "failed")}
     rows = []
     for one in reversed(entries):
-        if one["event"] != "reserved" or one["analyst"] != whose:
+        if one["event"] != "reserved":
             continue
         ended = outcome.get(one["number"])
         state = "unanswered" if ended is None else ended["event"] if one["text"] else "elsewhere"
@@ -379,6 +372,4 @@ def _rows(entries: list[dict[str, Any]], whose: str) -> list[dict[str, Any]]:
                 "answer": one["key"].removeprefix(STREAM) if stream else ended and ended["number"],
             }
         )
-        if len(rows) == LISTED:
-            break
     return rows

@@ -13,11 +13,12 @@ from fastapi import FastAPI, Request, Response
 from discreet.console import view
 from discreet.console.desk import Refused, checked, refusal
 from discreet.console.page import say
+from discreet.console.past import wanted_before
 from discreet.console.room import Room, address, go
 from discreet.console.visit import Visit
 from discreet.errors import AccessError, DiscreetError
 from discreet.service import problem, schema
-from discreet.service.curating import ENTERED, barred, somebody
+from discreet.service.curating import ENTERED, barred, enter, somebody, unfree
 from discreet.service.people import DAYS, Person, person_name
 from discreet.service.problem import ServiceProblem
 from discreet.service.role import PROJECT, Verb, sees_all
@@ -188,12 +189,15 @@ async def _decided(room: Room, visit: Visit, dataset: str, given: Mapping[str, s
             if role is None:
                 raise refusal(ServiceProblem("parameter", f"role is one of {', '.join(ENTERED)}"))
             if room.people.knows(name):
-                raise refusal(ServiceProblem("conflict", say("people.taken", name=name)))
+                raise unfree(name)
             days = _whole(given.get("days", ""))
             # Limited before they exist: nobody asks without the limit they were meant to have.
             await _limit(room, visit, dataset, name, given)
             project = await _project(room, visit, dataset, given.get("project", "") or PROJECT)
-            return {"name": name, "token": room.people.add(name, role, dataset, days=days, project=project)}
+            return {
+                "name": name,
+                "token": enter(room.people, name, role, dataset, days=days, project=project),
+            }
         case "limit":
             _somebody(room, visit, dataset, name)
             if not any(given.get(part, "").strip() for part in LIMITS):
@@ -263,7 +267,8 @@ async def _ledger(
     verdict: Mapping[str, Any] | None,
     told: Mapping[str, Any] | None = None,
 ) -> Response:
-    body = await room.desk.ask(visit.person, Verb.HISTORY, dataset, {"last": LAST})
+    part = {"last": LAST, "before": wanted_before(request)}
+    body = await room.desk.ask(visit.person, Verb.HISTORY, dataset, part)
     sought = request.query_params.get("q", "")[:200]
     kind = request.query_params.get("kind", "")
     entries = [_entry(one) for one in reversed(body["entries"])]
@@ -282,6 +287,8 @@ async def _ledger(
         entries=found[:SHOWN],
         count=len(found),
         last=len(entries),
+        newest=part["before"] is None,
+        before=body["before"],
         kinds=kinds,
         kind=kind,
         sought=sought,

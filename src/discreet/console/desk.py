@@ -1,4 +1,4 @@
-"""The way from a page to a worker and back: the same calls, checks and slots as over HTTP."""
+"""The way from a page to a worker and back: the same calls and checks as over HTTP."""
 
 import json
 from collections.abc import Mapping
@@ -9,6 +9,7 @@ from pydantic import BaseModel, ValidationError
 
 from discreet.service import problem
 from discreet.service.kind import PAGE
+from discreet.service.mistake import mistaken
 from discreet.service.people import Person
 from discreet.service.problem import ServiceProblem
 from discreet.service.role import Verb
@@ -80,7 +81,5 @@ def checked(model: type[BaseModel], **given: Any) -> dict[str, Any]:
     try:
         return model(**given).model_dump(mode="json")
     except ValidationError as error:
-        found = [
-            f"{'.'.join(map(str, one['loc'])) or 'the form'}: {one['msg']}" for one in error.errors()[:5]
-        ]
-        raise refusal(ServiceProblem("parameter", "; ".join(found))) from None
+        found = [{**one, "loc": ("form", *one["loc"])} for one in error.errors()]
+        raise refusal(mistaken(found)) from None

@@ -36,7 +36,7 @@ def beside(
 ) -> Door:
     """Return the service with the console before it."""
     visits = Visits(people)
-    desk, bench = Desk(Asking(pool, settings)), Process("discreet.console.bench", laboratory.PATIENCE)
+    desk, bench = Desk(Asking(pool)), Process("discreet.console.bench", laboratory.PATIENCE)
     surveyor = survey or Process("discreet.console.surveyor", wizard.PATIENCE).ask
     room = Room(
         desk,

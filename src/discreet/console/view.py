@@ -10,6 +10,7 @@ from markupsafe import escape
 
 from discreet.console.page import say
 from discreet.service.role import PROJECT
+from discreet.show.markdown import words
 from discreet.show.number import format_number
 
 HIGH = 0.8
@@ -294,7 +295,7 @@ def compared(body: Mapping[str, Any]) -> dict[str, Any]:
 def promise(card: str) -> tuple[tuple[str, str], ...]:
     """Return the statement that goes with an answer, point by point; its receipt has a place of its own."""
     points = re.findall(r"^- \*\*(.+?)\*\*:? (.*)$", card, re.MULTILINE)
-    return tuple((head, words.replace("`", "")) for head, words in points if head != "Receipt")
+    return tuple((head, words(written)) for head, written in points if head != "Receipt")
 
 
 def lines(sql: str, said: Mapping[str, Any]) -> tuple[QuestionLine, ...]:

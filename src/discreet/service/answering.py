@@ -4,7 +4,7 @@ Every reply is whole here: the process at the network passes it on and reads not
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 from urllib.parse import quote as escaped
@@ -17,7 +17,7 @@ from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.formula import Public
 from discreet.query.check.question import Limits
 from discreet.query.price.expected import Quote
-from discreet.query.price.words import afford, caps, lines, paced
+from discreet.query.price.words import afford, caps, lines, paced, takes
 from discreet.release.answer import Release
 from discreet.release.noisy import encode
 from discreet.release.pricing import check_question
@@ -40,9 +40,6 @@ from discreet.service.wire.types import MEDIA_TYPE as WIRE
 CHARTS = 6
 """So many charts of a batch are drawn at once."""
 
-RECENT = 1000
-"""Of a dataset's newest entries so many are searched for somebody's own."""
-
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -63,14 +60,23 @@ class Asked:
         return None if self.key is None else f"{self.name}/{self.key}"
 
 
-def answer(sessions: Mapping[str, Session], asked: Asked, replies: Replies | None = None) -> Reply:
-    """Return the reply to a request; whatever is not a deliberate refusal is one constant failure."""
+def answer(
+    sessions: Mapping[str, Session],
+    asked: Asked,
+    replies: Replies | None = None,
+    hold: Callable[[], None] = lambda: None,
+) -> Reply:
+    """Return the reply to a request; whatever is not a deliberate refusal is one constant failure.
+
+    What has run is held before anybody can know of it.
+    """
     opened = sessions.get(asked.dataset)
     try:
         if opened is None or not may(asked.role, asked.verb):
             raise AccessError("nothing of that name")
         opened.renew()
-        return _answered(_for(opened, asked), asked, Replies() if replies is None else replies)
+        own = replace(opened, analyst=asked.name, project=asked.project, hold=hold)
+        return _answered(own, asked, Replies() if replies is None else replies)
     except AccessError:
         return refused(problem.NOTHING)
     except QueryError as error:
@@ -94,11 +100,6 @@ def _helped(opened: Session | None, asked: Asked, error: QueryError) -> problem.
 def refused(stated: problem.ServiceProblem) -> Reply:
     """Return a problem as a reply."""
     return Reply(stated.status, problem.MEDIA_TYPE, stated.body(), stated.headers)
-
-
-def _for(opened: Session, asked: Asked) -> Session:
-    """Return the open data as somebody's own session."""
-    return replace(opened, analyst=asked.name, project=asked.project)
 
 
 def _answered(session: Session, asked: Asked, replies: Replies) -> Reply:
@@ -145,9 +146,7 @@ def _answered(session: Session, asked: Asked, replies: Replies) -> Reply:
             )
             return _json({"lines": str(view).splitlines()} if asked.kind == WIRE else view.to_json())
         case Verb.HISTORY:
-            entries = session.ledger.history(session.catalog.name, last=RECENT)
-            whose = None if sees_all(asked.role) else asked.name
-            return _json({"entries": history(entries, whose)[-int(asked.body["last"]) :]})
+            return _json(_past(session, asked))
         case Verb.RECEIPT:
             return _json(_proved(session, asked.body["receipt"]))
         case Verb.STREAM | Verb.STEP | Verb.STEPS | Verb.STREAMS:
@@ -264,6 +263,7 @@ def _price(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def quoted(priced: Quote) -> dict[str, Any]:
     """Return a quote as JSON values; numbers that matter are exact text."""
+    said = *takes(priced), *caps(priced.checked)
     return {
         "columns": [
             {
@@ -277,7 +277,9 @@ def quoted(priced: Quote) -> dict[str, Any]:
         **_paid(priced),
         "questions_left": priced.copies,
         "questions_today": priced.today,
-        "words": [w for w in (afford(priced), paced(priced), *caps(priced.checked)) if w is not None],
+        "alone": None if priced.alone is None else [str(part) for part in priced.alone],
+        "closes": priced.closes,
+        "words": [w for w in (afford(priced), paced(priced), *said) if w is not None],
     }
 
 
@@ -355,9 +357,20 @@ def _stream(table: Any) -> bytes:
     return whole
 
 
-def history(entries: tuple[Entry, ...], whose: str | None) -> list[dict[str, Any]]:
-    """Return what happened to the requests of one analyst, or of everybody, oldest first."""
-    known: set[int] = set()
+def _past(session: Session, asked: Asked) -> dict[str, Any]:
+    """Return a page of the history: what somebody asked, or all that happened for whoever may see that."""
+    last, before = int(asked.body["last"]), asked.body.get("before")
+    ledger, name = session.ledger, session.catalog.name
+    if asked.body.get("own") or not sees_all(asked.role):
+        page = ledger.questions_of(name, asked.name, last=last, before=before)
+        return {"entries": history(page.entries), "counted": page.questions, "before": page.before}
+    entries = ledger.history(name, last=last, before=before)
+    first = entries[0].number if entries else 1
+    return {"entries": history(entries), "counted": len(entries), "before": first if first > 1 else None}
+
+
+def history(entries: Iterable[Entry]) -> list[dict[str, Any]]:
+    """Return entries as JSON values."""
     told = []
     for entry in entries:
         line: dict[str, Any] = {
@@ -367,19 +380,14 @@ def history(entries: tuple[Entry, ...], whose: str | None) -> list[dict[str, Any
         }
         match entry.event:
             case Reserved(request):
-                mine = request.analyst == whose
                 line |= {"analyst": request.analyst, "project": request.project}
                 line |= {"question": request.question, "cost": write_cost(request.cost)}
                 line |= {"text": request.text, "key": request.request_id.removeprefix(f"{request.analyst}/")}
-                known |= {entry.number} if mine else set()
             case Answered(reservation) | Failed(reservation):
-                mine = reservation in known
                 line["reservation"] = reservation
             case event:
-                mine = False
                 line |= decision(event)
-        if whose is None or mine:
-            told.append(line)
+        told.append(line)
     return told
 
 

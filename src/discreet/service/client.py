@@ -62,8 +62,8 @@ def connect(
 ) -> "Remote":
     """Return a session with data behind a service: quote, query, batch, stream and budget as `dp.open` has.
 
-    `dataset` may be left out where the token is for one alone; `certificate` is a PEM file to trust besides
-    those of the system, for a service with a certificate of its own.
+    `dataset` may be left out where the token is for one alone; `certificate` is a PEM file to trust in the
+    place of those of the system, for a service with a certificate of its own.
     """
     line = Line(url, token, certificate=certificate, timeout=timeout)
     try:
@@ -123,7 +123,10 @@ class Remote(OpenData):
         sent = {"sql": sql, "parameters": parameters, **_price(priced, limits, dialect), **_weights(weights)}
         body = self._post("quote", sent)
         priced = replace(
-            self._agreed(priced, body), copies=body["questions_left"], today=body["questions_today"]
+            self._agreed(priced, body),
+            copies=body["questions_left"],
+            today=body["questions_today"],
+            closes=body.get("closes", False),
         )
         if prior is None:
             return priced
@@ -276,11 +279,19 @@ class Remote(OpenData):
         """Return what is spent and what is left, for every limit that covers you."""
         return views.read(self.line.get("v1", "datasets", self.catalog.name, "budget"))
 
-    def history(self, last: int = 100) -> list[dict[str, Any]]:
-        """Return what became of your newest questions, oldest first."""
-        body = self.line.get("v1", "datasets", self.catalog.name, "history", last=last)
-        found: list[dict[str, Any]] = body["entries"]
-        return found
+    def history(self, last: int = 100, *, before: int | None = None) -> list[dict[str, Any]]:
+        """Return what became of your newest questions, or of the newest before an entry, oldest first.
+
+        Curators and auditors see the newest entries of everybody.
+        """
+        found: list[dict[str, Any]] = []
+        while last > 0:
+            asked = {"last": min(last, 1000)} | ({} if before is None else {"before": before})
+            body = self.line.get("v1", "datasets", self.catalog.name, "history", **asked)
+            found, last, before = body["entries"] + found, last - body["counted"], body["before"]
+            if before is None:
+                break
+        return sorted(found, key=lambda one: int(one["number"]))
 
     def verify_receipt(self, receipt: Receipt | str) -> dict[str, Any]:
         """Return the entry of the ledger that a receipt proves; raise AccessError where it holds none."""

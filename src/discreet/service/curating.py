@@ -9,18 +9,18 @@ from typing import Annotated, Any
 
 from fastapi import FastAPI, Path, Request, Response
 
-from discreet.errors import AccessError, DiscreetError
+from discreet.errors import AccessError, ConflictError, DiscreetError
 from discreet.service import problem, schema
 from discreet.service.people import People, Person, person_name
 from discreet.service.problem import ServiceProblem
-from discreet.service.role import Role, Verb, may
+from discreet.service.role import PROJECT, Role, Verb, may
 from discreet.service.way import Asking, described, person_of, shown, told
 
 ENTERED = (Role.ANALYST, Role.AUDITOR)
 """What somebody can be made through the wall."""
 
 Named = Annotated[str, Path(max_length=63, description="Somebody who was entered for this dataset.")]
-_DECIDING = ("parameter", "conflict", "ledger", "busy", "failed")
+_DECIDING = ("budget", "conflict")
 _WHY = {
     "curator": "the tokens of curators are changed at the command line",
     "elsewhere": "they also know datasets that you do not; change their token at the command line",
@@ -40,6 +40,25 @@ def barred(curator: Person, person: Person) -> str | None:
     if person.role is Role.CURATOR:
         return "curator"
     return None if person.datasets <= curator.datasets else "elsewhere"
+
+
+def enter(people: People, name: str, role: Role, dataset: str, *, days: int, project: str = PROJECT) -> str:
+    """Enter somebody and return their token, or refuse the name as `unfree` does."""
+    try:
+        return people.add(name, role, dataset, days=days, project=project)
+    except ConflictError:
+        raise unfree(name) from None
+
+
+def unfree(name: str) -> ConflictError:
+    """Return the refusal of a name that somebody has, in the same words whether they are known here or not.
+
+    That it is refused tells that there is somebody, here or for another dataset: names and tokens belong to
+    people, of whom there is one register.
+    """
+    return ConflictError(
+        f"the name {name} cannot be entered: choose another one, or ask whoever runs the service"
+    )
 
 
 def routes(api: FastAPI, ask: Asking, people: People) -> None:
@@ -66,7 +85,7 @@ def routes(api: FastAPI, ask: Asking, people: People) -> None:
     @api.post(
         f"{one}/verify",
         summary="Check every entry of the ledger",
-        responses=described(schema.Verified, "busy", "failed"),
+        responses=described(schema.Verified),
     )
     async def verify(request: Request, dataset: str) -> Response:
         return await ask(request, Verb.VERIFY, dataset)
@@ -74,7 +93,7 @@ def routes(api: FastAPI, ask: Asking, people: People) -> None:
     @api.get(
         f"{one}/head",
         summary="The signed receipt of the newest entry, to be kept with a backup",
-        responses=described(schema.HeadShown, "busy", "failed"),
+        responses=described(schema.HeadShown),
     )
     async def head(request: Request, dataset: str) -> Response:
         return await ask(request, Verb.HEAD, dataset)
@@ -108,19 +127,19 @@ def _people(api: FastAPI, ask: Asking, people: People, place: str) -> None:
         summary="Enter somebody, with limits of their own, and get their token, once",
         responses=described(schema.TokenShown, *_DECIDING),
     )
-    async def enter(request: Request, dataset: str, body: schema.ToEnter) -> Response:
+    async def entering(request: Request, dataset: str, body: schema.ToEnter) -> Response:
         refused = _admitted(ask, request, dataset)
         if refused is not None:
             return refused
         try:
             name = person_name(body.name)
             if people.knows(name):
-                return told(ServiceProblem("conflict", f"{name} is entered already"))
+                raise unfree(name)
             # Limited before they exist: nobody asks without the limit they were meant to have.
             said = await _limited(ask, request, dataset, name, body)
             if said.status_code != 200:
                 return said
-            token = people.add(name, Role(body.role), dataset, days=body.days)
+            token = enter(people, name, Role(body.role), dataset, days=body.days)
         except DiscreetError as error:
             return told(problem.of(error))
         return shown({"name": name, "token": token})
@@ -158,7 +177,7 @@ def _tokens(api: FastAPI, ask: Asking, people: People, place: str) -> None:
     @api.post(
         f"{place}/{{name}}/rotate",
         summary="Get a new token for somebody, once; the old one is worth nothing from now on",
-        responses=described(schema.TokenShown, "parameter"),
+        responses=described(schema.TokenShown),
     )
     async def rotate(request: Request, dataset: str, name: Named, body: schema.ToRotate) -> Response:
         refused = changed(request, dataset, name)

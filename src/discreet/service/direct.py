@@ -5,7 +5,6 @@ the long way round, where it is understood or told what is wrong with it, so tha
 same on both.
 """
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from discreet.service.body import read
 from discreet.service.gate import again, whole
 from discreet.service.people import Person
 from discreet.service.role import Verb
@@ -85,6 +85,6 @@ def _heard(headers: list[tuple[bytes, bytes]]) -> dict[str, str] | None:
 
 def _understood(model: type[BaseModel], body: bytes) -> dict[str, Any] | None:
     try:
-        return model.model_validate(json.loads(body)).model_dump(mode="json")
+        return model.model_validate(read(body)).model_dump(mode="json")
     except (ValueError, RecursionError):
         return None

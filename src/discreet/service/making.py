@@ -60,6 +60,7 @@ def told(made: MadeUp, answers: list[dict[str, Any]]) -> dict[str, Any]:
         "table": made.plan.table,
         "columns": list(made.columns),
         "left_out": list(made.plan.left_out),
+        "reasons": list(made.plan.reasons),
         "groups": [list(starts) for starts in made.groups],
         "free": made.free,
         "answers": answers,

@@ -1,6 +1,5 @@
 """Time as arithmetic: when an answer may leave, and how often somebody may ask.  A clock is an argument."""
 
-import asyncio
 import math
 from collections import OrderedDict
 from dataclasses import dataclass, field
@@ -9,7 +8,7 @@ REMEMBERED = 10_000
 
 
 def until_slot(elapsed: float, slot: float) -> float:
-    """Return how long to wait until the next multiple of `slot` after the request came, 0 without slots.
+    """Return how long to wait until the next multiple of `slot` after a request came, 0 without slots.
 
     What takes longer than its slot leaves at the end of a later one: an observer learns the number of slots
     and nothing finer.
@@ -17,25 +16,6 @@ def until_slot(elapsed: float, slot: float) -> float:
     if slot <= 0:
         return 0.0
     return max(math.ceil(elapsed / slot), 1) * slot - elapsed
-
-
-async def rest(seconds: float) -> None:
-    """Wait so long, also where somebody gives up meanwhile.
-
-    They are told at the end.  Told at once, they would learn that there was nothing left but to wait, and so
-    how long an answer took, as finely as they choose when to give up.
-    """
-    if seconds <= 0:
-        return
-    ending = asyncio.ensure_future(asyncio.sleep(seconds))
-    given_up = False
-    while not ending.done():
-        try:
-            await asyncio.shield(ending)
-        except asyncio.CancelledError:
-            given_up = True
-    if given_up:
-        raise asyncio.CancelledError
 
 
 @dataclass(frozen=True, slots=True)

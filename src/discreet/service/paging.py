@@ -8,7 +8,7 @@ from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.formula import measured
 from discreet.query.price.batch import parts
 from discreet.query.price.expected import Quote
-from discreet.query.price.words import caps, lines, price
+from discreet.query.price.words import lines, paid
 from discreet.release.answer import Release, cell_text
 from discreet.release.pricing import check_batch, check_question, price_question
 
@@ -22,15 +22,15 @@ def shown(release: Release) -> dict[str, Any]:
             for row in release.rows
         ],
         "measured": [bool(measured(output.formula)) for output in columns],
-        "price": price(release.quote.cost),
-        "notes": [*caps(release.quote.checked), *release.quote.checked.notes],
+        "price": paid(release.quote),
+        "notes": [*release.said, *release.quote.checked.notes],
     }
 
 
 def explained(priced: Quote) -> dict[str, Any]:
     """Return a price in words, and the derivation of every statement that would run."""
     steps = () if priced.proof is None else priced.proof.statements
-    return {"price": price(priced.cost), "proof": [proved.step.nested() for proved in steps]}
+    return {"price": paid(priced), "proof": [proved.step.nested() for proved in steps]}
 
 
 def together(catalog: Catalog, questions: Sequence[str], priced: Quote) -> dict[str, Any]:

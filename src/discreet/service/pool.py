@@ -1,13 +1,14 @@
 """Worker processes: each answers one request at a time, and is killed and replaced past its limits.
 
-A request whose worker dies has one outcome, whatever the reason: None.  What the ledger took for it stays
-spent.  A worker is never given up half way: it finishes its request although nobody may wait any more, or it
-is killed.
+A request whose worker dies has one outcome, whatever the reason: None, at the end of a slot.  What the ledger
+took for it stays spent.  A worker is never given up half way: it finishes its request although nobody may
+wait any more, or it is killed.
 """
 
 import asyncio
 import os
 import sys
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from types import TracebackType
@@ -15,6 +16,7 @@ from typing import Any
 
 from discreet.errors import BusyError, ServiceError
 from discreet.service import pipe
+from discreet.service.pace import until_slot
 from discreet.service.settings import Settings
 
 STARTING = 120.0
@@ -59,6 +61,7 @@ class Worker:
             "manifests": [str(path.resolve()) for path in settings.manifests],
             "memory": settings.memory,
             "threads": settings.threads,
+            "slot": settings.slot,
         }
         try:
             async with asyncio.timeout(STARTING):
@@ -186,10 +189,14 @@ class Pool:
             self.waiting -= 1
 
     async def _run(self, worker: Worker, head: Mapping[str, Any]) -> tuple[dict[str, Any], bytes] | None:
+        began = time.monotonic()
         try:
-            async with asyncio.timeout(self._settings.seconds):
+            # What ran as long as it may is held for a slot at most.
+            async with asyncio.timeout(self._settings.seconds + self._settings.slot):
                 reply = await worker.exchange(head)
         except (EOFError, OSError, TimeoutError):
+            # When it died depends on the data, and can be told from when another takes its place.
+            await asyncio.sleep(until_slot(time.monotonic() - began, self._settings.slot))
             self._keep(self._replace(worker))
             return None
         except BaseException:

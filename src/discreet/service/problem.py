@@ -47,7 +47,11 @@ KINDS: Mapping[str, ProblemKind] = {
     "budget": ProblemKind(
         402, "A limit of the budget does not suffice", "ask for a cheaper answer, or the curator"
     ),
-    "conflict": ProblemKind(409, "The key stands for another question", "choose a new Idempotency-Key"),
+    "conflict": ProblemKind(
+        409,
+        "It contradicts what was said before",
+        "choose another Idempotency-Key, or name, or look at what has changed",
+    ),
     "busy": ProblemKind(
         503, "Too much is going on", "ask again after the time in Retry-After; nothing was charged"
     ),

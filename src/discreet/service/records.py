@@ -5,8 +5,10 @@ from typing import Annotated, Any
 from fastapi import FastAPI, Request, Response
 from pydantic import ConfigDict, Field
 
+from discreet.service.kind import ARROW, CSV
+from discreet.service.member import Number, Spelt, Whole
 from discreet.service.role import Verb
-from discreet.service.schema import RECEIPT, CostShown, LimitsSent, Number, Sent, Shown, Spelt, Whole
+from discreet.service.schema import RECEIPT, CostShown, LimitsSent, Sent, Shown
 from discreet.service.way import Asking, described
 
 ColumnName = Annotated[Spelt, Field(max_length=200)]
@@ -47,6 +49,9 @@ class RecordsShown(Shown):
     table: str = Field(examples=["visits"])
     columns: list[str] = Field(examples=[["ward", "stay"]])
     left_out: list[str] = Field(examples=[["note"]])
+    reasons: list[str] = Field(
+        description="Why each of those is left out.", examples=[["is text without declared values"]]
+    )
     groups: list[list[int]] = Field(
         description="The first cell of each group of a column's cells.", examples=[[[0, 1, 2], [0, 2, 5]]]
     )
@@ -60,7 +65,7 @@ def routes(api: FastAPI, ask: Asking) -> None:
     @api.post(
         "/v1/datasets/{dataset}/synthesise",
         summary="Make up records of a table; as CSV or Arrow, or as JSON what they are drawn from",
-        responses=described(RecordsShown, "budget", "question", "unproved", "busy", "failed"),
+        responses=described(RecordsShown, "budget", "conflict", "question", "unproved", forms=(CSV, ARROW)),
     )
     async def synthesise(request: Request, dataset: str, body: ToSynthesise) -> Response:
         return await ask(request, Verb.SYNTHESISE, dataset, body)

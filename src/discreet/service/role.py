@@ -48,9 +48,7 @@ class Verb(StrEnum):
 
 STREAMING = frozenset({Verb.STREAM, Verb.STEP, Verb.STEPS, Verb.STREAMS})
 RECALLING = frozenset({Verb.RECALL, Verb.FIND, Verb.PICTURE})
-SLOTTED = frozenset({Verb.QUERY, Verb.BATCH, Verb.SYNTHESISE})
-"""What touches data, and so answers in slots of time."""
-ASKING = SLOTTED | RECALLING | STREAMING | {Verb.QUOTE, Verb.DESCRIBE}
+ASKING = RECALLING | STREAMING | {Verb.QUOTE, Verb.DESCRIBE, Verb.QUERY, Verb.BATCH, Verb.SYNTHESISE}
 
 _READING = frozenset(
     {Verb.SELF, Verb.DATASETS, Verb.CATALOGUE, Verb.BUDGET, Verb.HISTORY, Verb.RECEIPT, Verb.SYSTEM}

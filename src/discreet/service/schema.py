@@ -6,44 +6,21 @@ later version could take for something else.
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StrictBool
+from pydantic import BaseModel, ConfigDict, Field, StrictBool
 
-from discreet.service.settings import MOST_STEPS
-
-LONGEST_SQL = 8192
-LARGEST_BATCH = 100
-
-
-def _spelt(text: str) -> str:
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        raise ValueError("must be valid Unicode, without surrogates") from None
-    return text
-
-
-Spelt = Annotated[str, AfterValidator(_spelt)]
-Whole = Annotated[int, Field(strict=True)]
-Number = Annotated[
-    Whole
-    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
-    | Annotated[Spelt, Field(max_length=256)],
-    Field(description='A number; as text it is exact: "0.1" and "1/10" are the same.'),
-]
-Value = (
-    Annotated[bool, Field(strict=True)]
-    | Whole
-    | Annotated[float, Field(strict=True, allow_inf_nan=False)]
-    | Annotated[Spelt, Field(max_length=4096)]
-    | None
+from discreet.service.member import (
+    LARGEST_BATCH,
+    Columns,
+    Days,
+    Number,
+    Reason,
+    Spelt,
+    Sql,
+    Sqls,
+    Values,
+    Whole,
 )
-Values = Annotated[
-    Annotated[list[Value], Field(max_length=LARGEST_BATCH)]
-    | Annotated[dict[Spelt, Value], Field(max_length=LARGEST_BATCH)]
-    | None,
-    Field(description="The values of `?` in the order of the text, or of `:name` by name."),
-]
-Sql = Annotated[Spelt, Field(min_length=1, max_length=LONGEST_SQL)]
+from discreet.service.settings import MOST_STEPS
 
 QUESTION = "SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward"
 COST = ["1/10", "1/200", "0"]
@@ -92,9 +69,6 @@ class _Answered(_Priced):
     )
 
 
-Columns = Annotated[dict[str, Number], Field(max_length=256)]
-
-
 class Question(_Answered):
     """One question in SQL and its price."""
 
@@ -132,7 +106,7 @@ class ToQuote(_Priced):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"sql": QUESTION, "within": 50}]}
     )
-    sql: Sql | Annotated[list[Sql], Field(min_length=1, max_length=LARGEST_BATCH)]
+    sql: Sqls
     parameters: Values = None
     count: Number | None = Field(
         default=None, description="The rows that means and variances are assumed to be of, at least."
@@ -147,7 +121,7 @@ class ToFind(Sent):
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"sql": QUESTION, "epsilon": "0.1"}]}
     )
-    sql: Sql | Annotated[list[Sql], Field(min_length=1, max_length=LARGEST_BATCH)]
+    sql: Sqls
     epsilon: Number | None = Field(default=None, description="What was spent.")
     confidence: Number = Field(default="0.95", description="How sure the intervals are.")
 
@@ -157,12 +131,6 @@ class ReceiptText(Sent):
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"receipt": RECEIPT}]})
     receipt: Spelt = Field(min_length=1, max_length=1024)
-
-
-Reason = Annotated[
-    Spelt, Field(min_length=1, max_length=400, description="It stands in the ledger for ever.")
-]
-Days = Annotated[Whole, Field(ge=1, le=3660, description="For how many days the token is good.")]
 
 
 class ToStream(Sent):
@@ -301,6 +269,10 @@ class Quoted(CostShown):
     columns: list[dict[str, Any]] = Field(
         examples=[[{"name": "n", "error": "300", "mechanism": "geometric", "radius": "300"}]]
     )
+    alone: list[str] | None = Field(
+        description="The epsilon and delta of it alone, where it is paid in zCDP.", examples=[None]
+    )
+    closes: bool = Field(description="Whether questions at pure epsilon count for more after it.")
     questions_left: int | None
     words: list[str]
 
@@ -333,9 +305,13 @@ class Budget(Shown):
 
 
 class History(Shown):
-    """Entries of the ledger, oldest first; an analyst sees their own."""
+    """Entries of the ledger, oldest first: your questions with what became of them, or those of everybody."""
 
     entries: list[dict[str, Any]]
+    counted: int = Field(description="How many of `last` these are: questions of your own, or entries.")
+    before: int | None = Field(
+        description="What to send as `before` for the page before this one; null at the beginning."
+    )
 
 
 class EntryProved(Shown):
@@ -429,3 +405,5 @@ class ProblemShown(Shown):
     instead: str
     clause: str | None = Field(default=None, examples=["SELECT *"])
     reason: str | None = None
+    line: int | None = Field(default=None, description="Where the clause stands, where its words do twice.")
+    column: int | None = None

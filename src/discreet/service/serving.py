@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import resource
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -26,12 +27,32 @@ from discreet.service.wire.door import PostgresDoor
 CONNECTIONS = 1000
 
 
-class _Server(uvicorn.Server):
-    """A server that leaves signals to whoever runs it, so that the workers end before the process does."""
+class PromptServer(uvicorn.Server):
+    """A server that leaves signals to whoever runs it, so that the workers end before the process does.
+
+    Whoever connects shakes hands as soon as they have to say anything else.
+    """
+
+    def __init__(self, config: uvicorn.Config, patience: float) -> None:
+        super().__init__(config)
+        self._patience = patience if config.is_ssl else None
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
+        """Capture none."""
         yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Listen; uvicorn itself would give every stranger a minute for their handshake."""
+        made: Callable[..., asyncio.Protocol] = self.config.http_protocol_class
+        protocol = partial(made, config=self.config, server_state=self.server_state, app_state={})
+        self.servers = [
+            await asyncio.get_running_loop().create_server(
+                protocol, sock=one, ssl=self.config.ssl, ssl_handshake_timeout=self._patience
+            )
+            for one in sockets or ()
+        ]
+        self.started = True
 
 
 Beside: TypeAlias = Callable[[Gate, Pool, People, Settings], Callable[..., Any]]
@@ -40,6 +61,9 @@ Beside: TypeAlias = Callable[[Gate, Pool, People, Settings], Callable[..., Any]]
 
 def serve(settings: Settings, announce: Callable[[str], object], beside: Beside | None = None) -> None:
     """Serve until SIGINT or SIGTERM; `announce` gets the address once it can be reached."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    # Each stranger holds a file for a while: as many as the system allows, and not only a few.
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings, announce, beside))
 
@@ -57,7 +81,7 @@ async def _serve(settings: Settings, announce: Callable[[str], object], beside: 
         pool = await stack.enter_async_context(Pool(settings))
         gate = application(pool, people, settings)
         whole = gate if beside is None else beside(gate, pool, people, settings)
-        server = _Server(_configured(whole, settings))
+        server = PromptServer(_configured(whole, settings), settings.patience)
         if second is not None:
             asker = Asker(pool, people, gate.rates, settings, watch=people.watched())
             gate.door = await stack.enter_async_context(PostgresDoor(asker, settings, second))

@@ -30,7 +30,7 @@ class Settings:
     seconds: float = 30.0
     """For how long a question may run before its worker is killed."""
     slot: float = 0.25
-    """Answers leave at multiples of this many seconds after the question came; 0 lets them leave at once."""
+    """What has looked at data ends at multiples of so many seconds after it began; 0 lets it end at once."""
     queue: int = 64
     """So many requests may wait for a worker; more are sent away."""
     rate: float = 20.0

@@ -17,7 +17,7 @@ from discreet.service.way import Asking, described
 Name = Annotated[str, Query(alias="stream", min_length=1, max_length=100)]
 First = Annotated[int, Query(ge=1)]
 Last = Annotated[int | None, Query(ge=1)]
-_REFUSED = ("budget", "conflict", "parameter", "busy", "failed")
+_REFUSED = ("budget", "conflict", "question")
 
 
 class _Read(BaseModel):

@@ -1,8 +1,7 @@
 """The way of a request from an address to a worker and back, and how what comes back is told."""
 
 import json
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,12 +10,11 @@ from pydantic import BaseModel
 
 from discreet.errors import BusyError
 from discreet.service import problem
-from discreet.service.pace import rest, until_slot
 from discreet.service.people import Person
 from discreet.service.pool import Pool
 from discreet.service.problem import KINDS, ServiceProblem
-from discreet.service.role import SLOTTED, Verb, may
-from discreet.service.settings import Settings
+from discreet.service.role import Verb, may
+from discreet.service.schema import ProblemShown
 
 ACCEPTED = ("text/csv", "application/vnd.apache.arrow.stream", "text/markdown")
 """What an answer can be besides JSON."""
@@ -27,8 +25,6 @@ class Asking:
     """The way of a request to a worker and back."""
 
     pool: Pool
-    settings: Settings
-    clock: Callable[[], float] = time.monotonic
 
     async def __call__(
         self,
@@ -53,7 +49,7 @@ class Asking:
         kind: str = "application/json",
         key: str | None = None,
     ) -> Response:
-        """Pass a request to a worker; what touched data leaves at the end of a slot, whatever came of it."""
+        """Pass a request to a worker and return what it says."""
         if not may(person.role, verb):
             return told(problem.FORBIDDEN)
         if dataset not in person.datasets or dataset not in self.pool.datasets:
@@ -68,14 +64,10 @@ class Asking:
             "kind": kind,
             "key": key,
         }
-        came = self.clock()
         try:
             reply = await self.pool.ask(head)
         except BusyError as error:
             return told(problem.of(error))
-        finally:
-            if verb in SLOTTED:
-                await rest(until_slot(self.clock() - came, self.settings.slot))
         if reply is None:
             return told(problem.FAILED)
         stated, content = reply
@@ -104,13 +96,43 @@ def shown(value: object, kind: str = "application/json") -> Response:
     return Response(json.dumps(value), 200, media_type=kind)
 
 
-def described(model: type[BaseModel], *kinds: str) -> dict[int | str, dict[str, Any]]:
-    """Return what OpenAPI says about the responses of an address."""
-    found: dict[int | str, dict[str, Any]] = {200: {"model": model, "description": model.__doc__ or ""}}
-    for kind in ("identity", "role", "nothing", "rate", *kinds):
-        stated = KINDS[kind]
-        found[stated.status] = {
-            "description": stated.title,
-            "content": {problem.MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}},
-        }
+_EVERYWHERE = ("malformed", "slow", "large", "failed")
+_TOKEN = ("identity", "rate", *_EVERYWHERE)
+_DATASET = ("role", "nothing", "parameter", "busy", "ledger", *_TOKEN)
+
+
+def described(model: type[BaseModel], *kinds: str, forms: Sequence[str] = ()) -> dict[int | str, Any]:
+    """Return what OpenAPI says about the responses of an address below a dataset.
+
+    `kinds` are the problems that there can be besides those of all such addresses, `forms` what the answer
+    can be besides JSON.
+    """
+    return answered(model, forms) | refusals(*kinds, *_DATASET)
+
+
+def described_apart(model: type[BaseModel], *kinds: str, token: bool = True) -> dict[int | str, Any]:
+    """Return the same for an address that is about no dataset, with a token or open to everybody."""
+    return answered(model) | refusals(*kinds, *(_TOKEN if token else _EVERYWHERE))
+
+
+def answered(model: type[BaseModel], forms: Sequence[str] = ()) -> dict[int | str, Any]:
+    """Return what OpenAPI says about an answer."""
+    content = {form: {"schema": {"type": "string"}} if form.startswith("text/") else {} for form in forms}
+    return {200: {"model": model, "description": model.__doc__ or "", "content": content}}
+
+
+def refusals(*kinds: str) -> dict[int | str, Any]:
+    """Return what OpenAPI says about these kinds of problems; those of one status stand together."""
+    titles: dict[int, list[str]] = {}
+    for kind in dict.fromkeys(kinds):
+        titles.setdefault(KINDS[kind].status, []).append(KINDS[kind].title)
+    return {status: _refusal(status, " Or: ".join(said)) for status, said in sorted(titles.items())}
+
+
+def _refusal(status: int, title: str) -> dict[str, Any]:
+    form = {"schema": {"$ref": f"#/components/schemas/{ProblemShown.__name__}"}}
+    found: dict[str, Any] = {"description": title, "content": {problem.MEDIA_TYPE: form}}
+    if status in (429, 503):
+        seconds = {"description": "After how many seconds to ask again.", "schema": {"type": "integer"}}
+        found["headers"] = {"Retry-After": seconds}
     return found

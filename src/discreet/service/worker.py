@@ -2,9 +2,13 @@
 
     python -m discreet.service.worker
 
-The first message says which manifests to open and how much memory a question may take.  Nothing is printed by
-anybody: standard output and error lead nowhere, a crash leaves no core, and no other process of the same user
-may look into this one's memory.  When the pipe closes, the worker ends.
+The first message says which manifests to open, how much memory a question may take, and how long a slot is.
+How long a question runs depends on the data.  So one that has run is held until the end of its slot before
+the ledger hears what came of it: until then there is no answer anywhere, the question counts as running, and
+its worker is not free for others, whose waiting would tell the time as well.
+
+Nothing is printed by anybody: standard output and error lead nowhere, a crash leaves no core, and no other
+process of the same user may look into this one's memory.  When the pipe closes, the worker ends.
 """
 
 import ctypes
@@ -12,7 +16,8 @@ import gc
 import os
 import resource
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, BinaryIO
 
@@ -22,6 +27,7 @@ from discreet.release.opening import open_manifest
 from discreet.release.session import Session
 from discreet.service import pipe
 from discreet.service.answering import Asked, answer
+from discreet.service.pace import until_slot
 from discreet.service.replies import Replies
 from discreet.service.reply import Reply
 from discreet.service.role import Role, Verb
@@ -55,7 +61,13 @@ def serve(incoming: BinaryIO, outgoing: BinaryIO) -> None:
         gc.freeze()
         while True:
             head, _ = pipe.read(incoming)
-            outgoing.write(_reply(answer(sessions, asked(head), replies)))
+            hold = slotted(time.monotonic(), told["slot"])
+            outgoing.write(_reply(answer(sessions, asked(head), replies, hold)))
+
+
+def slotted(came: float, slot: float) -> Callable[[], None]:
+    """Return what waits for the end of a slot of a request that came at this time."""
+    return lambda: time.sleep(until_slot(time.monotonic() - came, slot))
 
 
 def opened(manifests: list[str], threads: int | None = None) -> dict[str, Session]:

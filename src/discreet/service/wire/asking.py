@@ -1,4 +1,4 @@
-"""The way of a statement to a worker and back: the same identity, roles, rates and slots as over HTTP."""
+"""The way of a statement to a worker and back: the same identity, roles and rates as over HTTP."""
 
 import asyncio
 import json
@@ -9,10 +9,10 @@ from typing import Any
 
 from discreet.errors import BusyError
 from discreet.service import problem
-from discreet.service.pace import Rates, rest, until_slot
+from discreet.service.pace import Rates
 from discreet.service.people import People, Watch
 from discreet.service.pool import Pool
-from discreet.service.role import SLOTTED, Verb, may
+from discreet.service.role import Verb, may
 from discreet.service.settings import Settings
 from discreet.service.wire import fault, types
 from discreet.service.wire.fault import Gone
@@ -32,7 +32,7 @@ class Asker:
     """Recognises who came in without reading the register anew."""
 
     async def __call__(self, guest: Guest, verb: Verb, body: dict[str, Any], key: str | None = None) -> Any:
-        """Return what a worker says; what touched data leaves at the end of a slot, whatever came of it."""
+        """Return what a worker says."""
         person = (self.watch or self.people).current(guest.person.name, guest.number)
         if person is None:
             raise Gone(
@@ -53,14 +53,10 @@ class Asker:
             "kind": types.MEDIA_TYPE,
             "key": key,
         }
-        came = self.clock()
         try:
             reply = await self.pool.ask(head)
         except BusyError as error:
             raise fault.of(problem.of(error)) from None
-        finally:
-            if verb in SLOTTED:
-                await rest(until_slot(self.clock() - came, self.settings.slot))
         if reply is None:
             raise fault.of(problem.FAILED)
         stated, content = reply

@@ -43,7 +43,7 @@ from discreet.query.language.text import parsed
 from discreet.query.name import same
 from discreet.query.plan import LISTED, Column
 from discreet.query.price.expected import Quote
-from discreet.query.price.words import caps, lines, price
+from discreet.query.price.words import lines, paid
 from discreet.release.answer import Release
 from discreet.service.wire import types
 
@@ -274,9 +274,9 @@ def _number(value: Fraction, kind: str) -> str:
 
 def _paid(release: Release) -> dict[str, str]:
     quote = release.quote
-    cost = "nothing, since it was answered before" if release.free else price(quote.cost)
+    cost = "nothing, since it was answered before" if release.free else paid(quote)
     errors = [f"{name}: {'± ' * error[0].isdecimal()}{error}" for name, error, _ in lines(quote) if error]
-    said = [*errors, f"at {float(quote.confidence):.0%}", *caps(quote.checked)]
+    said = [*errors, f"at {float(quote.confidence):.0%}", *release.said]
     return {"paid": f"cost {cost}; receipt {release.receipt}", "detail": "; ".join(said)}
 
 
@@ -369,9 +369,14 @@ _CASTS |= {"DOUBLE": "float8", "FLOAT": "float8", "DECIMAL": "numeric", "TIMESTA
 
 
 def _place(node: exp.Expr, catalog: Catalog) -> str | None:
-    """Return the type of the column that stands beside a parameter, or that it is cast to."""
+    """Return the type of the column that stands beside a parameter, or that it is cast to.
+
+    What is reckoned from parameters alone, as in stay > $1 - $2, has the type of what stands beside that.
+    """
     parent = node.parent
-    while isinstance(parent, exp.Paren | exp.Neg | exp.Tuple):
+    while isinstance(parent, exp.Paren | exp.Neg | exp.Tuple) or (
+        isinstance(parent, exp.Add | exp.Sub | exp.Mul | exp.Div) and not parent.find(exp.Column)
+    ):
         parent = parent.parent
     if isinstance(parent, exp.Cast):
         target = parent.to.this

@@ -7,6 +7,7 @@ read anew, and in full, by whoever answers it.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TypeAlias
 
 from discreet.service.wire.fault import UNSUPPORTED, Fault
@@ -243,11 +244,53 @@ def meaning(text: str, found: tuple[WireToken, ...]) -> Meaning:
 
 
 def _asked(text: str, found: tuple[WireToken, ...]) -> Asks | About:
-    """Return a question, or what reads like one and names no table but those of the system."""
+    """Return a question, or what reads like one and is about the catalogue or about nothing."""
     words = [token.word for token in found]
-    names = [token.value.lower() for token in found if token.kind in ("word", "name")]
-    system = any(name.startswith("pg_") or name == "information_schema" for name in names)
-    return About(text) if system or "FROM" not in words else Asks(text)
+    return About(text) if _of_the_catalogue(found) or "FROM" not in words else Asks(text)
+
+
+_SCHEMAS = ("pg_catalog", "information_schema")
+
+
+def _of_the_catalogue(found: tuple[WireToken, ...]) -> bool:
+    """Whether a statement names a schema, a relation or a function of the catalogue.
+
+    A column, or another name that somebody chose, may be called pg_count; what PostgreSQL itself calls so
+    stands where rows are read from, or before the arguments of a function.
+    """
+    names = [one.value.lower() if one.kind in ("word", "name") else "" for one in found]
+    follows = [*(one.text for one in found[1:]), ""]
+    # Before AS and a parenthesis stands the name of a common table expression.
+    chosen = {name for name, *after in zip(names, follows, follows[1:], strict=False) if _begins(after)}
+    return any(
+        (name in _SCHEMAS and after == ".")
+        or (name.startswith("pg_") and name not in chosen and (read or after == "("))
+        for name, after, read in zip(names, follows, _read_from(found), strict=True)
+    )
+
+
+def _begins(words: list[str]) -> bool:
+    return words[0].upper() == "AS" and words[1].upper() in ("(", "NOT", "MATERIALIZED")
+
+
+def _read_from(found: tuple[WireToken, ...]) -> Iterator[bool]:
+    """Yield for each word whether rows are read from what it names; the FROM of EXTRACT reads none."""
+    reads, before, selects = False, "", [False]
+    for token in found:
+        yield reads
+        match token.word or token.text:
+            case "(":
+                selects.append(False)
+            case ")":
+                selects = selects[:-1] or [False]
+                reads = False
+            case "SELECT":
+                selects[-1], reads = True, False
+            case "FROM":
+                reads = selects[-1] and before != "DISTINCT"
+            case word:
+                reads = word in ("JOIN", "TABLE") or (reads and word in ("ONLY", "LATERAL"))
+        before = token.word
 
 
 def _explained(text: str, found: tuple[WireToken, ...]) -> Asks:
@@ -297,11 +340,15 @@ def _name(found: tuple[WireToken, ...] | list[WireToken]) -> str:
 
 
 def _value(found: list[WireToken]) -> str | None:
-    """Return the value of a setting, or None for its default."""
+    """Return the value of a setting, or None for its default; a list of values has commas between them."""
     if not found:
         raise Fault("42601", "SET gives no value", "write SET discreet.epsilon = 0.1", 1)
     if len(found) == 1 and found[0].word == "DEFAULT":
         return None
+    for one, after in pairwise(found):
+        apart = one.start + len(one.text) != after.start or "sign" not in (one.kind, after.kind)
+        if apart and "," not in (one.text, after.text):
+            raise Fault("42601", "SET gives two values", "write SET discreet.epsilon = 0.1", after.start + 1)
     return "".join(token.value for token in found)
 
 

@@ -10,6 +10,7 @@ from sqlglot.parsers.postgres import PostgresParser
 
 from discreet.errors import QueryError
 from discreet.query.catalog.manifest import Catalog
+from discreet.query.language.token import split
 from discreet.service.wire import types
 from discreet.service.wire.expression import target
 from discreet.service.wire.reckon import Reckoner
@@ -51,8 +52,9 @@ def answered(catalog: Catalog, user: str, body: Mapping[str, Any]) -> dict[str, 
 
 def _tree(sql: str) -> exp.Expr:
     try:
-        trees = PostgresReader().parse(sql)
-    except _UNREADABLE:
+        reader = PostgresReader()
+        trees = reader.parser().parse(split(sql, reader), sql)
+    except (QueryError, *_UNREADABLE):
         trees = []
     if len(trees) != 1 or trees[0] is None:
         raise QueryError("the question", "is not SQL that can be read", "write one SELECT statement")
