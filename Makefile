@@ -69,12 +69,14 @@ chromium:
 		&& DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet --no-install-recommends chromium > /dev/null; } \
 	|| { echo "the tests of the console need a browser: install the package chromium, or run make test WITHOUT=browser" >&2; exit 1; }
 
-# Spark is tested with the Java on the path, or at JAVA_HOME, or Debian's where that may be installed; two packages are not installed at once.
+# Spark is tested with the Java on the path, or at JAVA_HOME, and JDBC with its driver, or Debian's where these may be installed; two
+# packages are not installed at once.
 java: $(if $(filter browser,$(WITHOUT)),,chromium)
-	@command -v "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" > /dev/null \
+	@{ command -v "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" > /dev/null && [ -e "$${DISCREET_JDBC:-/usr/share/java/postgresql.jar}" ]; } \
 	|| { [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null && apt-get update --quiet --quiet \
-		&& DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet --no-install-recommends openjdk-17-jre-headless > /dev/null; } \
-	|| { echo "the tests of Spark need Java: install the package openjdk-17-jre-headless, or run make test WITHOUT=spark" >&2; exit 1; }
+		&& DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --quiet --no-install-recommends \
+			$$(command -v "$${JAVA_HOME:+$$JAVA_HOME/bin/}java" > /dev/null || echo openjdk-17-jre-headless) libpostgresql-jdbc-java > /dev/null; } \
+	|| { echo "the tests of Spark and JDBC need the packages openjdk-17-jre-headless and libpostgresql-jdbc-java, or run make test WITHOUT=spark" >&2; exit 1; }
 
 # Pictures of the console for its page in the documentation.
 pictures: $(READY) chromium
@@ -102,12 +104,17 @@ mutants: $(SPARK)
 	.venv-smartnoise/bin/python -m pip install --quiet --requirement $<
 	touch $@
 
+.venv-tumult/.ready: benchmarks/peers/tumult.txt
+	$(PYTHON) -m venv .venv-tumult
+	.venv-tumult/bin/python -m pip install --quiet --requirement $<
+	touch $@
+
 # What the peer that makes up records rests on.
 $(MODELS): $(READY)
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt mbi
 	touch $@
 
-bench: $(SPARK) $(MODELS) .venv-peers/.ready .venv-smartnoise/.ready
+bench: $(SPARK) $(MODELS) .venv-peers/.ready .venv-smartnoise/.ready .venv-tumult/.ready
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=src $(BIN)/python -m benchmarks $(BENCH)
 
 clean:

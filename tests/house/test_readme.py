@@ -65,6 +65,22 @@ def test_commands_and_options_that_do_not_exist_are_noticed():
     assert shown_commands("say `discreet query x --epsilon 1`") == [("query", ["--epsilon"])]
 
 
+def named_tests(text: str) -> set[str]:
+    """The files of tests that a page names by where they lie in `tests/`."""
+    return set(re.findall(r"`((?:[a-z]+/)+test_\w+\.py)`", text))
+
+
+def test_every_test_that_a_page_names_exists():
+    named = {page.name: named_tests(page.read_text()) for page in PAGES}
+    assert len(named["security.md"]) > 30
+    for page, files in named.items():
+        assert not {file for file in files if not (ROOT / "tests" / file).exists()}, page
+
+
+def test_a_test_that_a_page_names_is_found_where_it_stands():
+    assert named_tests("(`query/proof/test_x.py`, `test_y.py`), z/test_z.py") == {"query/proof/test_x.py"}
+
+
 def test_every_make_target_the_readme_names_exists():
     makefile = (ROOT / "Makefile").read_text()
     for name in set(re.findall(r"(?:`|\$ )make ([a-z]+)", TEXT)):

@@ -30,8 +30,8 @@ LINE = "import discreet as dp\nassert dp.Geometric.calibrate(epsilon=1).pmf(0) >
 
 LONG_PAGES = (
     *("companion/2-programs", "companion/5-utility", "how-to/attacks", "how-to/auditing"),
-    *("how-to/accuracy", "how-to/local", "how-to/made-up", "how-to/optimal", "how-to/postgresql"),
-    *("how-to/sampling", "how-to/service", "how-to/tpch", "how-to/verification", "how-to/workloads"),
+    *("how-to/accuracy", "how-to/connect", "how-to/http", "how-to/local", "how-to/made-up", "how-to/optimal"),
+    *("how-to/postgresql", "how-to/sampling", "how-to/tpch", "how-to/verification", "how-to/workloads"),
 )
 """Pages whose cells take more than half of the time of all; `make docs` and `make fuzz` run them too."""
 

@@ -14,7 +14,77 @@ CAPPED = ("tests/query/test_capping.py",)
 SLACK = ("tests/release/test_slack.py",)
 WHOLE_CHANNEL = ("tests/utility/test_direct.py",)
 
+TOLD = ("tests/release/test_price_words.py",)
+MEANS = ("tests/query/check/test_averaged.py",)
+LISTED = ("tests/query/test_listed_sets.py",)
+LADDER = (
+    "tests/privacy/test_ladder.py::test_a_session_that_was_admitted_keeps_the_promise_by_another_computation",
+)
+
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "release/afford.py",
+        "closes = cost.epsilon is None and spent.epsilon is not None",
+        "closes = cost.epsilon is None and spent.epsilon is not None and not spent.nothing",
+        TOLD,
+        "the first question of all closes the pure sum without a word",
+    ),
+    Fault(
+        "release/pricing.py",
+        "alone(budget, cost, priced.epsilon if terms is None else None)",
+        "None",
+        TOLD,
+        "a price in zCDP does not say what it promises alone",
+    ),
+    Fault(
+        "release/table.py",
+        "return formula.at(place.values) is None",
+        "return False",
+        TOLD,
+        "a mean of nobody is missing without a reason",
+    ),
+    Fault(
+        "workload/shrink.py",
+        ".sum()), FURTHEST)",
+        ".sum()), 10 * FURTHEST)",
+        ("tests/workload/test_shrink.py",),
+        "tables are told to be further apart than tables can be",
+    ),
+    Fault(
+        "query/check/averaged.py",
+        'return _grid(resolve(one, scope, "SUM")) == _grid(resolve(other, scope, "SUM"))',
+        "return True",
+        MEANS,
+        "a 0 for what is missing changes what other values are clamped to",
+    ),
+    Fault(
+        "query/check/averaged.py",
+        "return not find(scalar, scope).nullable",
+        "return True",
+        MEANS,
+        "rows without a value are left out of a mean that counts them",
+    ),
+    Fault(
+        "query/check/averaged.py",
+        'if count != Aggregate("count", where=total.where) or not filled:',
+        "if not filled:",
+        MEANS,
+        "a sum over the count of other rows is taken for a mean",
+    ),
+    Fault(
+        "query/language/sql.py",
+        "if len(listed) > LISTED_LIMIT:",
+        "if False:",
+        LISTED,
+        "GROUPING SETS lists without end",
+    ),
+    Fault(
+        "privacy/filter.py",
+        "part = (1 - MAIN) * delta / len(ASIDE)",
+        "part = delta",
+        LADDER,
+        "every order has all of delta",
+    ),
     Fault(
         "query/catalog/manifest.py",
         "if slack is not None and not 0 <= slack < delta:",
@@ -38,24 +108,45 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "utility/direct.py",
-        "left[:, j] -= amounts[:, place] * exp(epsilon)",
-        "left[:, j] -= amounts[:, place]",
+        "along[each, pairs[:, 1]] -= exp(epsilon)",
+        "along[each, pairs[:, 1]] -= 1",
         WHOLE_CHANNEL,
         "a flow takes less from where it ends than it brings",
     ),
     Fault(
         "utility/direct.py",
-        "return hints, max(0.0, -float(left.min()))",
-        "return hints, 0.0",
+        "return max(0.0, -float((need + flows @ along).min()))",
+        "return 0.0",
         WHOLE_CHANNEL,
         "prices are believed that no flow supports",
     ),
     Fault(
         "utility/search.py",
-        "flows = [{pair: amount / scale for pair, amount in flow.items()} for flow in flows]",
-        "flows = [dict(flow) for flow in flows]",
+        "dual, whole.belief, 0, whole.flows / scale)",
+        "dual, whole.belief, 0, whole.flows)",
         WHOLE_CHANNEL,
         "flows are of other units than costs",
+    ),
+    Fault(
+        "utility/direct.py",
+        "steps += np.take_along_axis(steps, above, axis=1)",
+        "pass",
+        WHOLE_CHANNEL,
+        "an entry far below stands one step below the top",
+    ),
+    Fault(
+        "utility/direct.py",
+        "dual = columns[:size] - raised * believed",
+        "dual = columns[:size]",
+        WHOLE_CHANNEL,
+        "what was added to every cost stays in the prices",
+    ),
+    Fault(
+        "utility/repair.py",
+        "        room[end] -= amount * back",
+        "        room[end] -= amount * out",
+        WHOLE_CHANNEL,
+        "a flow takes as much where it ends as it brings",
     ),
     Fault(
         "query/check/capping.py",

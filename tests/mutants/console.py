@@ -74,9 +74,9 @@ FAULTS: tuple[Fault, ...] = (
         "the key of a form is not sent on",
     ),
     Fault(
-        "console/analyst.py",
-        'if asked is not None and asked["analyst"] == visit.person.name and asked["text"]:',
-        'if asked is not None and asked["text"]:',
+        "console/past.py",
+        '"own": True',
+        '"own": False',
         (f"{ASKING}::test_an_answer_is_for_whoever_asked_and_for_nobody_else",),
         "a curator reads what others paid for",
     ),
@@ -103,8 +103,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "service/answering.py",
-        "return replace(opened, analyst=asked.name, project=asked.project)",
-        "return replace(opened, analyst=asked.name)",
+        "own = replace(opened, analyst=asked.name, project=asked.project, hold=hold)",
+        "own = replace(opened, analyst=asked.name, hold=hold)",
         (PROJECT,),
         "what people of a project spend does not count for it",
     ),

@@ -5,6 +5,7 @@ from tests.mutants.fault import Fault
 _CELLS = ("tests/engines/test_conformance.py::test_every_function_means_the_same_at_every_cell",)
 _SERVER = "tests/engines/test_postgres.py"
 _LAKE = "tests/engines/test_spark.py"
+_TABLE = "tests/engines/test_delta.py"
 _JAVA = (f"{_LAKE}::test_every_function_means_the_same_at_every_cell",)
 
 _VIEWS = ("tests/engines/test_duckdb.py::test_a_view_that_shows_other_rows_each_time_is_refused",)
@@ -342,6 +343,41 @@ FAULTS: tuple[Fault, ...] = (
         "            except BaseException:\n                raise\n",
         (f"{_LAKE}::test_after_a_failure_a_session_is_new_and_nothing_was_logged",),
         "what a failed question left is there for the next",
+    ),
+    Fault(
+        "engines/spark/folder.py",
+        "if written.keys() != snapshot.files.keys():",
+        "if not written.keys() <= snapshot.files.keys():",
+        (f"{_TABLE}::test_spark_refuses_what_the_log_does_not_cover",),
+        "a file that Spark overlooks is missing from the table",
+    ),
+    Fault(
+        "engines/spark/folder.py",
+        "if any(map(is_delta, place.absolute().parents)):",
+        "if any(map(is_delta, place.absolute().parents[:0])):",
+        (f"{_TABLE}::test_spark_refuses_what_the_log_does_not_cover",),
+        "a part of a table is read with its deleted rows",
+    ),
+    Fault(
+        "engines/delta.py",
+        "if any(batch.num_rows for batch in table.deletion_vectors()):",
+        "if False:",
+        (f"{_TABLE}::test_what_would_be_read_wrongly_is_refused",),
+        "rows that a vector deletes are counted",
+    ),
+    Fault(
+        "engines/delta.py",
+        "if not place.is_relative_to(folder):",
+        "if False:",
+        (f"{_TABLE}::test_files_that_are_gone_are_missed_and_links_out_of_the_folder_refused",),
+        "a log leads to files of another table",
+    ),
+    Fault(
+        "engines/delta.py",
+        'place = (folder / unquote(path, errors="strict")).resolve()',
+        "place = (folder / path).resolve()",
+        (f"{_TABLE}::test_whatever_was_done_to_a_table_its_rows_are_those_that_are_left",),
+        "names that were written with signs replaced are not found",
     ),
     Fault(
         "engines/opening.py",

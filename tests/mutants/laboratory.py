@@ -249,7 +249,7 @@ UTILITY = (
     ),
     Fault(
         "utility/check.py",
-        "if share < 0:",
+        "if share.numerator < 0:",
         "if False:",
         (f"{CHECK}::test_forged_flows_are_refused",),
         "flows may be negative",

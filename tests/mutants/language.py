@@ -21,7 +21,30 @@ ASSEMBLY = ("tests/query/test_assembly.py",)
 IBIS = ("tests/query/test_ibis.py",)
 HOSTILE = ("tests/attacks/test_sql_hostile.py",)
 
+PARAMETERS = ("tests/query/test_parameters.py",)
+
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "query/language/token.py",
+        'yield like(token, token.token_type, token.text.replace(HIDDEN, "$"))',
+        "yield token",
+        PARAMETERS,
+        "dollars in texts and names are lost",
+    ),
+    Fault(
+        "query/language/token.py",
+        r"[^\W\d]\w*(?![\w$]))",
+        r"[^\W\d]\w*)",
+        PARAMETERS,
+        "a text in dollars is taken for a parameter",
+    ),
+    Fault(
+        "query/language/clauses.py",
+        "    if given(node):\n",
+        "    if False:\n",
+        PARAMETERS,
+        "a value that was given chooses a column",
+    ),
     Fault(
         "query/language/text.py",
         '"0" if _is_plain(token, last) else token.text',

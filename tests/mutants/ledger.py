@@ -48,6 +48,7 @@ BACKUP = ("tests/ledger/test_backup.py",)
 ROTATION = ("tests/ledger/test_rotation.py",)
 SERVER = ("tests/ledger/test_server.py",)
 PINNING = ("tests/ledger/test_pinning.py",)
+OVERTAKEN = ("tests/ledger/test_concurrency.py::test_whoever_begins_a_ledger_may_be_overtaken_at_every_step",)
 TOGETHER = (
     "tests/ledger/test_concurrency.py::test_a_request_in_flight_is_waited_for_not_run_twice",
     "tests/ledger/test_together.py::test_waiting_for_the_same_question_is_bounded_and_free",
@@ -63,7 +64,26 @@ DISK = (
     "tests/ledger/test_faults.py::test_a_log_that_fails_to_sync_lets_nothing_leave_and_ends_the_connection",
 )
 
+PAST = "tests/ledger/test_past.py::test_"
+
 FAULTS = (
+    Fault(
+        "ledger/past.py",
+        "first = max(1, end - SEARCHED + 1)",
+        "first = 1",
+        (f"{PAST}whoever_never_asked_is_looked_for_in_so_much_and_no_more",),
+        "whoever asked nothing has the whole history read for every page",
+    ),
+    Fault(
+        "ledger/past.py",
+        "reached = rows[-1].number if len(rows) == last else first",
+        "reached = first",
+        (
+            f"{PAST}ones_own_are_found_behind_everything_that_others_did",
+            f"{PAST}pages_have_every_question_once",
+        ),
+        "a full page skips the questions before it",
+    ),
     Fault(
         "ledger/teller.py",
         "self._paid(lease if leased else None, outcome)",
@@ -712,6 +732,20 @@ FAULTS = (
         "WHEN (NEW.kind = 'nothing')",
         SERVER,
         "analysts decide",
+    ),
+    Fault(
+        "ledger/opening.py",
+        "marks, identity = anchor.read(), store.identity()",
+        "identity, marks = store.identity(), anchor.read()",
+        OVERTAKEN,
+        "who was overtaken at the beginning takes a new ledger for a lost one",
+    ),
+    Fault(
+        "ledger/opening.py",
+        "if store.datasets() and anchor.read() is None:",
+        "if store.datasets():",
+        OVERTAKEN,
+        "who was overtaken at the beginning takes a new anchor for a lost one",
     ),
     Fault(
         "release/opening.py",

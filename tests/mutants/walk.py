@@ -237,20 +237,20 @@ CLAIMS = (
     ),
     walked(
         "price/together",
-        "reach = max(ceil(measurement.sensitivity.l1), 1)",
-        "reach = 1",
+        "max(ceil(measurement.sensitivity.l1 / (2 if swaps else 1)), 1)",
+        "1",
         "overlapping groups move by one",
     ),
     walked(
         "price/together",
-        "reach = max(ceil(measurement.sensitivity.l1), 1)",
-        "reach = max(ceil(measurement.sensitivity.linf), 1)",
+        "max(ceil(measurement.sensitivity.l1 / (2 if swaps else 1)), 1)",
+        "max(ceil(measurement.sensitivity.linf / (2 if swaps else 1)), 1)",
         "overlapping groups move as far as one of them",
     ),
     walked(
         "price/together",
-        "reach = max(ceil(measurement.sensitivity.l1), 1)",
-        "reach = max(ceil(measurement.sensitivity.l1 / measurement.scale), 1)",
+        "max(ceil(measurement.sensitivity.l1 / (2 if swaps else 1)), 1)",
+        "max(ceil(measurement.sensitivity.l1 / measurement.scale / (2 if swaps else 1)), 1)",
         "overlapping groups move by rows, not by their weights",
     ),
 )
