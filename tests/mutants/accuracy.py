@@ -107,6 +107,13 @@ FAULTS: tuple[Fault, ...] = (
         "the analyst's side plans with another slack",
     ),
     Fault(
+        "utility/optimal.py",
+        'others: tuple[Way, ...] = () if slack else ("rays", "truth")',
+        "others: tuple[Way, ...] = ()",
+        ("tests/utility/test_optimal.py::test_where_one_search_loses_its_way_another_finds_the_proof",),
+        "a search that lost its way is the last",
+    ),
+    Fault(
         "utility/direct.py",
         "along[each, pairs[:, 1]] -= exp(epsilon)",
         "along[each, pairs[:, 1]] -= 1",

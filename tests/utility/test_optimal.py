@@ -1,5 +1,6 @@
 """Optimal mechanisms against independent linear programs and enumeration."""
 
+import random
 from fractions import Fraction
 from itertools import product
 from math import exp
@@ -160,6 +161,37 @@ def test_neither_the_unit_of_the_loss_nor_an_extreme_epsilon_spoils_the_proof(qu
     best = optimal(graph, None if worst else prior, scaled, epsilon)
     assert best.gap <= Fraction(1, 10**6) * max(scaled.span, unit)
     assert private(best.channel, graph, Fraction(epsilon))
+
+
+LOST = [
+    ("20", [(0, 1), (0, 2), (0, 3)], [[-3, 0, 0, -1], [0, -2, 0, 0], [0, 0, -2, 0], [0, 0, 0, 0]]),
+    ("20.7", [(0, 1), (0, 2)], [[1, 0, -2], [1, 0, 0], [-2, -2, -1], [0, 5, -3]]),
+    ("22", [(0, 1), (1, 2), (0, 2)], [[0, 0, -3], [0, -3, 5], [-1, -2, 0], [-2, 0, -3]]),
+    ("22", [(0, 1), (0, 2), (2, 3), (0, 3)], [[5, -3, -3, 0], [5, 0, -1, 5], [0, 1, 0, -1], [-1, 0, -3, -3]]),
+    ("8", [(0, 1), (1, 2), (1, 3), (0, 3)], [[-2, 0, 0, -1], [0, -3, -3, -2]]),
+]
+
+
+@pytest.mark.parametrize(("epsilon", "edges", "rows"), LOST)
+def test_where_one_search_loses_its_way_another_finds_the_proof(epsilon, edges, rows):
+    loss = Loss.of(rows)
+    best = optimal(Graph(tuple(range(len(rows[0]))), tuple(sorted(edges))), None, loss, epsilon)
+    assert best.gap <= Fraction(1, 10**6) * loss.span
+
+
+def test_proofs_are_found_where_a_step_of_privacy_is_as_small_as_a_solvers_tolerance():
+    chance = random.Random(20)
+    for _ in range(400):
+        size = chance.randint(2, 7)
+        edges = {(chance.randrange(end), end) for end in range(1, size)} | {(0, size - 1)}
+        loss = Loss.of([[chance.choice([0, 0, -1, -2, -3, 1, 5]) for _ in range(size)] for _ in range(4)])
+        best = optimal(
+            Graph(tuple(range(size)), tuple(sorted(edges))),
+            chance.choice([None, Prior.uniform(size)]),
+            loss,
+            chance.choice(["11.9", "15", "18", "20", "20.7", "22", "25", "30"]),
+        )
+        assert best.gap <= Fraction(1, 10**6) * loss.span
 
 
 def test_costs_with_thousands_of_digits_are_just_numbers():

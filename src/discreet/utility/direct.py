@@ -42,6 +42,9 @@ ENTRIES = 10_000
 TREE = 1_000, 2_000
 """The same on a forest, where pricing is a single pass, for costs that are smooth and for others."""
 
+LARGEST = 12
+"""Beyond this epsilon a step down of 1/E is so close to the solver's tolerance that it gets lost."""
+
 FEW = 256
 """Up to so many entries flows are few."""
 
@@ -75,7 +78,7 @@ class Start:
 def direct(graph: Graph, cost: Floats, prior: Floats | None, epsilon: float) -> Start | None:
     """Return rays, prices and belief of the whole program, or None where it is too large or fails."""
     guesses, size = cost.shape
-    if cost.size > _most(graph, cost, prior):
+    if epsilon > LARGEST or cost.size > _most(graph, cost, prior):
         return None
     highspy = library("highspy", "lab", "the search for an optimal mechanism")
     model: Any = highspy.Highs()

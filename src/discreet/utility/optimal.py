@@ -20,6 +20,7 @@ Nissim, SIAM J. Comput. 43(5), 2014.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Literal
 
 import numpy as np
 
@@ -52,11 +53,17 @@ from discreet.utility.repair import (
     supported_dual,
     told_flows,
 )
-from discreet.utility.search import pricer_for, search
+from discreet.utility.search import pricer_for, search, truthful
 
 TOLERANCE = 1e-9
 EXACT_SIZE = 48
 """Up to this many answers a rational e**epsilon is solved in rationals, with gap 0."""
+
+SETTLED = Fraction(1, 10**7)
+"""Where a proof leaves a gap of more than this part of all that can be lost, another search is tried."""
+
+Way = Literal["whole", "rays", "truth"]
+"""How a mechanism is searched for: as a whole where that is small, ray by ray, or as what tells the truth."""
 
 BELIEF = 2.0**64
 """The belief that proves a worst case is rounded to parts of this size."""
@@ -133,9 +140,20 @@ def optimal(
         counted = _counted(problem, level)
         if counted is not None and counted.gap <= Fraction(tolerance) * loss.span:
             return counted
-    certificate, method = _solve(_normalised(problem), level, slack, aim, tolerance, _span(loss))
-    restored = _restored(certificate, loss)
-    return Optimal(restored, check(restored), method)
+
+    def solved(way: Way) -> Optimal:
+        certificate, method = _solve(_normalised(problem), level, slack, aim, tolerance, _span(loss), way)
+        restored = _restored(certificate, loss)
+        return Optimal(restored, check(restored), method)
+
+    best = solved("whole")
+    # The proof tells where floats lost their way; another search loses it elsewhere.
+    others: tuple[Way, ...] = () if slack else ("rays", "truth")
+    for way in others:
+        if best.gap <= SETTLED * loss.span:
+            break
+        best = min(best, solved(way), key=lambda one: one.gap)
+    return best
 
 
 def _counted(problem: Problem, level: Level) -> Optimal | None:
@@ -150,13 +168,19 @@ def _counted(problem: Problem, level: Level) -> Optimal | None:
 
 
 def _solve(
-    problem: Problem, level: Level, delta: Fraction, aim: Aim, tolerance: float, span: Fraction
+    problem: Problem,
+    level: Level,
+    delta: Fraction,
+    aim: Aim,
+    tolerance: float,
+    span: Fraction,
+    way: Way,
 ) -> tuple[ChannelCertificate, str]:
     """Return a certificate for normalised costs, but with flows for costs `span` times as large."""
     if delta:
         return approximate_certificate(problem, level, delta, span), "direct linear program"
     parts = _parts(problem)
-    solved = [_solve_part(part, level, aim, tolerance, span) for part in parts]
+    solved = [_solve_part(part, level, aim, tolerance, span, way) for part in parts]
     method = "column generation" + ("" if len(parts) == 1 else f" on {len(parts)} components")
     if len(solved) == 1:
         one = solved[0]
@@ -262,7 +286,7 @@ def _parts(problem: Problem) -> list[_Part]:
     return found
 
 
-def _solve_part(part: _Part, level: Level, aim: Aim, tolerance: float, span: Fraction) -> _Solved:
+def _solve_part(part: _Part, level: Level, aim: Aim, tolerance: float, span: Fraction, way: Way) -> _Solved:
     problem, epsilon = part.problem, float_epsilon(level)
     smallest, largest = ratio_bounds(level)
     loss = float_costs(problem.loss)
@@ -270,9 +294,11 @@ def _solve_part(part: _Part, level: Level, aim: Aim, tolerance: float, span: Fra
     prior = np.array([float(weight) for weight in problem.prior.weights]) if average else None
     pricer = pricer_for(problem.graph, epsilon, forest=part.forest)
     rational = average and smallest == largest and len(problem.graph) <= EXACT_SIZE
-    found = search(
-        problem.graph, loss, prior, epsilon, tolerance=tolerance, pricer=pricer, at_once=not rational
-    )
+    if way == "truth":
+        found = truthful(problem.graph, loss, prior)
+    else:
+        whole = way == "whole" and not rational
+        found = search(problem.graph, loss, prior, epsilon, tolerance=tolerance, pricer=pricer, at_once=whole)
     exact = None
     if rational:
         exact = exact_basis(problem, found, smallest)
