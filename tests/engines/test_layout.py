@@ -82,12 +82,32 @@ def test_integer_people_in_order_count_for_the_same(case: Any, monkeypatch: pyte
 
 
 def test_people_are_put_in_order_where_they_are_integers_and_only_there() -> None:
-    counted = asked("rows", LISTED, {}) + asked("people", "text", {})
+    counted = asked("rows", LISTED, {"rows_per_group": 2}) + asked("people", "text", {})
     for kind in ("integer", "text"):
         tables = {"v": {"u": kind, "k": "text", "x": "integer"}}
         for statement in (*counted, *map(digested, counted)):
             assert bool(laid_out(statement, tables)[1]) is (kind == "integer")
             assert ("\nORDER BY" in module.render(statement, tables)) is (kind == "integer")
+
+
+@pytest.mark.parametrize(("name", "key"), [("rows", LISTED), ("rows", "text"), ("median", LISTED)], ids=str)
+def test_rows_of_integer_people_are_counted_beside_them_instead_of_joined(name: str, key: Any) -> None:
+    first = asked(name, key, {})[0]
+    for kind in ("integer", "text"):
+        text = module.render(first, {"v": {"u": kind, "k": "text", "x": "integer"}})
+        assert ("OVER (PARTITION BY" in text) is (kind == "integer")
+        assert (" JOIN " in text) is (kind == "text")
+
+
+def test_who_has_no_row_that_counts_is_not_divided_by() -> None:
+    """People whose every row is in groups that are not declared, and nobody at all."""
+    for cells in ([{"u": 1, "k": "d", "x": 5}, {"u": 2, "k": None, "x": 5}, {"u": 3, "k": "a", "x": 5}], []):
+        tables, found = {"v": frame(cells, COLUMNS["v"])}, asked("rows", LISTED, {})
+        engine, judge = open_postgres(tables, COLUMNS), open_reference(tables, COLUMNS)
+        try:
+            assert run_postgres(engine, found, 3)._totals == run_reference(judge, found, 3)._totals
+        finally:
+            engine.close()
 
 
 def test_texts_are_measured_where_one_could_be_too_long() -> None:

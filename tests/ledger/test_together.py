@@ -13,7 +13,8 @@ from tests.ledger.test_concurrency import SIZES, crowd
 from tests.ledger.world import Place, ask
 
 from discreet.errors import BudgetError, BusyError, ConflictError
-from discreet.ledger import EVERYBODY, Granted, Ledger
+from discreet.ledger import EVERYBODY, Granted, Ledger, asking
+from discreet.ledger.name import normal
 from discreet.privacy.filter import PureBudget
 from discreet.release.opening import open as open_session
 
@@ -151,3 +152,16 @@ def deputy_crowd(ledger: Ledger) -> None:
     """Let a ledger ask others, of whom there are none."""
     ledger._errands.deputy.notice()
     ledger._errands.deputy._name = None
+
+
+def test_whoever_only_looks_for_an_answer_writes_nothing(place: Place):
+    """Nor does the one who looks take over what somebody else runs, whose lease they do not hold."""
+    with place.open() as ledger:
+        ledger.create_dataset("clinic", PureBudget(1), reason="opened")
+        granted = ledger.reserve(ask("a"))
+        before = ledger.history("clinic")
+        assert ledger._share("clinic", lambda turn: asking.repeat(turn, normal(ask("a")))) is None
+        assert ledger.history("clinic") == before
+        stored = ledger.answer(granted, b"1")
+        again = ledger._share("clinic", lambda turn: asking.repeat(turn, normal(ask("a"))))
+        assert again.payload == stored.payload

@@ -9,7 +9,6 @@ CLAUSES = ("tests/query/test_clauses.py",)
 CELLS = (
     "tests/query/test_error_freeness.py::test_patterns_mean_the_same_at_every_cell_whatever_the_escape_character",
 )
-FAR = ("tests/query/test_error_freeness.py::test_a_date_read_from_text_cannot_leave_the_range_of_integers",)
 EITHER = ("tests/query/test_either.py",)
 MANIFEST = ("tests/query/test_catalog.py",)
 
@@ -34,13 +33,6 @@ FAULTS: tuple[Fault, ...] = (
         'return Typed(Call("part", (Literal(unit), moment.scalar)), Whole(low, high), held=True)',
         HELD,
         "the year of any text is taken to lie in the calendar",
-    ),
-    Fault(
-        "query/check/function/day.py",
-        "parts[0].scalar, parts[1].scalar)), kind)",
-        "parts[0].scalar, parts[1].scalar)), kind, held=True)",
-        FAR,
-        "differences of dates are taken to lie in the calendar",
     ),
     Fault(
         "query/check/function/text.py",

@@ -17,7 +17,7 @@ from discreet.query.check.measurement import Measurement
 from discreet.query.check.question import check
 from discreet.query.check.scope import names, resolve
 from discreet.query.language.sql import fragment, read
-from discreet.query.plan import Scan
+from discreet.query.plan import Call, Column, Literal, Scan
 
 
 def adversarial(random: Random) -> list[Row]:
@@ -182,5 +182,8 @@ def test_no_remainder_can_fail_at_a_cell(engines: dict[bool, DuckDB]) -> None:
     for divisor in (-1, 0, -(2**63)):
         with pytest.raises(QueryError, match="at least 1"):
             check(table("visits").where(col("huge") % divisor == 0).count().block, clinic())
+        remainder = Call("modulo", (Column("v", "huge"), Literal(divisor)))
+        with pytest.raises(QueryError, match="at least 1"):
+            resolve(remainder, trace(Scan("visits", "v"), clinic(), names()), "WHERE")
     checked = check(table("visits").where(col("huge") % 1 == 0).count().block, clinic())
     assert engines[True]._exact(requests(checked), 1)._totals
