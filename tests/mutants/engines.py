@@ -4,6 +4,7 @@ from tests.mutants.fault import Fault
 
 _CELLS = ("tests/engines/test_conformance.py::test_every_function_means_the_same_at_every_cell",)
 _SERVER = "tests/engines/test_postgres.py"
+_BESIDE = "tests/engines/test_layout.py"
 _LAKE = "tests/engines/test_spark.py"
 _TABLE = "tests/engines/test_delta.py"
 _JAVA = (f"{_LAKE}::test_every_function_means_the_same_at_every_cell",)
@@ -14,6 +15,20 @@ _ODD = "tests/engines/test_odd_columns.py"
 _TIMES = ("tests/engines/test_cells.py::test_a_time_outside_of_a_day_is_nobody_and_spoils_no_other",)
 
 FAULTS: tuple[Fault, ...] = (
+    Fault(
+        "engines/postgres/layout.py",
+        'some = conjunction((Call("not", (Call("is_null", (person,)),)), *conjuncts(where)))',
+        'some = conjunction((Call("not", (Call("is_null", (person,)),)),))',
+        (f"{_BESIDE}::test_integer_people_in_order_count_for_the_same",),
+        "rows beside which a count is told count in groups that are not shown",
+    ),
+    Fault(
+        "engines/postgres/layout.py",
+        "if on not in same or not whole(person, own) or",
+        "if on not in same or",
+        (f"{_BESIDE}::test_rows_of_integer_people_are_counted_beside_them_instead_of_joined",),
+        "texts are sorted where they are hashed sooner",
+    ),
     Fault(
         "engines/duckdb/render.py",
         "part.function in GUARDED for part",

@@ -14,6 +14,7 @@ from typing import Any
 from discreet.engines.deadline import deadline
 from discreet.engines.distant import DistantTables, Public
 from discreet.engines.exact import EngineRequest, Exact, collect, whole
+from discreet.engines.postgres.layout import laid_out
 from discreet.engines.postgres.render import CHOICE, render
 from discreet.engines.postgres.source import (
     COLUMNS,
@@ -55,7 +56,7 @@ SETTINGS = {
     # How it runs: parts look small to the planner, and are not, so that nested loops would never end.
     "enable_nestloop": "off",
     "enable_mergejoin": "off",
-    "work_mem": "256MB",
+    "work_mem": "512MB",
     # Each worker counts everybody's rows: one that also waits for the others would do so once more.
     "parallel_leader_participation": "off",
     "jit": "off",
@@ -132,7 +133,7 @@ class Postgres(DistantTables[ServerTable]):
         # A request to stop that came between two statements found nothing to stop.
         if self._stopped.is_set():
             raise EngineError(FAILED)
-        connection.execute(f"SET LOCAL parallel_tuple_cost = {_cost(statement)}")
+        connection.execute(f"SET LOCAL parallel_tuple_cost = {_cost(statement, known)}")
         found = connection.execute(render(statement, known, text), values or None).fetchall()
         return [tuple(map(whole, row)) for row in found]
 
@@ -309,8 +310,9 @@ def _travelling(name: str, origin: Origin, before: int) -> str:
     return f"{quoted(name)} AS MATERIALIZED (SELECT {items} FROM unnest({arrays}) AS t({names}))"
 
 
-def _cost(statement: Statement) -> float:
-    return JOINING if isinstance(statement.body.source, JoinedRows) else GATHERING
+def _cost(statement: Statement, tables: Mapping[str, Mapping[str, str]]) -> float:
+    laid, _ = laid_out(statement, tables)
+    return JOINING if isinstance(laid.body.source, JoinedRows) else GATHERING
 
 
 def _stored(statement: Statement) -> set[str]:
