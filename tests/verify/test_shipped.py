@@ -105,8 +105,8 @@ ELSEWHERE = {"Table", "TruncatedGeometric", "Exponential", "PermuteAndFlip", "Ra
 """Laws of the classes themselves, decided in test_mechanisms.py."""
 LOCAL = {"HadamardResponse", "SubsetSelection", "UnaryEncoding"}
 """Reports of one value of a few, whose laws are compared one by one in mechanisms/test_frequency.py."""
-FINITE = {"TruncatedGaussian"}
-"""Its law always has slack, and is compared outcome by outcome in theorems/test_truncated_gaussian.py."""
+FINITE = {"KeyWeight", "TruncatedGaussian"}
+"""Their laws always have slack, and are compared outcome by outcome in theorems/, each in a file of its own."""
 HELPERS = {
     "Levels",
     "fitness",

@@ -14,6 +14,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_weight import KeyWeight
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.noisy_max import NoisyMax
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
@@ -28,6 +29,7 @@ Storable = (
     | Gaussian
     | Geometric
     | KeyCount
+    | KeyWeight
     | Laplace
     | NoisyMax
     | NoisyThreshold
@@ -67,6 +69,8 @@ def encode(mechanism: Storable) -> str:
             fields = ["threshold/1", str(odds), str(delta)]
         case KeyCount(odds, delta):
             fields = ["key-count/1", str(odds), str(delta)]
+        case KeyWeight(sigma_squared, threshold, one, groups):
+            fields = ["key-weight/1", str(sigma_squared), str(threshold), str(one), str(groups)]
         case NoisyThreshold(alpha, threshold):
             fields = ["noisy-threshold/1", str(alpha), str(threshold)]
         case never:
@@ -101,6 +105,8 @@ def decode(text: str) -> Storable:
             return Threshold(Fraction(odds), Fraction(delta))
         case ["key-count/1", str(odds), str(delta)]:
             return KeyCount(Fraction(odds), Fraction(delta))
+        case ["key-weight/1", str(sigma_squared), str(threshold), str(one), str(groups)]:
+            return KeyWeight(Fraction(sigma_squared), int(threshold), int(one), int(groups))
         case ["noisy-threshold/1", str(alpha), str(threshold)]:
             return NoisyThreshold(Fraction(alpha), int(threshold))
     raise ParameterError("this text is not a mechanism that this version knows; upgrade discreet")
