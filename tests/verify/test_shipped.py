@@ -106,7 +106,7 @@ ELSEWHERE = {"Table", "TruncatedGeometric", "Exponential", "PermuteAndFlip", "Ra
 LOCAL = {"HadamardResponse", "SubsetSelection", "UnaryEncoding"}
 """Reports of one value of a few, whose laws are compared one by one in mechanisms/test_frequency.py."""
 FINITE = {"KeyWeight", "TruncatedGaussian"}
-"""Their laws always have slack, and are compared outcome by outcome in theorems/, each in a file of its own."""
+"""Their laws always have slack, and are compared outcome by outcome in files of their own in theorems/."""
 HELPERS = {
     "Levels",
     "fitness",

@@ -26,6 +26,7 @@ from discreet.query.proof import (
     Reached,
     Swapped,
     TableDeclaration,
+    Weighed,
 )
 from discreet.query.proof.declared import outputs_of
 from discreet.query.statement import Inner, Named, Query, Source, Statement, StoredTable
@@ -136,6 +137,8 @@ def violated(case: Case) -> bool:
 def _violated(release: Any, case: Case, present: Exact, absent: Exact) -> bool:
     if isinstance(release, Chosen):
         return _scored(release, present, absent)
+    if isinstance(release, Weighed):
+        return _weighed(release, present, absent)
     moved = []
     for output in outputs_of(release):
         one, other = present._totals[output], absent._totals[output]
@@ -154,6 +157,19 @@ def _violated(release: Any, case: Case, present: Exact, absent: Exact) -> bool:
         case Kept(_, groups):
             return max(map(abs, moved), default=0) > 1 or len(moved) > groups
     raise TypeError(release)
+
+
+def _weighed(release: Weighed, present: Exact, absent: Exact) -> bool:
+    """Whether somebody in so many keys adds more to one of them, or is in more keys, than a threshold is for.
+
+    A key that is there with a weight of nothing is there, too.
+    """
+    one, other = present._totals[release.output], absent._totals[release.output]
+    moved = {key: abs(one.get(key, 0) - other.get(key, 0)) for key in {*one, *other}}
+    theirs = [d for key, d in moved.items() if d or (key in one) != (key in other)]
+    if len(theirs) > len(release.weights) or not theirs:
+        return bool(theirs)
+    return max(theirs) > release.weights[len(theirs) - 1] or sum(d * d for d in theirs) > release.squares
 
 
 def _leaves(key: tuple[Any, ...], claim: Claim) -> bool:

@@ -18,6 +18,7 @@ from discreet.query.proof.declared import (
     Swapped,
     TableDeclaration,
     Through,
+    Weighed,
 )
 from discreet.query.proof.derivation import Proof, ProvedStatement, Step, sealed
 
@@ -36,6 +37,7 @@ __all__ = [
     "Swapped",
     "TableDeclaration",
     "Through",
+    "Weighed",
     "prove",
     "prove_preparation",
     "sealed",

@@ -1,6 +1,7 @@
 """The end of a derivation: what one person adds to the integers that leave the engine."""
 
 from dataclasses import dataclass
+from itertools import pairwise
 from math import prod
 
 from discreet.errors import ProofError
@@ -12,7 +13,17 @@ from discreet.query.proof.function import aggregate, evaluate
 from discreet.query.proof.reach import Reach
 from discreet.query.proof.relation import Owner, Relation, Restriction, restricted, used
 from discreet.query.proof.value import Kind, Value
-from discreet.query.proof.weight import BitShare, Heavy, Light, Parts, Share, fact_of, implied, present
+from discreet.query.proof.weight import (
+    BitShare,
+    Falling,
+    Heavy,
+    Light,
+    Parts,
+    Share,
+    fact_of,
+    implied,
+    present,
+)
 from discreet.query.statement import Query, Statement
 
 BITS = frozenset(range(63))
@@ -61,11 +72,7 @@ def added(body: Body, statement: Statement, scalar: Scalar) -> tuple[Reach, Step
     and T those that the t rows of a person do; the sums with and without that person differ by the sum of
     T - S, which are at most t integers of the same interval, each once.
     """
-    keys = tuple(scalar for _, scalar in body.query.items[: statement.keys])
-    if body.query.group != keys or not all(isinstance(key, Column) for key in keys):
-        raise ProofError("the groups", "are not exactly the key columns")
-    for key in keys:
-        _told_apart(key, body)
+    by_keys(body, statement)
     match scalar:
         case Call("count_rows", ()):
             return _unweighted(body, 0, 1, "counts rows")
@@ -81,6 +88,15 @@ def added(body: Body, statement: Statement, scalar: Scalar) -> tuple[Reach, Step
             )
         case _:
             raise ProofError("an output", "is neither a count nor a sum of integers")
+
+
+def by_keys(body: Body, statement: Statement) -> None:
+    """Refuse groups that are not exactly the key columns, each told apart."""
+    keys = tuple(scalar for _, scalar in body.query.items[: statement.keys])
+    if body.query.group != keys or not all(isinstance(key, Column) for key in keys):
+        raise ProofError("the groups", "are not exactly the key columns")
+    for key in keys:
+        _told_apart(key, body)
 
 
 def _told_apart(key: Scalar, body: Body) -> None:
@@ -215,6 +231,34 @@ def _dealt(body: Body, weight: Call, low: int, high: int) -> tuple[Reach, Step]:
     reach = Reach(total, min(cell, total), _groups(body), low, high)
     says = f"a person's weights sum to at most {total}, in one group to {reach.cell}"
     return reach, Step("shares per group", says)
+
+
+def fallen(body: Body, statement: Statement, scalar: Scalar) -> tuple[tuple[int, ...], Step]:
+    """Weights of keys that fall with the number of a person's keys: what m rows of a person add to each.
+
+    Theorem.  Let w(n) be the weight of a person for whom n rows were counted, w(1) >= w(2) >= ... >= 0.  If
+    the m rows that are added up are all counted, n >= m, so each of them adds w(n) <= w(m).  With one row of
+    a person in a group, that is what the person adds to m groups.
+    Needs: at most as many rows of a person as there are weights, so that nobody is in a group unweighed.
+    """
+    by_keys(body, statement)
+    match scalar:
+        case Call("sum", (Column() as weight,)):
+            _whole(weight, body)
+            falling = fact_of(weight, body.rows)
+        case _:
+            falling = None
+    if not isinstance(falling, Falling):
+        raise ProofError("weights of keys", "are not told by the number of a person's keys")
+    _counted(body, falling.part, falling.where)
+    if _cell_rows(body) != 1:
+        raise ProofError("weights of keys", "may count somebody twice in one group")
+    most, told = body.rows.rows, falling.weights
+    if most is None or most > len(told):
+        raise ProofError("weights of keys", "leave out people in many groups, who are there all the same")
+    if any(lighter > heavier for heavier, lighter in pairwise(told)):
+        raise ProofError("weights of keys", "grow with the number of a person's groups")
+    return told[:most], Step("weights of keys", f"one row of a person in a group, in at most {most} groups")
 
 
 def masked(body: Body, statement: Statement, scalar: Scalar) -> tuple[Reach, Step]:

@@ -12,7 +12,7 @@ from discreet.errors import ProofError
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
 from discreet.query.plan import Among, Call, Column, Scalar, conjuncts
-from discreet.query.proof.added import Body, added, masked
+from discreet.query.proof.added import Body, added, fallen, masked
 from discreet.query.proof.blend import blended
 from discreet.query.proof.declared import (
     Blended,
@@ -26,6 +26,7 @@ from discreet.query.proof.declared import (
     Release,
     Swapped,
     TableDeclaration,
+    Weighed,
     outputs_of,
 )
 from discreet.query.proof.demand import TRUTHS
@@ -52,7 +53,7 @@ def prove(statements: Sequence[Statement], declarations: Declarations, claims: S
     if len(set(names)) != len(names):
         raise ProofError("a question", "releases one output twice")
     apart([table.name for table in declarations.tables], "the declarations")
-    kept = sum(isinstance(release, Kept) for claim in claims for release in claim)
+    kept = sum(isinstance(release, Kept | Weighed) for claim in claims for release in claim)
     found = {claim.keys is None for claim in claims}
     if found not in ({False}, {True}) or (found == {True}) != (kept == 1):
         raise ProofError("group keys", "are declared, or found in the data by one threshold for all")
@@ -201,6 +202,8 @@ def _released(body: Body, statement: Statement, release: Release) -> Step:
     _, scalar = body.query.items[statement.keys + statement.outputs.index(release.output)]
     if statement.cells != isinstance(release, Chosen):
         raise ProofError(f"the output {release.output}", "is released by another kind of mechanism")
+    if isinstance(release, Weighed):
+        return _weighed(body, statement, release, scalar)
     series = not body.query.group and isinstance(scalar, Call) and scalar.function == "series"
     reach, why = masked(body, statement, scalar) if series else added(body, statement, scalar)
     match release:
@@ -231,6 +234,21 @@ def _released(body: Body, statement: Statement, release: Release) -> Step:
             says = f"a person adds one to at most {moves.l0} keys"
         case Chosen():
             says = _chosen(body, statement, release, reach)
+    return Step(f"output {release.output}", says, (why,))
+
+
+def _weighed(body: Body, statement: Statement, release: Weighed, scalar: Scalar) -> Step:
+    """Compare what a person adds to each key with what the threshold and its noise are calibrated for."""
+    if body.keys is not None:
+        raise ProofError(f"the output {release.output}", "finds keys that are declared")
+    told, why = fallen(body, statement, scalar)
+    if len(told) > len(release.weights):
+        raise ProofError(f"the output {release.output}", "is for people in fewer groups")
+    times = 2 if body.owner.adjacency is Adjacency.REPLACE else 1
+    for number, (own, claimed) in enumerate(zip(told, release.weights, strict=False), 1):
+        _at_most(release.output, f"a key of {number}", own, claimed)
+        _at_most(release.output, f"l2 squared over {number} keys", times * number * own**2, release.squares)
+    says = f"a person in m keys, of at most {len(told)}, adds a weight to each: {told[0]}, ..., {told[-1]}"
     return Step(f"output {release.output}", says, (why,))
 
 

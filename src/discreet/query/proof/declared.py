@@ -125,6 +125,25 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
+class Weighed:
+    """A threshold on weights, for which a person in m keys adds at most `weights[m - 1]` to each of them.
+
+    Theorem.  Let Gaussian noise be calibrated for weights that move by at most `squares` in l2 squared, and
+    let the threshold hide all of m new keys of weight `weights[m - 1]`, for every m, but for delta.  If a
+    person with m >= 1 rows adds at most `weights[m - 1]` to the keys of them, each of which has one, and
+    nobody has more rows than there are weights, then the keys and weights that are shown are as private as
+    that: on keys that others have, the weights move by at most the largest m weights[m - 1]**2 in l2 squared
+    (twice that where a person is replaced, because nothing is negative); on the others, no more is shown than
+    of m new keys.
+    Needs: keys that are found in the data; weights that are not negative.
+    """
+
+    output: str
+    weights: tuple[int, ...]
+    squares: int
+
+
+@dataclass(frozen=True, slots=True)
 class Chosen:
     """A selection calibrated for scores that move by `moves`, summed over groups.
 
@@ -140,7 +159,7 @@ class Chosen:
     monotone: bool = False
 
 
-Release: TypeAlias = Noised | Reached | Swapped | Divided | Blended | Kept | Chosen
+Release: TypeAlias = Noised | Reached | Swapped | Divided | Blended | Kept | Weighed | Chosen
 
 
 def outputs_of(release: Release) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from itertools import product
 from math import prod
 from typing import TypeAlias
 
-from discreet.query.plan import Call, Column, Literal, Scalar, conjuncts
+from discreet.query.plan import Call, Case, Column, Literal, Scalar, conjuncts
 from discreet.query.proof.relation import Name, Relation, Restriction, restricted
 from discreet.query.proof.value import Value
 
@@ -99,7 +99,16 @@ class Heavy:
     parts: int
 
 
-Fact: TypeAlias = Count | Spread | Share | BitShare | Crowd | Excess | Divisor | Light | Heavy
+@dataclass(frozen=True, slots=True)
+class Falling:
+    """A weight that is `weights[n - 1]` for a number n >= n_p, and 0 where n is beyond the last of them."""
+
+    part: str
+    where: Restriction
+    weights: tuple[int, ...]
+
+
+Fact: TypeAlias = Count | Spread | Share | BitShare | Falling | Crowd | Excess | Divisor | Light | Heavy
 
 
 def optional(fact: Fact) -> bool:
@@ -145,6 +154,7 @@ def grouped_fact(scalar: Scalar, relation: Relation, value: Value) -> Fact | Non
     Spread.  If every bit is a function of the key columns and has one bit set, then the bits of the
     union are at most as many as there are different keys.
     Excess.  At most the sum over the crowd of n_pk - c, where each cell of the crowd has one row at most.
+    Falling.  If w is told by cases of that n, one after the other from 1 on, and is 0 in every other case.
     """
     counted = counting(relation)
     match bare(scalar):
@@ -159,8 +169,25 @@ def grouped_fact(scalar: Scalar, relation: Relation, value: Value) -> Fact | Non
         case Call("sum", (Call("subtract", (Column(alias, _) as number, Literal(int(allowed)))),)):
             crowd, once = fact_of(number, relation), alias in relation.embeds
             return Excess(crowd) if isinstance(crowd, Crowd) and crowd.allowed == allowed and once else None
+        case Case(branches, Literal(0)) if counted is not None:
+            weights = _by_count(branches)
+            return None if weights is None else Falling(counted.part, counted.where, weights)
         case _:
             return None
+
+
+def _by_count(branches: Sequence[tuple[Scalar, Scalar]]) -> tuple[int, ...] | None:
+    """Return the numbers told by cases in which count(*) is 1, 2, ..., none of them negative."""
+    found = []
+    for place, branch in enumerate(branches, 1):
+        match branch:
+            case (Call("eq", (Call("count_rows", ()), Literal(number))), Literal(int(told))) if (
+                type(number) is int and number == place and type(told) is int and told >= 0
+            ):
+                found.append(told)
+            case _:
+                return None
+    return tuple(found)
 
 
 def shared_out(scalar: Scalar, count: Scalar) -> int | None:
