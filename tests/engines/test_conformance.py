@@ -320,6 +320,10 @@ NAMED = (
     "SELECT KURTOSIS(age), SKEWNESS(temp) FROM visits WHERE flag XOR age & 1 = 1",
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rows_at_most = 99) ward, COUNT(*) FROM visits GROUP BY ward",
     "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (rows_at_most = 9) SUM(age) FROM visits WHERE flag",
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (group_selection_strategy = WEIGHTED_THRESHOLD) city, COUNT(*) "
+    "FROM visits GROUP BY city",
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (group_selection_strategy = WEIGHTED_THRESHOLD) "
+    "LOWER(city), any_day, ward FROM visits WHERE age > 3 GROUP BY 1, 2, 3",
     "SELECT ward, AVG(age), AVG(CLAMP(age, 18, 65)), AVG(NULLIF(score, 3)) FROM visits GROUP BY ward",
     "SELECT w, m, COUNT(*) FROM (SELECT person, ARG_MIN(ward, day) AS w, LAST(flag ORDER BY age, cost) "
     "FILTER (WHERE score > 0) AS m FROM visits GROUP BY person) GROUP BY w, m",
@@ -358,6 +362,28 @@ def test_rarer_forms_have_the_same_integers() -> None:
             asked = statements(check(read(text), catalog))
             assert _read(run(engine, asked, 3)) == _read(run_reference(judge, asked, 3)), text
         engine.close()
+
+
+WEIGHTED = (
+    "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (group_selection_strategy = WEIGHTED_THRESHOLD) "
+    "city, {key} FROM visits WHERE {where} GROUP BY city, {key}"
+)
+
+
+def test_weights_of_keys_are_the_same_integers() -> None:
+    """Random rows, keys, conditions and limits: whoever is in many groups weighs the same in every engine."""
+    for seed in range(6):
+        random = Random(seed)
+        tables = clinic(random)
+        judge, catalog = open_reference(*tables), declarations(rows=40, groups=random.choice((2, 5, 9, 30)))
+        where = Wider(random, unit=True).condition(1)
+        text = WEIGHTED.format(key=random.choice(("score", "any_day", "ward", "huge % 7")), where=where)
+        asked = statements(check(read(text), catalog))
+        expected = _read(run_reference(judge, asked, seed))
+        for name, (opened, run) in ENGINES.items():
+            engine = opened(*tables)
+            assert _read(run(engine, asked, seed)) == expected, (name, seed, text)
+            engine.close()
 
 
 @pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.fuzz) for part in (1, 2, 3))])

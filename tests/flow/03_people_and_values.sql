@@ -204,3 +204,26 @@ SELECT "r"."x" AS "x", sum("p"."w") AS "m2"
 FROM "__rows" AS "r" JOIN "__people" AS "p" ON ("r"."u" = "p"."u")
 WHERE (NOT ("r"."x" IS NULL))
 GROUP BY "r"."x"
+
+
+-- Keys that are found in the data may be found by weights: who is in m groups adds floor(W / sqrt(m)) to each.
+SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (group_selection_strategy = WEIGHTED_THRESHOLD) city FROM visits GROUP BY city
+-- becomes
+WITH "__cells" AS MATERIALIZED (
+SELECT "j"."u" AS "u", "j"."k0" AS "k0"
+FROM (SELECT "c"."u" AS "u", "c"."k0" AS "k0", row_number() OVER (PARTITION BY "c"."u" ORDER BY hash(hash(CAST($choice AS UBIGINT), "c"."u", "c"."k0")), "c"."k0") AS "j"
+FROM (SELECT "r"."u" AS "u", "r"."k0" AS "k0"
+FROM (SELECT "t0"."patient_id" AS "u", "t0"."city" AS "k0"
+FROM "visits" AS "t0"
+WHERE ((NOT ("t0"."patient_id" IS NULL)) AND (NOT ("t0"."city" IS NULL)))) AS "r"
+GROUP BY "r"."u", "r"."k0") AS "c") AS "j"
+WHERE ("j"."j" <= 4)
+),
+"__people" AS NOT MATERIALIZED (
+SELECT "c"."u" AS "u", CAST(CASE WHEN (count(*) = 1) THEN 65536::BIGINT WHEN (count(*) = 2) THEN 46340::BIGINT WHEN (count(*) = 3) THEN 37837::BIGINT WHEN (count(*) = 4) THEN 32768::BIGINT ELSE 0::BIGINT END AS INTEGER) AS "w"
+FROM "__cells" AS "c"
+GROUP BY "c"."u"
+)
+SELECT "c"."k0" AS "k0", sum("p"."w") AS "m0"
+FROM "__cells" AS "c" JOIN "__people" AS "p" ON ("c"."u" = "p"."u")
+GROUP BY "c"."k0"

@@ -22,6 +22,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_weight import KeyWeight
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.query.check.formula import Public
@@ -93,17 +94,22 @@ def draw(priced: Quote, exact: Exact) -> Noisy:
 
 
 def _keys(priced: Quote, exact: Exact) -> tuple[tuple[Key, ...], dict[int, tuple[Public, ...]]]:
-    """Return the group keys, and the counts of people that were drawn to find them."""
+    """Return the group keys, and the counts of people, or weights, that were drawn to find them."""
     match priced.checked.keys:
         case Declared() | Sets() | RunningGroups() | Classes() as declared:
             return declared.product(), {}
         case Private(_, people):
             mechanism = priced.shares[people].mechanism
-            if not isinstance(mechanism, KeyCount):
+            if not isinstance(mechanism, KeyCount | KeyWeight):
                 raise TypeError("group keys found in the data need a threshold")
             found = exact.groups(f"m{people}")
             kept, counts = mechanism.sample(np.array(exact.integers(f"m{people}", found), dtype=np.int64))
-            shown = [(key, int(n)) for key, keep, n in zip(found, kept, counts, strict=True) if keep]
+            scale = priced.shares[people].measured.scale
+            shown = [
+                (key, _natural(int(n), scale))
+                for key, keep, n in zip(found, kept, counts, strict=True)
+                if keep
+            ]
             return tuple(key for key, _ in shown), {people: tuple(n for _, n in shown)}
         case never:
             assert_never(never)

@@ -380,4 +380,5 @@ def _limits(limits: Limits | None) -> dict[str, Any]:
         return {}
     names = ("rows_per_unit", "groups_per_unit", "rows_per_group", "rows_at_most")
     said = {name: getattr(limits, name) for name in names}
-    return {"limits": {name: value for name, value in said.items() if value is not None}}
+    sent = {name: value for name, value in said.items() if value is not None}
+    return {"limits": {**sent, "weighted_keys": True} if limits.weighted_keys else sent}

@@ -45,6 +45,10 @@ class LimitsSent(Sent):
         le=2**20,
         description="Nobody is assumed to have more: people above the limit are counted and allowed for.",
     )
+    weighted_keys: StrictBool = Field(
+        default=False,
+        description="Keys found in the data are found by weights: who is in many groups counts less in each.",
+    )
 
 
 class _Priced(Sent):

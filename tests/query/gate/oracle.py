@@ -15,8 +15,10 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_weight import KeyWeight
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
+from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.filter import Cost
 from discreet.privacy.grid import GRID
 from discreet.privacy.sensitivity import Sensitivity
@@ -106,6 +108,11 @@ def _beyond(moved: Sensitivity, share: MeasurementShare) -> str | None:
         norms.append("l0")
     if isinstance(share.mechanism, KeyCount):
         claimed = Sensitivity.spread(share.mechanism.groups or 0, 1)
+    if isinstance(share.mechanism, KeyWeight) and (moved.l0 or 0) <= share.mechanism.groups:
+        # Where people come or go, what they add to a key depends on how many they have.
+        most = share.mechanism.weights[max(moved.l0 or 0, 1) - 1]
+        if share.mechanism.adjacency is Adjacency.ADD_REMOVE and moved.linf > most:
+            return f"one key of {moved.l0} moves by {moved.linf} > {most}"
     for norm in norms:
         if getattr(moved, norm) > getattr(claimed, norm):
             return f"{norm} {getattr(moved, norm)} > {getattr(claimed, norm)}"
@@ -124,6 +131,8 @@ def _loss(share: MeasurementShare, moved: Sensitivity) -> Cost:
             return replace(blocks.plan, changes=int(moved.l1)).guarantee.price()
         case KeyCount() as threshold:
             return threshold.guarantee(moved.l0).price()
+        case KeyWeight(sigma_squared=variance) as weighted:
+            return Cost.concentrated(moved.l2_squared / (2 * variance), weighted.guarantee().slack)
         case Exponential() as selection:
             return selection.profile(moved, monotone=share.measured.monotone).price()  # type: ignore[union-attr]
         case PermuteAndFlip() as selection:

@@ -20,6 +20,7 @@ from tests.query.questions import Wider, hospital
 from tests.query.worlds import extreme, row
 
 from discreet.errors import QueryError
+from discreet.mechanisms.key_weight import KeyWeight
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.measurement import Classes, Declared, Private, RunningGroups, Sets
@@ -129,6 +130,7 @@ def asked(
         seen[kind.__name__] += isinstance(checked.keys, kind)
     seen["bounds"] += question[0].startswith("bounds of")
     seen["prepared"] += _prepared(catalog)
+    seen["weights"] += any(isinstance(share.mechanism, KeyWeight) for share in priced.shares)
     seen["blocks"] += any(isinstance(share.mechanism, Sparse) for share in priced.shares)
 
 
@@ -176,6 +178,52 @@ def test_histograms_that_may_be_measured_in_blocks_cost_no_more_than_is_charged(
     assert unit
     assert seen["blocks"] >= 1, seen
     assert seen["cases"] >= 6, seen
+
+
+WEIGHTED = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (group_selection_strategy = WEIGHTED_THRESHOLD) "
+FOUND = (
+    "city FROM visits GROUP BY city",
+    "city, COUNT(*) FROM visits WHERE {} GROUP BY city",
+    "city, ward, COUNT(DISTINCT person) FROM visits GROUP BY city, ward",
+    "LOWER(city), AVG(age) FROM visits WHERE {} GROUP BY 1",
+    "score, city, MEDIAN(age) FROM visits GROUP BY score, city",
+)
+
+
+def by_weights(seeds: range, questions: int, count: int) -> Counter[str]:
+    """Ask for keys that are found by weights."""
+    seen: Counter[str] = Counter()
+    for seed in seeds:
+        random = Random(seed)
+        catalog, unit, known = opened(random, count, prepared=bool(seed % 2))
+        for _ in range(questions):
+            draws = Wider(random, unit=unit)
+            text = WEIGHTED + random.choice(FOUND).format(draws.condition(1))
+            asked(random, in_several(random, limited(random, catalog)), (text,), known, seen)
+        known.close()
+    return seen
+
+
+def in_several(random: Random, catalog: Catalog) -> Catalog:
+    """Return the declarations with people in several groups, unless a preparation keeps one row of each."""
+    visits = catalog.table("visits")
+    assert visits is not None
+    rows = visits.rows_per_unit if visits.prepared else 8
+    several = replace(visits, rows_per_unit=rows, groups_per_unit=random.choice((None, 2, 3, 5)))
+    return replace(catalog, tables=tuple(several if table is visits else table for table in catalog.tables))
+
+
+def test_keys_found_by_weights_cost_no_more_than_is_charged() -> None:
+    seen = by_weights(range(2), 8, 7)
+    assert seen["cases"] >= 100, seen
+    assert seen["weights"] >= 5, seen
+
+
+@pytest.mark.fuzz
+@pytest.mark.timeout(0)
+def test_keys_found_by_weights_cost_no_more_in_ten_thousand_cases() -> None:
+    seen = by_weights(range(500, 530), 20, 10)
+    assert seen["cases"] >= 10_000, seen
 
 
 def test_no_person_costs_more_than_is_charged() -> None:

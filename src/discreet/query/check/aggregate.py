@@ -21,6 +21,7 @@ from discreet.query.check.contribution import claim, claim_simplex
 from discreet.query.check.distribution import cells
 from discreet.query.check.fixed_point import bounds, cell, units
 from discreet.query.check.formula import Constant, Formula, Mean, NoisyTerm, Operation, Variance
+from discreet.query.check.key_weights import WEIGHED, key_weights
 from discreet.query.check.limits import Bounding
 from discreet.query.check.measurement import (
     Fixed,
@@ -65,6 +66,8 @@ class Measuring:
     """What holds for every row that is measured."""
     found: list[Measured] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    weighted: bool = False
+    """Whether keys are found by weights, where somebody may be in several of them."""
 
     def formula(self, aggregate: Aggregate) -> Formula:
         """Return how an aggregate follows from measurements, adding those that are missing."""
@@ -129,7 +132,11 @@ class Measuring:
         return self.count() if self.bounding.scope.unit is None else self._add(self._people())
 
     def selector(self) -> int:
-        """Return the count of people that decides which keys are shown: the one asked for, or one more."""
+        """Return what decides which keys are shown: the count of people asked for, one more, or weights."""
+        if self.weighted and self.bounding.scope.unit is not None and self.bounding.people().total > 1:
+            self.found.append(key_weights(self.bounding.people(), self.bounding.scope.unit))
+            self.notes.append(WEIGHED)
+            return len(self.found) - 1
         if self.bounding.scope.unit is None:
             fixed, sort, limits = Fixed(None), Sort.ROWS, self.bounding.sums()
             selector = Measurement("count(*)", sort, claim(limits, 0, 1), 1, ZERO, ONE, fixed)

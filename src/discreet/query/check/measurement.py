@@ -39,6 +39,7 @@ class Sort(StrEnum):
     DISTINCT = "distinct"
     EACH = "each value once"
     ABOVE = "people above the limit"
+    KEY_WEIGHTS = "weights of keys"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ class Measurement:
     @property
     def counting(self) -> bool:
         """Whether the measurement is a plain count: one unit in one group moves it by one."""
-        return self.sort not in (Sort.SUM, Sort.EACH)
+        return self.sort not in (Sort.SUM, Sort.EACH, Sort.KEY_WEIGHTS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,7 +247,7 @@ class Declared:
 class Private:
     """Group keys found in the data: each is released only if enough people share it, at a cost in delta.
 
-    `people` is the position of the measurement that counts people per key.
+    `people` is the position of the measurement that counts people per key, or adds up their weights.
     """
 
     columns: tuple[KeyColumn, ...]
@@ -424,6 +425,14 @@ class Checked:
     """Where intervals allow for the people above a limit: how many they are, and what they may lose."""
     assembly: "Assembly | None" = None
     """The questions that this one is made of, where it is about several released tables."""
+
+
+def weighs_keys(checked: Checked) -> bool:
+    """Return whether keys of a question are found by weights of people, not by counts of them."""
+    return any(
+        isinstance(measured, Measurement) and measured.sort is Sort.KEY_WEIGHTS
+        for measured in checked.measurements
+    )
 
 
 def questions_of(checked: Checked) -> tuple[Checked, ...]:

@@ -17,6 +17,7 @@ KNOWN = (
     *("epsilon", "delta", "max_groups_contributed", "max_rows_contributed", "rows_at_most"),
     *("privacy_unit_column", "group_selection_strategy"),
 )
+STRATEGIES = ("PUBLIC_GROUPS", "LAPLACE_THRESHOLD", "WEIGHTED_THRESHOLD")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,8 @@ class Options:
     most: int | None = None
     known: bool = False
     """Whether all groups must be known beforehand."""
+    weighted: bool = False
+    """Whether groups that are not known are found by weights."""
 
     def require_known(self, keys: object) -> None:
         """Refuse groups that are found in the data where the clause says that they are public."""
@@ -62,25 +65,27 @@ def options(said: tuple[tuple[str, str], ...]) -> Options:
             raise QueryError(
                 f"OPTIONS, {name}", "is not an option that is known", f"known: {', '.join(KNOWN)}"
             )
+    strategy = _strategy(values.get("group_selection_strategy", "LAPLACE_THRESHOLD"))
     return Options(
         tuple((name, _positive(name, values[name])) for name in ("epsilon", "delta") if name in values),
         _whole(values, "max_rows_contributed"),
         _whole(values, "max_groups_contributed"),
         None if "privacy_unit_column" not in values else values["privacy_unit_column"].rpartition(".")[2],
         _whole(values, "rows_at_most"),
-        _strategy(values.get("group_selection_strategy", "LAPLACE_THRESHOLD")),
+        known=strategy == "PUBLIC_GROUPS",
+        weighted=strategy == "WEIGHTED_THRESHOLD",
     )
 
 
-def _strategy(text: str) -> bool:
-    """Return whether groups are public; otherwise they are found, where they are not declared."""
-    if text.upper() not in ("PUBLIC_GROUPS", "LAPLACE_THRESHOLD"):
+def _strategy(text: str) -> str:
+    """Return how groups are found, where they are not declared, or that they are public."""
+    if text.upper() not in STRATEGIES:
         raise QueryError(
             "OPTIONS, group_selection_strategy",
             "is not one that is known",
-            "write group_selection_strategy = PUBLIC_GROUPS, or LAPLACE_THRESHOLD",
+            f"write group_selection_strategy = {', or '.join(STRATEGIES)}",
         )
-    return text.upper() == "PUBLIC_GROUPS"
+    return text.upper()
 
 
 def _positive(name: str, text: str) -> Fraction:

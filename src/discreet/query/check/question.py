@@ -9,6 +9,7 @@ from itertools import combinations
 from typing import TypeGuard
 
 from discreet.errors import QueryError
+from discreet.exact.number import flag
 from discreet.query.catalog import manifest as declared
 from discreet.query.catalog.kind import Day, Moment, Nothing, Opaque, Real, domain, word
 from discreet.query.check import distribution, function
@@ -74,13 +75,15 @@ class Limits:
     """A question's own contribution limits; each can only tighten what the table declares.
 
     With `rows_at_most`, a number of rows that nobody is assumed to exceed, the people above the limit are
-    counted too, privately, and intervals allow for what the limit takes away.
+    counted too, privately, and intervals allow for what the limit takes away.  With `weighted_keys`, keys
+    that are found in the data are found by weights that fall with the number of a person's groups.
     """
 
     rows_per_unit: int | None = None
     groups_per_unit: int | None = None
     rows_per_group: int | None = None
     rows_at_most: int | None = None
+    weighted_keys: bool = False
 
 
 def check(
@@ -135,7 +138,8 @@ def _one(block: Block, catalog: declared.Catalog, limits: Limits, own: Options, 
     most = _said_once(limits.rows_at_most, own.most)
     if most is not None and batched:
         raise QueryError("rows_at_most", "is for a question by itself", "leave it out of the batch")
-    found = _question(scope, block, most, batched=batched)
+    weighted = flag(limits.weighted_keys, "weighted_keys") or own.weighted
+    found = _question(scope, block, most, batched=batched, weighted=weighted)
     own.require_known(found.keys)
     return found
 
@@ -195,7 +199,7 @@ def _keys(scope: Lineage, block: Block, kept: Scalar | None) -> tuple[KeyColumn,
     return tuple(columns)
 
 
-def _question(scope: Lineage, block: Block, most: int | None, *, batched: bool) -> Checked:
+def _question(scope: Lineage, block: Block, most: int | None, *, batched: bool, weighted: bool) -> Checked:
     where = None if block.where is None else condition(block.where, scope, "WHERE")
     scope = narrowed(scope, where)
     block = averaged(block, scope)
@@ -209,7 +213,7 @@ def _question(scope: Lineage, block: Block, most: int | None, *, batched: bool) 
     bounding = Bounding(scope, None)
     # Rows and people lose differently by a limit, so one does not stand for the other where that is asked.
     alone = not (columns or batched or block.sets is not None or spread is not None or most is not None)
-    measuring = Measuring(bounding, asked, alone, where)
+    measuring = Measuring(bounding, asked, alone, where, weighted=weighted)
     if spread is not None:
         columns = (*columns, measuring.cells(spread, len(columns)))
     if all(column.values is not None for column in columns):
@@ -246,7 +250,7 @@ def _question(scope: Lineage, block: Block, most: int | None, *, batched: bool) 
         order=order,
         limit=block.limit,
         distinct=block.distinct,
-        rows=bounding.rows(where, people=Sort.PEOPLE in sorts),
+        rows=bounding.rows(where, people=bool(sorts & {Sort.PEOPLE, Sort.KEY_WEIGHTS})),
         contribution=bounding.sums() if weighed else None,
         tables=scope.tables,
         notes=tuple(dict.fromkeys(measuring.notes)),

@@ -28,13 +28,22 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_weight import KeyWeight
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.filter import ApproximateBudget
 from discreet.privacy.grid import below_grid
 from discreet.privacy.zcdp import largest_rho
 from discreet.query.check.assembly import Assembly
-from discreet.query.check.measurement import AskedGroups, Checked, Classes, Private, families
+from discreet.query.check.measurement import (
+    AskedGroups,
+    Checked,
+    Classes,
+    Private,
+    families,
+    questions_of,
+    weighs_keys,
+)
 from discreet.query.price.mechanism import (
     MeasurementShare,
     Price,
@@ -62,8 +71,13 @@ def under(budget: ApproximateBudget) -> Terms:
     return lambda epsilon: RhoPrice(budget.worth(epsilon))
 
 
-def kinds(budget: ApproximateBudget) -> tuple[Terms, ...]:
-    """Return the terms of all kinds of noise that a question may have under a budget with delta."""
+def kinds(checked: Checked, budget: ApproximateBudget) -> tuple[Terms, ...]:
+    """Return the terms of all kinds of noise that a question may have under a budget with delta.
+
+    Weights of keys have squares that are bounded and sums that are not, so their noise is Gaussian.
+    """
+    if any(weighs_keys(part) for part in questions_of(checked)):
+        return (under(budget),)
     return PurePrice, under(budget)
 
 
@@ -78,7 +92,7 @@ def better(
     def price(terms: Terms) -> Price:
         return terms(epsilon) if questions is None else terms(budget.epsilon).part(questions)
 
-    return min(kinds(budget), key=lambda terms: error(checked, price(terms), delta))
+    return min(kinds(checked, budget), key=lambda terms: error(checked, price(terms), delta))
 
 
 def error(checked: Checked, price: Price, delta: Fraction) -> float:
@@ -148,7 +162,7 @@ def _error(share: MeasurementShare) -> float:
         case Exponential(alpha=alpha) | PermuteAndFlip(alpha=alpha):
             # A selection falls short by multiples of 1 / ln(1 / alpha).
             return -log(-_log(alpha))
-        case KeyCount():
+        case KeyCount() | KeyWeight():
             raise TypeError("how well keys are found is judged by their price")
         case _:
             assert_never(share.mechanism)

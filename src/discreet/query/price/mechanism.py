@@ -7,19 +7,22 @@ from functools import lru_cache
 from math import ceil, log
 from typing import TypeAlias, assert_never
 
-from discreet.errors import ParameterError
+from discreet.errors import ParameterError, QueryError
 from discreet.exact.digits import SHARPEST
 from discreet.exact.number import sqrt_down
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_weight import KeyWeight, squares
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
+from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.filter import Cost
 from discreet.privacy.grid import below_grid, pure_within
 from discreet.privacy.guarantee import Concentrated, Pure
 from discreet.privacy.sensitivity import Sensitivity
+from discreet.query.check.key_weights import CLAUSE, most_groups
 from discreet.query.check.measurement import (
     Checked,
     Joint,
@@ -30,6 +33,7 @@ from discreet.query.check.measurement import (
     Private,
     QuantileChoice,
     RunningGroups,
+    Sort,
     families,
 )
 from discreet.query.check.tables import overlap
@@ -88,7 +92,7 @@ class MeasurementShare:
     """One measurement with the mechanism that will release it; `offset` is the inward aim of an extreme."""
 
     measured: Measured
-    mechanism: Noise | Choice | KeyCount | Together | Sparse
+    mechanism: Noise | Choice | KeyCount | KeyWeight | Together | Sparse
     offset: int = 0
 
     @property
@@ -115,6 +119,8 @@ def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> 
     if isinstance(checked.keys, Joint) and isinstance(measurement, Measurement):
         joint = together(checked.keys, measurement, _promise(price), checked.rows.adjacency, position)
         return MeasurementShare(measurement, joint)
+    if isinstance(measurement, Measurement) and measurement.sort is Sort.KEY_WEIGHTS:
+        return MeasurementShare(measurement, _weighted_keys(measurement, checked, price, delta))
     if isinstance(checked.keys, Private) and position == checked.keys.people:
         groups = given(measurement.sensitivity.l0)
         return MeasurementShare(
@@ -138,6 +144,30 @@ def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> 
             )
         case _:
             assert_never(measurement)
+
+
+def _weighted_keys(measurement: Measurement, checked: Checked, price: Price, delta: Fraction) -> KeyWeight:
+    """Return the threshold on weights at a part of the price, which has to pay for Gaussian noise."""
+    match price:
+        case RhoPrice(rho):
+            near = checked.rows.adjacency
+            groups = most_groups(measurement, near)
+            return _found_by_weights(rho, delta, groups, measurement.scale, near)
+        case PurePrice():
+            raise QueryError(
+                CLAUSE,
+                "keys are found by weights under a budget with delta, whose noise is Gaussian",
+                "give the budget a delta, or leave it out",
+            )
+        case _:
+            assert_never(price)
+
+
+@lru_cache(maxsize=64)
+def _found_by_weights(
+    rho: Fraction, delta: Fraction, groups: int, one: int, adjacency: Adjacency
+) -> KeyWeight:
+    return KeyWeight.calibrate(rho=rho, delta=delta, groups=groups, one=one, adjacency=adjacency)
 
 
 def mean_variance(checked: Checked, position: int, price: Price) -> float | None:
@@ -248,6 +278,10 @@ def _spent(family: Sequence[MeasurementShare]) -> Cost:
             return share.mechanism.guarantee(change).price()
         case KeyCount():
             return share.mechanism.guarantee(given(change.l0)).price()
+        case KeyWeight(one=one, adjacency=near) as weighted:
+            if near is None or change.l2_squared > squares(one, near):
+                raise AssertionError("weights of keys move no further than their noise is for")
+            return weighted.guarantee().price()
         case Exponential():
             return share.mechanism.profile(change, monotone=_monotone(share)).price()
         case PermuteAndFlip():

@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_weight import KeyWeight
 from discreet.query.catalog.manifest import Catalog, DeclaredTable
 from discreet.query.check.measurement import (
     Checked,
@@ -36,6 +37,7 @@ from discreet.query.proof import (
     Swapped,
     TableDeclaration,
     Through,
+    Weighed,
     prove,
     prove_preparation,
 )
@@ -131,6 +133,8 @@ def _values(columns: tuple[KeyColumn, ...]) -> Keys:
 
 def _release(name: str, share: MeasurementShare) -> Release:
     match share.measured, share.mechanism:
+        case _, KeyWeight(weights=weights):
+            return Weighed(name, weights, int(share.measured.sensitivity.l2_squared))
         case _, KeyCount():
             return Kept(name, share.measured.sensitivity.l0 or 0)
         case _, Together() as joint:

@@ -75,7 +75,7 @@ def quote(
     wish = positive(given(within), "within")
     if budget is None or settled is not None:
         return _smallest(checked, wish, sure, slack, settled or usual, rows)
-    found = [_smallest(checked, wish, sure, slack, kind, rows) for kind in kinds(budget)]
+    found = [_smallest(checked, wish, sure, slack, kind, rows) for kind in kinds(checked, budget)]
     return min(found, key=lambda priced: budget.share(priced.cost))
 
 

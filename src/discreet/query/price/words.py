@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 from discreet.markup import aligned, table
 from discreet.query.check.formula import measured
-from discreet.query.check.measurement import Measurement, ModeChoice, QuantileChoice, Sort
+from discreet.query.check.key_weights import WEIGHED
+from discreet.query.check.measurement import Measurement, ModeChoice, QuantileChoice, Sort, weighs_keys
 from discreet.query.price.sparse import Sparse
 from discreet.show.number import format_number
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from discreet.privacy.filter import Cost
     from discreet.query.check.measurement import Checked
     from discreet.query.price.expected import Quote
+
+
+UNITS = (Sort.PEOPLE, Sort.KEY_WEIGHTS)
+"""Sorts of measurements in which a limit of rows takes nothing away."""
 
 
 def price(cost: "Cost") -> str:
@@ -65,7 +70,7 @@ def caps(checked: "Checked") -> list[str]:
     if checked.assembly is not None:
         return list(dict.fromkeys(said for part in checked.assembly.parts for said in caps(part)))
     rows = checked.rows
-    counted = any(not isinstance(m, Measurement) or m.sort is not Sort.PEOPLE for m in checked.measurements)
+    counted = any(not isinstance(m, Measurement) or m.sort not in UNITS for m in checked.measurements)
     said = []
     if rows.rows is not None and counted:
         loss = (
@@ -78,6 +83,8 @@ def caps(checked: "Checked") -> list[str]:
         said.append(f"at most {_many(rows.per_group, 'row')} of a person count in a group")
     if rows.people is not None:
         said.append(f"people in more than {_many(rows.people, 'group')} count as {rows.people}")
+    if weighs_keys(checked):
+        said.append(WEIGHED)
     return [*said, *_chosen(checked)]
 
 

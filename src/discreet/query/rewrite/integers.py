@@ -16,6 +16,9 @@ keys, where the number of groups itself must be bounded, a person keeps at most 
 *Distinct values*.  Each person keeps at most m pairs of group and value, again chosen by the key; a pair adds
 at most one value to its group, which counts for one, or for what it is.
 
+*Weights of keys*.  A person in m <= g groups, chosen as above, adds floor(W / sqrt(m)) to each of them; these
+whole numbers are written out by cases of m, so no engine takes a root.
+
 *People above the limit* have more rows than count; each adds one to every group that holds any of them.
 """
 
@@ -24,8 +27,10 @@ from dataclasses import dataclass
 from functools import reduce
 from math import comb
 
+from discreet.mechanisms.key_weight import weights
 from discreet.query.catalog.kind import Real, Whole
 from discreet.query.check.fixed_point import quantise
+from discreet.query.check.key_weights import most_groups
 from discreet.query.check.measurement import (
     WEIGHT,
     Checked,
@@ -78,6 +83,8 @@ def statements(checked: Checked) -> tuple[Statement, ...]:
                 found.append(_distinct(checked, position, measurement))
             case Measurement(sort=Sort.ABOVE):
                 found.append(_above(checked, position))
+            case Measurement(sort=Sort.KEY_WEIGHTS):
+                found.append(_key_weights(checked, position, measurement))
             case QuantileChoice() | ModeChoice():
                 found.append(_selection(checked, position, measurement))
             case Measurement():
@@ -296,6 +303,29 @@ def _distinct(checked: Checked, position: int, measurement: Measurement) -> Stat
     cells = Query(items("r", names), Inner(rows, "r"), present(Column("r", "x")), columns("r", names))
     source, kept = cap.chosen(cells, names, limit)
     return _grouped(keys, "j", outputs, Call(name, (Column("j", "x"),)), (), source, kept)
+
+
+def _key_weights(checked: Checked, position: int, measurement: Measurement) -> Statement:
+    """Add up the weights of everybody's groups, each of which depends on how many they are."""
+    keys, names = keys_of(checked), (PERSON, *keys_of(checked))
+    cells = Query(
+        items("r", names), Inner(person_rows(checked, (), unit=True), "r"), None, columns("r", names)
+    )
+    if checked.rows.people is not None:
+        source, kept = cap.chosen(cells, names, checked.rows.people)
+        cells = Query(items("j", names), source, kept)
+    groups = most_groups(measurement, checked.rows.adjacency)
+    own = (Call("count_rows", ()), weights(measurement.scale, groups))
+    people = Query(
+        ((PERSON, Column("c", PERSON)), ("w", cap.by_count(*own))),
+        Named(cap.CELLS, "c"),
+        None,
+        columns("c", (PERSON,)),
+    )
+    joined = JoinedRows(Named(cap.CELLS, "c"), Named(cap.PEOPLE, "p"), same("c", "p", (PERSON,)))
+    parts = ((cap.CELLS, cells), (cap.PEOPLE, people))
+    total = Call("sum", (Column("p", "w"),))
+    return _grouped(keys, "c", (f"m{position}",), total, parts, joined, None)
 
 
 def _above(checked: Checked, position: int) -> Statement:

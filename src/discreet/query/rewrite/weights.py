@@ -26,7 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from discreet.query.check.measurement import WEIGHT, Checked, Declared
-from discreet.query.plan import Call, Column, Literal, Scalar, given
+from discreet.query.plan import Call, Case, Column, Literal, Scalar, given
 from discreet.query.rewrite.person_rows import (
     PERSON,
     Item,
@@ -163,6 +163,14 @@ def few(checked: Checked) -> Listed | None:
 def share(one: int, limit: int, count: Scalar) -> Scalar:
     """Return the weight of each of `count` things that together may weigh as much as `limit` whole ones."""
     return Call("narrow", (Call("least", (Literal(one), Call("quotient", (Literal(one * limit), count)))),))
+
+
+def by_count(count: Scalar, weights: Sequence[int]) -> Scalar:
+    """Return the weight of a person for whom `count` is 1, 2, ...; nobody has more than there are weights."""
+    told = tuple(
+        (Call("eq", (count, Literal(number))), Literal(weight)) for number, weight in enumerate(weights, 1)
+    )
+    return Call("narrow", (Case(told, Literal(0)),))
 
 
 def chosen(cells: Query, names: Sequence[str], limit: int, alias: str = "j") -> tuple[Source, Scalar]:

@@ -43,6 +43,7 @@ OURS: Mapping[str, str] = {
     "discreet.groups_per_unit": "",
     "discreet.rows_per_group": "",
     "discreet.rows_at_most": "",
+    "discreet.weighted_keys": "off",
 }
 
 THEIRS: Mapping[str, str] = {
@@ -157,11 +158,13 @@ class SessionSettings:
     @property
     def price(self) -> dict[str, Any]:
         """Return what a question is to cost, as it is sent to whoever answers it."""
-        limits = {
+        limits: dict[str, int | bool] = {
             name: int(self.show(f"discreet.{name}"))
             for name in ("rows_per_unit", "groups_per_unit", "rows_per_group", "rows_at_most")
             if self.show(f"discreet.{name}")
         }
+        if self.show("discreet.weighted_keys") == "on":
+            limits["weighted_keys"] = True
         return {
             "epsilon": self.show("discreet.epsilon") or None,
             "within": self.show("discreet.within") or None,
@@ -192,7 +195,7 @@ def checked(name: str, value: str) -> dict[str, str]:
         return {name: only}
     if name == "datestyle" and "iso" not in value.lower():
         raise _no(name, "ISO")
-    if name in ("discreet.intervals", "discreet.postprocess"):
+    if name in ("discreet.intervals", "discreet.postprocess", "discreet.weighted_keys"):
         return {name: _switch(name, value)}
     if name in ("discreet.epsilon", "discreet.within") and value:
         # A question has one of the two; the one that was said last is meant.
