@@ -106,8 +106,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "query/price/either.py",
-        "return min(kinds(budget), key=lambda terms: error(checked, price(terms), delta))",
-        "return max(kinds(budget), key=lambda terms: error(checked, price(terms), delta))",
+        "return min(possible(checked, budget), key=lambda terms: error(checked, price(terms), delta))",
+        "return max(possible(checked, budget), key=lambda terms: error(checked, price(terms), delta))",
         EITHER,
         "a question takes the noise that errs more",
     ),

@@ -22,7 +22,7 @@ from tests.query.proof.world import (
 from discreet.errors import ProofError
 from discreet.query.plan import Case as When
 from discreet.query.plan import Literal, Scalar
-from discreet.query.proof import Claim, Declarations, Kept, Noised, Weighed, prove
+from discreet.query.proof import Claim, Declarations, Kept, KeptByWeight, Noised, prove
 from discreet.query.statement import JoinedRows, Named, Query, Source, Statement
 
 COUNT = f("count_rows")
@@ -89,7 +89,7 @@ def weighed(
 
 
 def claim(weights: tuple[int, ...] = THREE, squares: int = W * W) -> Claim:
-    return Claim(None, (Weighed("m0", weights, squares),))
+    return Claim(None, (KeptByWeight("m0", weights, squares),))
 
 
 GOOD = (

@@ -22,11 +22,11 @@ from discreet.query.proof import (
     Declarations,
     Divided,
     Kept,
+    KeptByWeight,
     Noised,
     Reached,
     Swapped,
     TableDeclaration,
-    Weighed,
 )
 from discreet.query.proof.declared import outputs_of
 from discreet.query.statement import Inner, Named, Query, Source, Statement, StoredTable
@@ -137,7 +137,7 @@ def violated(case: Case) -> bool:
 def _violated(release: Any, case: Case, present: Exact, absent: Exact) -> bool:
     if isinstance(release, Chosen):
         return _scored(release, present, absent)
-    if isinstance(release, Weighed):
+    if isinstance(release, KeptByWeight):
         return _weighed(release, present, absent)
     moved = []
     for output in outputs_of(release):
@@ -159,7 +159,7 @@ def _violated(release: Any, case: Case, present: Exact, absent: Exact) -> bool:
     raise TypeError(release)
 
 
-def _weighed(release: Weighed, present: Exact, absent: Exact) -> bool:
+def _weighed(release: KeptByWeight, present: Exact, absent: Exact) -> bool:
     """Whether somebody in so many keys adds more to one of them, or is in more keys, than a threshold is for.
 
     A key that is there with a weight of nothing is there, too.

@@ -71,14 +71,18 @@ def under(budget: ApproximateBudget) -> Terms:
     return lambda epsilon: RhoPrice(budget.worth(epsilon))
 
 
-def kinds(checked: Checked, budget: ApproximateBudget) -> tuple[Terms, ...]:
-    """Return the terms of all kinds of noise that a question may have under a budget with delta.
-
-    Weights of keys have squares that are bounded and sums that are not, so their noise is Gaussian.
-    """
-    if any(weighs_keys(part) for part in questions_of(checked)):
-        return (under(budget),)
+def kinds(budget: ApproximateBudget) -> tuple[Terms, ...]:
+    """Return the terms of all kinds of noise that a question may have under a budget with delta."""
     return PurePrice, under(budget)
+
+
+def possible(checked: Checked, budget: ApproximateBudget) -> tuple[Terms, ...]:
+    """Return the terms of the kinds of noise that serve a question.
+
+    One person moves the squares of weights of keys by little and their sum by much: they get Gaussian noise.
+    """
+    weighed = any(weighs_keys(part) for part in questions_of(checked))
+    return (under(budget),) if weighed else kinds(budget)
 
 
 def better(
@@ -92,7 +96,7 @@ def better(
     def price(terms: Terms) -> Price:
         return terms(epsilon) if questions is None else terms(budget.epsilon).part(questions)
 
-    return min(kinds(checked, budget), key=lambda terms: error(checked, price(terms), delta))
+    return min(possible(checked, budget), key=lambda terms: error(checked, price(terms), delta))
 
 
 def error(checked: Checked, price: Price, delta: Fraction) -> float:

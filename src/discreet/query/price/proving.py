@@ -30,6 +30,7 @@ from discreet.query.proof import (
     Declarations,
     Divided,
     Kept,
+    KeptByWeight,
     Noised,
     Proof,
     ProvedStatement,
@@ -37,7 +38,6 @@ from discreet.query.proof import (
     Swapped,
     TableDeclaration,
     Through,
-    Weighed,
     prove,
     prove_preparation,
 )
@@ -134,7 +134,7 @@ def _values(columns: tuple[KeyColumn, ...]) -> Keys:
 def _release(name: str, share: MeasurementShare) -> Release:
     match share.measured, share.mechanism:
         case _, KeyWeight(weights=weights):
-            return Weighed(name, weights, int(share.measured.sensitivity.l2_squared))
+            return KeptByWeight(name, weights, int(share.measured.sensitivity.l2_squared))
         case _, KeyCount():
             return Kept(name, share.measured.sensitivity.l0 or 0)
         case _, Together() as joint:

@@ -29,7 +29,7 @@ from discreet.query.check.assembly import Assembly
 from discreet.query.check.measurement import Checked, Private, families, questions_of
 from discreet.query.plan import given
 from discreet.query.price.assembled import foreseen
-from discreet.query.price.either import Terms, better, converted, kinds, portion, portions
+from discreet.query.price.either import Terms, better, converted, portion, portions, possible
 from discreet.query.price.expected import Quote, expect
 from discreet.query.price.mechanism import PurePrice, charge, share_of
 from discreet.query.price.sparse import FEWEST_CELLS, Sparse
@@ -75,7 +75,7 @@ def quote(
     wish = positive(given(within), "within")
     if budget is None or settled is not None:
         return _smallest(checked, wish, sure, slack, settled or usual, rows)
-    found = [_smallest(checked, wish, sure, slack, kind, rows) for kind in kinds(checked, budget)]
+    found = [_smallest(checked, wish, sure, slack, kind, rows) for kind in possible(checked, budget)]
     return min(found, key=lambda priced: budget.share(priced.cost))
 
 

@@ -13,12 +13,12 @@ from discreet.query.proof.declared import (
     Declarations,
     Divided,
     Kept,
+    KeptByWeight,
     Noised,
     Reached,
     Swapped,
     TableDeclaration,
     Through,
-    Weighed,
 )
 from discreet.query.proof.derivation import Proof, ProvedStatement, Step, sealed
 
@@ -29,6 +29,7 @@ __all__ = [
     "Declarations",
     "Divided",
     "Kept",
+    "KeptByWeight",
     "Noised",
     "Proof",
     "ProvedStatement",
@@ -37,7 +38,6 @@ __all__ = [
     "Swapped",
     "TableDeclaration",
     "Through",
-    "Weighed",
     "prove",
     "prove_preparation",
     "sealed",

@@ -21,12 +21,12 @@ from discreet.query.proof.declared import (
     Declarations,
     Divided,
     Kept,
+    KeptByWeight,
     Noised,
     Reached,
     Release,
     Swapped,
     TableDeclaration,
-    Weighed,
     outputs_of,
 )
 from discreet.query.proof.demand import TRUTHS
@@ -53,7 +53,7 @@ def prove(statements: Sequence[Statement], declarations: Declarations, claims: S
     if len(set(names)) != len(names):
         raise ProofError("a question", "releases one output twice")
     apart([table.name for table in declarations.tables], "the declarations")
-    kept = sum(isinstance(release, Kept | Weighed) for claim in claims for release in claim)
+    kept = sum(isinstance(release, Kept | KeptByWeight) for claim in claims for release in claim)
     found = {claim.keys is None for claim in claims}
     if found not in ({False}, {True}) or (found == {True}) != (kept == 1):
         raise ProofError("group keys", "are declared, or found in the data by one threshold for all")
@@ -202,7 +202,7 @@ def _released(body: Body, statement: Statement, release: Release) -> Step:
     _, scalar = body.query.items[statement.keys + statement.outputs.index(release.output)]
     if statement.cells != isinstance(release, Chosen):
         raise ProofError(f"the output {release.output}", "is released by another kind of mechanism")
-    if isinstance(release, Weighed):
+    if isinstance(release, KeptByWeight):
         return _weighed(body, statement, release, scalar)
     series = not body.query.group and isinstance(scalar, Call) and scalar.function == "series"
     reach, why = masked(body, statement, scalar) if series else added(body, statement, scalar)
@@ -237,7 +237,7 @@ def _released(body: Body, statement: Statement, release: Release) -> Step:
     return Step(f"output {release.output}", says, (why,))
 
 
-def _weighed(body: Body, statement: Statement, release: Weighed, scalar: Scalar) -> Step:
+def _weighed(body: Body, statement: Statement, release: KeptByWeight, scalar: Scalar) -> Step:
     """Compare what a person adds to each key with what the threshold and its noise are calibrated for."""
     if body.keys is not None:
         raise ProofError(f"the output {release.output}", "finds keys that are declared")

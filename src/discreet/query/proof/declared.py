@@ -125,7 +125,7 @@ class Kept:
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed:
+class KeptByWeight:
     """A threshold on weights, for which a person in m keys adds at most `weights[m - 1]` to each of them.
 
     Theorem.  Let Gaussian noise be calibrated for weights that move by at most `squares` in l2 squared, and
@@ -159,7 +159,7 @@ class Chosen:
     monotone: bool = False
 
 
-Release: TypeAlias = Noised | Reached | Swapped | Divided | Blended | Kept | Weighed | Chosen
+Release: TypeAlias = Noised | Reached | Swapped | Divided | Blended | Kept | KeptByWeight | Chosen
 
 
 def outputs_of(release: Release) -> tuple[str, ...]:
