@@ -120,6 +120,14 @@ def test_the_slack_is_what_somebody_alone_in_all_groups_loses() -> None:
         assert lost == pytest.approx(float(mechanism.guarantee().slack), rel=1e-9)
 
 
+def test_a_threshold_below_a_weight_is_told_for_what_it_is() -> None:
+    for threshold in (1, 2, 3, 5):
+        low = KeyWeight(Fraction(9), threshold, 4, 3)
+        lost = [1 - (1 - shown(low, low.weight(m))) ** m for m in (1, 2, 3)]
+        assert max(lost) > 0.5
+        assert float(low.guarantee("replace").slack) == pytest.approx(max(lost), rel=1e-9)
+
+
 def test_weights_that_do_not_fall_are_caught() -> None:
     """The broken twin: people add the weight of one group to each of several."""
     mechanism, groups = SMALL[0]

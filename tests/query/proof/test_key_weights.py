@@ -20,8 +20,8 @@ from tests.query.proof.world import (
 )
 
 from discreet.errors import ProofError
+from discreet.query.plan import Among, Literal, Scalar
 from discreet.query.plan import Case as When
-from discreet.query.plan import Literal, Scalar
 from discreet.query.proof import Claim, Declarations, Kept, KeptByWeight, Noised, prove
 from discreet.query.statement import JoinedRows, Named, Query, Source, Statement
 
@@ -34,6 +34,7 @@ def falling(groups: int, one: int = W) -> tuple[int, ...]:
 
 
 THREE = falling(3)
+FEW = Among(c("c", "k"), (Literal("a"), Literal("b"), Literal("c")))
 
 
 def told(weights: tuple[int, ...], count: Scalar = COUNT, otherwise: int = 0) -> Scalar:
@@ -97,6 +98,7 @@ GOOD = (
     Case("smaller ones than claimed", weighed(told(falling(3, W // 2))), claim()),
     Case("fewer keys than weights", weighed(told(falling(5))), claim()),
     Case("as many as are claimed at least", weighed(), claim(falling(4))),
+    Case("few keys of people with many", weighed(part=cells(None), where=FEW), claim()),
     Case("a filter after counting", weighed(where=f("eq", c("c", "k"), "a")), claim()),
 )
 
@@ -106,12 +108,18 @@ HOSTILE = (
     Case("the same weight for everybody", weighed(told(FLAT)), claim()),
     Case("the same weight, claimed", weighed(told(FLAT)), claim(FLAT)),
     Case("a weight above the claimed one", weighed(told(ONE_ABOVE)), claim()),
+    Case("a key above the claimed weight, within the squares", weighed(), claim((W, W // 2, W // 2))),
     Case("rounded up", weighed(told(ONE_ABOVE)), claim(ONE_ABOVE)),
     Case("squares claimed too small", weighed(), claim(squares=3 * THREE[2] ** 2 - 1)),
     Case("keys without limit", weighed(part=cells(None)), claim()),
     Case("more keys than weights", weighed(told(THREE[:2]), part=cells(8)), claim(THREE[:2])),
     Case("more keys than weights, claimed", weighed(told(THREE[:2])), claim(), seen=False),
     Case("more keys than claimed", weighed(told(falling(5)), part=cells(5)), claim(THREE)),
+    Case(
+        "few keys of people with many, who weigh the whole",
+        weighed(told(THREE, otherwise=W), part=cells(None), where=FEW),
+        claim(),
+    ),
     Case("more for people beyond", weighed(told(THREE[:2], otherwise=W)), claim()),
     Case(
         "counted under a condition that the sum does not have",
@@ -180,6 +188,18 @@ def test_weights_of_people_who_are_replaced_move_twice_as_far() -> None:
 def test_declared_keys_are_not_found_by_weights() -> None:
     with pytest.raises(ProofError, match="declared"):
         proved(Case("", weighed(), Claim((("a", "b", "c"),), claim().releases)))
+
+
+def test_declared_keys_are_not_found_by_two_thresholds_either() -> None:
+    found, keys = weighed(), (("a", "b", "c"),)
+    other = replace(
+        found,
+        outputs=("m1",),
+        body=replace(found.body, items=(found.body.items[0], ("m1", found.body.items[1][1]))),
+    )
+    claims = [Claim(keys, (KeptByWeight(output, THREE, W * W),)) for output in ("m0", "m1")]
+    with pytest.raises(ProofError, match="declared"):
+        prove([found, other], TABLES, claims)
 
 
 def test_one_threshold_finds_the_keys_of_all() -> None:
