@@ -21,7 +21,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from tests.attacks.test_sql_refused import CORPUS
-from tests.engines.test_conformance import NAMED, _read, asked_for, clinic, scalars
+from tests.engines.test_conformance import NAMED, WEIGHTED, _read, asked_for, clinic, scalars
 from tests.engines.test_postgres import MANIFEST, QUESTIONS, integers, spent
 from tests.engines.world import COLUMNS, cells, digested, frame, open_reference, run_reference
 from tests.query.questions import Wider, hospital
@@ -121,6 +121,11 @@ def agree(folder: Path, seeds: range, wanted: int) -> None:
         asked = statements(check(read(text), declarations(rows=2)))
         found = engine._exact([digested(statement) for statement in asked], 3)
         assert _read(found) == _read(run_reference(judge, asked, 3)), text
+    if seeds.start == 0:
+        text = WEIGHTED.format(key="any_day", where="age > 1")
+        asked = statements(check(read(text), declarations(rows=40, groups=9)))
+        found = engine._exact([digested(statement) for statement in asked], 5)
+        assert _read(found) == _read(run_reference(judge, asked, 5)), text
     for seed in seeds:
         random = Random(seed)
         catalog, unit = hospital(random)
