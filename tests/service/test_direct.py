@@ -31,6 +31,8 @@ JSON = {"content-type": "application/json"}
 BODIES: list[Any] = [
     PLAIN,
     PLAIN | {"limits": {"rows_per_unit": 2}, "parameters": [1, 2.5, "x", None, True]},
+    PLAIN | {"limits": {"weighted_keys": True}},
+    PLAIN | {"limits": {"weighted_keys": "on"}},
     PLAIN | {"within": 3, "delta": 0.5, "parameters": {"a": 1}},
     {"sql": [COUNT, COUNT], "epsilon": 1},
     PLAIN | {"seed": 1},
