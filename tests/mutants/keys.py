@@ -41,13 +41,24 @@ FAULTS = (
         "one new group of several is looked at, of those that are shown mostly",
     ),
     law(
-        "return list(dict.fromkeys((1, groups, *range(2, groups))))",
-        "return [groups]",
-        "the threshold is for the largest number of groups alone",
+        "for first in (groups, 1):",
+        "for first in ():",
+        "the threshold is for people in one group alone",
+    ),
+    law("for first in (groups, 1):", "for first in (groups,):", "the threshold is for both ends alone"),
+    law(
+        "halves = (middle + 1, last), (first, middle)",
+        "halves = ((middle + 1, last),)",
+        "half of the numbers of groups are not looked at",
     ),
     law(
-        "for number in range(1, groups + 1))\n    return min(max(found)",
-        "for number in range(1, 2))\n    return min(max(found)",
+        "elif chance(first, last) > largest:",
+        "elif False:",
+        "the slack is that of both ends",
+    ),
+    law(
+        "largest, left = max(chance(1, 1), chance(groups, groups)), [(1, groups)]",
+        "largest, left = chance(1, 1), [(1, 1)]",
         "the slack is that of people in one group",
     ),
     law(

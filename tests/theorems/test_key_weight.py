@@ -158,20 +158,34 @@ def test_a_threshold_is_the_lowest_that_keeps_the_promise(
     promise = mechanism.guarantee()
     assert promise.rho <= rho
     assert promise.slack <= Fraction(delta)
-    law = noise(mechanism.sigma_squared)
-
-    def lost(threshold: int) -> float:
-        """Return the largest chance of a person's new groups, from tails that are summed here."""
-        found = 0.0
-        for m in range(1, groups + 1):
-            own = int(one / m**0.5 + 1e-9)
-            tail = sum(p for k, p in law.items() if own + k >= threshold)
-            found = max(found, 1 - (1 - tail) ** m)
-        return found
-
     # Sums of floats are off by their rounding, for which a millionth is more than enough.
-    assert lost(mechanism.threshold) <= float(delta) * (1 + 1e-6)
-    assert mechanism.threshold == 1 or lost(mechanism.threshold - 1) > float(delta) * (1 - 1e-6)
+    assert max(given_away(mechanism)) <= float(delta) * (1 + 1e-6)
+    assert float(promise.slack) == pytest.approx(max(given_away(mechanism)), rel=1e-6)
+    if mechanism.threshold > 1:
+        lower = KeyWeight(mechanism.sigma_squared, mechanism.threshold - 1, one, groups)
+        assert max(given_away(lower)) > float(delta) * (1 - 1e-6)
+
+
+def given_away(mechanism: KeyWeight) -> list[float]:
+    """Return how often a new group of somebody in 1, 2, ... groups is shown, by tails summed here."""
+    law, found = noise(mechanism.sigma_squared), []
+    for m in range(1, mechanism.groups + 1):
+        own = int(mechanism.one / m**0.5 + 1e-9)
+        tail = sum(p for k, p in law.items() if own + k >= mechanism.threshold)
+        found.append(1 - (1 - tail) ** m)
+    return found
+
+
+@pytest.mark.parametrize(("groups", "worst"), [(6, 5), (13, 12)])
+def test_neither_end_need_be_the_worst(groups: int, worst: int) -> None:
+    """Where a weight has just been rounded down, whoever is in one group less is given away more often."""
+    mechanism = KeyWeight.calibrate(rho="0.245", delta="0.0075", groups=groups, one=7)
+    chances = given_away(mechanism)
+    assert chances.index(max(chances)) + 1 == worst
+    assert float(mechanism.guarantee().slack) == pytest.approx(max(chances), rel=1e-9)
+    lower = KeyWeight(mechanism.sigma_squared, mechanism.threshold - 1, 7, groups)
+    below = given_away(lower)
+    assert max(below) > 0.0075 > max(below[0], below[-1])
 
 
 @given(st.integers(1, 10**6), st.integers(1, MOST_GROUPS))

@@ -38,7 +38,7 @@ private set union", ICML 2020.  Approximate zCDP: Bun and Steinke, TCC 2016, def
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import isqrt
 from typing import Any
 
@@ -193,31 +193,50 @@ def _reached(start: int, number: int, variance: Fraction) -> arb:
     return 1 - (gaussian_tail(1 - start, variance) / total) ** number
 
 
-def _shows(threshold: int, one: int, number: int, variance: Fraction) -> Callable[[], arb]:
-    """Return what encloses the probability that one of somebody's `number` groups of their own is shown."""
-    return lambda: _reached(threshold - weight(one, number), number, variance)
+def _shows(threshold: int, one: int, first: int, last: int, variance: Fraction) -> Callable[[], arb]:
+    """Return what encloses a bound on how often a new group of somebody in first, ..., last groups is shown.
+
+    It is that of `last` groups of the weight of `first`: nobody has more, or heavier ones.  Where both are
+    the same it is the probability itself.
+    """
+    return lambda: _reached(threshold - weight(one, first), last, variance)
 
 
 @lru_cache(maxsize=64)
 def _least_threshold(variance: Fraction, one: int, groups: int, delta: Fraction) -> int:
     # A normal tail is below exp(-x**2 / 2), from where the search goes outwards.
-    first, least = isqrt(int(2 * variance * log_up(1 / delta))) + one, 1
-    for number in _likeliest_first(groups):
-
-        def hides(threshold: int, number: int = number) -> bool:
-            return at_most(_shows(threshold, one, number, variance), delta)
-
-        if not hides(least):
-            least = least_integer(hides, first if least == 1 else least, least)
+    guess = isqrt(int(2 * variance * log_up(1 / delta))) + one
+    least = least_integer(partial(_hides, variance, one, delta, 1, 1), guess, 1)
+    # Nearly always an end decides, and then whoever is between is hidden as well.
+    for first in (groups, 1):
+        least = least_integer(partial(_hides, variance, one, delta, first, groups), least, least)
     return least
 
 
-def _likeliest_first(groups: int) -> list[int]:
-    """Return all numbers of groups, the ends first: nearly always one of them decides."""
-    return list(dict.fromkeys((1, groups, *range(2, groups))))
+def _hides(variance: Fraction, one: int, delta: Fraction, first: int, last: int, threshold: int) -> bool:
+    """Whether nobody in first, ..., last groups is given away more often than delta."""
+    if at_most(_shows(threshold, one, first, last, variance), delta):
+        return True
+    if first == last:
+        return False
+    middle = (first + last) // 2
+    halves = (middle + 1, last), (first, middle)
+    return all(_hides(variance, one, delta, *half, threshold) for half in halves)
 
 
 @lru_cache(maxsize=64)
 def _slack(variance: Fraction, threshold: int, one: int, groups: int) -> Fraction:
-    found = (enclose(_shows(threshold, one, number, variance))[1] for number in range(1, groups + 1))
-    return min(max(found), Fraction(1))
+    """Return how often a new group of somebody is shown, for the number of groups for which that is most."""
+
+    def chance(first: int, last: int) -> Fraction:
+        return enclose(_shows(threshold, one, first, last, variance))[1]
+
+    largest, left = max(chance(1, 1), chance(groups, groups)), [(1, groups)]
+    while left:
+        first, last = left.pop()
+        if first == last:
+            largest = max(largest, chance(first, last))
+        elif chance(first, last) > largest:
+            middle = (first + last) // 2
+            left += [(first, middle), (middle + 1, last)]
+    return min(largest, Fraction(1))
