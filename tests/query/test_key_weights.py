@@ -281,3 +281,29 @@ def test_tables_made_of_several_pay_for_gaussian_noise_together() -> None:
         assert any(isinstance(share.mechanism, KeyWeight) for share in found.shares)
         assert all(isinstance(share.mechanism, KeyWeight | Gaussian) for share in found.shares)
         assert found.cost.epsilon is None
+
+
+def test_shown_keys_are_as_private_as_claimed_and_a_cheaper_claim_is_caught() -> None:
+    """The whole path on two neighbours: somebody more in a key that is shown about half of the time."""
+    epsilon, sessions, runs = 4, [], {}
+    held = {"unit": "p", "rows_per_unit": 9, "columns": {"city": "text"}, "delta": "1e-3", "slack": "5e-4"}
+    crowd = [(person, "Big") for person in range(50)]
+    with dp.open(t=pd.DataFrame(crowd, columns=["p", "city"]), epsilon=epsilon, **held) as data:  # type: ignore[arg-type]
+        (share,) = data.quote(KEYS, epsilon=epsilon, limits=WEIGHTED).shares
+    assert isinstance(share.mechanism, KeyWeight)
+    near = share.mechanism.threshold // WEIGHT
+    others = crowd + [(100 + person, "Near") for person in range(near)]
+    for side, more in enumerate(([], [(999, "Near")])):
+        session = dp.open(t=pd.DataFrame(others + more, columns=["p", "city"]), epsilon=epsilon, **held)  # type: ignore[arg-type]
+        sessions.append(session)
+        found = session.quote(KEYS, epsilon=epsilon, limits=WEIGHTED)
+        runs[side] = found, session.engine.run(proved(found), 1)
+
+    def shows(side: int) -> str:
+        return " ".join(str(key[0]) for key in draw(*runs[side]).keys)
+
+    claim = {"delta": "1e-3", "runs": 3000}
+    assert not dp.audit(shows, 0, 1, epsilon=epsilon, confidence="0.9999999", **claim).violated  # type: ignore[arg-type]
+    assert dp.audit(shows, 0, 1, epsilon="0.2", confidence="0.9999999", **claim).violated  # type: ignore[arg-type]
+    for session in sessions:
+        session.close()
