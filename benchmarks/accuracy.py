@@ -9,8 +9,9 @@ last column is the best of others against discreet.  `python -m benchmarks.accur
 
 Where people are in several groups, keys are found by counts of people who keep at most g groups each, for the
 best g, or by weights that fall with the number of their groups: how many of 2,000 are found, at (1, 1e-6),
-for memberships with tails of several weights.  Counts get nine tenths of delta, and weights, whose noise
-needs some too, half of it.  `python -m benchmarks.accuracy memberships` runs that alone.
+for memberships with tails of several weights, by a question that takes all of the budget or a twentieth.
+Counts get nine tenths of delta, and weights, whose noise needs some too, half of it.
+`python -m benchmarks.accuracy memberships` runs that alone.
 """
 
 import json
@@ -79,40 +80,47 @@ def keys(epsilon: float) -> tuple[float, int]:
 TAILS, LIMITS = (1.6, 1.2, 0.8, 0.5), (1, 2, 3, 4, 8, 16, 32, 64, 128)
 """A person is in more than m groups with a probability of about m to the power of -tail."""
 
+PRICES = {"counts": ("1", "0.05"), "weights": ("1", "0.2")}
+"""Epsilons at which a question takes the whole budget, and about a twentieth of it."""
 
-def memberships(
-    tail: float, people: int = 20_000, number: int = 2000
-) -> tuple[float, dict[str, list[float]]]:
-    """Return the mean number of a person's groups, and how many keys each limit finds, by both ways."""
-    random = np.random.default_rng(3)
-    popular = 1 / np.arange(1, number + 1)
+
+def memberships(tail: float, people: int = 20_000, number: int = 2000) -> pd.DataFrame:
+    """Return who is in which groups: popular ones by Zipf's law, and few people in many."""
+    random, popular = np.random.default_rng(3), 1 / np.arange(1, number + 1)
     many = np.minimum(200, np.floor(random.pareto(tail, people) + 1)).astype(int)
     chosen = random.choice(number, size=int(many.sum()), p=popular / popular.sum())
     frame = pd.DataFrame({"person": np.repeat(np.arange(people), many), "city": chosen}).drop_duplicates()
-    frame["city"] = frame["city"].map(lambda city: f"c{city}")
+    return frame.assign(city=[f"c{city}" for city in frame["city"]])
+
+
+def keys_of(frame: pd.DataFrame, kind: str, epsilon: str) -> tuple[float, dict[int, float]]:
+    """Return the part of the budget that a question takes, and how many keys it finds at every limit."""
+    weighted = kind == "weights"
     opened = {"people": frame, "unit": "person", "rows_per_unit": 200, "columns": {"city": "text"}}
-    found: dict[str, list[float]] = {"counts": [], "weights": []}
-    for kind, kept in found.items():
-        weighted = kind == "weights"
-        with dp.open(**opened, epsilon=1, delta="1e-6", slack="5e-7" if weighted else "9e-7") as data:
-            for groups in LIMITS:
-                limits = dp.Limits(groups_per_unit=groups, weighted_keys=weighted)
-                priced = data.quote("SELECT city FROM people GROUP BY city", epsilon=1, limits=limits)
-                exact = data.engine.run(proved(priced), 1)
-                kept.append(float(np.mean([len(draw(priced, exact).keys) for _ in range(20)])))
-    return len(frame) / people, found
+    found = {}
+    with dp.open(**opened, epsilon=1, delta="1e-6", slack="5e-7" if weighted else "9e-7") as data:
+        # There is nothing to weigh where everybody is in one group.
+        for groups in LIMITS[weighted:]:
+            limits = dp.Limits(groups_per_unit=groups, weighted_keys=weighted)
+            priced = data.quote("SELECT city FROM people GROUP BY city", epsilon=epsilon, limits=limits)
+            exact = data.engine.run(proved(priced), 1)
+            found[groups] = float(np.mean([len(draw(priced, exact).keys) for _ in range(20)]))
+    return float(priced.share or 0), found
 
 
 def by_weights() -> Grid:
     """Return how many keys are found by counts and by weights, at every limit of groups."""
-    heads = ("tail", "groups each", "", *(f"g = {groups}" for groups in LIMITS), "best")
+    heads = ("tail", "groups each", "budget", "", *(f"g = {groups}" for groups in LIMITS), "best")
     grid = Grid(*heads, title="Keys found of 2,000, for people in many groups")
     for tail in TAILS:
-        mean, found = memberships(tail)
-        for kind, kept in found.items():
-            grid.add_row(
-                str(tail), f"{mean:.1f}", kind, *(f"{each:.0f}" for each in kept), f"{max(kept):.0f}"
-            )
+        frame = memberships(tail)
+        mean = len(frame) / frame["person"].nunique()
+        for place in (0, 1):
+            for kind, prices in PRICES.items():
+                share, found = keys_of(frame, kind, prices[place])
+                shown = [f"{found[groups]:.0f}" if groups in found else "-" for groups in LIMITS]
+                best = f"{max(found.values()):.0f}"
+                grid.add_row(str(tail), f"{mean:.1f}", f"{share:.1%}", kind, *shown, best)
     return grid
 
 
