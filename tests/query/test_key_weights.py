@@ -269,6 +269,11 @@ def test_an_answer_shows_keys_and_counts_with_intervals_and_says_how() -> None:
         assert all(row["n_low"] <= row["n"] <= row["n_high"] for row in answer.intervals("0.95"))
         assert "1/sqrt(m)" in answer.card()
         assert "1/sqrt(m)" in repr(answer.quote)
+        weighted = answer.quote.shares[1].mechanism
+        assert isinstance(weighted, KeyWeight)
+        reached = f"noisy weight reaches {weighted.threshold / WEIGHT:.2f}"
+        assert reached in repr(answer.quote)
+        assert reached in answer.quote._repr_html_()
         again = data.query(f"{SAID}city, COUNT(DISTINCT p) AS m FROM t GROUP BY city", epsilon="0.5")
         assert again.free
         assert [row.key for row in again.rows] == [row.key for row in answer.rows]

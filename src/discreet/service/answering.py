@@ -17,7 +17,7 @@ from discreet.query.catalog.manifest import Catalog
 from discreet.query.check.formula import Public
 from discreet.query.check.question import Limits
 from discreet.query.price.expected import Quote
-from discreet.query.price.words import afford, caps, lines, paced, takes
+from discreet.query.price.words import afford, caps, lines, needed, paced, takes
 from discreet.release.answer import Release
 from discreet.release.noisy import encode
 from discreet.release.pricing import check_question
@@ -263,7 +263,7 @@ def _price(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def quoted(priced: Quote) -> dict[str, Any]:
     """Return a quote as JSON values; numbers that matter are exact text."""
-    said = *takes(priced), *caps(priced.checked)
+    said = *takes(priced), *caps(priced.checked), *needed(priced)
     return {
         "columns": [
             {

@@ -1,8 +1,10 @@
 """A quote in words: what a question costs and how far off each column may be."""
 
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.markup import aligned, table
+from discreet.mechanisms.key_weight import KeyWeight
 from discreet.query.check.formula import measured
 from discreet.query.check.key_weights import WEIGHED
 from discreet.query.check.measurement import Measurement, ModeChoice, QuantileChoice, Sort, weighs_keys
@@ -10,8 +12,6 @@ from discreet.query.price.sparse import Sparse
 from discreet.show.number import format_number
 
 if TYPE_CHECKING:
-    from fractions import Fraction
-
     from discreet.privacy.filter import Cost
     from discreet.query.check.measurement import Checked
     from discreet.query.price.expected import Quote
@@ -159,6 +159,13 @@ def blocks(priced: "Quote") -> list[str]:
     ]
 
 
+def needed(priced: "Quote") -> list[str]:
+    """Return in words which weight a key needs that is found by weights, which is known beforehand."""
+    found = [share.mechanism for share in priced.shares if isinstance(share.mechanism, KeyWeight)]
+    least = [format_number(Fraction(one.threshold, one.one)) for one in found]
+    return [f"a key is shown where its noisy weight reaches {reached}" for reached in least]
+
+
 def _percent(share: "Fraction") -> str:
     return f"{float(share):.2%}".replace(".00%", "%")
 
@@ -166,7 +173,7 @@ def _percent(share: "Fraction") -> str:
 def text(priced: "Quote") -> str:
     """Return a quote as a few lines: the error of each column, the price, and what is left for it."""
     cost = [f"cost {paid(priced)}", *takes(priced)]
-    said = [*blocks(priced), *caps(priced.checked)]
+    said = [*blocks(priced), *caps(priced.checked), *needed(priced)]
     parts = [*cost, "nothing is spent yet", afford(priced), paced(priced), *said]
     last = "; ".join(part for part in parts if part is not None)
     return f"{aligned([heads(priced), *lines(priced)])}\n{last}"
@@ -175,4 +182,6 @@ def text(priced: "Quote") -> str:
 def html(priced: "Quote") -> str:
     """Return a quote as a table under its price; nothing in it comes from the data."""
     said = [f"Quote: {paid(priced)}", *takes(priced), "nothing is spent yet", *blocks(priced)]
-    return table(heads(priced), lines(priced), caption="; ".join([*said, *caps(priced.checked)]))
+    return table(
+        heads(priced), lines(priced), caption="; ".join([*said, *caps(priced.checked), *needed(priced)])
+    )
