@@ -121,7 +121,7 @@ def private(path: Path, storage: str, name: str) -> dict[str, float]:
     from discreet.engines.duckdb.engine import open_tables, prepare
     from discreet.engines.duckdb.render import render
     from discreet.engines.exact import EngineRequest
-    from discreet.engines.protocol import Origin
+    from discreet.engines.protocol import Origin, Preparation
     from discreet.query.catalog.manifest import declare
     from discreet.query.check.question import check
     from discreet.query.language.sql import read
@@ -137,7 +137,8 @@ def private(path: Path, storage: str, name: str) -> dict[str, float]:
     opening = perf_counter()
     if kind == "prepared":
         target = path.with_suffix(".prepared.duckdb")
-        prepare("v", Origin(source, offered), preparation(catalog.tables[0]), 7, target)
+        unit = catalog.tables[0].unit
+        prepare(Preparation("v", Origin(source, offered), preparation(catalog.tables[0]), unit, 7), target)
         source = f"{target}#v"
     with open_tables({"v": Origin(source, offered)}, threads=2) as engine:
         opened = perf_counter() - opening

@@ -17,7 +17,7 @@ from discreet.engines.duckdb.engine import FEW, KEPT, SLOTS, DuckDB, open_tables
 from discreet.engines.duckdb.render import COMPARED, MANY, TYPED, scalar_text
 from discreet.engines.duckdb.schema import describe
 from discreet.engines.exact import EngineRequest
-from discreet.engines.protocol import FAILED, Origin
+from discreet.engines.protocol import FAILED, Origin, Preparation
 from discreet.errors import CatalogError, EngineError
 from discreet.query.catalog.manifest import DeclaredTable, declare
 from discreet.query.plan import Among, Call, Column, Literal, Scalar
@@ -216,7 +216,7 @@ def test_a_prepared_table_keeps_few_rows_of_each_person(tmp_path: Path) -> None:
     )
     table = prepared_table()
     target = tmp_path / "people.prepared.duckdb"
-    prepare("people", Origin(rows, table.offered), preparation(table), 5, target)
+    prepare(Preparation("people", Origin(rows, table.offered), preparation(table), "id", 5), target)
     assert [path.name for path in tmp_path.iterdir()] == ["people.prepared.duckdb"]
     with open_tables({"people": Origin(str(target), table.offered)}) as engine:
         counted = engine._exact(
@@ -229,7 +229,8 @@ def test_which_rows_are_kept_depends_on_the_key(tmp_path: Path) -> None:
     rows = pyarrow.table({"id": [1] * 50, "age": list(range(50)), "ward": ["A"] * 50})
     table, seen = prepared_table(), set()
     for choice in range(4):
-        prepare("people", Origin(rows, table.offered), preparation(table), choice, tmp_path / "p.duckdb")
+        asked = Preparation("people", Origin(rows, table.offered), preparation(table), "id", choice)
+        prepare(asked, tmp_path / "p.duckdb")
         with open_tables({"people": Origin("p.duckdb", table.offered)}, folder=tmp_path) as engine:
             seen.add(
                 engine._exact([EngineRequest("SELECT sum(age) AS m0 FROM people", 0, ("m0",))], 1)._totals[

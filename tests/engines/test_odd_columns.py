@@ -15,7 +15,7 @@ from discreet.engines.duckdb.engine import fetch, open_tables, prepare
 from discreet.engines.duckdb.schema import describe
 from discreet.engines.exact import EngineRequest
 from discreet.engines.frame import _bare
-from discreet.engines.protocol import Origin
+from discreet.engines.protocol import Origin, Preparation
 from discreet.engines.shelter import shelter
 from discreet.errors import CatalogError
 from discreet.query.catalog.manifest import declare
@@ -207,7 +207,8 @@ def test_a_text_without_a_meaning_fails_no_preparation(tmp_path: Path) -> None:
     limits = {"unit": "who", "rows_per_unit": 1, "prepared": True, "columns": {"ward": "text"}}
     table = declare({"tables": {"v": limits}}).tables[0]
     place = stored(tmp_path / "v.parquet", (b"1", b"1", b"\xff", b"2"), (b"A", b"A", b"B", b"\xfe"))
-    prepare("v", Origin(place, table.offered), preparation(table), 5, tmp_path / "made.duckdb")
+    asked = Preparation("v", Origin(place, table.offered), preparation(table), "who", 5)
+    prepare(asked, tmp_path / "made.duckdb")
     with open_tables({"v": Origin(tmp_path / "made.duckdb", table.offered)}, threads=1) as engine:
         found = dict(engine._exact([COUNTED], 1)._totals["m0"])
     assert found == {("1", "A"): 1, ("2", None): 1}

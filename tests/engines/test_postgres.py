@@ -553,17 +553,13 @@ def test_private_tables_in_two_places_are_refused(tables: Any) -> None:
         open_engine({**mixed, "people": Origin(other, columns["people"])})
 
 
-def test_large_public_tables_and_prepared_ones_are_refused(
+def test_large_public_tables_are_refused(
     tmp_path: Path, tables: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "PUBLIC_ROWS", 3)
     (tmp_path / "wards.csv").write_text("ward,floor\n" + "A,1\n" * 4)
     with pytest.raises(CatalogError, match="copy it onto the server"):
         opened(tmp_path, tables[2]["visits"], "wards.csv")
-    text = MANIFEST.format(visits=tables[2]["visits"], wards=tables[2]["wards"])
-    (tmp_path / "p.toml").write_text(text.replace("groups_per_unit = 2", "prepared = true"))
-    with pytest.raises(CatalogError, match="prepared is for files"):
-        dp.open(tmp_path / "p.toml")
 
 
 def test_a_table_can_be_opened_by_its_address_alone(tables: Any) -> None:

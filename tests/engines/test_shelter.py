@@ -20,7 +20,7 @@ from discreet.engines import scratch
 from discreet.engines.duckdb import engine as engine_room
 from discreet.engines.duckdb.engine import open_tables, prepare
 from discreet.engines.exact import EngineRequest
-from discreet.engines.protocol import Origin
+from discreet.engines.protocol import Origin, Preparation
 from discreet.engines.shelter import Sheltered, quietly
 from discreet.errors import CatalogError, DiscreetError, EngineError
 from discreet.query.catalog.manifest import declare
@@ -271,7 +271,8 @@ def test_a_prepared_copy_is_for_its_owner_only(mode: int, mask: int, tmp_path: P
             section = {"unit": "person", "rows_per_unit": 1, "prepared": True}
             table = declare({"tables": {"people": section}}).tables[0]
             target = tmp_path / "copy.duckdb"
-            prepare("people", Origin(source, table.offered), preparation(table), 1, target)
+            asked = Preparation("people", Origin(source, table.offered), preparation(table), "person", 1)
+            prepare(asked, target)
     finally:
         os.umask(before)
     assert seen == [0, 0]

@@ -5,17 +5,21 @@ travel there.
 """
 
 import contextlib
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from discreet.engines import duckdb, postgres, spark
-from discreet.engines.protocol import PRIVATE, Engine, Origin
+from discreet.engines.protocol import PRIVATE, PRIVATE_FOLDER, Engine, Origin, Preparation
 from discreet.engines.records import RFC_4180, Dialect
 from discreet.errors import CatalogError
-from discreet.query.proof import ProvedStatement, sealed
+from discreet.query.proof import sealed
+
+_NO_WORD = re.compile(r"[^\w-]", re.ASCII)
+"""What Spark would read as a pattern, or a hidden name; of a name that is for people only."""
 
 
 def open_engine(
@@ -100,30 +104,40 @@ def describe(rows: Any, *, dialect: Dialect = RFC_4180) -> tuple[tuple[str, str 
     return spark.describe(rows) if spark.is_spark(rows) else duckdb.describe(rows, dialect=dialect)
 
 
-def prepare(
-    stem: str, name: str, origin: Origin, proved: ProvedStatement, choice: int, folder: Path
-) -> Origin:
-    """Return the bounded copy of a table on disk, made when this version of the data is first opened.
+def prepare(asked: Preparation, stem: str, folder: Path) -> Origin:
+    """Return the bounded copy of a table, made when this version of the data is first opened.
 
+    It is where the rows are: a file or a folder of Spark's beside the manifest, a table of the same server.
     The name tells copies apart that were bounded by other limits, for another unit or from another source.
     """
-    if _place(name, origin.rows) is not None:
-        raise CatalogError(
-            f"tables.{name}.prepared is for files; rows_per_unit bounds a table elsewhere in each question"
-        )
-    meant = "\n".join((repr(sealed(proved)), str(origin.rows), repr(origin.columns), repr(origin.dialect)))
-    digest = sha256(meant.encode()).hexdigest()[:12]
-    target = (folder / f"{stem}-{digest}.prepared.duckdb").resolve()
+    origin, name = asked.origin, asked.name
+    meant = (repr(sealed(asked.proved)), str(origin.rows), repr(origin.columns), repr(origin.dialect))
+    if postgres.is_server(origin.rows):
+        # A server cuts long names, so everything is in the digest.
+        return postgres.prepare(asked, stem, _digest(stem, *meant))
+    if spark.is_spark(origin.rows):
+        target = (folder / f"{_NO_WORD.sub('_', stem)}-{_digest(stem, *meant)}.prepared").resolve()
+        return _kept(target, f"spark:{target}", origin, lambda: spark.prepare(asked, target))
+    target = (folder / f"{stem}-{_digest(*meant)}.prepared.duckdb").resolve()
+    return _kept(target, f"{target}#{name}", origin, lambda: duckdb.prepare(asked, target, folder=folder))
+
+
+def _digest(*meant: str) -> str:
+    return sha256("\n".join(meant).encode()).hexdigest()[:12]
+
+
+def _kept(target: Path, rows: str, origin: Origin, make: Callable[[], None]) -> Origin:
+    """Return the copy at a path, made unless it is there."""
     if target.exists():
         _only_for_its_owner(target)
     else:
-        duckdb.prepare(name, origin, proved, choice, target, folder=folder)
-    return Origin(f"{target}#{name}", origin.columns)
+        make()
+    return Origin(rows, origin.columns)
 
 
 def _only_for_its_owner(target: Path) -> None:
     """Take from others what an older version left them: a copy of raw rows that they may read."""
-    mode = target.stat().st_mode & 0o777
-    if mode & ~PRIVATE:
+    mode = PRIVATE_FOLDER if target.is_dir() else PRIVATE
+    if target.stat().st_mode & 0o777 & ~mode:
         with contextlib.suppress(PermissionError):
-            target.chmod(PRIVATE)
+            target.chmod(mode)

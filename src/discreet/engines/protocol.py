@@ -7,7 +7,7 @@ engine's own message.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from discreet.engines.exact import Exact
@@ -19,8 +19,11 @@ from discreet.query.statement import Statement
 FAILED = "the engine could not finish the question; what was reserved for it stays spent"
 """The one message for everything that can go wrong after data was touched."""
 
-PRIVATE = 0o600
-"""The mode of a file that holds raw rows."""
+UNPREPARED = "the bounded copy of a table could not be made, and nothing is left of it"
+"""The one message for everything that can go wrong while rows are copied, which nobody pays for."""
+
+PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
+"""The modes of a file that holds raw rows, and of a folder of such files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,21 @@ class Origin:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", shelter(self.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """A table that is to be bounded once: the proved statement of what is kept, and the key of its choice.
+
+    Rows of one person, told by the column `unit`, are laid out beside each other, where later questions find
+    them together.  No statement depends on an order of rows, so neither does what leaves.
+    """
+
+    name: str
+    origin: Origin
+    proved: ProvedStatement
+    unit: str
+    choice: int = field(repr=False)
 
 
 class Engine(Protocol):

@@ -12,12 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from discreet.engines.opening import describe, prepare
-from discreet.engines.protocol import Origin
+from discreet.engines.protocol import Origin, Preparation
 from discreet.engines.records import Dialect
 from discreet.errors import CatalogError
 from discreet.exact.coins import source
 from discreet.query.catalog.dialect import dialect
 from discreet.query.catalog.manifest import Catalog, DeclaredTable, declare
+from discreet.query.plan import given
 from discreet.query.price.proving import preparation
 
 _KINDS = (
@@ -143,7 +144,9 @@ def _prepared(catalog: Catalog, table: DeclaredTable, origin: Origin) -> Origin:
     """Return the bounded copy of a table, made when this version of the data is first opened."""
     if not isinstance(origin.rows, str | Path):
         raise CatalogError(
-            f"tables.{table.name}.prepared is for files; bound a frame with rows_per_unit alone"
+            f"tables.{table.name}.prepared is for rows that stay where they are; bound a frame with "
+            "rows_per_unit alone"
         )
-    stem = f"{catalog.name}-{table.name}-{catalog.version}"
-    return prepare(stem, table.name, origin, preparation(table), source().bits(63), catalog.folder)
+    proved, unit = preparation(table), given(table.unit)
+    asked = Preparation(table.name, origin, proved, unit, source().bits(63))
+    return prepare(asked, f"{catalog.name}-{table.name}-{catalog.version}", catalog.folder)

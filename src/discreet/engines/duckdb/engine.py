@@ -22,7 +22,7 @@ from discreet.engines.deadline import deadline
 from discreet.engines.duckdb.render import render
 from discreet.engines.duckdb.source import Again, expose, pattern_of, place_of
 from discreet.engines.exact import EngineRequest, Exact, collect
-from discreet.engines.protocol import FAILED, PRIVATE, Origin
+from discreet.engines.protocol import FAILED, PRIVATE, UNPREPARED, Origin, Preparation
 from discreet.engines.scratch import Scratch
 from discreet.engines.shelter import quietly
 from discreet.engines.sql import quoted, string
@@ -259,22 +259,20 @@ def _array_bits(threads: int) -> int:
     return (SLOTS // threads).bit_length() - 1
 
 
-def prepare(
-    name: str, origin: Origin, preparing: ProvedStatement, choice: int, target: Path, *, folder: Path = Path()
-) -> None:
+def prepare(asked: Preparation, target: Path, *, folder: Path = Path()) -> None:
     """Run a proved preparation of one table and keep its rows as a table of the same name in a file.
 
     The file appears complete or not at all, and only its owner can read it: until it is complete it stands in
     a directory of its own, which nobody else can enter.
     """
-    sql = render(sealed(preparing))
+    sql = f"{render(sealed(asked.proved))}\nORDER BY {quoted(asked.unit)}"
     with (
         TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as private,
         connected() as engine,
     ):
         partial = Path(private) / "prepared.duckdb"
-        engine.expose("__source", name, origin, folder)
-        quietly(lambda: _keep(engine, name, sql, choice, partial), EngineError(FAILED))
+        engine.expose("__source", asked.name, asked.origin, folder)
+        quietly(lambda: _keep(engine, asked.name, sql, asked.choice, partial), EngineError(UNPREPARED))
         os.chmod(partial, PRIVATE)
         os.replace(partial, target)
 

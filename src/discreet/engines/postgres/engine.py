@@ -157,19 +157,22 @@ class Postgres(DistantTables[ServerTable]):
         return found
 
     @contextlib.contextmanager
-    def _snapshot(self) -> Iterator[Any]:
-        """Yield a connection inside a transaction that reads one snapshot and can write nothing."""
-        connection = self._begun()
+    def _snapshot(self, access: str = "READ ONLY") -> Iterator[Any]:
+        """Yield a connection in a transaction that reads one snapshot and, unless told, can write nothing.
+
+        What it wrote and did not commit is gone when it ends.
+        """
+        connection = self._begun(access)
         try:
             yield connection
         finally:
             with contextlib.suppress(Exception):
                 connection.execute("ROLLBACK")
 
-    def _begun(self) -> Any:
+    def _begun(self, access: str) -> Any:
         begin = "; ".join(
             [
-                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+                f"BEGIN ISOLATION LEVEL REPEATABLE READ {access}",
                 *(f"SET LOCAL {name} = '{value}'" for name, value in SETTINGS.items()),
                 *(() if self._timeout is None else (f"SET LOCAL statement_timeout = {self._milliseconds}",)),
             ]
@@ -235,22 +238,23 @@ def open_tables(
     places = {name: server_of(name, origin.rows) for name, origin in tables.items()}
     engine = Postgres(tables, places, public, timeout)
     try:
-        _inspect(engine, next(iter(tables)))
+        quietly(lambda: inspected(engine), unreachable(next(iter(tables))))
     finally:
         # Questions open their own connection, once they are paid.
         engine.close()
     return engine
 
 
-def _inspect(engine: Postgres, first: str) -> None:
-    unreachable = CatalogError(
-        f"tables.{first}.source: the server could not be reached or read; check the address, and the user "
+def unreachable(name: str) -> CatalogError:
+    """Return what is said of a server that does not answer, without its address."""
+    return CatalogError(
+        f"tables.{name}.source: the server could not be reached or read; check the address, and the user "
         "and password in the environment (PGUSER, PGPASSWORD), the password file or the service file"
     )
-    quietly(lambda: _inspected(engine), unreachable)
 
 
-def _inspected(engine: Postgres) -> None:
+def inspected(engine: Postgres) -> None:
+    """See that a server can answer questions, and has the tables with their declared columns."""
     with engine._snapshot() as connection:
         if connection.info.server_version < OLDEST:
             raise CatalogError("the server is too old; PostgreSQL 14 is the first that can answer questions")

@@ -25,7 +25,7 @@ def read_folder(session: Any, folder: str) -> Any:
         return _table(session, newest(place))
     if any(map(is_delta, place.absolute().parents)):
         raise CatalogError("this is inside of a folder of Delta and may hold deleted rows; give that folder")
-    if not place.exists() and _is_seen(session, f"{folder}/{LOG}"):
+    if not place.exists() and is_seen(session, f"{folder}/{LOG}"):
         raise CatalogError(
             "this folder belongs to Delta, and its log can be read only where this process sees it; name the "
             "table in a catalog instead, spark:catalog.table"
@@ -33,7 +33,7 @@ def read_folder(session: Any, folder: str) -> Any:
     return session.read.parquet(folder)
 
 
-def _is_seen(session: Any, path: str) -> bool:
+def is_seen(session: Any, path: str) -> bool:
     """Whether there is something at a path, for Spark."""
     from pyspark.errors import AnalysisException
 
