@@ -1,0 +1,450 @@
+"""Tables that are bounded once: in every engine the same rows, few of each person, for their owner alone."""
+
+import os
+import stat
+from collections import Counter
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import duckdb as library
+import psycopg
+import pyarrow
+import pyarrow.parquet
+import pytest
+from tests.engines.world import (
+    DAYS,
+    MOMENTS,
+    REALS,
+    TEXTS,
+    digested,
+    frame,
+    loaded,
+    open_reference,
+    run_duckdb,
+    run_reference,
+    server,
+)
+
+import discreet as dp
+from discreet.engines import duckdb, postgres
+from discreet.engines.duckdb import engine as duckdb_room
+from discreet.engines.opening import open_engine, prepare
+from discreet.engines.postgres import prepared as postgres_room
+from discreet.engines.protocol import UNPREPARED, Origin, Preparation
+from discreet.engines.spark import prepared as spark_room
+from discreet.errors import CatalogError, EngineError
+from discreet.query.catalog.manifest import declare
+from discreet.query.check.question import check
+from discreet.query.language.sql import read
+from discreet.query.plan import Call, Column
+from discreet.query.price.proving import preparation
+from discreet.query.proof import sealed
+from discreet.query.rewrite.prepared import prepared_rows
+from discreet.query.rewrite.statements import statements
+from discreet.query.statement import Inner, Query, Statement
+
+ENGINES = ["duckdb", "postgres", pytest.param("spark", marks=pytest.mark.spark)]
+ROOMS = {"duckdb": duckdb_room, "postgres": postgres_room, "spark": spark_room}
+KEPT = 2
+SECTION = {"unit": "who", "rows_per_unit": KEPT, "groups_per_unit": 2, "prepared": True}
+COLUMNS: dict[str, Any] = {
+    "n": {"type": "integer", "low": -100, "high": 1000},
+    "t": "text",
+    "d": "date",
+    "b": "boolean",
+    "r": {"type": "decimal", "low": -5, "high": 100, "step": "0.01"},
+    "m": "timestamp",
+}
+TIED = ("n", "t", "d", "b")
+"""Columns whose cells are the same texts in all engines, so that one keyed choice is the same in all."""
+
+QUESTIONS = (
+    "SELECT b, COUNT(*), SUM(n), AVG(r) FROM v GROUP BY b",
+    "SELECT COUNT(DISTINCT who) FROM v",
+    "SELECT b, COUNT(DISTINCT who), MEDIAN(n) FROM v GROUP BY b",
+    "SELECT t, COUNT(*), SUM(n) FROM v GROUP BY t",
+    "SELECT COUNT(*) FROM v WHERE d > DATE '2000-01-01' OR m < TIMESTAMP '1999-01-01 00:00:00' OR r > 2",
+    "SELECT AVG(CLAMP(x, 0, 30)) FROM (SELECT who, SUM(n) AS x FROM v GROUP BY who) AS p",
+)
+PEOPLE: dict[str, Sequence[Any]] = {
+    "integer": (0, 1, -1, 2**63 - 1, -(2**63), 7),
+    "text": ("", " ", "0", "00", "it's", "\u00e9", "x" * 300, "NULL"),
+}
+
+
+def crowd(kind: str) -> list[dict[str, Any]]:
+    """Return rows of people who have from one to many, some of them equal, and of nobody."""
+    rows, turn = [], 0
+    for place, who in enumerate((*PEOPLE[kind], None)):
+        for number in range(1 + place * place):
+            awkward = {"t": TEXTS, "d": DAYS, "r": REALS, "m": MOMENTS, "b": (True, False, None)}
+            cells = {name: values[turn % len(values)] for name, values in awkward.items()}
+            rows.append({"who": who, "n": number - 3, **cells})
+            # Equal rows are interchangeable, and each is one.
+            turn += number % 3 > 0
+    return rows
+
+
+def table(kind: str, *names: str) -> Any:
+    columns = {"who": kind} | {name: COLUMNS[name] for name in names or COLUMNS}
+    return declare({"tables": {"v": {**SECTION, "columns": columns}}})
+
+
+def stored(engine: str, held: pyarrow.Table, columns: Any, folder: Path) -> str:
+    """Return the source of a table that is now where an engine reads it."""
+    if engine == "postgres":
+        return loaded({"v": held}, {"v": columns})[1]["v"]
+    (folder / "lake").mkdir()
+    half = held.num_rows // 2
+    for number, part in enumerate((held,) if engine == "duckdb" else (held.slice(0, half), held.slice(half))):
+        pyarrow.parquet.write_table(part, folder / "lake" / f"{number}.parquet")
+    return f"spark:{folder / 'lake'}" if engine == "spark" else f"{folder / 'lake' / '0.parquet'}"
+
+
+def rows_of(origin: Origin) -> list[dict[str, Any]]:
+    """Return all rows of a copy, read by nothing of ours."""
+    names, rows = [name for name, _ in origin.columns], str(origin.rows)
+    listed = ", ".join(f'"{name}"' for name in names)
+    if rows.startswith("spark:"):
+        return list(pyarrow.parquet.read_table(rows.removeprefix("spark:")).to_pylist())
+    address, _, place = rows.partition("#")
+    if rows.startswith("postgresql:"):
+        schema, _, name = place.partition(".")
+        with psycopg.connect(address) as database:
+            found = database.execute(f'SELECT {listed} FROM "{schema}"."{name}"').fetchall()
+    else:
+        with library.connect(address, read_only=True) as database:
+            found = database.execute(f"SELECT {listed} FROM {place}").fetchall()
+    return [dict(zip(names, row, strict=True)) for row in found]
+
+
+def counted(rows: Sequence[Any], names: Sequence[str]) -> Counter[tuple[Any, ...]]:
+    return Counter(tuple(row[name] for name in names) for row in rows)
+
+
+def left(engine: str, folder: Path, schema: str = "") -> list[str]:
+    """Return the names of copies, and of anything else that was left beside them."""
+    if engine != "postgres":
+        return sorted(path.name for path in folder.iterdir() if path.name != "lake")
+    with psycopg.connect(server().url()) as database:
+        found = database.execute("SELECT tablename FROM pg_tables WHERE schemaname = %s", [schema]).fetchall()
+    return sorted(name for (name,) in found if name != "v")
+
+
+def schema_of(source: str) -> str:
+    return source.partition("#")[2].partition(".")[0]
+
+
+def all_alike(monkeypatch: pytest.MonkeyPatch, engine: str) -> None:
+    """Have a preparation choose by the digest that all engines share."""
+    monkeypatch.setattr(ROOMS[engine], "sealed", lambda proved: digested(sealed(proved)))
+
+
+def chosen(catalog: Any, held: pyarrow.Table, choice: int) -> Counter[tuple[Any, ...]]:
+    """Return the rows that a preparation keeps by its meaning."""
+    (declared,) = catalog.tables
+    asked = prepared_rows(declared)
+    items = tuple((name, Column("p", name)) for name, _ in declared.offered)
+    body = Query(
+        (*items, ("m0", Call("count_rows", ()))),
+        Inner(asked.body, "p"),
+        None,
+        tuple(column for _, column in items),
+    )
+    judge = open_reference({"v": held}, {"v": declared.offered})
+    found = run_reference(judge, [digested(Statement((), body, len(items), ("m0",)))], choice)
+    return Counter(dict(found._totals["m0"]))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_kept_is_what_the_statement_means(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of every person the same rows as by the reference, also where people are texts, and none of nobody."""
+    all_alike(monkeypatch, engine)
+    kind = "integer" if engine == "spark" else "text"
+    catalog, choice = table(kind, *TIED), 2**62 + 11
+    (declared,) = catalog.tables
+    held = frame(crowd(kind), declared.offered)
+    origin = Origin(stored(engine, held, declared.offered, tmp_path), declared.offered)
+    copy = prepare(Preparation("v", origin, preparation(declared), "who", choice), "clinic", tmp_path)
+    names = [name for name, _ in declared.offered]
+    found = rows_of(copy)
+    assert counted(found, names) == chosen(catalog, held, choice)
+    people = Counter(row["who"] for row in crowd(kind) if row["who"] is not None)
+    assert Counter(row["who"] for row in found) == {who: min(n, KEPT) for who, n in people.items()}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_answers_about_a_copy_are_those_about_the_rows_it_keeps(engine: str, tmp_path: Path) -> None:
+    """Chosen by the engine's own hash, with every awkward cell; a person's rows are beside each other."""
+    kind = "text" if engine == "spark" else "integer"
+    catalog = table(kind)
+    (declared,) = catalog.tables
+    names = [name for name, _ in declared.offered]
+    held = frame(crowd(kind), declared.offered)
+    origin = Origin(stored(engine, held, declared.offered, tmp_path), declared.offered)
+    copy = prepare(Preparation("v", origin, preparation(declared), "who", 5), "clinic", tmp_path)
+    found = rows_of(copy)
+    offered = open_reference({"v": held}, {"v": declared.offered})._tables["v"]
+    assert counted(found, names) <= counted(offered, names)
+    people = Counter(row["who"] for row in offered if row["who"] is not None)
+    order = [row["who"] for row in found]
+    assert Counter(order) == {who: min(n, KEPT) for who, n in people.items()}
+    assert sum(one != other for one, other in pairwise(order)) == len(people) - 1
+    judge = open_reference({"v": frame(found, declared.offered)}, {"v": declared.offered})
+    opened = open_engine({"v": copy})
+    run = (
+        run_duckdb
+        if engine == "duckdb"
+        else lambda own, asked, key: own._exact(list(map(digested, asked)), key)
+    )
+    for question in QUESTIONS:
+        asked = statements(check(read(question), catalog))
+        ours, meant = run(opened, list(asked), 3), run_reference(judge, asked, 3)
+        assert (ours._totals, ours._cells) == (meant._totals, meant._cells), question
+    opened.close()
+
+
+def manifest(source: str, folder: Path, *, version: str = "1", limit: int = KEPT) -> Path:
+    """Write a manifest; a folder is named as one that Spark reads."""
+    engine = 'engine = "spark"\n' if source.startswith("spark:") else ""
+    (folder / "clinic.toml").write_text(
+        f'[dataset]\nname = "clinic"\nversion = "{version}"\nledger = "memory.ledger"\n'
+        "[budget]\nepsilon = 100000\n"
+        f'[tables.v]\nsource = "{source.removeprefix("spark:")}"\n{engine}unit = "who"\n'
+        f"rows_per_unit = {limit}\nprepared = true\n"
+        '[tables.v.columns]\nwho = "text"\nn = { type = "integer", low = -100, high = 1000 }\n'
+    )
+    return folder / "clinic.toml"
+
+
+def asked(path: Path) -> int:
+    with dp.open(path) as data:
+        return round(float(data.query("SELECT COUNT(*) FROM v", epsilon=500).value))
+
+
+def more(engine: str, source: str, columns: Any) -> None:
+    """Add a row of somebody new to a source."""
+    if engine == "postgres":
+        with psycopg.connect(server().url()) as database:
+            database.execute(f"INSERT INTO {schema_of(source)}.v (who, n) VALUES ('new', 1)")
+        return
+    place = Path(source.removeprefix("spark:"))
+    new = frame([{"who": "new", "n": 1}], columns)
+    if engine == "spark":
+        pyarrow.parquet.write_table(new, place / "new.parquet")
+    else:
+        pyarrow.parquet.write_table(pyarrow.concat_tables([pyarrow.parquet.read_table(place), new]), place)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_copy_is_made_once_for_each_version_and_limit(engine: str, tmp_path: Path) -> None:
+    columns = (("who", "text"), ("n", "integer"))
+    rows = [{"who": f"p{number % 20}", "n": number} for number in range(100)]
+    source = stored(engine, frame(rows, columns), columns, tmp_path)
+    schema = schema_of(source)
+    ledgers = ("clinic.toml", "memory.ledger")
+
+    def copies() -> list[str]:
+        return [name for name in left(engine, tmp_path, schema) if not name.startswith(ledgers)]
+
+    before = os.umask(0)
+    try:
+        assert asked(manifest(source, tmp_path)) == 20 * KEPT
+    finally:
+        os.umask(before)
+    (first,) = copies()
+    if engine != "postgres":
+        (tmp_path / first).chmod(0o755)
+    more(engine, source, columns)
+    # What was added belongs to the next version, as with files.
+    assert asked(manifest(source, tmp_path)) == 20 * KEPT
+    assert copies() == [first]
+    if engine != "postgres":
+        assert stat.S_IMODE((tmp_path / first).stat().st_mode) == (0o700 if engine == "spark" else 0o600)
+    if engine == "spark":
+        assert {stat.S_IMODE(file.stat().st_mode) for file in (tmp_path / first).iterdir()} == {0o600}
+        return
+    assert asked(manifest(source, tmp_path, version="2")) == 20 * KEPT + 1
+    assert asked(manifest(source, tmp_path, version="2", limit=1)) == 21
+    assert len(copies()) == 3
+
+
+def broken(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a preparation fail when its rows are written, with a cell in the message."""
+
+    def fail(*_: object) -> None:
+        raise RuntimeError("s3cret")
+
+    def after(work: Callable[..., Any]) -> Callable[..., None]:
+        return lambda *given: fail(work(*given))
+
+    if engine == "duckdb":
+        monkeypatch.setattr(duckdb.DuckDB, "legibly", after(duckdb.DuckDB.legibly))
+    elif engine == "postgres":
+        monkeypatch.setattr(postgres_room, "_only_for_its_owner", fail)
+    else:
+        from pyspark.sql.readwriter import DataFrameWriter
+
+        monkeypatch.setattr(DataFrameWriter, "parquet", after(DataFrameWriter.parquet))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_fails_in_the_middle_leaves_nothing(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (declared,) = table("integer", "n").tables
+    held = frame(crowd("integer"), declared.offered)
+    source = stored(engine, held, declared.offered, tmp_path)
+    making = Preparation("v", Origin(source, declared.offered), preparation(declared), "who", 5)
+    with monkeypatch.context() as patch:
+        broken(engine, patch)
+        with pytest.raises(EngineError) as refused:
+            prepare(making, "clinic", tmp_path)
+    assert str(refused.value) == UNPREPARED
+    assert refused.value.__cause__ is None
+    assert "s3cret" not in repr(refused.value.__context__)
+    assert left(engine, tmp_path, schema_of(source)) == []
+    prepare(making, "clinic", tmp_path)
+    assert len(left(engine, tmp_path, schema_of(source))) == 1
+
+
+def test_only_what_was_proved_is_copied(tmp_path: Path) -> None:
+    (declared,) = table("integer", "n").tables
+    origin = Origin("postgresql://h/d#public.v", declared.offered)
+    bare = Preparation("v", origin, prepared_rows(declared), "who", 5)  # type: ignore[arg-type]
+    for rows in (origin.rows, f"spark:{tmp_path}/v", "v.parquet"):
+        with pytest.raises(dp.DiscreetError, match="without a derivation"):
+            prepare(Preparation("v", Origin(rows, declared.offered), bare.proved, "who", 5), "c", tmp_path)
+    assert "12345" not in repr(Preparation("v", origin, preparation(declared), "who", 12345))
+
+
+@pytest.fixture
+def clinic() -> tuple[str, Origin, Any]:
+    """A table of the server that a user who is nobody special may read."""
+    (declared,) = table("integer", "n").tables
+    source = stored("postgres", frame(crowd("integer"), declared.offered), declared.offered, Path())
+    schema = schema_of(source)
+    with psycopg.connect(server().url(), autocommit=True) as database:
+        for role in ("curator", "guest"):
+            if database.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [role]).fetchone() is None:
+                database.execute(f"CREATE ROLE {role} LOGIN")
+        database.execute(f"GRANT USAGE ON SCHEMA {schema} TO curator, guest")
+        database.execute(f"GRANT SELECT ON {schema}.v TO curator, guest")
+    own = source.replace("discreet@", "curator@")
+    return schema, Origin(own, declared.offered), preparation(declared)
+
+
+def ran(*texts: str) -> None:
+    with psycopg.connect(server().url(), autocommit=True) as database:
+        for text in texts:
+            database.execute(text)
+
+
+def test_who_may_not_create_is_told_so_and_questions_need_nothing_more(clinic: Any, tmp_path: Path) -> None:
+    schema, origin, proved = clinic
+    with pytest.raises(CatalogError, match="may not create a table") as refused:
+        prepare(Preparation("v", origin, proved, "who", 5), "clinic", tmp_path)
+    assert schema not in str(refused.value)
+    assert left("postgres", tmp_path, schema) == []
+    ran(f"GRANT CREATE ON SCHEMA {schema} TO curator")
+    copy = prepare(Preparation("v", origin, proved, "who", 5), "clinic", tmp_path)
+    ran(f"REVOKE CREATE ON SCHEMA {schema} FROM curator")
+    assert prepare(Preparation("v", origin, proved, "who", 5), "clinic", tmp_path) == copy
+    opened = postgres.open_tables({"v": copy})
+    with pytest.raises(psycopg.Error), opened._snapshot() as connection:
+        connection.execute(f"DELETE FROM {postgres.server_of('v', copy.rows).sql}")
+    opened.close()
+    assert rows_of(copy)
+
+
+def test_a_copy_on_a_server_is_for_its_owner_alone(clinic: Any, tmp_path: Path) -> None:
+    schema, origin, proved = clinic
+    ran(
+        f"GRANT CREATE ON SCHEMA {schema} TO curator, guest",
+        f"ALTER DEFAULT PRIVILEGES FOR ROLE curator IN SCHEMA {schema} GRANT ALL ON TABLES TO PUBLIC, guest",
+    )
+    making = Preparation("v", origin, proved, "who", 5)
+    copy = prepare(making, "clinic", tmp_path)
+    name = postgres.server_of("v", copy.rows).sql
+    guest = psycopg.connect(server().address.replace("discreet@", "guest@"), autocommit=True)
+    for share in ("SELECT 1", f"GRANT SELECT ON {name} TO guest", f"GRANT SELECT (who) ON {name} TO PUBLIC"):
+        ran(share)
+        prepare(making, "clinic", tmp_path)
+        with pytest.raises(psycopg.errors.InsufficientPrivilege):
+            guest.execute(f"SELECT count(who) FROM {name}")
+    guest.close()
+    # Nobody has proved how many rows of a person somebody else's table of that name holds.
+    ran(f"ALTER TABLE {name} OWNER TO guest")
+    with pytest.raises(CatalogError, match="belongs to somebody else"):
+        prepare(making, "clinic", tmp_path)
+
+
+def test_copies_with_long_names_stay_apart(clinic: Any, tmp_path: Path) -> None:
+    schema, origin, proved = clinic
+    ran(f"GRANT CREATE ON SCHEMA {schema} TO curator")
+    making = Preparation("v", origin, proved, "who", 5)
+    stem = "\u00e9" * 60 + "-v-2025."
+    made = {prepare(making, f"{stem}{number}", tmp_path).rows for number in (1, 2)}
+    assert len(made) == 2
+    assert len(left("postgres", tmp_path, schema)) == 2
+    assert all(len(name.encode()) <= 63 for name in left("postgres", tmp_path, schema))
+
+
+def test_whoever_was_sooner_made_the_copy(
+    clinic: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    schema, origin, proved = clinic
+    ran(f"GRANT CREATE ON SCHEMA {schema} TO curator")
+    making, make, late = Preparation("v", origin, proved, "who", 5), postgres_room._make, []
+
+    def twice(*given: Any) -> None:
+        if not late:
+            late.append(True)
+            prepare(making, "clinic", tmp_path)
+        make(*given)
+
+    monkeypatch.setattr(postgres_room, "_make", twice)
+    assert rows_of(prepare(making, "clinic", tmp_path))
+    assert len(left("postgres", tmp_path, schema)) == 1
+
+
+def test_people_who_are_no_number_are_nobody_in_a_copy(tmp_path: Path) -> None:
+    """NaN is no person, and 7.0 is the same as 7."""
+    ran("CREATE SCHEMA odd", "CREATE TABLE odd.v (who numeric, n bigint)")
+    ran("INSERT INTO odd.v VALUES ('NaN', 1), ('NaN', 2), (NULL, 3), (7, 4), (7.0, 5), (7.00, 6), (8, 7)")
+    rows = {"who": [float("nan"), None, 7.0, 7.0, 7.0, 8.0], "n": [1, 3, 4, 5, 6, 7]}
+    pyarrow.parquet.write_table(pyarrow.table(rows), tmp_path / "v.parquet")
+    section = {**SECTION, "columns": {"n": "integer"}}
+    (declared,) = declare({"tables": {"v": section}}).tables
+    for source in (f"{server().address}#odd.v", str(tmp_path / "v.parquet")):
+        making = Preparation("v", Origin(source, declared.offered), preparation(declared), "who", 5)
+        found = rows_of(prepare(making, "clinic", tmp_path))
+        assert Counter(row["who"] for row in found) == {"7": KEPT, "8": 1}
+
+
+@pytest.mark.spark
+def test_spark_copies_only_where_this_process_can_keep_others_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (declared,) = table("integer", "n").tables
+    held = frame(crowd("integer"), declared.offered)
+    origin = Origin(stored("spark", held, declared.offered, tmp_path), declared.offered)
+    making = Preparation("v", origin, preparation(declared), "who", 5)
+    with pytest.raises(CatalogError, match="outside of it"):
+        prepare(making, "clinic", tmp_path / "lake")
+    for name, says in (("is_remote", True), ("is_seen", False)):
+        with monkeypatch.context() as patch:
+            patch.setattr(spark_room, name, lambda *_, says=says: says)
+            with pytest.raises(CatalogError, match="a Spark of this machine"):
+                prepare(making, "clinic", tmp_path)
+    assert left("spark", tmp_path) == []
+    # Two at once: the first folder stays, and nothing is left of the second.
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "rows").write_text("theirs")
+    (tmp_path / "ours").mkdir()
+    spark_room._appear(tmp_path / "ours", tmp_path / "made")
+    assert (tmp_path / "made" / "rows").read_text() == "theirs"
