@@ -263,8 +263,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "engines/postgres/engine.py",
-        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
-        "BEGIN ISOLATION LEVEL REPEATABLE READ",
+        'access: str = "READ ONLY"',
+        'access: str = "READ WRITE"',
         (f"{_SERVER}::test_a_question_can_write_nothing",),
         "a question could write",
     ),
@@ -457,5 +457,148 @@ FAULTS: tuple[Fault, ...] = (
         "                return text\n",
         ("tests/engines/test_duckdb.py",),
         "a statement runs as the text of another that Python takes for the same",
+    ),
+)
+
+_COPIES = "tests/engines/test_prepared.py"
+_ONCE = f"{_COPIES}::test_a_copy_is_made_once_for_each_version_and_limit"
+_MEANT = f"{_COPIES}::test_what_is_kept_is_what_the_statement_means"
+_ALONE = (f"{_COPIES}::test_a_copy_on_a_server_is_for_its_owner_alone",)
+_HERE = (f"{_COPIES}::test_spark_copies_only_where_this_process_can_keep_others_out",)
+
+FAULTS += (
+    Fault(
+        "engines/opening.py",
+        "meant = (repr(sealed(asked.proved)),",
+        "meant = (repr(asked.proved),",
+        (f"{_COPIES}::test_only_what_was_proved_is_copied",),
+        "a copy is begun by a statement that nobody has proved",
+    ),
+    Fault(
+        "engines/opening.py",
+        "postgres.prepare(asked, stem, _digest(stem, *meant))",
+        "postgres.prepare(asked, stem, _digest(*meant))",
+        (f"{_COPIES}::test_copies_with_long_names_stay_apart",),
+        "a copy of one version is taken for that of another",
+    ),
+    Fault(
+        "engines/opening.py",
+        "mode = PRIVATE_FOLDER if target.is_dir() else PRIVATE",
+        "mode = 0o755",
+        (f"{_ONCE}[duckdb]",),
+        "others may read a copy that they could read before",
+    ),
+    Fault(
+        "release/sources.py",
+        'f"{catalog.name}-{table.name}-{catalog.version}"',
+        'f"{catalog.name}-{table.name}"',
+        (f"{_ONCE}[postgres]",),
+        "a copy of the first version answers for every other",
+    ),
+    Fault(
+        "engines/duckdb/engine.py",
+        'engine.connection.execute(create, {"choice": choice})',
+        'engine.connection.execute(create, {"choice": 0})',
+        (f"{_MEANT}[duckdb]",),
+        "which rows a copy keeps is no secret, in a file",
+    ),
+    Fault(
+        "engines/postgres/prepared.py",
+        "[str(asked.choice)]",
+        '["0"]',
+        (f"{_MEANT}[postgres]",),
+        "which rows a copy keeps is no secret, on a server",
+    ),
+    Fault(
+        "engines/spark/prepared.py",
+        '{"choice": asked.choice}',
+        '{"choice": 0}',
+        (f"{_MEANT}[spark]",),
+        "which rows a copy keeps is no secret, in Spark",
+    ),
+    Fault(
+        "engines/postgres/prepared.py",
+        " AND r.rolname = current_user",
+        "",
+        _ALONE,
+        "a table of somebody else is taken for a bounded copy",
+    ),
+    Fault(
+        "engines/postgres/prepared.py",
+        "        _only_for_its_owner(connection, copy)\n        # Otherwise",
+        "        # Otherwise",
+        _ALONE,
+        "whoever may read new tables by default may read a copy of raw rows",
+    ),
+    Fault(
+        "engines/postgres/prepared.py",
+        "    if shared:",
+        "    if False:",
+        _ALONE,
+        "whoever was let in may read a copy of raw rows from then on",
+    ),
+    Fault(
+        "engines/postgres/prepared.py",
+        "  UNION SELECT x.grantee FROM pg_attribute a, aclexplode(a.attacl) x WHERE a.attrelid = c.oid\n",
+        "",
+        _ALONE,
+        "whoever may read one column of a copy still may",
+    ),
+    Fault(
+        "engines/postgres/prepared.py",
+        '        connection.execute(f"CREATE TABLE {copy.sql} AS {rows}")\n',
+        '        connection.execute(f"CREATE TABLE {copy.sql} AS {rows}")\n'
+        '        connection.execute("COMMIT")\n',
+        (f"{_COPIES}::test_what_fails_in_the_middle_leaves_nothing[postgres]",),
+        "others see a copy before it is kept from them",
+    ),
+    Fault(
+        "engines/postgres/prepared.py",
+        "fetchone() != (True,):",
+        "fetchone() is None:",
+        (f"{_COPIES}::test_who_may_not_create_is_told_so_and_questions_need_nothing_more",),
+        "who may not create a copy is not told why",
+    ),
+    Fault(
+        "engines/postgres/prepared.py",
+        "                if not there():\n                    raise",
+        "                raise",
+        (f"{_COPIES}::test_whoever_was_sooner_made_the_copy",),
+        "of two who make a copy at once one fails",
+    ),
+    Fault(
+        "engines/spark/prepared.py",
+        "partial.chmod(PRIVATE_FOLDER)",
+        "pass",
+        (f"{_ONCE}[spark]",),
+        "others may enter a copy of raw rows",
+    ),
+    Fault(
+        "engines/spark/prepared.py",
+        "file.chmod(PRIVATE)",
+        "pass",
+        (f"{_ONCE}[spark]",),
+        "others may read the files of a copy once they may enter it",
+    ),
+    Fault(
+        "engines/spark/prepared.py",
+        'here = not is_remote(session) and session.sparkContext.master.startswith("local")',
+        "here = True",
+        _HERE,
+        "raw rows of a copy are written by a server that nobody here can keep others out of",
+    ),
+    Fault(
+        "engines/spark/prepared.py",
+        "or not is_seen(session, str(partial.parent))",
+        "or False",
+        _HERE,
+        "raw rows of a copy are written to a file system that this process does not see",
+    ),
+    Fault(
+        "engines/spark/prepared.py",
+        "if source and Path(source).resolve() in target.parents:",
+        "if False:",
+        _HERE,
+        "a copy is read as rows of the next version",
     ),
 )
