@@ -29,6 +29,7 @@ HEADS = "SELECT k, COUNT(DISTINCT u) AS p FROM v GROUP BY k"
 COLUMNS = {"k": {"type": "text"}, "x": {"type": "integer", "low": 0, "high": 5000, "nullable": False}}
 KEYS = {**COLUMNS, "k": {"type": "text", "values": [f"g{number:02d}" for number in range(GROUPS)]}}
 LIMITS = {"unit": "u", "rows_per_unit": 8}
+READY = {**LIMITS, "prepared": True}
 PEERS = {"opendp_query": ".venv-peers", "smartnoise_query": ".venv-smartnoise"}
 
 CASES: dict[str, tuple[str, dict[str, Any], str]] = {
@@ -48,7 +49,19 @@ CASES: dict[str, tuple[str, dict[str, Any], str]] = {
         {"columns": COLUMNS, **LIMITS, "groups_per_unit": 4},
         QUESTION,
     ),
-    "prepared": ("prepared", {"columns": KEYS, **LIMITS, "prepared": True}, QUESTION),
+    "prepared": ("prepared", {"columns": KEYS, **READY}, QUESTION),
+    "prepared, people are texts": ("prepared", {"columns": KEYS, **READY, "unit": "t"}, QUESTION),
+    "prepared, people per group": ("prepared", {"columns": KEYS, **READY, "groups_per_unit": 4}, HEADS),
+    "prepared, rows_per_group": (
+        "prepared",
+        {"columns": KEYS, **READY, "groups_per_unit": 4, "rows_per_group": 2},
+        QUESTION,
+    ),
+    "prepared, keys found in the data": (
+        "prepared",
+        {"columns": COLUMNS, **READY, "groups_per_unit": 4},
+        QUESTION,
+    ),
 }
 
 
