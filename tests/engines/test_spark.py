@@ -32,6 +32,7 @@ from discreet.engines import duckdb, spark
 from discreet.engines.opening import describe, open_engine
 from discreet.engines.protocol import FAILED, Origin
 from discreet.engines.spark import engine as module
+from discreet.engines.spark import render as rendering
 from discreet.engines.spark import session as sessions
 from discreet.errors import CatalogError, DiscreetError, EngineError, ExtraError, QueryError
 from discreet.query.catalog.manifest import declare
@@ -614,6 +615,29 @@ def test_the_choice_is_of_the_right_size_and_favours_nobody(tmp_path: Path) -> N
         assert sum(kept.values()) == 2 * people
         # 2,000 draws of chance 1/3: six standard deviations are 127.
         assert all(abs(count - people / 3) < 127 for count in kept.values())
+
+
+def test_cells_that_are_ranked_are_exchanged_once_and_count_for_the_same(
+    lake: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, _, columns = lake
+    catalog = declarations(rows=2)
+    asked = statements(check(read("SELECT city, COUNT(DISTINCT person) FROM visits GROUP BY city"), catalog))
+    engine = spark.open_tables({"visits": Origin(f"spark:{folder / 'visits'}", columns["visits"])})
+
+    def counted() -> tuple[Any, int]:
+        text = engine.written(asked[-1]).replace(":choice", "7L")
+        with engine._looking({"visits"}) as session:
+            plan = session.sql(text)._jdf.queryExecution().executedPlan().toString()
+        return engine._exact(asked, 7)._totals, plan.count("Exchange hashpartitioning")
+
+    ours, once = counted()
+    monkeypatch.setattr(rendering, "together", lambda statement: None)
+    theirs, twice = counted()
+    engine.close()
+    assert ours == theirs
+    assert any(ours.values())
+    assert once < twice
 
 
 @pytest.mark.parametrize(

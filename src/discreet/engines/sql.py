@@ -76,8 +76,8 @@ class ScalarWriter:
     `literal` writes a constant beside which a type is known, `typed` a scalar of a definite type, `item` one
     that becomes an output column, `call` a function of the closed table, total for every cell, `name` an
     identifier.  `select` writes all items of a query where a dialect cannot write them one by one, `test` one
-    of the conditions of WHERE and HAVING where that has a quicker form than elsewhere, and `order` an order
-    in which a query inside another is quicker to work with.
+    of the conditions of WHERE and HAVING where that has a quicker form than elsewhere, and `layout` a last
+    clause, such as an order, by which the rows of a query inside another are quicker to work with.
     """
 
     literal: Callable[[Value], str]
@@ -87,7 +87,7 @@ class ScalarWriter:
     name: Callable[[str], str] = lambda name: quoted(name)
     select: Callable[[Items], str | None] = lambda items: None
     test: Callable[[Scalar], str | None] = lambda condition: None
-    order: Callable[[Query], str | None] = lambda query: None
+    layout: Callable[[Query], str | None] = lambda query: None
 
 
 Over = Callable[[Source], ScalarWriter]
@@ -138,8 +138,8 @@ def query_text(query: Query, over: Over) -> str:
         lines.append(f"GROUP BY {', '.join(scalar_text(key, write) for key in query.group)}")
     if query.having is not None:
         lines.append(f"HAVING {_condition(query.having, write)}")
-    if order := write.order(query):
-        lines.append(f"ORDER BY {order}")
+    if layout := write.layout(query):
+        lines.append(layout)
     return "\n".join(lines)
 
 

@@ -134,11 +134,11 @@ def render(statement: Statement, tables: Mapping[str, Mapping[str, str]], offere
     statement, orders = laid_out(statement, tables)
     parts = dict(statement.parts)
 
-    def order(query: Query) -> str | None:
-        return ", ".join(map(sql.quoted, orders.get(query, ())))
+    def layout(query: Query) -> str | None:
+        return f"ORDER BY {', '.join(map(sql.quoted, orders[query]))}" if query in orders else None
 
     def over(source: Source) -> ScalarWriter:
-        return replace(_Scalars(scope(source, parts, tables)).writer, order=order)
+        return replace(_Scalars(scope(source, parts, tables)).writer, layout=layout)
 
     return sql.statement_text(statement, over, once="", limit=LIMIT, offered=offered)
 

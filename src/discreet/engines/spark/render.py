@@ -6,11 +6,12 @@ twice at a time, returns the same rows.  Whole numbers are BIGINT, totals DECIMA
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.engines import sql
 from discreet.engines.kinds import Known, Scope, known, scope
+from discreet.engines.spark.layout import together
 from discreet.engines.sql import (
     COMPARISONS,
     FALSE,
@@ -27,7 +28,7 @@ from discreet.engines.sql import (
 )
 from discreet.errors import QueryError
 from discreet.query.plan import MONTHS, Call, Case, Literal, Scalar, Value
-from discreet.query.statement import Source, Statement
+from discreet.query.statement import Query, Source, Statement
 
 LIMIT = 400_000
 """Longest statement given to Spark, in characters."""
@@ -132,10 +133,13 @@ class Rendered:
 
 def render(statement: Statement, tables: Mapping[str, Mapping[str, str]]) -> Rendered:
     """Return the Spark text of a statement about tables of declared columns."""
-    parts = dict(statement.parts)
+    parts, gathered = dict(statement.parts), together(statement)
+
+    def layout(query: Query) -> str | None:
+        return f"DISTRIBUTE BY {quoted(gathered[1])}" if gathered and query == gathered[0] else None
 
     def over(source: Source) -> ScalarWriter:
-        return _Writing(scope(source, parts, tables)).writer
+        return replace(_Writing(scope(source, parts, tables)).writer, layout=layout)
 
     made = Rendered(
         tuple((name, query_text(query, over)) for name, query in statement.parts),
