@@ -88,6 +88,20 @@ FAULTS: tuple[Fault, ...] = (
         "the moment of a death is told",
     ),
     Fault(
+        "service/pool.py",
+        "                await self._start(began)",
+        "                await self._start()",
+        (f"{GATE}::test_nobody_can_tell_how_long_a_new_worker_took_to_open_data",),
+        "how long data takes to open is told once a worker was killed",
+    ),
+    Fault(
+        "service/pool.py",
+        "        await worker.kill()\n        await self._hold(began)",
+        "        await worker.kill()",
+        (f"{GATE}::test_nobody_can_tell_how_long_a_new_worker_took_to_open_data",),
+        "how long a worker takes to be gone, with all it had read, is told",
+    ),
+    Fault(
         "service/pace.py",
         "max(math.ceil(elapsed / slot), 1) * slot - elapsed",
         "max(math.floor(elapsed / slot), 1) * slot - elapsed",

@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +16,7 @@ from tests.service.world import Service, exchange
 from discreet.service import worker
 from discreet.service.gate import Gate
 from discreet.service.people import FILE, People
-from discreet.service.pool import Pool
+from discreet.service.pool import Pool, Worker
 from discreet.service.problem import KINDS
 from discreet.service.role import Role
 from discreet.service.settings import Settings
@@ -126,6 +127,37 @@ def test_a_worker_that_dies_is_missed_and_replaced_at_the_end_of_a_slot(tmp_path
     begun = time.monotonic()
     assert asyncio.run(asked()) is None
     assert min(time.monotonic(), replaced) >= begun + SLOT > gone - SLOT / 2
+
+
+def test_nobody_can_tell_how_long_a_new_worker_took_to_open_data(tmp_path: Path, monkeypatch):
+    spawned = 0.0
+
+    async def a_while(*_: Any) -> frozenset[str]:
+        await asyncio.sleep(SLOT / 10)
+        return frozenset({"clinic"})
+
+    def worker_like() -> Any:
+        found = Mock(gone=False)
+        found.open = found.kill = a_while
+        return found
+
+    async def spawn() -> Any:
+        nonlocal spawned
+        spawned = time.monotonic()
+        return worker_like()
+
+    async def ready() -> float:
+        pool = Pool(Settings((tmp_path,), tmp_path, slot=SLOT))
+        monkeypatch.setattr(Worker, "spawn", spawn)
+        begun = time.monotonic()
+        replacing = asyncio.ensure_future(pool._replace(worker_like()))
+        await pool._later()
+        taken = time.monotonic()
+        await replacing
+        assert begun + SLOT <= spawned
+        return taken - begun
+
+    assert asyncio.run(ready()) >= 2 * SLOT
 
 
 JSON = st.recursive(

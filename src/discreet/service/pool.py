@@ -196,7 +196,7 @@ class Pool:
                 reply = await worker.exchange(head)
         except (EOFError, OSError, TimeoutError):
             # When it died depends on the data, and can be told from when another takes its place.
-            await asyncio.sleep(until_slot(time.monotonic() - began, self._settings.slot))
+            await self._hold(began)
             self._keep(self._replace(worker))
             return None
         except BaseException:
@@ -206,20 +206,23 @@ class Pool:
         return reply
 
     async def _replace(self, worker: Worker) -> None:
+        """Put another worker in the place of one; how long it took to be gone, and data to open, is held."""
+        began = time.monotonic()
         self._all.discard(worker)
         self.replaced += 1
         await worker.kill()
+        await self._hold(began)
         pause = BETWEEN
         while not self._ending.is_set():
             try:
-                await self._start()
+                await self._start(began)
                 return
             except ServiceError:
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._ending.wait(), pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
 
-    async def _start(self) -> None:
+    async def _start(self, began: float | None = None) -> None:
         worker = await Worker.spawn()
         # Known from its first moment on, so that it ends with the others whatever it is doing.
         self._all.add(worker)
@@ -228,7 +231,13 @@ class Pool:
         except ServiceError:
             self._all.discard(worker)
             raise
+        if began is not None:
+            await self._hold(began)
         self._idle.put_nowait(worker)
+
+    async def _hold(self, began: float) -> None:
+        """Wait for the end of a slot: what took until now depends on the data."""
+        await asyncio.sleep(until_slot(time.monotonic() - began, self._settings.slot))
 
     def _keep(self, work: Any) -> "asyncio.Task[Any]":
         """Run something to its end; the loop itself holds tasks only weakly."""
