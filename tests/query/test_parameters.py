@@ -62,7 +62,7 @@ def test_named_parameters_need_no_blanks_either(dialect: str):
     assert marks(asked, dialect) == ["low", "high", "from", "select"]
 
 
-@pytest.mark.parametrize("dialect", ["postgres", "redshift"])
+@pytest.mark.parametrize("dialect", ["standard", "postgres", "redshift"])
 @pytest.mark.parametrize(
     ("quoted", "meant"),
     [
@@ -71,6 +71,8 @@ def test_named_parameters_need_no_blanks_either(dialect: str):
         ("$$cost $5$$", "cost $5"),
         ("$a1$/* $1,$2 */$a1$", "/* $1,$2 */"),
         ("$$$$", ""),
+        (r"E'a\\b'", r"a\b"),
+        (r"e'it\'s ''x'' $2 -- /* '", "it's 'x' $2 -- /* "),
     ],
 )
 def test_what_stands_in_dollars_stays_as_it_is(dialect: str, quoted: str, meant: str):
@@ -82,6 +84,12 @@ def test_what_stands_in_dollars_stays_as_it_is(dialect: str, quoted: str, meant:
 def test_comments_in_dollars_are_no_comments_in_the_standard_reading_either():
     (text,) = parsed("SELECT $$a -- $1,$2 /* b $$ FROM visits").tree.selects
     assert text.name == "a -- $1,$2 /* b "
+
+
+@pytest.mark.parametrize("text", [r"E'\x41'", r"E'a\u0062'", r"E'\n'", r"E'\0'"])
+def test_escapes_that_are_not_understood_are_refused_by_name(text: str):
+    with pytest.raises(QueryError, match="escapes"):
+        parsed(f"SELECT COUNT(*) FROM visits WHERE ward = {text}")
 
 
 PIECES = (

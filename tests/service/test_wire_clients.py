@@ -75,6 +75,8 @@ def test_parameters_are_constants_in_every_format(line: psycopg.Connection[Any],
     assert psycopg.ClientCursor(line).execute(asked, (3, "A", 50.5)).fetchall() == written
     hostile = "A' OR '1'='1"
     assert line.execute(f"{PEOPLE} HAVING ward = %s", (hostile,)).fetchall() == []
+    for odd in ("a\\b", "\\' OR ward = 'A", "\\';--"):
+        assert psycopg.ClientCursor(line).execute(f"{PEOPLE} HAVING ward = %s", (odd,)).fetchall() == []
 
 
 def test_text_and_bytes_say_the_same_and_types_are_postgresqls_own(line: psycopg.Connection[Any]):

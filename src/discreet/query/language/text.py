@@ -121,7 +121,7 @@ def parsed(text: str, manner: Manner | None = None) -> Written:
     _printable(text)
     plain = _plain(text) if manner is None else text
     try:
-        tokens = split(plain, _DIALECT) if manner is None else words_of(plain, manner)
+        tokens = _texts(split(plain, _DIALECT), plain) if manner is None else words_of(plain, manner)
     except QueryError:
         raise
     except UNREADABLE:
@@ -178,7 +178,7 @@ def _plain(text: str) -> str:
 
 
 _PIECES = re.compile(
-    r"""(?P<raw>(?<!\w)[rR]'[^'\\]*(?:\\[^'][^'\\]*)*')|(?P<string>'[^']*(?:'|\Z))|(?P<name>"[^"]*(?:"|\Z))|(?P<back>`[^`]*(?:`|\Z))"""
+    r"""(?P<escaped>(?<!\w)[eE]'(?:[^'\\]|\\.|'')*')|(?P<raw>(?<!\w)[rR]'[^'\\]*(?:\\[^'][^'\\]*)*')|(?P<string>'[^']*(?:'|\Z))|(?P<name>"[^"]*(?:"|\Z))|(?P<back>`[^`]*(?:`|\Z))"""
     r"""|(?P<line>--[^\n]*)|(?P<block>/\*.*?(?:\*/|\Z))"""
     r"""|(?P<dollar>(?<![\w$])\$(?P<tag>(?:[^\W\d]\w*)?)\$.*?(?:\$(?P=tag)\$|\Z))""",
     re.DOTALL,
@@ -203,6 +203,26 @@ def _piece(match: re.Match[str]) -> str:
         raise QueryError("a hint", "is not part of a question", "leave it out")
     if match.lastgroup in ("line", "block"):
         return re.sub(r"[^\r\n]", " ", found)
+    return found
+
+
+_ESCAPED = re.compile(r"""[eE]'(?:[^'\\]|''|\\['\\])*'""")
+"""A text of PostgreSQL with escapes that clients write: those of quotes and backslashes."""
+
+
+def _texts(tokens: list[Token], text: str) -> list[Token]:
+    """Return the tokens with texts in dollars, and those with escapes, as the plain texts that they are."""
+    found: list[Token] = []
+    for token in tokens:
+        kind = token.token_type
+        if kind is TokenType.BYTE_STRING and not _ESCAPED.fullmatch(text[token.start : token.end + 1]):
+            raise QueryError(
+                "a text with escapes",
+                r"has others than \\ and \'",
+                "write its characters, without E before it",
+            )
+        texts = kind in (TokenType.BYTE_STRING, TokenType.HEREDOC_STRING)
+        found.append(like(token, TokenType.STRING, token.text) if texts else token)
     return found
 
 
