@@ -19,8 +19,9 @@ from discreet.errors import ParameterError
 from discreet.service.config import configured
 from discreet.service.metrics import measured, tell
 from discreet.service.patience import patient
-from discreet.service.people import FILE
-from discreet.service.serving import PromptServer
+from discreet.service.people import FILE, People
+from discreet.service.role import Role
+from discreet.service.serving import PromptServer, _serve
 from discreet.service.settings import Settings
 from discreet.service.wire.door import PostgresDoor
 from discreet.service.wire.fault import Gone
@@ -78,6 +79,18 @@ def test_a_file_and_options_do_not_contradict_each_other(tmp_path: Path):
         assert isinstance(done.exception, ParameterError)
         assert "into the file" in str(done.exception)
     assert isinstance(CliRunner().invoke(app, ["serve"]).exception, ParameterError)
+
+
+def test_a_certificate_that_is_none_is_refused_before_an_address_is_told(tmp_path: Path):
+    manifest, (certificate, key), told = declare(tmp_path, "clinic", ROWS), certify(tmp_path), []
+    People(tmp_path / FILE).add("ada", Role.ANALYST, "clinic")
+    (tmp_path / "other").mkdir()
+    _, another = certify(tmp_path / "other")
+    for one, two in ((key, certificate), (certificate, another), (manifest, key)):
+        settings = Settings((manifest,), tmp_path / FILE, port=0, certificate=one, key=two)
+        with pytest.raises(ParameterError, match="belong together"):
+            asyncio.run(_serve(settings, told.append, None))
+    assert told == []
 
 
 def test_nobody_is_waited_for_by_a_door_that_closes_or_for_ever_by_one_that_is_open():

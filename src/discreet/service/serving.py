@@ -5,6 +5,7 @@ import contextlib
 import resource
 import signal
 import socket
+import ssl
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
@@ -71,6 +72,7 @@ def serve(settings: Settings, announce: Callable[[str], object], beside: Beside 
 async def _serve(settings: Settings, announce: Callable[[str], object], beside: Beside | None) -> None:
     people = People(settings.people)
     people.all()
+    _require_tls(settings)
     async with contextlib.AsyncExitStack() as stack:
         listening = stack.enter_context(contextlib.closing(_listen(settings, settings.port)))
         settings = replace(settings, port=listening.getsockname()[1])
@@ -95,6 +97,20 @@ async def _serve(settings: Settings, announce: Callable[[str], object], beside: 
         if second is not None:
             announce(settings.postgres_address)
         await server.serve(sockets=[listening])
+
+
+def _require_tls(settings: Settings) -> None:
+    """Refuse a certificate that TLS cannot be spoken with, before anybody is told an address."""
+    if settings.certificate is None:
+        return
+    try:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(settings.certificate, settings.key, lambda: "")
+    except (OSError, ValueError):
+        raise ParameterError(
+            f"{settings.certificate} and {settings.key} are not a certificate and its key, both as PEM and "
+            "without a passphrase; give the two that belong together"
+        ) from None
 
 
 async def _counting(settings: Settings, heard: Callable[..., Any]) -> asyncio.Server:
