@@ -244,10 +244,23 @@ def test_a_failure_after_payment_is_not_repeated_by_itself(monkeypatch):
     assert len(sent) == 1
 
 
-@pytest.mark.parametrize("url", ["ftp://x", "https://", "localhost", "https://x/path", "http://example.org"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        *("ftp://x", "https://", "localhost", "https://x/path", "http://example.org"),
+        *("https://x:99999", "https://x:y", "https://[x"),
+    ],
+)
 def test_addresses_that_are_none_or_would_show_the_token_are_refused(url: str):
     with pytest.raises(ParameterError):
         Line(url, "token")
+
+
+def test_a_certificate_that_is_none_is_refused_by_name(tmp_path: Path):
+    (tmp_path / "clinic.toml").write_text("manifests = []")
+    for name in ("nothing.pem", "clinic.toml"):
+        with pytest.raises(ParameterError, match=f"certificate must be .*{name}"):
+            Line("https://localhost", "token", certificate=tmp_path / name)
 
 
 def test_a_worker_past_its_time_is_killed_and_replaced_and_nothing_stays_behind(tmp_path: Path):

@@ -36,9 +36,13 @@ class Line:
         timeout: float = 120.0,
         sleep: Callable[[float], None] = time.sleep,
     ) -> None:
-        parts = urlsplit(url)
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError:
+            raise _no_address(url) from None
         if parts.scheme not in ("http", "https") or parts.hostname is None or parts.path not in ("", "/"):
-            raise ParameterError(f"a service is reached as https://HOST[:PORT], got {url!r}")
+            raise _no_address(url)
         if parts.scheme == "http" and not loopback(parts.hostname):
             raise ParameterError(
                 f"{parts.hostname} is another machine, and http would show your token on the way; use https"
@@ -46,10 +50,8 @@ class Line:
         if not token.isascii() or not token.isprintable() or " " in token:
             raise ParameterError("a token is the text that `discreet analyst add` printed; this is none")
         self.url = f"{parts.scheme}://{parts.netloc}"
-        self._host, self._port = parts.hostname, parts.port
-        self._tls = None
-        if parts.scheme == "https":
-            self._tls = ssl.create_default_context(cafile=None if certificate is None else str(certificate))
+        self._host, self._port = parts.hostname, port
+        self._tls = _trusting(certificate) if parts.scheme == "https" else None
         self._token, self._timeout, self._sleep = token, timeout, sleep
         self._lock = threading.Lock()
         self._open: http.client.HTTPConnection | None = None
@@ -122,6 +124,20 @@ class Line:
             with suppress(OSError):
                 self._open.close()
         self._open = None
+
+
+def _no_address(url: str) -> ParameterError:
+    return ParameterError(f"a service is reached as https://HOST[:PORT], got {url!r}")
+
+
+def _trusting(certificate: str | Path | None) -> ssl.SSLContext:
+    """Return how TLS is spoken with whoever the system trusts, or what is in a file instead."""
+    try:
+        return ssl.create_default_context(cafile=None if certificate is None else str(certificate))
+    except OSError:
+        raise ParameterError(
+            f"certificate must be a file of certificates as PEM, got {str(certificate)!r}"
+        ) from None
 
 
 def _address(path: tuple[str, ...]) -> str:
