@@ -317,7 +317,7 @@ def test_the_steps_of_a_stream_are_taken_by_who_began_it_and_read_by_everybody(o
         first = stream.add(1, step=1)
         foreign = replace(stream.book.right, analyst="ben")
         assert json.loads(ledger.recorded(foreign, 1, 1)[0].payload)[0][1] == first.value
-        with pytest.raises(ConflictError, match="who alone can take its steps"):
+        with pytest.raises(ConflictError, match="begun by somebody else, who alone can take its steps"):
             ledger.advance(foreign, 2, lambda state: pytest.fail("a state was shown to somebody else"))
         assert stream.steps == 1
 

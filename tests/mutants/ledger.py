@@ -692,6 +692,13 @@ FAULTS = (
         "anybody takes another's steps",
     ),
     Fault(
+        "ledger/streaming.py",
+        '"this stream was begun by somebody else, who',
+        'f"this stream was begun by {stream.request.analyst}, who',
+        ("tests/ledger/test_streaming.py",),
+        "analysts are told each other's names",
+    ),
+    Fault(
         "ledger/check.py",
         "if secret is None or digest(secret) != standing.secret:",
         "if secret is None:",

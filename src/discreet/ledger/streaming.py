@@ -84,9 +84,10 @@ def advance(turn: Turn, stream: Streaming, first: int, take: Callable[[bytes], T
     if first <= standing.step:
         return recorded(turn, stream, first, first)[0]
     if stream.analyst != stream.request.analyst:
+        # Whose it is, is not told: analysts need not know of each other.
         raise ConflictError(
-            f"this stream was begun by analyst {stream.request.analyst}, who alone can take its steps; "
-            "what it released can be read"
+            "this stream was begun by somebody else, who alone can take its steps; what it released can be "
+            "read"
         )
     if first > standing.step + 1:
         raise ConflictError(
