@@ -219,6 +219,13 @@ def test_sqlalchemy_and_pandas_read_and_reflect(service: Service, driver: str):
         assert [column.name for column in table.columns] == ["person", "ward", "cost", "stay", "note"]
         composed = sqlalchemy.select(table.c.ward, sqlalchemy.func.count().label("n")).group_by(table.c.ward)
         assert [row.ward for row in line.execute(composed)] == ["A", "B", "C"]
+        assert [row.ward for row in line.execute(composed.limit(1).offset(1))] == ["B"]
+        chosen = composed.where(
+            table.c.ward.in_(["A", "B"]), table.c.stay.in_([3, 4]), table.c.note.like("f%")
+        )
+        written = "ward IN ('A', 'B') AND stay IN (3, 4) AND note LIKE 'f%'"
+        told = service.query(f"SELECT ward, COUNT(*) AS n FROM visits WHERE {written} GROUP BY ward").json()
+        assert [row.n for row in line.execute(chosen)] == [row["n"] for row in told["rows"]]
     known = sqlalchemy.inspect(engine)
     assert (known.get_table_names(), known.get_view_names()) == (["visits"], [])
     assert known.get_pk_constraint("visits")["constrained_columns"] == []

@@ -60,6 +60,8 @@ SELECT TOP (2) ward, COUNT(*) AS n FROM visits GROUP BY ward -> answered
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n DESC FETCH FIRST 2 ROWS ONLY -> answered
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n FETCH NEXT 1 ROW ONLY -> answered
 SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n LIMIT 2 OFFSET 1 -> answered
+SELECT ward, COUNT(*) AS n FROM visits GROUP BY ward ORDER BY n LIMIT 2::INTEGER OFFSET CAST(1 AS BIGINT) -> answered
+SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT CAST(2.5 AS INTEGER) -> refused: must be a plain number >> SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT 2
 SELECT ward, COUNT(*) FROM visits GROUP BY ward FETCH FIRST 50 PERCENT ROWS ONLY -> refused: PERCENT >> SELECT ward, COUNT(*) FROM visits GROUP BY ward FETCH FIRST 2 ROWS ONLY
 SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT 2 OFFSET ward -> refused: must be a plain number >> SELECT ward, COUNT(*) FROM visits GROUP BY ward LIMIT 2 OFFSET 1
 

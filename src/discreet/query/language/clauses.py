@@ -196,7 +196,10 @@ def offset_of(clause: exp.Expr | None) -> int:
 
 def _number(node: object, clause: str) -> int:
     match None if node is None else expression(node):
-        case Literal(int(count)) if type(count) is int and 0 <= count <= 10**9:
+        # Libraries write the type of a parameter beside it: LIMIT $1::INTEGER.
+        case Literal(int(count)) | Call("to_whole", (Literal(int(count)),)) if (
+            type(count) is int and 0 <= count <= 10**9
+        ):
             return count
     raise QueryError(clause, "must be a plain number", f"write {clause} 10")
 

@@ -39,6 +39,9 @@ def _cast(node: exp.Expr, read: Reader) -> Scalar:
         return Call("round", (Call("to_real", (inner,)), Literal(digits)))
     zoned = getattr(target, "value", "") == "TIMESTAMPTZ"
     match function, inner:
+        case "to_text", Literal(str()):
+            # Libraries write the type of a parameter beside it: ward IN ($1::VARCHAR).
+            return inner
         case "to_moment", Literal(str(text)) if zoned or _OFFSET.search(text):
             return Call("instant", (Literal(_instant(text)),))
         case "to_day", Literal(str(text)):

@@ -242,6 +242,10 @@ def _in(node: exp.Expr) -> Scalar:
         match folded_number(expression(value)):
             case Literal() as constant if constant.value is not None:
                 values.append(constant)
+            case Call("to_whole", (Literal(int(number)) as constant,)) if (
+                type(number) is int and abs(number) < 2**53
+            ):
+                values.append(constant)
             case _:
                 raise QueryError("IN", "needs a list of constants", "write x IN ('a', 'b')")
     if not values:
