@@ -54,6 +54,7 @@ TOGETHER = (
     "tests/ledger/test_together.py::test_waiting_for_the_same_question_is_bounded_and_free",
 )
 STREAMING = ("tests/ledger/test_streaming.py", *MACHINE)
+INTERLEAVED = ("tests/release/test_interleaved.py",)
 PACE = ("tests/ledger/test_pace.py",)
 LOCK = ("tests/ledger/test_lock.py",)
 SHARING = ("tests/ledger/test_sharing.py",)
@@ -217,6 +218,27 @@ FAULTS = (
         "text",
         SECRET,
         "the length of a state tells its counts",
+    ),
+    Fault(
+        "release/stream.py",
+        "counter.guarantee.group(changes).price()",
+        "counter.guarantee.price()",
+        INTERLEAVED,
+        "a stream is charged for one of a person's changes",
+    ),
+    Fault(
+        "release/stream.py",
+        "return cost.plain if isinstance(budget, PureBudget) else cost",
+        "return cost.plain if isinstance(budget, PureBudget) else Cost.concentrated(cost.rho / 4)",
+        INTERLEAVED,
+        "a stream is charged for some of its steps",
+    ),
+    Fault(
+        "ledger/streaming.py",
+        "        paid = turn.account.recorded(request)\n",
+        "        paid = turn.account.recorded(request).priced(turn.account.lost)\n",
+        INTERLEAVED,
+        "a stream costs nothing until it goes on",
     ),
     Fault("ledger/name.py", ".casefold())", ")", NAME, "another case is another person"),
     Fault(
