@@ -42,6 +42,7 @@ from discreet.release.noisy import Key, Noisy
 from discreet.release.paired import Line, paired
 from discreet.release.parted import parted
 from discreet.release.quantile import quantiles
+from discreet.release.whole import with_whole_counts
 from discreet.release.window import compute, settled, windows
 
 Asks = TypeVar("Asks", Checked, SelectedRows)
@@ -70,12 +71,14 @@ def rows(
 
     A cell is the point of its interval that is nearest to what was drawn: a count drawn as -3 is shown as 0.
     Groups that overlap are shown as `made` of what was drawn (see `consistent`), or made here.  With
-    `as_drawn` a cell is the noisy value itself, which is without bias.
+    `as_drawn` a cell is the noisy value itself, which is without bias.  Counts of whole rows are shown whole
+    (see `whole`).
     """
     sure = priced.confidence if confidence is None else confidence
     if priced.parts:
         return assembled(priced, noisy.parts or (noisy,), sure, as_drawn=as_drawn)
     checked = _told_apart(priced)
+    checked = checked if as_drawn else with_whole_counts(checked)
     made = None if as_drawn else made or settled_values(priced, noisy)
     places = _places(priced, noisy, sure)
     if made is not None:
@@ -111,7 +114,10 @@ def _listed(
             place.span(output.formula) if output.end is None else exactly(cell)
             for output, cell in zip(checked.columns, cells, strict=True)
         )
-        spans = tuple(map(_around, cells, spans)) if made else spans
+        spans = tuple(
+            _around(cell, span) if made or _rounded(output.formula) else span
+            for output, cell, span in zip(checked.columns, cells, spans, strict=True)
+        )
         shown = cells if as_drawn else tuple(map(_within, cells, spans))
         untold = any(
             cell is None and _untold(output.formula, place)
@@ -136,6 +142,11 @@ def _told_apart(priced: Quote) -> Checked:
         having=None if checked.having is None else apart(checked.having),
         qualify=None if checked.qualify is None else apart(checked.qualify),
     )
+
+
+def _rounded(formula: Formula) -> bool:
+    """Whether a value may be shown as a whole number that its interval misses."""
+    return isinstance(formula, Operation) and formula.name == "nearly_whole"
 
 
 def _untold(formula: Formula, place: "_Place") -> bool:

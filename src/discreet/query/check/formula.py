@@ -250,6 +250,8 @@ def _operate(name: str, values: list[Public]) -> Public:
             return Fraction(numbers[0].__floor__())
         case "ceil":
             return Fraction(numbers[0].__ceil__())
+        case "whole_number" | "nearly_whole":
+            return Fraction(round(numbers[0]))
     raise AssertionError(f"no formula operation is called {name}")
 
 
@@ -331,8 +333,10 @@ def _spread(name: str, spans: list[Span]) -> Span:
             )
         case "coalesce" | "case" | "round" | "floor" | "ceil" | "to_whole":
             return _loose(name, spans)
-        case "to_real" | "nullif":
+        case "to_real" | "nullif" | "nearly_whole":
             return spans[0]
+        case "whole_number":
+            return _whole_ends(*spans[0])
     if any(low is None or high is None for low, high in spans):
         return None, None
     ends = [(low, high) for low, high in spans if low is not None and high is not None]
@@ -354,6 +358,16 @@ def _spread(name: str, spans: list[Span]) -> Span:
             return max(low, -high, Fraction(0)), max(abs(low), abs(high))
         case _:
             return None, None
+
+
+def _whole_ends(low: Fraction | None, high: Fraction | None) -> Span:
+    """Return the first and last whole number between two ends, or the one nearest to where none is."""
+    first = None if low is None else Fraction(low.__ceil__())
+    last = None if high is None else Fraction(high.__floor__())
+    if low is None or high is None or first is None or last is None or first <= last:
+        return first, last
+    nearest = Fraction(round((low + high) / 2))
+    return nearest, nearest
 
 
 def _loose(name: str, spans: list[Span]) -> Span:
