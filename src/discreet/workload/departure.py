@@ -37,9 +37,13 @@ NEGLIGIBLE = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Departure:
-    """The estimate of a table, the variance left to its cells, and the logarithm of how likely all is."""
+    """The estimate of a table, the variance left to its cells, and the logarithm of how likely all is.
+
+    `believed` is the estimate before it was made a table that there can be.
+    """
 
     table: Floats
+    believed: Floats
     doubt: Floats
     evidence: float
 
@@ -47,7 +51,7 @@ class Departure:
 def departed(drawn: Floats, expected: Floats, variance: float) -> Departure:
     """Return the estimate of a released table, every cell with this variance of noise around its truth."""
     if variance <= NEGLIGIBLE:
-        return Departure(drawn, np.full_like(drawn, variance), 0.0)
+        return Departure(drawn, drawn, np.full_like(drawn, variance), 0.0)
     residue = (drawn - expected).reshape(-1)
     squares, counts = np.square(residue) / variance, np.maximum(expected, 0.0).reshape(-1)
     scales = _scales(squares, counts)
@@ -59,7 +63,7 @@ def departed(drawn: Floats, expected: Floats, variance: float) -> Departure:
         spread += share * kept * kept
     doubt = variance * (believed + squares * np.maximum(spread - believed * believed, 0.0))
     estimate = expected + (residue * believed).reshape(drawn.shape)
-    return Departure(estimate, doubt.reshape(drawn.shape), evidence)
+    return Departure(estimate, estimate, doubt.reshape(drawn.shape), evidence)
 
 
 def _scales(squares: Floats, counts: Floats) -> Floats:

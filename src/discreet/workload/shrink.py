@@ -23,13 +23,29 @@ as many d as there are attributes, hardly ever more than 8 s.  The d that brings
 added, k times but at most once, and what is left is looked at again, four times or until nothing brings it
 down by 8 s.  The sum is used where it makes y likelier than independence does.
 
+How far off.  A table that is drawn to q, where noise hides what it adds, looks certain and is not: nobody
+knows what is hidden.  Let R y = R x + z be the part that both ends have in common, z with variance s in each
+of d directions, and e its estimate, with derivatives that come to f d.  By Stein's lemma the mean of
+|e - R x|**2 is that of
+
+    |R y - e|**2 + (2 f - 1) d s,
+
+whatever x is; for an estimate f R y it deviates from it by (1 - f)**2 sqrt(2 d s**2 + 4 s |R x|**2), which is
+added once.  The other parts are taken as drawn, so each is off by its d s; making counts possible only brings
+all of it nearer.  The derivative of a cell is the variance left to it over that of its noise.  What the
+squares come to beyond the variances of cells is given to cells as they count, as departures are; where the
+total is not told apart from nothing, neither is any share.
+
 All of this sees released values only, so it costs nothing; it trades bias for variance, so a shrunk cell has
 no interval of its own.
+
+References.  Stein, "Estimation of the mean of a multivariate normal distribution", Annals of Statistics 9(6),
+1981.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from math import erf, prod
+from math import erf, prod, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +61,9 @@ MOST_LEADS, LEAST_GAIN = 4, 8.0
 
 FURTHEST = 2.0
 """How far two tables of shares are apart that have no cell in common."""
+
+TOLD_APART = 3.0
+"""Of how many deviations of its noise a total has to be, so that shares of it are known at all."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,17 +139,35 @@ class ShrunkTables:
     def off(self, attributes: Attributes, records: NDArray[np.int64]) -> float | None:
         """Estimate how far a table of records is from the truth: the sum of |differences| of all shares.
 
-        0 is the same table and 2 one without a common cell.  A cell's truth is taken to be normal around its
-        shrunk value, with the variance that the estimate leaves; so is the mean of the absolute difference.
-        Such a cell knows no bounds, but two tables of shares are never further apart than 2: an estimate of
-        2 says that nothing is known.  Without records there is nothing to compare, and no estimate.
+        0 is the same table and 2 one without a common cell; no two are further apart, and an estimate of 2
+        says that nothing is known.  A cell's truth is taken to be normal around its shrunk value, with
+        variances that come to what `_squares_off` says; so is the mean of the absolute difference.  Without
+        records there is nothing to compare, and no estimate.
         """
         if not records.sum():
             return None
-        found = self._estimate(attributes)
-        total = max(float(found.table.sum()), 1.0)
-        away = np.asarray(records / int(records.sum()) - found.table / total)
-        return min(float(_mean_distance(away, np.sqrt(found.doubt) / total).sum()), FURTHEST)
+        found, total = self._estimate(attributes), self.known.total
+        if total <= TOLD_APART * sqrt(self.known.variances[()]):
+            return FURTHEST
+        shares = found.table / total
+        rest = max(self._squares_off(attributes, found) - float(found.doubt.sum()), 0.0)
+        away = np.asarray(records / int(records.sum()) - shares)
+        deviation = np.sqrt(found.doubt + rest * shares) / total
+        return min(float(_mean_distance(away, deviation).sum()), FURTHEST)
+
+    def _squares_off(self, attributes: Attributes, found: Departure) -> float:
+        """Return what the squared errors of all cells come to, as far as that can be known."""
+        sizes, variance = self.known.sizes, self.known.variance(attributes)
+        left = centred(self.known.table(attributes) - found.believed)
+        free = float(found.doubt.mean()) / variance if variance else 1.0
+        total = 0.0
+        for subset in subsets(attributes):
+            degrees, s = prod(sizes[i] - 1 for i in subset), self.known.variances[subset]
+            if subset == attributes:
+                total += _risk(float(np.square(left).sum()), s, degrees, free)
+            else:
+                total += degrees * s / prod(sizes[i] for i in attributes if i not in subset)
+        return total
 
     def _estimate(self, attributes: Attributes) -> Departure:
         if attributes not in self._best:
@@ -156,10 +193,10 @@ class ShrunkTables:
         """Return the counts that a released table and what is expected of it lead to."""
         drawn, variance = self.known.table(attributes), self.known.variance(attributes)
         if expected is None:
-            found = Departure(drawn, np.full_like(drawn, variance), 0.0)
+            found = Departure(drawn, drawn, np.full_like(drawn, variance), 0.0)
         else:
             found = departed(drawn, expected, variance)
-        return replace(found, table=nearest_counts(found.table, self.known.total))
+        return replace(found, table=nearest_counts(found.believed, self.known.total))
 
     def _expected(self, attributes: Attributes) -> Floats:
         """Return the table as it would be if its ends were independent given what lies between them."""
@@ -195,6 +232,12 @@ class ShrunkTables:
         """Return the counts of one attribute by another, which no third has changed."""
         counts = self._departed(_joined(one, third)).table
         return counts if one < third else counts.T
+
+
+def _risk(squares: float, s: float, degrees: int, free: float) -> float:
+    """Return what the squared error of an estimate may be that leaves so many squares of what was drawn."""
+    mean = max(squares + (2 * free - 1) * degrees * s, 0.0)
+    return mean + (1 - free) ** 2 * sqrt(2 * degrees * s * s + 4 * s * mean)
 
 
 def _times(left: Floats, away: Floats) -> float:
