@@ -228,8 +228,8 @@ FAULTS = (
     ),
     Fault(
         "query/price/together.py",
-        "max(alone.l1, both.l1), max(alone.l2_squared, both.l2_squared), max(alone.linf, both.linf)",
-        "alone.l1, alone.l2_squared, alone.linf",
+        "return Sensitivity(max(both.l1, l1), max(both.l2_squared, square), max(both.linf, linf))",
+        "return Sensitivity(l1, square, linf)",
         (
             "tests/query/test_batch.py::test_whoever_is_replaced_moves_a_plan_by_no_more_than_pairs_of_units_do",
         ),
@@ -237,9 +237,11 @@ FAULTS = (
     ),
     Fault(
         "query/proof/check.py",
-        "if body.owner.adjacency is not Adjacency.REPLACE or reach.low < 0:",
+        "if body.owner.adjacency is not Adjacency.REPLACE or reach.leaning > back:",
         "if False:",
-        ("tests/query/test_batch.py::test_sums_that_may_be_negative_are_not_swapped",),
+        (
+            "tests/query/test_batch.py::test_sums_that_may_be_negative_are_proved_to_lean_as_far_as_is_claimed",
+        ),
         "units that may be negative, or only come, are taken for swapped ones",
     ),
     Fault(

@@ -146,21 +146,84 @@ def test_replacing_people_costs_a_batch_of_gaussian_noise_what_pairs_of_cells_di
     assert float(plain.variances.max()) == pytest.approx(2 * float(share.mechanism.variances.max()), rel=0.05)
     assert json.loads(share.mechanism.stored())[0] == "together/2"
     # What can be negative may move both ways at once.
-    lowered = replace(share.measured, low=Fraction(-1))
-    assert not together(batch.whole.keys, lowered, Pure(Fraction(1)), Adjacency.REPLACE).swaps  # type: ignore[arg-type]
+    for low, back in ((-1, None), (Fraction(-1, 3), Fraction(1, 3)), (-2, Fraction(1, 2))):
+        lowered = replace(share.measured, low=Fraction(low))
+        made = together(batch.whole.keys, lowered, Pure(Fraction(1)), Adjacency.REPLACE)  # type: ignore[arg-type]
+        assert (made.back if made.swaps else None) == back
+        assert json.loads(made.stored())[0] == ("together/3" if back else "together/1")
 
 
-def test_sums_that_may_be_negative_are_not_swapped() -> None:
-    """One takes 5 away where another adds 5 elsewhere: cells move by more than a pair of units does."""
+BACKS = [(2, 1), (3, 1), (3, 2), (1, 2), (2, 2)]
+
+
+def people_of_both_signs(high: int, low: int, cells: int, weight: int) -> list[Any]:
+    """Return the integers of everybody whose rows weigh so much and add from -low to high each."""
+    found = set()
+    for weights in product(range(weight + 1), repeat=cells):
+        if sum(weights) <= weight:
+            found |= set(product(*(range(-n * low, n * high + 1) for n in weights)))
+    return [np.array(v) for v in found]
+
+
+@pytest.mark.parametrize("bell", [True, False])
+@pytest.mark.parametrize(("high", "low"), BACKS)
+@pytest.mark.parametrize("groups", [[[1]], [[1, 0], [0, 1]], [[1, 1, 0], [0, 1, 1], [1, 1, 1], [0, 0, 1]]])
+def test_whoever_is_replaced_moves_sums_of_both_signs_no_further(
+    groups: list[list[int]], high: int, low: int, bell: bool
+) -> None:
+    """All integers of any two people, against the norms of single units: reached, and never exceeded."""
+    workload = Matrix.of(groups)
+    strategy = foreseen(workload, bell).plan.strategy
+    matrix = matrix_of(strategy).astype(object)
+    people = people_of_both_signs(high, low, workload.cells, 1)
+    heavy = people_of_both_signs(high, low, workload.cells, 2) if workload.cells < 3 else []
+    back = Fraction(min(high, low), max(high, low))
+    known = moved(strategy, swaps=True, back=back)
+    for weight, some in ((1, people), (2, heavy)):
+        changes = [matrix @ (one - other) for one in some for other in some]
+        each = weight * max(high, low)
+        if changes:
+            assert max(abs(v).sum() for v in changes) == each * known.l1
+            assert max((v * v).sum() for v in changes) == each**2 * known.l2_squared
+            assert max(abs(v).max() for v in changes) == each * known.linf
+    if workload.cells == 1:
+        # The broken twin takes them for swaps of units that nobody can take away.
+        broken = moved(strategy, swaps=True)
+        furthest = max(abs(matrix @ (one - other)).max() for one in people for other in people)
+        assert furthest == (high + low) * broken.linf > max(high, low) * broken.linf
+
+
+@pytest.mark.parametrize("delta", [None, Fraction(1, 10**6)])
+def test_sums_of_both_signs_are_no_wider_in_a_batch_than_alone(delta: Fraction | None) -> None:
+    """Where people are replaced; a sum that reaches from -5 to 7 was a sixth wider, one from -1 to 10 4/5."""
+    catalog = clinic(rows=3, groups=None, neighbours="replace")
+    for text in ("SELECT SUM(score) FROM visits", "SELECT ward, SUM(score) FROM visits GROUP BY ward"):
+        batch = combine([check(read(text), catalog, batched=True)], catalog)
+        (share,) = quote(batch.whole, epsilon=1, conversion=delta).shares
+        (alone,) = quote(check(read(text), catalog), epsilon=1, conversion=delta).shares
+        assert 0 < share.mechanism.back < 1  # type: ignore[union-attr]
+        assert share.mechanism.radius(Fraction(1, 20)) <= alone.mechanism.radius(Fraction(1, 20)) * 1.01  # type: ignore[union-attr, operator]
+
+
+def test_sums_that_may_be_negative_are_proved_to_lean_as_far_as_is_claimed() -> None:
+    """One takes away where another adds elsewhere: cells move by more than a pair of units does."""
     catalog = clinic(rows=3, groups=None, neighbours="replace")
     batch = combine([check(read("SELECT SUM(score) FROM visits"), catalog, batched=True)], catalog)
-    (share,) = quote(batch.whole, epsilon=1).shares
-    assert not share.mechanism.swaps  # type: ignore[union-attr]
+    priced = quote(batch.whole, epsilon=1)
+    joint = priced.shares[0].mechanism
+    assert isinstance(joint, Together)
+    assert joint.swaps
+    assert proof_of(priced, catalog)
     (statement,) = statements(batch.whole)
     values = (batch.whole.keys.columns[0].values,)
-    claims = [Claim(values, (Swapped("m0", share.mechanism.reach),))]  # type: ignore[union-attr]
-    with pytest.raises(ProofError, match="not counts of people who are replaced"):
-        prove([statement], declarations(catalog), claims)
+    low, high = priced.shares[0].measured.low, priced.shares[0].measured.high  # type: ignore[union-attr]
+    assert joint.back == min(-low, high) / max(-low, high)
+    for back in (Fraction(0), joint.back - Fraction(1, 10**6)):
+        with pytest.raises(ProofError, match="not counts of people who are replaced"):
+            prove([statement], declarations(catalog), [Claim(values, (Swapped("m0", joint.reach, back),))])
+    less = Swapped("m0", joint.reach - 1, joint.back)
+    with pytest.raises(ProofError, match="further than claimed"):
+        prove([statement], declarations(catalog), [Claim(values, (less,))])
 
 
 @pytest.mark.fuzz

@@ -6,7 +6,9 @@ replacing one changes them by the difference of two columns.  So, for an integer
     add-remove:  l_p sensitivity = max over i of |A e_i|_p
     replace:     l_p sensitivity = max over i < j of |A (e_i - e_j)|_p
 
-and for 0/1 entries every power of the norm is the number of rows in which the two columns differ,
+People whose numbers may have both signs move answers by A e_i + r A e_j too, for some r up to 1 (`joined`).
+
+For 0/1 entries every power of the norm is the number of rows in which the two columns differ,
 g_ii + g_jj - 2 g_ij with g the Gram matrix.  Float matrix products are used only where every partial sum is
 an integer below 2**53, so that they are exact.
 """
@@ -82,6 +84,23 @@ def matrix_sensitivity(matrix: Integers, adjacency: Adjacency) -> Sensitivity:
                 spread = int((matrix.max(axis=1) - matrix.min(axis=1)).max())
                 return _sensitivity(2 * l1, square, spread, min(2 * touched, rows))
             return _sensitivity(*_difference_extremes(matrix, square))
+
+
+def joined(matrix: Integers, back: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the largest l1, squared l2 and linf norms of A e_i + back A e_j over all i and j, exactly."""
+    _require_exact(matrix)
+    a, b = back.numerator, back.denominator
+    # Python's integers: the common denominator may be any.
+    whole = matrix.astype(object)
+    gram = matrix.T.astype(np.float64) @ matrix.astype(np.float64)
+    inner = gram.astype(np.int64).astype(object)
+    own = np.diagonal(inner)
+    square = (b * b * own[:, None] + a * a * own[None, :] + 2 * a * b * inner).max()
+    l1 = linf = 0
+    for cell in range(matrix.shape[1]):
+        both = np.abs(b * whole[:, cell : cell + 1] + a * whole)
+        l1, linf = max(l1, both.sum(axis=0).max()), max(linf, both.max())
+    return Fraction(l1, b), Fraction(square, b * b), Fraction(linf, b)
 
 
 def kronecker_sensitivity(factors: list[Integers], adjacency: Adjacency) -> Sensitivity:

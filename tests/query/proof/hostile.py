@@ -174,6 +174,7 @@ ONLY_A = {
 }
 BOTH = moves(4 * W, 2 * W, 8 * W**2)
 AGE = f("clamp", c("t", "a"), 0, 9)
+LEANING = f("sum", f("multiply", c("r", "a"), c("p", "w")))
 
 
 def raising(name: str, scalar: Scalar, *, seen: bool = True) -> Case:
@@ -269,6 +270,11 @@ GOOD = (
         "units that are swapped",
         statement(*shared(rows=rows("swaps"))),
         Claim((WARDS,), (Swapped("m0", 3 * W),)),
+    ),
+    Case(
+        "sums that lean to one side",
+        statement(*shared(rows=rows("swaps", a=f("clamp", c("t", "a"), -3, 9)), scalar=LEANING)),
+        Claim((WARDS,), (Swapped("m0", 27 * W, Fraction(1, 3)),)),
     ),
     Case("cells or blocks of them", statement(*dealt()), Claim((WARDS,), (Divided("m0", 4 * W),))),
     Case(
@@ -708,6 +714,24 @@ HOSTILE = (
         "fewer units that are swapped",
         statement(*shared(rows=rows("swaps"))),
         Claim((WARDS,), (Swapped("m0", 2 * W),)),
+    ),
+    Case(
+        "sums that lean further than claimed",
+        statement(*shared(rows=rows("swaps", a=f("clamp", c("t", "a"), -4, 9)), scalar=LEANING)),
+        Claim((WARDS,), (Swapped("m0", 27 * W, Fraction(1, 3)),)),
+        seen=False,
+    ),
+    Case(
+        "sums of both signs as if none were negative",
+        statement(*shared(rows=rows("swaps", a=f("clamp", c("t", "a"), -9, 9)), scalar=LEANING)),
+        Claim((WARDS,), (Swapped("m0", 27 * W),)),
+        seen=False,
+    ),
+    Case(
+        "fewer units of sums that lean",
+        statement(*shared(rows=rows("swaps", a=f("clamp", c("t", "a"), -3, 9)), scalar=LEANING)),
+        Claim((WARDS,), (Swapped("m0", 27 * W - 1, Fraction(1, 3)),)),
+        seen=False,
     ),
     Case(
         "swaps where people come and go",

@@ -151,9 +151,10 @@ def _violated(release: Any, case: Case, present: Exact, absent: Exact) -> bool:
             return not within or (claimed.l0 is not None and len(moved) > claimed.l0)
         case Reached(_, int(reach)) | Divided(_, int(reach)) | Blended(_, int(reach)):
             return sum(map(abs, moved)) > reach
-        case Swapped(_, each):
-            both = [sum(d for d in moved if d > 0), -sum(d for d in moved if d < 0)]
-            return max(both) > each
+        case Swapped(_, each, back):
+            # What is added and what is taken, in the hull of (1, 1), (1 + back, 0) and (0, 1 + back).
+            up, down = sum(d for d in moved if d > 0), -sum(d for d in moved if d < 0)
+            return max(up + back * down, down + back * up) > (1 + back) * each
         case Kept(_, groups):
             return max(map(abs, moved), default=0) > 1 or len(moved) > groups
     raise TypeError(release)

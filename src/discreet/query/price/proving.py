@@ -138,7 +138,7 @@ def _release(name: str, share: MeasurementShare) -> Release:
         case _, KeyCount():
             return Kept(name, share.measured.sensitivity.l0 or 0)
         case _, Together() as joint:
-            return (Swapped if joint.swaps else Reached)(name, joint.reach)
+            return Swapped(name, joint.reach, joint.back) if joint.swaps else Reached(name, joint.reach)
         case _, Sparse() as blocks:
             return Divided(name, blocks.reach)
         case Measurement(sensitivity=sensitivity), _:

@@ -14,6 +14,13 @@ Theorem (swaps).  Let somebody else come for a person, each with integers v >= 0
 difference is a sum of k changes, each by a unit that leaves one cell and one that comes into another, or by
 one of both alone.  So the norms of A h are at most k times the largest of A (e_i - e_j) and A e_i: never more
 than with 2 k units that come or go, and in l2 by about the root of 2 less where columns share little.
+
+Theorem (both signs).  Let each person's integers be sums of n_i q_i with n_i >= 0 of sum at most n and
+-r b <= q_i <= b, or -b <= q_i <= r b, for an r <= 1, and k = n b.  Then v / k is in the convex hull of 0, the
+e_i and the -r e_j, or of their negatives, and the difference of two such in that of all differences of these.
+A norm is largest at corners: so A h is at most k times the largest of A (e_i - e_j), A e_i and
+A (e_i + r e_j), where i and j may be the same.  With r = 0 these are swaps; with r = 1 it is as if 2 k units
+came or went.
 """
 
 import json
@@ -69,6 +76,8 @@ class Together:
     grain: float
     swaps: bool = False
     """Whether `reach` counts units that are swapped for others, and not units that come or go."""
+    back: Fraction = Fraction(0)
+    """Where units are swapped: how much of one somebody can take away for each that somebody can add."""
     merged: "Merged | None" = None
     """Where groups are unions of cells: which of them are asked, and which cells they do not tell apart."""
 
@@ -138,8 +147,9 @@ class Together:
 
         about = describe(self.plan)
         asked = {key: about[key] for key in ("workload", "adjacency")}
-        name = "together/2" if self.swaps else "together/1"
-        return json.dumps([name, asked, "gaussian" if self.bell else "geometric", str(self.reach)])
+        name = ("together/3" if self.back else "together/2") if self.swaps else "together/1"
+        both = [str(self.back)] if self.back else []
+        return json.dumps([name, asked, "gaussian" if self.bell else "geometric", str(self.reach), *both])
 
 
 def rounded(value: Fraction) -> int | Fraction:
@@ -175,12 +185,13 @@ def together(
         return Together(tables, reach, np.concatenate(spread), bell, places, grain)
     asked = _asked(keys, measurement, adjacency, position)
     chosen = asked.at(promise)
-    ahead = foreseen(asked.workload, bell, asked.swaps, asked.parts)
+    ahead = foreseen(asked.workload, bell, asked.swaps, asked.parts, asked.back)
     known = ahead.variances * ahead.scale_to(chosen)
     if asked.merged is not None:
         known = np.array(asked.merged.spread(list(known)))
     grain = coarseness(chosen.noise)
-    return Together(chosen, asked.reach, known, bell, places, grain, asked.swaps, asked.merged)
+    moves = asked.swaps, asked.back
+    return Together(chosen, asked.reach, known, bell, places, grain, *moves, asked.merged)
 
 
 def plan_for(keys: RunningGroups, measurement: Measurement, promise: Promise, adjacency: Adjacency) -> "Plan":
@@ -227,13 +238,15 @@ class AskedWorkload:
     parts: tuple[Fraction, ...]
     reach: int
     swaps: bool
+    back: Fraction
     merged: Merged | None
 
     def at(self, promise: Promise) -> "Plan":
         """Return the plan that keeps a promise to one person."""
         from discreet.workload.noise import towards_one
 
-        made = planned(self.workload, isinstance(promise, Concentrated), self.swaps, self.parts)
+        bell = isinstance(promise, Concentrated)
+        made = planned(self.workload, bell, self.swaps, self.parts, self.back)
         return made.at(towards_one(_blunted(promise, self.reach), self.reach))
 
 
@@ -242,7 +255,8 @@ def _asked(
 ) -> AskedWorkload:
     workload, parts, merged = _workload(keys, position)
     swaps = adjacency is Adjacency.REPLACE and _swaps(workload.cells, measurement)
-    return AskedWorkload(workload, parts, _reach(measurement, swaps=swaps), swaps, merged)
+    back = _back(measurement) if swaps else Fraction(0)
+    return AskedWorkload(workload, parts, _reach(measurement, swaps=swaps), swaps, back, merged)
 
 
 def _reach(measurement: Measurement, *, swaps: bool) -> int:
@@ -251,22 +265,34 @@ def _reach(measurement: Measurement, *, swaps: bool) -> int:
 
 
 def _swaps(cells: int, measurement: Measurement) -> bool:
-    """Whether what one person leaves and another brings are counts or sums of what is never negative."""
-    adds = measurement.low >= 0 and not measurement.fixed.degree and not measurement.sensitivity.scalar
-    return adds and cells <= PAIRS
+    """Whether what one person leaves and another brings are counts, or sums that lean to one sign."""
+    adds = not measurement.fixed.degree and not measurement.sensitivity.scalar
+    return adds and cells <= PAIRS and _back(measurement) < 1
 
 
-def moved(strategy: "Strategy", *, swaps: bool) -> Sensitivity:
+def _back(measurement: Measurement) -> Fraction:
+    """Return how far what a row adds reaches to its smaller side, as a part of the larger."""
+    sides = max(measurement.high, Fraction(0)), max(-measurement.low, Fraction(0))
+    return min(sides) / max(sides) if any(sides) else Fraction(0)
+
+
+def moved(strategy: "Strategy", *, swaps: bool, back: Fraction = Fraction(0)) -> Sensitivity:
     """Return how far a unit moves what is measured, as it comes or goes or leaves one cell for another."""
-    from discreet.workload.strategy import sensitivity
+    from discreet.workload.column import joined
+    from discreet.workload.strategy import Kronecker, matrix_of, sensitivity
 
     alone = sensitivity(strategy, Adjacency.ADD_REMOVE)
     if not swaps:
         return alone
     both = sensitivity(strategy, Adjacency.REPLACE)
-    return Sensitivity(
-        max(alone.l1, both.l1), max(alone.l2_squared, both.l2_squared), max(alone.linf, both.linf)
-    )
+    l1, square, linf = alone.l1, alone.l2_squared, alone.linf
+    if isinstance(strategy, Kronecker):
+        # Written out it may be large: no two columns are longer together than the longest twice.
+        l1, square, linf = (1 + back) * l1, (1 + back) ** 2 * square, (1 + back) * linf
+    elif back:
+        # With i = j among the pairs, none of these is below what one unit moves.
+        l1, square, linf = joined(matrix_of(strategy), back)
+    return Sensitivity(max(both.l1, l1), max(both.l2_squared, square), max(both.linf, linf))
 
 
 def _blunted(promise: Promise, reach: int) -> Promise:
@@ -334,7 +360,11 @@ class Foreseen:
 
 @lru_cache(maxsize=16)  # a plan of a thousand cells holds tens of megabytes
 def planned(
-    workload: "Workload", bell: bool, swaps: bool = False, parts: tuple[Fraction, ...] = ()
+    workload: "Workload",
+    bell: bool,
+    swaps: bool = False,
+    parts: tuple[Fraction, ...] = (),
+    back: Fraction = Fraction(0),
 ) -> "Plan":
     """Return the best plan for a workload; only the amount of noise depends on the price."""
     from discreet.workload import Matrix, Union, plan
@@ -343,16 +373,20 @@ def planned(
     price = Concentrated(Fraction(1, 2)) if bell else Pure(Fraction(1))
     if parts and isinstance(workload, Union):
         asked = [part for part in workload.parts if isinstance(part, Matrix)]
-        return plan_several(asked, parts, price, partial(moved, swaps=swaps))
+        return plan_several(asked, parts, price, partial(moved, swaps=swaps, back=back))
     made = plan(workload, price)
-    return replace(made, sensitivity=moved(made.strategy, swaps=True)) if swaps else made
+    return replace(made, sensitivity=moved(made.strategy, swaps=True, back=back)) if swaps else made
 
 
 @lru_cache(maxsize=16)
 def foreseen(
-    workload: "Workload", bell: bool, swaps: bool = False, parts: tuple[Fraction, ...] = ()
+    workload: "Workload",
+    bell: bool,
+    swaps: bool = False,
+    parts: tuple[Fraction, ...] = (),
+    back: Fraction = Fraction(0),
 ) -> Foreseen:
     """Return a plan with what is known of its answers."""
-    made = planned(workload, bell, swaps, parts)
+    made = planned(workload, bell, swaps, parts, back)
     estimate = made.foresee()
     return Foreseen(made, estimate, estimate.answer(workload).variances)

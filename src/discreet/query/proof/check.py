@@ -215,12 +215,13 @@ def _released(body: Body, statement: Statement, release: Release) -> Step:
             moves = reach.moves(body.owner.adjacency, body.size)
             _at_most(release.output, "l1", moves.l1, claimed_reach)
             says = f"cells move by at most {moves.l1} in l1"
-        case Swapped(_, each):
-            if body.owner.adjacency is not Adjacency.REPLACE or reach.low < 0:
+        case Swapped(_, each, back):
+            if body.owner.adjacency is not Adjacency.REPLACE or reach.leaning > back:
                 raise ProofError(f"the output {release.output}", "is not counts of people who are replaced")
             moves = reach.moves(Adjacency.ADD_REMOVE, body.size)
             _at_most(release.output, "l1", moves.l1, each)
-            says = f"cells hold at most {moves.l1} of a person in l1, none of it negative"
+            signs = f"of the other sign at most {back} of it" if back else "none of it negative"
+            says = f"cells hold at most {moves.l1} of a person in l1, {signs}"
         case Divided(_, claimed_reach):
             if body.keys is None or len(statement.outputs) != 1:
                 raise ProofError(f"the output {release.output}", "is divided, and needs declared cells alone")

@@ -82,11 +82,18 @@ class Swapped:
     |v|_1, |v'|_1 <= each.  So v' - v is a sum of `each` changes of the kinds e_i - e_j, e_i, -e_j and 0: pair
     the units of both as long as there are such, and leave the others alone.  If the measured A moves by at
     most c, in a norm, for each of these, it moves by at most `each` c in all.
-    Needs: replace, weights and factors that are not negative.
+
+    Where factors reach to both sides, up to P and down to -N, let B be the larger of both and the smaller at
+    most `back` B.  With weights of sum at most n and n B <= each, v / each is a mean of 0, vectors e_i and
+    vectors -back e_j (or of their negatives, if N is the larger), so (v - v') / each is a mean of differences
+    of these: of e_i - e_j, e_i + back e_j, with i = j too, and shorter ones, up to a sign.  A norm of a mean
+    is at most the largest of the norms, so the same holds with A (e_i + back e_j) besides.
+    Needs: replace, weights that are not negative, factors no further to the other side than `back` says.
     """
 
     output: str
     each: int
+    back: Fraction = Fraction(0)
 
 
 @dataclass(frozen=True, slots=True)

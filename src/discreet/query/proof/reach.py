@@ -47,6 +47,12 @@ class Reach:
             return self.groups * self.cell**2
         return full * self.cell**2 + rest**2
 
+    @property
+    def leaning(self) -> Fraction:
+        """How far the factor reaches to its smaller side, as a part of the larger."""
+        sides = sorted((max(self.high, 0), max(-self.low, 0)))
+        return Fraction(sides[0], sides[1]) if sides[1] else Fraction(0)
+
     def moves(self, adjacency: Adjacency, size: int | None) -> Sensitivity:
         """Return the sensitivity of the integers of `size` groups (None: any number of groups)."""
         up, down = max(self.high, 0), max(-self.low, 0)
