@@ -226,6 +226,24 @@ def test_sums_that_may_be_negative_are_proved_to_lean_as_far_as_is_claimed() -> 
         prove([statement], declarations(catalog), [Claim(values, (less,))])
 
 
+@pytest.mark.parametrize("cells", [64, 65, 300])
+def test_long_distributions_compute_their_cells_and_short_ones_ask_for_each(cells: int) -> None:
+    """Numbers outside of the bounds are at their ends, and who has none is in no cell but counted."""
+    values: list[float | None] = [None, -3.0, 0.0, 0.4, 7.0, 8.5, 299.0, 299.9, 300.0, 1000.0, *range(20, 60)]
+    frame = pd.DataFrame({"person": range(len(values)), "x": values})
+    columns = {"x": {"type": "decimal", "step": 0.1, "low": 0, "high": 300}}
+    texts = [f"SELECT CDF(x, {cells}) AS n FROM t", "SELECT COUNT(*) AS n FROM t"]
+    with open_session(t=frame, unit="person", rows_per_unit=1, epsilon=10**12, columns=columns) as data:
+        running, count = data.batch(texts, epsilon=10**9)
+        (text,) = data.quote(texts, epsilon=10**9).sql
+        alone = data.query(texts[0], epsilon=10**9)
+    assert float(count.value) == pytest.approx(len(values), abs=0.1)  # type: ignore[arg-type]
+    assert [row.key for row in running.rows] == [row.key for row in alone.rows]
+    found, expected = ([float(row.cells[-1]) for row in one.rows] for one in (running, alone))  # type: ignore[arg-type]
+    assert found == pytest.approx(expected, abs=0.4)
+    assert (len(text) < 20_000) is (cells > 64)
+
+
 @pytest.mark.fuzz
 def test_intervals_of_a_batch_hold(frame: pd.DataFrame) -> None:
     texts = ["SELECT w, AVG(x) AS a FROM t GROUP BY w", "SELECT SUM(y) AS s FROM t WHERE f", MIXED[0]]

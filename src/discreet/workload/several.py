@@ -111,11 +111,47 @@ def _fairest(
     with suppress(ParameterError):
         for _ in range(_ROUNDS if asked[0].cells <= _FEW_CELLS else 1):
             gram = np.sum([w * one for w, one in zip(weights, weighted, strict=True)], axis=0)
-            found = standing(optimised_for(gram / np.diagonal(gram).mean(), guarantee))
+            scale = float(np.diagonal(gram).mean())
+            apply = _applied(asked, [w / own.sum() / scale for w, own in zip(weights, known, strict=True)])
+            found = standing(optimised_for(gram / scale, guarantee, apply))
             if found.fair:
                 return min(best, found, key=lambda one: float(shares @ one.mean)).strategy
             weights = weights * np.clip(np.maximum(found.largest, found.mean), 0.5, 2)
     return best.strategy
+
+
+def _applied(asked: Sequence[Matrix], weights: Sequence[float]) -> Callable[[Floats], Floats] | None:
+    """Return what multiplies by the weighted sum of Gram matrices, or None if that is no faster than it.
+
+    A running count is summed up and back, in the order in which it takes the cells; a few sums are taken and
+    given back.
+    """
+    cells = asked[0].cells
+    if cells <= _FEW_CELLS:
+        return None
+    running: list[tuple[float, Integers]] = []
+    others = [np.zeros((0, cells))]
+    for weight, question in zip(weights, asked, strict=True):
+        rows, size = question.array(), question.queries
+        order = np.argsort(-rows.sum(axis=0), kind="stable")[:size]
+        # Cells that it does not count come last, where there are any.
+        if rows.sum() == size * (size + 1) // 2 and bool(
+            (rows[:, order] == np.tri(size)[:, : order.size]).all()
+        ):
+            running.append((weight, order))
+        else:
+            others.append(weight**0.5 * rows)
+    few = np.vstack(others)
+    if 4 * few.shape[0] > cells:
+        return None
+
+    def apply(x: Floats) -> Floats:
+        found = few.T @ (few @ x)
+        for weight, order in running:
+            found[order] += weight * np.cumsum(np.cumsum(x[order], axis=0)[::-1], axis=0)[::-1]
+        return np.asarray(found)
+
+    return apply
 
 
 def _norm(change: Sensitivity, *, pure: bool) -> float:

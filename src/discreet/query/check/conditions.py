@@ -27,6 +27,9 @@ from discreet.query.statement import StoredTable
 COMBINATIONS = 20_000
 """The most combinations of declared values on which conditions are evaluated beforehand."""
 
+WRITTEN = 64
+"""A distribution of more cells has its cell computed, instead of asked for one by one."""
+
 NUMBERED, SPELLED = 2**53, 2**126
 """Up to the first, cells have numbers, which stay different even as doubles; up to the second, texts."""
 
@@ -140,8 +143,9 @@ class Truths:
         if self.numbers > NUMBERED:
             return Call("concat", tuple(_chosen(tests, base, _spelled) for tests, base in branches))
         code: Scalar = Literal(0)
-        for tests, base in branches:
-            digit = _chosen(tests, base, lambda number, _: number)
+        runs = dict(enumerate(map(_running_digit, self.keys), len(branches) - len(self.keys)))
+        for place, (tests, base) in enumerate(branches):
+            digit = runs.get(place) or _chosen(tests, base, lambda number, _: number)
             code = (
                 digit if code == Literal(0) else Call("add", (Call("multiply", (code, Literal(base))), digit))
             )
@@ -157,6 +161,24 @@ def _chosen(tests: Sequence[Scalar], base: int, name: Callable[[int, int], Cell]
     """Return the digit that says which of some conditions is the first to hold; zero if none does."""
     branches = tuple((test, Literal(name(number, base))) for number, test in enumerate(tests, 1))
     return Case(branches, Literal(name(0, base)))
+
+
+def _running_digit(key: KeyColumn) -> Scalar | None:
+    """Return the digit of a long distribution's cell, whose number says it: cell k of 0, 1, ... has k + 1.
+
+    Short ones are written out, as they always were; a long one would be a text of megabytes.
+    """
+    cells = key.values or ()
+    if key.ends is None or len(cells) <= WRITTEN or cells != tuple(range(len(cells))):
+        return None
+    last = Literal(len(cells) - 1)
+    there = Call("and", (Call("ge", (key.scalar, Literal(0))), Call("le", (key.scalar, last))))
+    inside = key.scalar
+    if not (
+        isinstance(inside, Call) and inside.function == "clamp" and inside.arguments[1:] == (Literal(0), last)
+    ):
+        inside = Call("clamp", (inside, Literal(0), last))
+    return Case(((there, Call("add", (inside, Literal(1)))),), Literal(0))
 
 
 def _worlds(
