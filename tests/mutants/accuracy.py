@@ -339,8 +339,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "release/table.py",
-        "spans = tuple(map(_around, cells, spans)) if made else spans",
-        "spans = spans",
+        "_around(cell, span) if made or _rounded(output.formula) else span",
+        "_around(cell, span) if _rounded(output.formula) else span",
         SHOWN,
         "points are moved into their own intervals and no longer add up",
     ),
