@@ -166,7 +166,8 @@ def test_a_drafted_manifest_can_be_read_and_holds_no_cell(tmp_path: Path) -> Non
     text = draft([str(data)])
     assert 'unit = "patient_id"' in text
     for cell in ("CANARY", "73", "81", "4.5"):
-        assert cell not in text
+        # The folder's name may have such digits of its own.
+        assert cell not in text.replace(str(tmp_path), "")
     path = tmp_path / "discreet.toml"
     path.write_text(text, encoding="utf-8")
     (visits,) = load(path).tables
