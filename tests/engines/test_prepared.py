@@ -313,6 +313,76 @@ def test_what_fails_in_the_middle_leaves_nothing(
     assert len(left(engine, tmp_path, schema_of(source))) == 1
 
 
+def given_away(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a file, or a link itself, belong to somebody else than this process."""
+    if os.geteuid() == 0:
+        os.chown(path, 4321, 4321, follow_symlinks=False)
+    else:
+        monkeypatch.setattr(os, "geteuid", lambda: 4321)
+
+
+@pytest.mark.parametrize("engine", ["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
+def test_what_somebody_else_put_in_the_place_of_a_copy_is_refused(
+    engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may hold any number of rows of a person; and a link of theirs would lead raw rows elsewhere."""
+    (declared,) = table("integer", "n").tables
+    source = stored(engine, frame(crowd("integer"), declared.offered), declared.offered, tmp_path)
+    making = Preparation("v", Origin(source, declared.offered), preparation(declared), "who", 5)
+    copy = prepare(making, "clinic", tmp_path)
+    (name,) = left(engine, tmp_path)
+    place, elsewhere = tmp_path / name, tmp_path / "lake" / "elsewhere"
+    with monkeypatch.context() as patch:
+        given_away(place, patch)
+        with pytest.raises(CatalogError, match="belongs to another user"):
+            prepare(making, "clinic", tmp_path)
+    place.rename(elsewhere)
+    place.symlink_to(elsewhere)
+    with monkeypatch.context() as patch:
+        # What is linked belongs to somebody else.
+        given_away(elsewhere, patch)
+        with pytest.raises(CatalogError, match="belongs to another user"):
+            prepare(making, "clinic", tmp_path)
+    elsewhere.rename(tmp_path / "lake" / "gone")
+    with monkeypatch.context() as patch:
+        # A link that leads to nothing yet does.
+        given_away(place, patch)
+        with pytest.raises(CatalogError, match="belongs to another user"):
+            prepare(making, "clinic", tmp_path)
+    assert not elsewhere.exists()
+    place.unlink()
+    assert prepare(making, "clinic", tmp_path) == copy
+
+
+def test_what_somebody_else_put_there_meanwhile_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (declared,) = table("integer", "n").tables
+    origin = Origin(f"spark:{tmp_path / 'lake'}", declared.offered)
+
+    def sooner(_: Preparation, target: Path) -> None:
+        target.mkdir()
+        given_away(target, monkeypatch)
+
+    monkeypatch.setattr("discreet.engines.spark.prepare", sooner)
+    with pytest.raises(CatalogError, match="belongs to another user"):
+        prepare(Preparation("v", origin, preparation(declared), "who", 5), "clinic", tmp_path)
+
+
+def test_copies_have_names_that_files_can_have(tmp_path: Path) -> None:
+    (declared,) = table("integer", "n").tables
+    source = stored("duckdb", frame(crowd("integer"), declared.offered), declared.offered, tmp_path)
+    making = Preparation("v", Origin(source, declared.offered), preparation(declared), "who", 5)
+    stems = ("../up", "a/b", "a_b", "a#b", "a\nb", "\u00e9" * 200, "\u00e9" * 201, "\u00e9", 'it\'s "so"')
+    (tmp_path / "here").mkdir()
+    for stem in stems:
+        assert rows_of(prepare(making, stem, tmp_path / "here"))
+    assert len(left("duckdb", tmp_path / "here")) == len(stems)
+    assert left("duckdb", tmp_path) == ["here"]
+    # Copies that were there keep their names.
+    assert any(name.startswith('it\'s "so"-') for name in left("duckdb", tmp_path / "here"))
+
+
 def test_only_what_was_proved_is_copied(tmp_path: Path) -> None:
     (declared,) = table("integer", "n").tables
     origin = Origin("postgresql://h/d#public.v", declared.offered)

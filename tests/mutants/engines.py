@@ -464,6 +464,7 @@ _COPIES = "tests/engines/test_prepared.py"
 _ONCE = f"{_COPIES}::test_a_copy_is_made_once_for_each_version_and_limit"
 _MEANT = f"{_COPIES}::test_what_is_kept_is_what_the_statement_means"
 _ALONE = (f"{_COPIES}::test_a_copy_on_a_server_is_for_its_owner_alone",)
+_PLANTED = (f"{_COPIES}::test_what_somebody_else_put_in_the_place_of_a_copy_is_refused[duckdb]",)
 _HERE = (f"{_COPIES}::test_spark_copies_only_where_this_process_can_keep_others_out",)
 
 FAULTS += (
@@ -600,5 +601,40 @@ FAULTS += (
         "if False:",
         _HERE,
         "a copy is read as rows of the next version",
+    ),
+    Fault(
+        "engines/opening.py",
+        "    _refuse_others(name, place)\n    if place.exists():",
+        "    if place.exists():",
+        _PLANTED,
+        "what somebody else put there is taken for a bounded copy",
+    ),
+    Fault(
+        "engines/opening.py",
+        "for found in (place, place.resolve()):",
+        "for found in (place.resolve(),):",
+        _PLANTED,
+        "a link of somebody else leads raw rows to where they like",
+    ),
+    Fault(
+        "engines/opening.py",
+        "for found in (place, place.resolve()):",
+        "for found in (place,):",
+        _PLANTED,
+        "what is linked is taken for a bounded copy, whosever it is",
+    ),
+    Fault(
+        "engines/opening.py",
+        "        # Somebody may have been sooner.\n        _refuse_others(name, place)\n",
+        "",
+        (f"{_COPIES}::test_what_somebody_else_put_there_meanwhile_is_refused",),
+        "whoever is sooner may put anything in the place of a copy",
+    ),
+    Fault(
+        "engines/opening.py",
+        "fit = not _UNFIT.search(stem) and",
+        "fit =",
+        (f"{_COPIES}::test_copies_have_names_that_files_can_have",),
+        "the name of a dataset leads a copy of raw rows out of its folder",
     ),
 )

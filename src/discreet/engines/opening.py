@@ -5,9 +5,11 @@ travel there.
 """
 
 import contextlib
+import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,12 @@ from discreet.query.proof import sealed
 
 _NO_WORD = re.compile(r"[^\w-]", re.ASCII)
 """What Spark would read as a pattern, or a hidden name; of a name that is for people only."""
+
+_UNFIT = re.compile(r"[/#\x00-\x1f\x7f]")
+"""What no name of a file in this folder can hold, or not before the table in it."""
+
+_LONG = 150
+"""A name is cut to so many bytes: with what is added to it a file system still takes it."""
 
 
 def open_engine(
@@ -116,23 +124,49 @@ def prepare(asked: Preparation, stem: str, folder: Path) -> Origin:
         # A server cuts long names, so everything is in the digest.
         return postgres.prepare(asked, stem, _digest(stem, *meant))
     if spark.is_spark(origin.rows):
-        target = (folder / f"{_NO_WORD.sub('_', stem)}-{_digest(stem, *meant)}.prepared").resolve()
-        return _kept(target, f"spark:{target}", origin, lambda: spark.prepare(asked, target))
-    target = (folder / f"{stem}-{_digest(*meant)}.prepared.duckdb").resolve()
-    return _kept(target, f"{target}#{name}", origin, lambda: duckdb.prepare(asked, target, folder=folder))
+        place = folder / f"{_words(stem)}-{_digest(stem, *meant)}.prepared"
+        target = place.resolve()
+        return _kept(name, place, f"spark:{target}", origin, lambda: spark.prepare(asked, target))
+    fit = not _UNFIT.search(stem) and len(stem.encode()) <= _LONG
+    named = f"{stem}-{_digest(*meant)}" if fit else f"{_words(stem)}-{_digest(stem, *meant)}"
+    place = folder / f"{named}.prepared.duckdb"
+    target = place.resolve()
+    make = partial(duckdb.prepare, asked, target, folder=folder)
+    return _kept(name, place, f"{target}#{name}", origin, make)
+
+
+def _words(stem: str) -> str:
+    """Return a name for people, of which two may be the same."""
+    return _NO_WORD.sub("_", stem)[:_LONG]
 
 
 def _digest(*meant: str) -> str:
     return sha256("\n".join(meant).encode()).hexdigest()[:12]
 
 
-def _kept(target: Path, rows: str, origin: Origin, make: Callable[[], None]) -> Origin:
-    """Return the copy at a path, made unless it is there."""
-    if target.exists():
-        _only_for_its_owner(target)
+def _kept(name: str, place: Path, rows: str, origin: Origin, make: Callable[[], None]) -> Origin:
+    """Return the copy at a place, made unless it is there."""
+    _refuse_others(name, place)
+    if place.exists():
+        _only_for_its_owner(place)
     else:
         make()
+        # Somebody may have been sooner.
+        _refuse_others(name, place)
     return Origin(rows, origin.columns)
+
+
+def _refuse_others(name: str, place: Path) -> None:
+    """Refuse what somebody else put where a copy belongs, or a link of theirs.
+
+    Nobody has proved how many rows of a person it holds.
+    """
+    for found in (place, place.resolve()):
+        if os.path.lexists(found) and os.lstat(found).st_uid not in (0, os.geteuid()):
+            raise CatalogError(
+                f"tables.{name}.prepared: what has the name of the bounded copy belongs to another user; "
+                "open the data as the user who made it, or have it deleted"
+            )
 
 
 def _only_for_its_owner(target: Path) -> None:
