@@ -175,4 +175,18 @@ FAULTS = (
         ASKED,
         "keys found by weights cost nothing",
     ),
+    Fault(
+        "query/check/option.py",
+        "if asked and self.weighted is False:",
+        "if False:",
+        ASKED,
+        "a statement that says how keys are found is answered in another way",
+    ),
+    Fault(
+        "query/check/option.py",
+        'weighted=None if strategy in (None, "PUBLIC_GROUPS") else',
+        "weighted=",
+        ASKED,
+        "a clause that says nothing about keys contradicts whoever does",
+    ),
 )

@@ -111,6 +111,18 @@ def test_it_is_said_in_python_in_sql_and_in_a_setting() -> None:
         asked(KEYS, Limits(weighted_keys="yes"))  # type: ignore[arg-type]
 
 
+def test_a_clause_and_a_limit_that_contradict_each_other_are_refused() -> None:
+    plain = SAID.replace("WEIGHTED", "LAPLACE")
+    with pytest.raises(QueryError, match="say it in one place"):
+        asked(f"{plain}city FROM t GROUP BY city")
+    assert identity(asked(f"{plain}city FROM t GROUP BY city", None)) == identity(asked(KEYS, None))
+    found = identity(asked(KEYS))
+    assert identity(asked(f"{SAID}city FROM t GROUP BY city")) == found
+    # Another option says nothing about it.
+    other = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (max_groups_contributed = 9) city FROM t GROUP BY city"
+    assert identity(asked(other)) == found
+
+
 def test_the_identities_of_other_questions_are_what_they_were() -> None:
     """Stored answers are found by these texts; a change of one would make everybody pay again."""
     form = json.loads(identity(asked(COUNTS, None)))

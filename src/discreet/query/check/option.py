@@ -31,8 +31,18 @@ class Options:
     most: int | None = None
     known: bool = False
     """Whether all groups must be known beforehand."""
-    weighted: bool = False
-    """Whether groups that are not known are found by weights."""
+    weighted: bool | None = None
+    """Whether groups that are not known are found by weights, if the clause says how they are found."""
+
+    def finds_by_weights(self, asked: bool) -> bool:
+        """Whether keys are found by weights, as the clause says or was asked beside it."""
+        if asked and self.weighted is False:
+            raise QueryError(
+                "group_selection_strategy = LAPLACE_THRESHOLD",
+                "is another one than weighted_keys",
+                "say it in one place",
+            )
+        return asked or bool(self.weighted)
 
     def require_known(self, keys: object) -> None:
         """Refuse groups that are found in the data where the clause says that they are public."""
@@ -65,7 +75,8 @@ def options(said: tuple[tuple[str, str], ...]) -> Options:
             raise QueryError(
                 f"OPTIONS, {name}", "is not an option that is known", f"known: {', '.join(KNOWN)}"
             )
-    strategy = _strategy(values.get("group_selection_strategy", "LAPLACE_THRESHOLD"))
+    said_so = values.get("group_selection_strategy")
+    strategy = None if said_so is None else _strategy(said_so)
     return Options(
         tuple((name, _positive(name, values[name])) for name in ("epsilon", "delta") if name in values),
         _whole(values, "max_rows_contributed"),
@@ -73,7 +84,7 @@ def options(said: tuple[tuple[str, str], ...]) -> Options:
         None if "privacy_unit_column" not in values else values["privacy_unit_column"].rpartition(".")[2],
         _whole(values, "rows_at_most"),
         known=strategy == "PUBLIC_GROUPS",
-        weighted=strategy == "WEIGHTED_THRESHOLD",
+        weighted=None if strategy in (None, "PUBLIC_GROUPS") else strategy == "WEIGHTED_THRESHOLD",
     )
 
 

@@ -138,7 +138,7 @@ def _one(block: Block, catalog: declared.Catalog, limits: Limits, own: Options, 
     most = _said_once(limits.rows_at_most, own.most)
     if most is not None and batched:
         raise QueryError("rows_at_most", "is for a question by itself", "leave it out of the batch")
-    weighted = flag(limits.weighted_keys, "weighted_keys") or own.weighted
+    weighted = own.finds_by_weights(flag(limits.weighted_keys, "weighted_keys"))
     found = _question(scope, block, most, batched=batched, weighted=weighted)
     own.require_known(found.keys)
     return found
