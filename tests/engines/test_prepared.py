@@ -1,6 +1,7 @@
 """Tables that are bounded once: in every engine the same rows, few of each person, for their owner alone."""
 
 import os
+import shutil
 import stat
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -381,6 +382,26 @@ def test_copies_have_names_that_files_can_have(tmp_path: Path) -> None:
     assert left("duckdb", tmp_path) == ["here"]
     # Copies that were there keep their names.
     assert any(name.startswith('it\'s "so"-') for name in left("duckdb", tmp_path / "here"))
+
+
+@pytest.mark.parametrize("engine", ["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
+@pytest.mark.parametrize("folder", ["a*", "[ab]"])
+def test_the_name_of_a_folder_is_no_pattern(engine: str, folder: str, tmp_path: Path) -> None:
+    """A copy of the same name, in a folder that the pattern means, is not read with it or instead."""
+    columns, rows = (("who", "text"), ("n", "integer")), [{"who": "ann", "n": number} for number in range(9)]
+    here, beside = tmp_path / folder, tmp_path / "a"
+    here.mkdir()
+    assert asked(manifest(stored(engine, frame(rows, columns), columns, here), here)) == KEPT
+    shutil.copytree(here, beside)
+    (copy,) = beside.glob("*.prepared*")
+    if engine == "spark":
+        pyarrow.parquet.write_table(frame(rows, columns), copy / "more.parquet")
+    else:
+        copy.unlink()
+        with library.connect(str(copy)) as database:
+            database.execute("CREATE TABLE v AS SELECT 'ann' AS who, range AS n FROM range(9)")
+    with dp.open(here / "clinic.toml") as data:
+        assert round(float(data.query("SELECT COUNT(*) FROM v WHERE n >= -99", epsilon=500).value)) == KEPT
 
 
 def test_only_what_was_proved_is_copied(tmp_path: Path) -> None:

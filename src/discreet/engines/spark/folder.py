@@ -12,7 +12,8 @@ from urllib.parse import unquote
 from discreet.engines.delta import LOG, Snapshot, is_delta, newest
 from discreet.errors import CatalogError
 
-_AS_NAMED = {"__globPaths__": "false", "recursiveFileLookup": "true"}
+_NO_PATTERN = ("__globPaths__", "false")
+_AS_NAMED = {**dict([_NO_PATTERN]), "recursiveFileLookup": "true"}
 """A path is no pattern, and names of folders are no columns."""
 
 _FILE = "__file"
@@ -30,7 +31,12 @@ def read_folder(session: Any, folder: str) -> Any:
             "this folder belongs to Delta, and its log can be read only where this process sees it; name the "
             "table in a catalog instead, spark:catalog.table"
         )
-    return session.read.parquet(folder)
+    return _reader(session, folder).parquet(folder)
+
+
+def _reader(session: Any, path: str) -> Any:
+    """Return what reads a path, which is no pattern where something has exactly that name."""
+    return session.read.option(*_NO_PATTERN) if Path(path).exists() else session.read
 
 
 def is_seen(session: Any, path: str) -> bool:
@@ -38,7 +44,7 @@ def is_seen(session: Any, path: str) -> bool:
     from pyspark.errors import AnalysisException
 
     try:
-        return session.read.text(path).schema is not None
+        return _reader(session, path).text(path).schema is not None
     except AnalysisException as problem:
         if problem.getCondition() == "PATH_NOT_FOUND":
             return False
