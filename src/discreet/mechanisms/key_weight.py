@@ -24,6 +24,11 @@ most delta on either side, as before.  On the groups of C the weights move by x 
 none of their entries is negative, so (x_i - x'_i)**2 <= x_i**2 + x'_i**2, and the squares sum to at most
 2 W**2.
 
+Where it is drawn which groups of somebody count, from their own rows and nothing else, this holds for each
+draw of all people but p.  Let what is not bad be thinned until it has exactly 1 - delta for every draw: then
+draws have the same law given that on both sides, and a mixture by one law is no further apart than the
+furthest of what is mixed.
+
 A limit of g groups with weight W in each would take g W**2 in place of W**2: where most people are in few
 groups and some in many, weights let the many speak and do not make the few pay for it.  The noisy weight is
 not a count of people.
