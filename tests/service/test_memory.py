@@ -1,6 +1,7 @@
 """What needs more memory than a worker may take is one problem like any other, paid, and not the last."""
 
 from collections.abc import Iterator
+from itertools import cycle
 
 import pytest
 from tests.service.world import BY_WARD, CANARY, COUNT, ODD, ROWS, Service, certify, declare, launch
@@ -11,9 +12,10 @@ from discreet.service.role import Role
 
 @pytest.fixture
 def cramped(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service whose workers may grow by one megabyte."""
+    """A service whose workers may grow by one megabyte: too little for a number beside each person."""
     folder = tmp_path_factory.mktemp("cramped")
-    declare(folder, "clinic", [*ROWS, *ODD] * 400)
+    many = [(person, *facts) for person, (_, *facts) in zip(range(300_000), cycle(ROWS), strict=False)]
+    declare(folder, "clinic", [*many, *ODD])
     certify(folder)
     people = People(folder / FILE)
     tokens = {
