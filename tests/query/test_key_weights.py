@@ -14,7 +14,7 @@ import pytest
 import discreet as dp
 from discreet.errors import ParameterError, ProofError, QueryError
 from discreet.mechanisms.gaussian import Gaussian
-from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_gaussian import KeyGaussian
 from discreet.mechanisms.key_weight import KeyWeight
 from discreet.query.catalog.manifest import Catalog, declare
 from discreet.query.check.identity import identity
@@ -77,7 +77,7 @@ def test_a_weight_is_no_count_so_counts_are_measured_apart() -> None:
     assert isinstance(shares[0].mechanism, Gaussian)
     assert isinstance(shares[1].mechanism, KeyWeight)
     (counted,) = priced(asked(COUNTS, None)).shares
-    assert isinstance(counted.mechanism, KeyCount)
+    assert isinstance(counted.mechanism, KeyGaussian)
 
 
 @pytest.mark.parametrize(

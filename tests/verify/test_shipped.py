@@ -105,7 +105,7 @@ ELSEWHERE = {"Table", "TruncatedGeometric", "Exponential", "PermuteAndFlip", "Ra
 """Laws of the classes themselves, decided in test_mechanisms.py."""
 LOCAL = {"HadamardResponse", "SubsetSelection", "UnaryEncoding"}
 """Reports of one value of a few, whose laws are compared one by one in mechanisms/test_frequency.py."""
-FINITE = {"KeyWeight", "TruncatedGaussian"}
+FINITE = {"KeyGaussian", "KeyWeight", "TruncatedGaussian"}
 """Their laws always have slack, and are compared outcome by outcome in files of their own in theorems/."""
 HELPERS = {
     "Levels",

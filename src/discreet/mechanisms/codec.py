@@ -14,6 +14,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_gaussian import KeyGaussian
 from discreet.mechanisms.key_weight import KeyWeight
 from discreet.mechanisms.laplace import Laplace
 from discreet.mechanisms.noisy_max import NoisyMax
@@ -29,6 +30,7 @@ Storable = (
     | Gaussian
     | Geometric
     | KeyCount
+    | KeyGaussian
     | KeyWeight
     | Laplace
     | NoisyMax
@@ -69,6 +71,8 @@ def encode(mechanism: Storable) -> str:
             fields = ["threshold/1", str(odds), str(delta)]
         case KeyCount(odds, delta):
             fields = ["key-count/1", str(odds), str(delta)]
+        case KeyGaussian(sigma_squared, threshold):
+            fields = ["key-gaussian/1", str(sigma_squared), str(threshold)]
         case KeyWeight(sigma_squared, threshold, one, groups):
             fields = ["key-weight/1", str(sigma_squared), str(threshold), str(one), str(groups)]
         case NoisyThreshold(alpha, threshold):
@@ -105,6 +109,8 @@ def decode(text: str) -> Storable:
             return Threshold(Fraction(odds), Fraction(delta))
         case ["key-count/1", str(odds), str(delta)]:
             return KeyCount(Fraction(odds), Fraction(delta))
+        case ["key-gaussian/1", str(sigma_squared), str(threshold)]:
+            return KeyGaussian(Fraction(sigma_squared), int(threshold))
         case ["key-weight/1", str(sigma_squared), str(threshold), str(one), str(groups)]:
             return KeyWeight(Fraction(sigma_squared), int(threshold), int(one), int(groups))
         case ["noisy-threshold/1", str(alpha), str(threshold)]:

@@ -20,7 +20,8 @@ Groups.  When one person is in at most g groups this is (g epsilon, 1 - (1 - del
 
 Intervals.  A group is shown where its noise was large enough, so counts near t are more often too large.  An
 interval holds every n under which a count as small, or as large, among the counts that are shown, has a
-probability of at least half of beta; so it covers as often as it says among shown groups too.
+probability of at least half of beta, and the shown count itself; so it covers as often as it says among shown
+groups too.
 
 References.  The curve: Desfontaines, Voss, Gipson, Mandayam, PoPETs 2022.
 """
@@ -131,7 +132,9 @@ class KeyCount:
 
         low = max(1, shown - law.threshold + 1)
         high = shown - law.threshold + len(law.chances) - 1
-        return _first(lambda n: not too_small(n), low, high), _first(too_large, low, high + 1) - 1
+        most = _first(too_large, low, high + 1) - 1
+        # The smallest counts that are shown are rare under every number of people, but say no less of it.
+        return _first(lambda n: not too_small(n), low, high), max(most, shown)
 
     def sample(self, counts: Any) -> tuple[Any, Any]:
         """Return which groups are shown, and all noisy counts; those not shown must not be published."""

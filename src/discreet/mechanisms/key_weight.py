@@ -148,7 +148,7 @@ class KeyWeight:
             raise ParameterError(f"total must not be negative, got {shown(total)}")
         if held == 0:
             return Bounds(Fraction(0), Fraction(0))
-        low, high = certain(lambda: _reached(self.threshold - held, 1, self.sigma_squared))
+        low, high = certain(lambda: reached(self.threshold - held, 1, self.sigma_squared))
         return Bounds(max(low, Fraction(0)), min(high, Fraction(1)))
 
     def sample(self, totals: Any) -> tuple[Any, Any]:
@@ -190,7 +190,7 @@ def squares(one: int, adjacency: Adjacency) -> int:
             return 2 * one * one
 
 
-def _reached(start: int, number: int, variance: Fraction) -> arb:
+def reached(start: int, number: int, variance: Fraction) -> arb:
     """Return a ball around 1 - Pr[Z < start]**number."""
     total = gaussian_total(variance)
     if start >= 1:
@@ -204,7 +204,7 @@ def _shows(threshold: int, one: int, first: int, last: int, variance: Fraction) 
     It is that of `last` groups of the weight of `first`: nobody has more, or heavier ones.  Where both are
     the same it is the probability itself.
     """
-    return lambda: _reached(threshold - weight(one, first), last, variance)
+    return lambda: reached(threshold - weight(one, first), last, variance)
 
 
 @lru_cache(maxsize=64)

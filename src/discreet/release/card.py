@@ -7,6 +7,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_gaussian import KeyGaussian
 from discreet.mechanisms.key_weight import KeyWeight
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
@@ -84,6 +85,6 @@ def _noise(share: MeasurementShare) -> str:
                 f"{name}: group keys shown only where a noisy weight of their people reaches {reached}; "
                 "who is in m groups weighs 1/sqrt(m) in each"
             )
-        case KeyCount() as selection:
+        case KeyCount() | KeyGaussian() as selection:
             least = selection.threshold
             return f"{name}: group keys shown only where a noisy count of their people reaches {least}"

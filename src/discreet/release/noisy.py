@@ -22,6 +22,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_gaussian import KeyGaussian
 from discreet.mechanisms.key_weight import KeyWeight
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
@@ -100,7 +101,7 @@ def _keys(priced: Quote, exact: Exact) -> tuple[tuple[Key, ...], dict[int, tuple
             return declared.product(), {}
         case Private(_, people):
             mechanism = priced.shares[people].mechanism
-            if not isinstance(mechanism, KeyCount | KeyWeight):
+            if not isinstance(mechanism, KeyCount | KeyGaussian | KeyWeight):
                 raise TypeError("group keys found in the data need a threshold")
             found = exact.groups(f"m{people}")
             kept, counts = mechanism.sample(np.array(exact.integers(f"m{people}", found), dtype=np.int64))

@@ -15,6 +15,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_gaussian import KeyGaussian
 from discreet.mechanisms.key_weight import KeyWeight
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
@@ -106,7 +107,7 @@ def _beyond(moved: Sensitivity, share: MeasurementShare) -> str | None:
     norms = ["l1", "l2_squared", "linf"]
     if claimed.l0 is not None and isinstance(share.measured, Measurement):
         norms.append("l0")
-    if isinstance(share.mechanism, KeyCount):
+    if isinstance(share.mechanism, KeyCount | KeyGaussian):
         claimed = Sensitivity.spread(share.mechanism.groups or 0, 1)
     if isinstance(share.mechanism, KeyWeight) and (moved.l0 or 0) <= share.mechanism.groups:
         # Where people come or go, what they add to a key depends on how many they have.
@@ -129,7 +130,7 @@ def _loss(share: MeasurementShare, moved: Sensitivity) -> Cost:
         case Sparse() as blocks:
             # Cells and blocks are released for each step of one in one cell, and lose as often as there are.
             return replace(blocks.plan, changes=int(moved.l1)).guarantee.price()
-        case KeyCount() as threshold:
+        case KeyCount() | KeyGaussian() as threshold:
             return threshold.guarantee(moved.l0).price()
         case KeyWeight(sigma_squared=variance) as weighted:
             return Cost.concentrated(moved.l2_squared / (2 * variance), weighted.guarantee().slack)

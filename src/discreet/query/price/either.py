@@ -21,13 +21,15 @@ noise with the smaller product of the errors of its questions, however many answ
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import log
+from math import exp, expm1, inf, log, log1p, sqrt
+from statistics import NormalDist
 from typing import TypeAlias, assert_never
 
 from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_gaussian import KeyGaussian
 from discreet.mechanisms.key_weight import KeyWeight
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
@@ -44,13 +46,13 @@ from discreet.query.check.measurement import (
     questions_of,
     weighs_keys,
 )
+from discreet.query.plan import given
 from discreet.query.price.mechanism import (
     MeasurementShare,
     Price,
     PurePrice,
     RhoPrice,
     mean_variance,
-    pure_epsilon,
     share_of,
 )
 from discreet.query.price.sparse import Sparse
@@ -59,6 +61,9 @@ from discreet.query.price.together import Together
 
 Terms: TypeAlias = Callable[[Fraction], Price]
 """What a question at an epsilon may cost, in the measure of one kind of noise."""
+
+LEAST = 1e-300
+"""Keys with a smaller delta are judged as with this one, which a float still holds."""
 
 
 def converted(delta: Fraction) -> Terms:
@@ -134,14 +139,34 @@ def portion(terms: Terms, share: Fraction) -> Terms:
 
 def _error_at(checked: Checked, position: int, price: Price, delta: Fraction) -> float:
     if isinstance(checked.keys, Private) and position == checked.keys.people:
-        # How many people a group needs is nearly proportional to 1 / epsilon.
-        return -_log(pure_epsilon(price))
+        return log(_needed(given(checked.measurements[position].sensitivity.l0), price, delta))
     if (variance := mean_variance(checked, position, price)) is not None:
         return log(variance) / 2
     share = share_of(checked, position, price, delta)
     if isinstance(checked.keys, Classes) and isinstance(share.mechanism, Together):
         return _error_of_batch(checked.keys.asked[position], share.mechanism)
     return _error(share)
+
+
+def _needed(groups: int, price: Price, delta: Fraction) -> float:
+    """Return, nearly, how many people a group needs to be found every other time.
+
+    The curve of `key_count` rises as (exp(n epsilon) - 1) / (exp(epsilon) - 1) delta up to a half, and
+    Gaussian noise reaches its threshold every other time where people do.
+    """
+    each = delta / groups
+    if each <= 0:
+        return inf
+    match price:
+        case PurePrice(epsilon):
+            own = float(epsilon) / groups
+            # Without exponentials that no float would hold.
+            rise = (log(expm1(own)) if own < 1 else own + log1p(-exp(-own))) - _log(2 * each)
+            return (max(rise, 0.0) + log1p(exp(-abs(rise)))) / own
+        case RhoPrice(rho):
+            return 1 + sqrt(groups / (2 * rho)) * -NormalDist().inv_cdf(max(float(each), LEAST))
+        case _:
+            assert_never(price)
 
 
 def _error_of_batch(asked: Sequence[AskedGroups], joint: Together) -> float:
@@ -166,7 +191,7 @@ def _error(share: MeasurementShare) -> float:
         case Exponential(alpha=alpha) | PermuteAndFlip(alpha=alpha):
             # A selection falls short by multiples of 1 / ln(1 / alpha).
             return -log(-_log(alpha))
-        case KeyCount() | KeyWeight():
+        case KeyCount() | KeyGaussian() | KeyWeight():
             raise TypeError("how well keys are found is judged by their price")
         case _:
             assert_never(share.mechanism)

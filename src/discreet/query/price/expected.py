@@ -9,6 +9,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_gaussian import KeyGaussian
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.filter import Cost
@@ -124,7 +125,7 @@ class Quote:
                 return joint.radius(beta, key) / measurement.scale
             case Measurement() as measurement, Sparse() as blocks:
                 return Fraction(reach_of(blocks.alone, beta), measurement.scale)
-            case _, KeyCount() as counts:
+            case _, (KeyCount() | KeyGaussian()) as counts:
                 return Fraction(counts.radius(beta))
             case _:
                 return None

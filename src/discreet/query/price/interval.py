@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_gaussian import KeyGaussian
 from discreet.query.check.formula import (
     Combination,
     Formula,
@@ -90,7 +91,7 @@ class _IntervalPart:
             find = mean if isinstance(self.formula, Mean) else variance
             return find(self.formula, noisy, noise.laws, self._beta)  # type: ignore[arg-type]
         value = evaluate(self.formula, key, noisy)
-        if isinstance(self._selected, KeyCount) and isinstance(value, int):
+        if isinstance(self._selected, KeyCount | KeyGaussian) and isinstance(value, int):
             # A group is shown because its noise was large enough, which its interval takes into account.
             least, most = self._selected.interval(value, self._beta)
             return Fraction(least), Fraction(most)

@@ -14,6 +14,7 @@ from discreet.mechanisms.exponential import Exponential
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_gaussian import KeyGaussian
 from discreet.mechanisms.key_weight import KeyWeight, squares
 from discreet.mechanisms.permute_and_flip import PermuteAndFlip
 from discreet.mechanisms.staircase import Staircase
@@ -92,7 +93,7 @@ class MeasurementShare:
     """One measurement with the mechanism that will release it; `offset` is the inward aim of an extreme."""
 
     measured: Measured
-    mechanism: Noise | Choice | KeyCount | KeyWeight | Together | Sparse
+    mechanism: Noise | Choice | KeyCount | KeyGaussian | KeyWeight | Together | Sparse
     offset: int = 0
 
     @property
@@ -122,10 +123,7 @@ def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> 
     if isinstance(measurement, Measurement) and measurement.sort is Sort.KEY_WEIGHTS:
         return MeasurementShare(measurement, _weighted_keys(measurement, checked, price, delta))
     if isinstance(checked.keys, Private) and position == checked.keys.people:
-        groups = given(measurement.sensitivity.l0)
-        return MeasurementShare(
-            measurement, KeyCount.calibrate(epsilon=pure_epsilon(price), delta=delta, groups=groups)
-        )
+        return MeasurementShare(measurement, _counted_keys(given(measurement.sensitivity.l0), price, delta))
     match measurement:
         case Measurement():
             blocks = sparse(checked, measurement, price.epsilon) if isinstance(price, PurePrice) else None
@@ -135,7 +133,8 @@ def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> 
             return MeasurementShare(measurement, mechanism, _offset(measurement, mechanism))
         case ModeChoice():
             flips = isinstance(price, PurePrice) and measurement.candidates <= FLIP_LIMIT
-            kind, epsilon = (PermuteAndFlip, pure_epsilon(price)) if flips else (Exponential, _ranged(price))
+            # A selection of a few at a pure price is charged its epsilon either way.
+            kind, epsilon = PermuteAndFlip if flips else Exponential, _ranged(price)
             return MeasurementShare(
                 measurement,
                 kind.calibrate(
@@ -144,6 +143,19 @@ def share_of(checked: Checked, position: int, price: Price, delta: Fraction) -> 
             )
         case _:
             assert_never(measurement)
+
+
+# One session asks at a few prices only.
+@lru_cache(maxsize=64)
+def _counted_keys(groups: int, price: Price, delta: Fraction) -> KeyCount | KeyGaussian:
+    """Return the threshold on people at a part of the price."""
+    match price:
+        case PurePrice(epsilon):
+            return KeyCount.calibrate(epsilon=epsilon, delta=delta, groups=groups)
+        case RhoPrice(rho):
+            return KeyGaussian.calibrate(rho=rho, delta=delta, groups=groups)
+        case _:
+            assert_never(price)
 
 
 def _weighted_keys(measurement: Measurement, checked: Checked, price: Price, delta: Fraction) -> KeyWeight:
@@ -217,17 +229,6 @@ def _promise(price: Price) -> Pure | Concentrated:
             assert_never(price)
 
 
-def pure_epsilon(price: Price) -> Fraction:
-    """Return the largest epsilon that a mechanism known only to be pure may have at this price."""
-    match price:
-        case PurePrice(epsilon):
-            return epsilon
-        case RhoPrice(rho):
-            return pure_within(rho)
-        case _:
-            assert_never(price)
-
-
 def _ranged(price: Price) -> Fraction:
     """Return the largest epsilon of a bounded-range mechanism, which is epsilon**2 / 8-zCDP."""
     match price:
@@ -276,7 +277,7 @@ def _spent(family: Sequence[MeasurementShare]) -> Cost:
             return share.mechanism.cost
         case Geometric() | Staircase() | Gaussian():
             return share.mechanism.guarantee(change).price()
-        case KeyCount():
+        case KeyCount() | KeyGaussian():
             return share.mechanism.guarantee(given(change.l0)).price()
         case KeyWeight(one=one, adjacency=near) as weighted:
             if near is None or change.l2_squared > squares(one, near):

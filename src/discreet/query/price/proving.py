@@ -5,6 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_gaussian import KeyGaussian
 from discreet.mechanisms.key_weight import KeyWeight
 from discreet.query.catalog.manifest import Catalog, DeclaredTable
 from discreet.query.check.measurement import (
@@ -135,7 +136,7 @@ def _release(name: str, share: MeasurementShare) -> Release:
     match share.measured, share.mechanism:
         case _, KeyWeight(weights=weights):
             return KeptByWeight(name, weights, int(share.measured.sensitivity.l2_squared))
-        case _, KeyCount():
+        case _, KeyCount() | KeyGaussian():
             return Kept(name, share.measured.sensitivity.l0 or 0)
         case _, Together() as joint:
             return Swapped(name, joint.reach, joint.back) if joint.swaps else Reached(name, joint.reach)
