@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 from math import sqrt
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -16,14 +17,17 @@ from discreet.exact.number import log_bounds
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
 from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_gaussian import KeyGaussian
 from discreet.mechanisms.staircase import Staircase
 from discreet.privacy.filter import ApproximateBudget, Filter
+from discreet.privacy.grid import pure_within
 from discreet.privacy.zcdp import pure_rho
 from discreet.query.catalog.manifest import declare
 from discreet.query.check.question import check
 from discreet.query.language.sql import read
 from discreet.query.price import either
 from discreet.query.price.either import error, kinds
+from discreet.query.price.mechanism import PurePrice
 from discreet.query.price.quote import quote
 from discreet.release.opening import open as open_session
 from discreet.release.pricing import price_question
@@ -198,6 +202,76 @@ def test_keys_that_are_found_bring_their_counts_for_nothing() -> None:
         assert 25 <= len(found) <= 60
         assert all(abs(n - cities.count(int(city[1:]))) <= 40 for city, n in found.items())
         assert all(row["n_low"] <= row["n"] <= row["n_high"] for row in answer.intervals())
+
+
+def found_by(groups: int, questions: int | None, epsilon: str = "1") -> KeyCount | KeyGaussian:
+    """Return how keys are found for people in so many groups, under a budget for so many questions."""
+    catalog = clinic(rows=groups, groups=groups, per_group=1)
+    checked = check(read("SELECT city FROM visits GROUP BY city"), catalog)
+    priced = quote(
+        checked, epsilon=epsilon, budget=ApproximateBudget(1, "1e-6"), questions=questions, delta="1e-7"
+    )
+    (share,) = priced.shares
+    assert isinstance(share.mechanism, KeyCount | KeyGaussian)
+    return share.mechanism
+
+
+def test_keys_take_the_noise_that_finds_smaller_groups() -> None:
+    """Pure noise for the only question about people in one group, Gaussian for many of either."""
+    assert isinstance(found_by(1, None), KeyCount)
+    assert isinstance(found_by(1, 20, "0.2"), KeyGaussian)
+    assert isinstance(found_by(8, None), KeyGaussian)
+    # What was offered: the curve for the epsilon whose rho is that of a twentieth.
+    part = ApproximateBudget(1, "1e-6").rho / 20
+    before = KeyCount.calibrate(epsilon=pure_within(part), delta="1e-7").threshold
+    assert found_by(1, 20, "0.2").threshold * 2 < before
+
+
+@pytest.mark.parametrize("groups", [1, 3, 8, 30])
+@pytest.mark.parametrize("epsilon", ["3", "1", "0.1", "0.01"])
+def test_how_many_people_a_group_needs_is_judged_nearly_as_it_is(groups: int, epsilon: str) -> None:
+    budget = ApproximateBudget(epsilon, "1e-6")
+    for terms in kinds(budget):
+        price = terms(Fraction(epsilon))
+        needed = either._needed(groups, price, SMALL)
+        if isinstance(price, PurePrice):
+            curve = KeyCount.calibrate(epsilon=epsilon, delta=SMALL, groups=groups)
+            assert needed == pytest.approx(curve.threshold, rel=0.05, abs=2)
+        else:
+            bell = KeyGaussian.calibrate(rho=price.rho, delta=SMALL, groups=groups)
+            assert needed == pytest.approx(bell.threshold, rel=0.02, abs=2)
+
+
+def test_keys_found_with_gaussian_noise_bring_their_counts(tmp_path: Path) -> None:
+    cities = [f"c{n % 8 if n < 3900 else n}" for n in range(4000)]
+    pd.DataFrame({"person": range(4000), "city": cities}).to_parquet(tmp_path / "people.parquet")
+    manifest = tmp_path / "people.toml"
+    manifest.write_text(
+        """
+        budget = { epsilon = 1, delta = "1e-6", questions = 20 }
+        [tables.people]
+        source = "people.parquet"
+        unit = "person"
+        rows_per_unit = 1
+        columns = { city = "text" }
+        """
+    )
+    text = "SELECT city, COUNT(*) AS n FROM people GROUP BY city"
+    with open_session(manifest) as data:
+        priced = data.quote(text, epsilon="0.2")
+        (share,) = priced.shares
+        assert isinstance(share.mechanism, KeyGaussian)
+        assert priced.cost.delta <= Fraction(1, 10**7)
+        answer = data.query(text, epsilon="0.2")
+        # Noise of 300 is ten deviations, and a lone person is shown once in ten million times.
+        assert {row[0] for row in answer} == {f"c{n}" for n in range(8)}
+        for row in answer.intervals():
+            assert row["n_low"] <= row["n"] <= row["n_high"]
+            assert abs(row["n"] - 487.5) < 300
+        assert "noisy count of their people reaches" in answer.card()
+        again = data.query(text, epsilon="0.2")
+        assert again.free
+        assert again.rows == answer.rows
 
 
 def test_other_statistics_of_found_keys_share_the_price_with_them() -> None:

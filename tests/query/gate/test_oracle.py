@@ -20,6 +20,8 @@ from tests.query.questions import Wider, hospital
 from tests.query.worlds import extreme, row
 
 from discreet.errors import QueryError
+from discreet.mechanisms.key_count import KeyCount
+from discreet.mechanisms.key_gaussian import KeyGaussian
 from discreet.mechanisms.key_weight import KeyWeight
 from discreet.privacy.adjacency import Adjacency
 from discreet.query.catalog.manifest import Catalog
@@ -106,7 +108,7 @@ def asked(
     random: Random, catalog: Catalog, question: tuple[str, ...], known: Family, seen: Counter[str]
 ) -> None:
     """Ask one question of all datasets, and compare every two neighbours."""
-    bell = random.random() < 0.3 or any("city" in text for text in question)
+    bell = random.random() < (0.7 if any("city" in text for text in question) else 0.3)
     try:
         checked = Asked("", question).checked(catalog)
         priced = quote(checked, epsilon=1, conversion=SMALL if bell else None, delta=SMALL)
@@ -131,6 +133,8 @@ def asked(
     seen["bounds"] += question[0].startswith("bounds of")
     seen["prepared"] += _prepared(catalog)
     seen["weights"] += any(isinstance(share.mechanism, KeyWeight) for share in priced.shares)
+    seen["curves"] += any(isinstance(share.mechanism, KeyCount) for share in priced.shares)
+    seen["bells"] += any(isinstance(share.mechanism, KeyGaussian) for share in priced.shares)
     seen["blocks"] += any(isinstance(share.mechanism, Sparse) for share in priced.shares)
 
 
@@ -190,15 +194,15 @@ FOUND = (
 )
 
 
-def by_weights(seeds: range, questions: int, count: int) -> Counter[str]:
-    """Ask for keys that are found by weights."""
+def keys_found(seeds: range, questions: int, count: int, select: str = WEIGHTED) -> Counter[str]:
+    """Ask for keys that are found by weights, or by counts."""
     seen: Counter[str] = Counter()
     for seed in seeds:
         random = Random(seed)
         catalog, unit, known = opened(random, count, prepared=bool(seed % 2))
         for _ in range(questions):
             draws = Wider(random, unit=unit)
-            text = WEIGHTED + random.choice(FOUND).format(draws.condition(1))
+            text = select + random.choice(FOUND).format(draws.condition(1))
             asked(random, in_several(random, limited(random, catalog)), (text,), known, seen)
         known.close()
     return seen
@@ -213,8 +217,14 @@ def in_several(random: Random, catalog: Catalog) -> Catalog:
     return replace(catalog, tables=tuple(several if table is visits else table for table in catalog.tables))
 
 
+def test_keys_found_by_counts_cost_no_more_than_is_charged() -> None:
+    seen = keys_found(range(2), 8, 7, "SELECT ")
+    assert seen["cases"] >= 100, seen
+    assert min(seen["curves"], seen["bells"]) >= 3, seen
+
+
 def test_keys_found_by_weights_cost_no_more_than_is_charged() -> None:
-    seen = by_weights(range(2), 8, 7)
+    seen = keys_found(range(2), 8, 7)
     assert seen["cases"] >= 100, seen
     assert seen["weights"] >= 5, seen
 
@@ -222,7 +232,7 @@ def test_keys_found_by_weights_cost_no_more_than_is_charged() -> None:
 @pytest.mark.fuzz
 @pytest.mark.timeout(0)
 def test_keys_found_by_weights_cost_no_more_in_ten_thousand_cases() -> None:
-    seen = by_weights(range(500, 530), 20, 10)
+    seen = keys_found(range(500, 530), 20, 10)
     assert seen["cases"] >= 10_000, seen
 
 
