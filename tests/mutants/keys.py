@@ -3,12 +3,18 @@
 from tests.mutants.fault import Fault
 
 LAW = ("tests/theorems/test_key_weight.py",)
+BELL = ("tests/theorems/test_key_gaussian.py",)
+EITHER = ("tests/query/test_either.py",)
 CHECKED = ("tests/query/proof/test_key_weights.py",)
 ASKED = ("tests/query/test_key_weights.py",)
 
 
 def law(old: str, new: str, why: str) -> Fault:
     return Fault("mechanisms/key_weight.py", old, new, LAW, why)
+
+
+def bell(old: str, new: str, why: str) -> Fault:
+    return Fault("mechanisms/key_gaussian.py", old, new, BELL, why)
 
 
 def weaker(module: str, old: str, new: str, why: str) -> Fault:
@@ -188,5 +194,71 @@ FAULTS = (
         "weighted=",
         ASKED,
         "a clause that says nothing about keys contradicts whoever does",
+    ),
+    # Counts with Gaussian noise.
+    bell(
+        'variance = proper_variance(most / (2 * positive(rho, "rho")))',
+        'variance = proper_variance(1 / (2 * positive(rho, "rho")))',
+        "noise is for one group of somebody in several",
+    ),
+    bell("number / (2 * self.sigma_squared)", "1 / (2 * self.sigma_squared)", "many groups cost as one"),
+    bell(
+        "at_most(lambda: reached(t - 1, groups, variance), delta)",
+        "at_most(lambda: reached(t, groups, variance), delta)",
+        "the threshold is lower by one",
+    ),
+    bell(
+        "at_most(lambda: reached(t - 1, groups, variance), delta)",
+        "at_most(lambda: reached(t - 1, 1, variance), delta)",
+        "one new group of several is looked at",
+    ),
+    bell(
+        "enclose(lambda: reached(threshold - 1, groups, variance))[1]",
+        "enclose(lambda: reached(threshold, groups, variance))[1]",
+        "the slack is that of a higher threshold",
+    ),
+    bell(
+        "return (noisy >= self.threshold) & (many > 0), noisy",
+        "return noisy >= self.threshold, noisy",
+        "groups without people are shown",
+    ),
+    bell(
+        "return (noisy >= self.threshold) & (many > 0), noisy",
+        "return (noisy >= self.threshold - 1) & (many > 0), noisy",
+        "groups below the threshold are shown",
+    ),
+    bell(
+        "return tail(shown - n) < risk * tail(threshold - n)",
+        "return tail(shown - n) < risk",
+        "an interval forgets that small groups are rarely shown",
+    ),
+    bell("least_integer(too_small, shown + 1, shown + 1) - 1", "shown", "an interval ends at its count"),
+    Fault(
+        "mechanisms/key_count.py",
+        "max(most, shown)",
+        "most",
+        BELL,
+        "the smallest counts that are shown lie outside of their intervals",
+    ),
+    Fault(
+        "query/price/mechanism.py",
+        "return share.mechanism.guarantee(given(change.l0)).price()",
+        "return share.mechanism.guarantee(1).price()",
+        EITHER,
+        "found keys of people in many groups are charged as one",
+    ),
+    Fault(
+        "query/price/either.py",
+        "return (max(rise, 0.0) + log1p(exp(-abs(rise)))) / own",
+        "return 1.0",
+        EITHER,
+        "keys always have noise at pure epsilon",
+    ),
+    Fault(
+        "query/price/either.py",
+        "return 1 + sqrt(groups / (2 * rho))",
+        "return 1 + groups / sqrt(2 * rho)",
+        EITHER,
+        "Gaussian noise is judged as if it paid for each group by itself",
     ),
 )

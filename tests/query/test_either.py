@@ -1,5 +1,6 @@
 """Under a budget with delta a question takes the noise that errs less for it, within its price."""
 
+from dataclasses import replace
 from fractions import Fraction
 from math import sqrt
 from pathlib import Path
@@ -12,7 +13,7 @@ from tests.query.gate.questions import QUESTIONS
 from tests.query.gate.walk import declared
 from tests.query.questions import clinic
 
-from discreet.errors import CatalogError
+from discreet.errors import CatalogError, ParameterError
 from discreet.exact.number import log_bounds
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.mechanisms.geometric import Geometric
@@ -27,7 +28,7 @@ from discreet.query.check.question import check
 from discreet.query.language.sql import read
 from discreet.query.price import either
 from discreet.query.price.either import error, kinds
-from discreet.query.price.mechanism import PurePrice
+from discreet.query.price.mechanism import PurePrice, RhoPrice, charge, share_of
 from discreet.query.price.quote import quote
 from discreet.release.opening import open as open_session
 from discreet.release.pricing import price_question
@@ -272,6 +273,21 @@ def test_keys_found_with_gaussian_noise_bring_their_counts(tmp_path: Path) -> No
         again = data.query(text, epsilon="0.2")
         assert again.free
         assert again.rows == answer.rows
+
+
+@pytest.mark.parametrize("terms", kinds(BUDGET))
+def test_found_keys_of_people_in_many_groups_cannot_be_charged_as_one(terms: either.Terms) -> None:
+    checked = check(read("SELECT city FROM visits GROUP BY city"), clinic(rows=8, groups=8, per_group=1))
+    price = terms(Fraction(1))
+    shares = (share_of(checked, 0, price, SMALL),)
+    assert charge(shares, price, SMALL).delta == SMALL
+    match price:
+        case PurePrice(epsilon):
+            narrow: KeyCount | KeyGaussian = KeyCount.calibrate(epsilon=epsilon, delta=SMALL)
+        case RhoPrice(rho):
+            narrow = KeyGaussian.calibrate(rho=rho, delta=SMALL)
+    with pytest.raises(ParameterError, match="cost more than was asked"):
+        charge((replace(shares[0], mechanism=narrow),), price, SMALL)
 
 
 def test_other_statistics_of_found_keys_share_the_price_with_them() -> None:

@@ -14,8 +14,10 @@ import pytest
 import discreet as dp
 from discreet.errors import ParameterError, ProofError, QueryError
 from discreet.mechanisms.gaussian import Gaussian
+from discreet.mechanisms.key_count import KeyCount
 from discreet.mechanisms.key_gaussian import KeyGaussian
 from discreet.mechanisms.key_weight import KeyWeight
+from discreet.privacy.filter import ApproximateBudget
 from discreet.query.catalog.manifest import Catalog, declare
 from discreet.query.check.identity import identity
 from discreet.query.check.measurement import WEIGHT, Checked, Measurement, Private, Sort
@@ -65,6 +67,19 @@ def test_weights_are_measured_where_they_are_asked_for() -> None:
     assert found.sensitivity.l2_squared == WEIGHT**2
     assert len(checked.measurements) == 1
     assert weighing(asked(KEYS, None)).sort is Sort.PEOPLE
+
+
+@pytest.mark.parametrize("groups", [2, 9, 40])
+def test_weights_have_gaussian_noise_where_counts_would_not(groups: int) -> None:
+    budget = ApproximateBudget(1, "1e-6")
+    terms = {"conversion": None, "budget": budget, "delta": SMALL}
+    limits = Limits(groups_per_unit=groups, weighted_keys=True)
+    (share,) = priced(asked(KEYS, limits, catalog(groups_per_unit=40)), **terms).shares
+    assert isinstance(share.mechanism, KeyWeight)
+    (counted,) = priced(
+        asked(KEYS, Limits(groups_per_unit=groups), catalog(groups_per_unit=40)), **terms
+    ).shares
+    assert isinstance(counted.mechanism, KeyCount if groups == 2 else KeyGaussian)
 
 
 def test_a_weight_is_no_count_so_counts_are_measured_apart() -> None:
