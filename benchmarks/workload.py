@@ -472,7 +472,7 @@ def real() -> None:
     )
 
 
-FEW_PEOPLE = 1_000
+FEW_PEOPLE = 1_000, 10_000
 """So many people, drawn from a real histogram, are a small set of the same shape."""
 
 
@@ -512,8 +512,12 @@ def adaptive(runs: int = 200) -> None:
         "gain, not neg.",
         "CPU s",
     ]
-    _show("random ranges, root mean squared error", heads, tables[True])
-    _show("single cells, root mean squared error", heads, tables[False])
+    for ranges, title in ((True, "random ranges"), (False, "single cells")):
+        _show(f"{title}, root mean squared error", heads, tables[ranges])
+        for way in ("tree", "fixed"):
+            gains = sorted(float(row[-2]) for row in tables[ranges] if row[2] == way)
+            if gains:
+                console.print(f"{title}, {way}: gain over not negative {gains[0]:.2f} to {gains[-1]:.2f}")
 
 
 def _histograms(rng: np.random.Generator) -> Iterator[tuple[str, Counts]]:
@@ -523,10 +527,9 @@ def _histograms(rng: np.random.Generator) -> Iterator[tuple[str, Counts]]:
             console.print(f"{name}: not installed (set DISCREET_BENCHMARK_DATA)")
             continue
         whole = np.load(file).astype(np.int64)
-        few = rng.multinomial(FEW_PEOPLE, whole / whole.sum())
-        for people, counts in ((int(whole.sum()), whole), (FEW_PEOPLE, few)):
-            for size in (1024, 4096):
-                yield f"{name}, {people:,} in {size:,}", counts.reshape(size, -1).sum(axis=1)
+        for counts in (whole, *(rng.multinomial(people, whole / whole.sum()) for people in FEW_PEOPLE)):
+            for size in (256, 1024, 4096):
+                yield f"{name}, {counts.sum():,} in {size:,}", counts.reshape(size, -1).sum(axis=1)
 
 
 def _errors(made: AdaptivePlan, counts: Counts, ends: Counts | None, runs: int) -> list[float]:
@@ -538,7 +541,7 @@ def _errors(made: AdaptivePlan, counts: Counts, ends: Counts | None, runs: int) 
         if not isinstance(measured, MeasuredSums):
             raise TypeError("so many people are no reason to look for blocks")
         levels = [np.asarray(level, dtype=np.float64) for level in measured.levels]
-        drawn = least_squares(levels)[0][: counts.size]
+        drawn = least_squares(levels, fixed.branching)[0][: counts.size]
         found = (drawn, fixed.estimate(measured), made.estimate(made.measure(counts)))
         off.append([_square_off(cells - counts, ends) for cells in found])
     return [sqrt(one) for one in np.mean(off, axis=0)]

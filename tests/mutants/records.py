@@ -207,8 +207,15 @@ FAULTS = (
     ),
     Fault(
         "workload/adaptive.py",
-        "return _noise(self.rest, self.height + 1)",
-        "return _noise(self.rest, max(self.height, 1))",
+        "total, left = int(self.again.sample(int(counts.sum()))), self.rest * (1 - _AGAIN)",
+        "total, left = int(self.again.sample(int(counts.sum()))), self.rest",
+        (f"{ADAPTIVE}::test_what_is_drawn_adds_up_to_the_price_at_most",),
+        "the second look at the total is not paid for",
+    ),
+    Fault(
+        "workload/adaptive.py",
+        "return _noise(self.rest, self.height)",
+        "return _noise(self.rest, max(self.height - 1, 1))",
         (f"{ADAPTIVE}::test_either_way_costs_what_was_asked_at_most",),
         "one level of sums is not paid for",
     ),

@@ -1,5 +1,6 @@
 """Adaptive histograms: within the price on either way, and on the better one where the data is sparse."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -8,8 +9,8 @@ import pytest
 
 from discreet.errors import ParameterError
 from discreet.mechanisms.geometric import Geometric
-from discreet.workload import AdaptivePlan
-from discreet.workload.adaptive import BRANCHING, MeasuredBlocks, MeasuredSums, least_squares, possible
+from discreet.workload import AdaptivePlan, SplitTree
+from discreet.workload.adaptive import MeasuredBlocks, MeasuredSums, least_squares, possible
 from discreet.workload.strategy import Hierarchy, information
 
 
@@ -25,6 +26,36 @@ def test_either_way_costs_what_was_asked_at_most(epsilon, total):
             assert asked * Fraction(9, 10) < plan.guarantee.cost <= asked
 
 
+@pytest.mark.parametrize("ranges", [True, False])
+@pytest.mark.parametrize("cells", [100, 1000])
+@pytest.mark.parametrize(("people", "total"), [(0, None), (0, 10), (120, None), (120, 120), (10**5, None)])
+def test_what_is_drawn_adds_up_to_the_price_at_most(ranges, cells, people, total, monkeypatch):
+    """Trees of sections share no cell, so the dearest counts; looks, counts and levels of sums add up."""
+    drawn, trees = [], []
+    sample, split = Geometric.sample, SplitTree.sample
+
+    def noted(noise, *given):
+        drawn.append(noise.guarantee(1).cost)
+        return sample(noise, *given)
+
+    def looked(tree, histogram):
+        before = len(drawn)
+        found = split(tree, histogram)
+        del drawn[before:]
+        trees.append(tree.guarantee().cost)
+        return found
+
+    plan = AdaptivePlan.calibrate(epsilon=1, cells=cells, total=total, ranges=ranges)
+    monkeypatch.setattr(Geometric, "sample", noted)
+    monkeypatch.setattr(SplitTree, "sample", looked)
+    counts = np.random.default_rng(8).multinomial(people, np.ones(cells) / cells)
+    for _ in range(10):
+        drawn.clear()
+        trees.clear()
+        plan.measure(counts)
+        assert Fraction(9, 10) < sum(drawn) + max(trees, default=0) <= plan.guarantee.cost <= 1
+
+
 def test_few_rows_are_split_and_many_are_summed():
     plan = AdaptivePlan.calibrate(epsilon=1, cells=1000)
     assert plan.splits(2000)
@@ -34,7 +65,8 @@ def test_few_rows_are_split_and_many_are_summed():
     assert few.counts.shape == few.starts.shape
     many = plan.measure(np.full(1000, 50))
     assert isinstance(many, MeasuredSums)
-    assert [level.size for level in many.levels] == [4096, 256, 16, 1]
+    # Blocks of 1, 10 and 100 cells: the sum of everything is not measured.
+    assert [level.size for level in many.levels] == [1000, 100, 10]
     # What is public costs nothing and decides alone.
     public = AdaptivePlan.calibrate(epsilon=1, cells=1000, total=50_000)
     assert public.counting is None
@@ -62,25 +94,99 @@ def test_where_cells_are_asked_each_is_measured_or_blocks_of_them():
     assert cells.tolist() == [3, 0] * 50
 
 
-def test_one_walk_up_and_one_down_is_least_squares():
+@pytest.mark.parametrize("branching", [3, 16])
+def test_one_walk_up_and_one_down_is_least_squares(branching):
     rng = np.random.default_rng(2)
-    levels = [rng.normal(0, 1, BRANCHING**2), rng.normal(0, 1, BRANCHING), rng.normal(0, 1, 1)]
-    found = least_squares(levels)
-    tree = Hierarchy(BRANCHING**2, BRANCHING)
-    rows = [np.kron(np.eye(level.size), np.ones(BRANCHING**2 // level.size)) for level in levels]
+    cells = branching**3
+    levels = [rng.normal(0, 1, cells // branching**k) for k in range(3)]
+    found = least_squares(levels, branching)
+    tree = Hierarchy(cells, branching, rooted=False)
+    rows = [np.kron(np.eye(level.size), np.ones(cells // level.size)) for level in levels]
     target = sum(row.T @ level for row, level in zip(rows, levels, strict=True))
     assert np.allclose(found[0], np.linalg.solve(information(tree), target))
     for finer, coarser in pairwise(found):
-        assert np.allclose(finer.reshape(-1, BRANCHING).sum(axis=1), coarser)
+        assert np.allclose(finer.reshape(-1, branching).sum(axis=1), coarser)
 
 
 def test_possible_counts_keep_the_sums_above_them():
     rng = np.random.default_rng(3)
-    drawn = least_squares([rng.normal(1, 4, 256), rng.normal(16, 4, 16), rng.normal(256, 4, 1)])
-    cells = possible(drawn)
+    drawn = least_squares([rng.normal(1, 4, 256), rng.normal(16, 4, 16)], 16)
+    cells = possible(drawn, 16)
     assert cells.min() >= 0
-    assert cells.sum() == pytest.approx(float(drawn[-1][0]))
-    assert possible([np.ones(16), np.array([-5.0])]).tolist() == [0.0] * 16
+    assert cells.sum() == pytest.approx(float(drawn[-1].sum()))
+    assert possible([np.ones(16), np.array([-5.0])], 16).tolist() == [0.0] * 16
+
+
+@pytest.mark.parametrize("cells", [1, 2, 7, 100, 256, 1000, 4096, 2**20])
+def test_sums_have_the_shape_that_is_expected_to_err_least(cells):
+    plan = AdaptivePlan.calibrate(epsilon=1, cells=cells)
+    assert plan.branching**plan.height >= cells
+
+    def forecast(branching, height):
+        return height**3 * (branching - 1)
+
+    for height in range(1, 12):
+        fewest = next(b for b in range(2, cells + 2) if b**height >= cells)
+        assert forecast(plan.branching, plan.height) <= forecast(fewest, height)
+
+
+@pytest.mark.parametrize("cells", [1, 100, 256, 1000, 4096])
+@pytest.mark.parametrize("ranges", [True, False])
+@pytest.mark.parametrize("total", [-(10**6), 0, 10, 1_000, 10**5])
+def test_sections_are_a_power_of_two_and_none_is_narrow(cells, ranges, total):
+    plan = AdaptivePlan.calibrate(epsilon="0.1", cells=cells, ranges=ranges)
+    found = plan.sections(total)
+    assert found & (found - 1) == 0
+    assert found == 1 or cells / found >= 16
+
+
+def test_a_tree_of_a_section_loses_no_more_than_that_of_all_cells():
+    for epsilon, cells in (("0.01", 256), (1, 1000), (3, 4096)):
+        whole = AdaptivePlan.calibrate(epsilon=epsilon, cells=cells).tree
+        costs = [replace(whole, cells=k).guarantee().cost for k in (1, 2, 3, 16, cells // 4, cells)]
+        assert costs == sorted(costs)
+
+
+def test_whoever_asks_about_hidden_people_has_equal_blocks_and_all_of_the_price():
+    plan = AdaptivePlan.calibrate(epsilon=1, cells=1000, total=30)
+    assert plan.again is None
+    assert plan.hidden(30)
+    assert not plan.hidden(50)
+    assert plan.measure(np.zeros(1000, dtype=np.int64)).starts.tolist() == list(range(0, 1000, 125))
+    private = AdaptivePlan.calibrate(epsilon=1, cells=1000)
+    # Three looks are paid for: the total, the total again, and what is counted.
+    assert private.again == Geometric.calibrate(epsilon=Fraction(49, 500))
+    cells = AdaptivePlan.calibrate(epsilon=1, cells=1000, ranges=False)
+    assert cells.again is None
+    assert not cells.hidden(0)
+
+
+def test_blocks_of_sections_cover_all_cells_and_never_cross_a_border():
+    counts = np.random.default_rng(6).poisson(0.05, 1000)
+    for total, ranges in ((200, True), (200, False), (10, True)):
+        plan = AdaptivePlan.calibrate(epsilon=1, cells=1000, total=total, ranges=ranges)
+        starts = plan.measure(counts).starts
+        assert starts[0] == 0
+        assert (np.diff(starts) > 0).all()
+        width = -(-1000 // plan.sections(total))
+        assert set(range(0, 1000, width)) <= set(starts.tolist())
+
+
+def test_more_people_than_blocks_can_tell_apart_are_summed():
+    plan = AdaptivePlan.calibrate(epsilon=1, cells=4096, total=2000)
+    assert not plan.splits(2000)
+    assert plan.splits(1999)
+
+
+def test_a_crowd_at_one_end_that_noise_hides_is_not_spread_over_everything():
+    """A thousand people in the first cells at epsilon .01: one block said that they were everywhere."""
+    counts = np.zeros(1024, dtype=np.int64)
+    counts[:64] = np.random.default_rng(7).multinomial(1000, np.ones(64) / 64)
+    truth = np.cumsum(counts)
+    plan = AdaptivePlan.calibrate(epsilon="0.01", cells=1024, total=1000)
+    made = [np.cumsum(plan.estimate(plan.measure(counts))) for _ in range(60)]
+    spread = np.linspace(1000 / 1024, 1000, 1024)
+    assert np.mean([np.square(one - truth).mean() for one in made]) < np.square(spread - truth).mean() * 0.8
 
 
 def test_thin_data_is_measured_better_than_by_sums():

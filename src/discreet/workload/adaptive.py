@@ -1,33 +1,43 @@
 """One-dimensional histograms that look at the data first, privately, where that is expected to pay.
 
-With many people in every cell the best measurements are the same for all data: sums over blocks of 1, 16,
-256, ... cells, made consistent, or the cells by themselves if those are all that is asked.  With few, most of
-what is measured would be noise around nothing; a split tree (see `split`) finds blocks of cells that are
+With many people in every cell the best measurements are the same for all data: sums over blocks of 1, b,
+b**2, ... cells, made consistent, or the cells by themselves if those are all that is asked.  With few, most
+of what is measured would be noise around nothing; split trees (see `split`) find blocks of cells that are
 alike, and only their counts are measured.
 
-Choice.  Let N be the number of rows, public or measured with a fiftieth of epsilon.  The split tree is taken
-if epsilon N < 5/2 cells, that is if a cell holds on average less than 2.5 times 1 / epsilon, the size of the
-noise that it would need; where cells are asked, if epsilon N < cells and epsilon**2 N < cells / 2: people who
-fall into cells by chance make them uneven by the root of N / cells, and where that is as large as noise no
-block is even enough to spare any.  The tree gets a quarter of epsilon, the counts of its blocks the rest.
+Choice.  Let N be the number of rows, public or measured with a fiftieth of epsilon.  Trees are taken if
+epsilon N < 5/2 cells, that is if a cell holds on average less than 2.5 times 1 / epsilon, the size of the
+noise that it would need, and if epsilon N < 2,000: more people show so many blocks that the noise of their
+counts adds up to more than that of sums.  Where cells are asked, if epsilon N < cells and epsilon**2 N <
+cells / 2: people who fall into cells by chance make them uneven by the root of N / cells, and where that is
+as large as noise no block is even enough to spare any.  The trees get a quarter of epsilon, the counts of
+their blocks the rest.
+
+Sections.  The deeper a tree has to go, the more it takes to make it split.  So the cells are first cut into
+sections of equal width, and each has a tree of its own: 4 where ranges are asked, 80 epsilon N / cells where
+cells are, with an N that is larger by the noise that it was measured with.  Where ranges are asked of so few
+people that no tree sees any (epsilon N < 40), 8 sections are counted as they are, with all of epsilon.  The
+first look at N is off by 70 / epsilon; where it finds epsilon N below 300, a tenth of what is left is spent
+on a second.
+
+Sums.  A tree of h levels with b children each has noise of h times the deviation on every level, and a range
+ends among the children of two blocks of each; b**h >= cells is chosen to make h**3 (b - 1) least (Qardaji,
+Yang, Li 2013).  The sum of everything is not measured: it would take the share of a level.
 
 Theorem.  Whatever is chosen keeps epsilon.
-Proof.  The noisy total, the partition and the counts of its blocks, or the noisy total and the sums, are
+Proof.  The noisy totals, the partition and the counts of its blocks, or the noisy total and the sums, are
 released one after the other, by mechanisms that are chosen by what was released before; their losses add up
-to epsilon at most.  A block's count moves only with rows of the block, so all of them cost what one does.
+to epsilon at most.  Sections have no cell in common, so a row moves one of their trees, and a tree of fewer
+levels with the same noise loses no more than one of all cells.  A block's count moves only with rows of the
+block, so all of them cost what one does; so do the sums of one level.
 
 Everything after that is post-processing: sums are reconciled by least squares, which for a complete tree is
 one walk up and one down (Hay et al. 2010), and no count is left negative.
 
-Measured.  Root mean squared errors on real histograms (`python -m benchmarks.workload adaptive`), of the same
-measurements for all data over those of looking first.  Where the tree is chosen: random ranges 1.6 to 11 as
-drawn and 1.0 to 2.4 without negative cells, single cells 1.6 to 246 and 1.1 to 174.  Elsewhere .98, for the
-fiftieth spent on N.  Where next to nothing can be known (1,000 people who crowd at one end, at epsilon .01)
-ranges err up to twice as much as without negative cells, which say that nobody is there.  With few cells a
-peak that the tree does not find costs more than its calm saves.
+MEASURED
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -44,12 +54,17 @@ from discreet.workload.nearest import nearest_counts
 from discreet.workload.split import SplitTree
 from discreet.workload.strategy import integers, roomy
 
-BRANCHING = 16
 LARGEST_HISTOGRAM = 2**20
 
-_SCALE = Fraction(1, 50)
+_SCALE, _AGAIN = Fraction(1, 50), Fraction(1, 10)
 _PARTITION = Fraction(1, 4)
 _FEW, _FEW_IN_CELLS, _EVEN = Fraction(5, 2), Fraction(1), Fraction(1, 2)
+_MANY, _DOUBTFUL, _HIDDEN = 2000, 300, 40
+"""Epsilon times rows: as many have too many blocks, may be hidden by noise, and are."""
+
+_SECTIONS, _EQUAL_BLOCKS, _FINENESS = 4, 8, 80
+_NARROWEST = 16
+"""No section has fewer cells."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +77,7 @@ class MeasuredBlocks:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredSums:
-    """Noisy counts of blocks of 1, 16, 256, ... cells, the finest first."""
+    """Noisy counts of blocks of 1, b, b**2, ... cells, the finest first."""
 
     levels: tuple[NDArray[Any], ...]
 
@@ -106,10 +121,16 @@ class AdaptivePlan:
         return None if self.total is not None else _noise(self.epsilon * _SCALE)
 
     @property
+    def again(self) -> Geometric | None:
+        """The noise of a second look at the total, where the first leaves open whether anything shows."""
+        if self.total is not None or not self.ranges or self.cells < _EQUAL_BLOCKS * _NARROWEST:
+            return None
+        return _noise(self.rest * _AGAIN)
+
+    @property
     def tree(self) -> SplitTree:
         """What finds blocks."""
-        theta = max(1, round(2 / (self.rest * (1 - _PARTITION))))
-        return _tree(self.rest * _PARTITION, self.cells, theta)
+        return _tree(self.rest, self.cells)
 
     @property
     def blocks(self) -> Geometric:
@@ -119,29 +140,55 @@ class AdaptivePlan:
     @property
     def sums(self) -> Geometric:
         """The noise of sums over blocks of all sizes."""
-        return _noise(self.rest, self.height + 1)
+        return _noise(self.rest, self.height)
 
     @property
     def height(self) -> int:
-        """How often 16 cells become one before all are; where only cells are asked, never."""
-        height = 0
-        while self.ranges and BRANCHING**height < self.cells:
-            height += 1
-        return height
+        """How many sizes of blocks are summed; where only cells are asked, one."""
+        return _shape(self.cells)[1] if self.ranges else 1
+
+    @property
+    def branching(self) -> int:
+        """How many blocks make one of the next size."""
+        return _shape(self.cells)[0]
 
     @property
     def guarantee(self) -> Pure:
-        """What measuring promises to a person: the losses of the dearer way, added up."""
+        """What measuring promises to a person: the losses of the dearest way, added up."""
         known = Fraction(0) if self.counting is None else self.counting.guarantee(1).cost
-        found = self.tree.guarantee().cost + self.blocks.guarantee(1).cost
-        summed = self.sums.guarantee(self.height + 1).cost
-        return Pure(self.changes * (known + max(found, summed)))
+        ways = [self.sums.guarantee(self.height).cost, _cost_of_blocks(self.rest, self.cells)]
+        if self.again is not None:
+            left = self.rest * (1 - _AGAIN)
+            ways.append(self.again.guarantee(1).cost + _cost_of_blocks(left, self.cells))
+        return Pure(self.changes * (known + max(ways)))
 
     def splits(self, total: int) -> bool:
-        """Return whether so many rows are few enough for a split tree."""
+        """Return whether so many rows are few enough for split trees."""
         if self.ranges:
-            return self.rest * total < _FEW * self.cells
+            return self.rest * total < min(_FEW * self.cells, Fraction(_MANY))
         return self.rest * total < _FEW_IN_CELLS * self.cells and self.rest**2 * total < _EVEN * self.cells
+
+    def hidden(self, total: int) -> bool:
+        """Return whether so few rows are asked about in ranges that no tree would see them."""
+        return self.ranges and self._sectioned and self.rest * total < _HIDDEN
+
+    def sections(self, total: int) -> int:
+        """Return into how many sections the cells are cut first, for so many rows."""
+        if not self._sectioned:
+            return 1
+        if self.ranges:
+            return _EQUAL_BLOCKS if self.hidden(total) else _SECTIONS
+        # A peak in too wide a section costs more than sections that are too many.
+        doubt = 0 if self.total is not None else self.rest / (self.epsilon * _SCALE)
+        wanted, found = _FINENESS * (self.rest * total + doubt) / self.cells, 1
+        # The nearest power of two, by its logarithm.
+        while 2 * found**2 <= wanted**2 and wanted > 0 and 2 * found * _NARROWEST <= self.cells:
+            found *= 2
+        return found
+
+    @property
+    def _sectioned(self) -> bool:
+        return self.cells >= _EQUAL_BLOCKS * _NARROWEST
 
     def measure(self, histogram: Array) -> AdaptiveMeasurement:
         """Return noisy counts of blocks, or of sums: the only step that sees data."""
@@ -153,13 +200,30 @@ class AdaptivePlan:
         if self.counting is not None:
             total = int(self.counting.sample(int(counts.sum())))
         if total is not None and self.splits(total):
-            starts = self.tree.sample(counts)
-            return MeasuredBlocks(starts, self.blocks.sample(np.add.reduceat(counts, starts)))
-        size = max(BRANCHING**self.height, self.cells)
+            return self._measured_blocks(counts, total)
+        width = self.branching ** (self.height - 1)
+        size = -(-self.cells // width) * width
         levels = [np.concatenate([counts, np.zeros(size - self.cells, dtype=counts.dtype)])]
-        for _ in range(self.height):
-            levels.append(levels[-1].reshape(-1, BRANCHING).sum(axis=1))
+        for _ in range(self.height - 1):
+            levels.append(levels[-1].reshape(-1, self.branching).sum(axis=1))
         return MeasuredSums(tuple(self.sums.sample(level) for level in levels))
+
+    def _measured_blocks(self, counts: Array, total: int) -> MeasuredBlocks:
+        left = self.rest
+        if self.again is not None and self.rest * total < _DOUBTFUL:
+            total, left = int(self.again.sample(int(counts.sum()))), self.rest * (1 - _AGAIN)
+        width = -(-self.cells // self.sections(total))
+        starts = np.arange(0, self.cells, width)
+        if self.hidden(total):
+            return MeasuredBlocks(starts, _noise(left).sample(np.add.reduceat(counts, starts)))
+        whole = _tree(left, self.cells)
+        found = [
+            start + replace(whole, cells=part.size).sample(part)
+            for start, part in ((start, counts[start : start + width]) for start in starts.tolist())
+        ]
+        starts = np.concatenate(found)
+        noise = _noise(left * (1 - _PARTITION))
+        return MeasuredBlocks(starts, noise.sample(np.add.reduceat(counts, starts)))
 
     def estimate(self, measured: AdaptiveMeasurement) -> Floats:
         """Return the cells as they are believed to be: none is negative."""
@@ -168,17 +232,36 @@ class AdaptivePlan:
                 widths, drawn = np.diff(np.append(starts, self.cells)), np.asarray(counts, dtype=np.float64)
                 # Raising negative counts alone would add people where there are none.
                 return np.repeat(nearest_counts(drawn, float(drawn.sum())) / widths, widths)
-            case MeasuredSums((alone,)) if self.cells > 1:
+            case MeasuredSums((alone,)) if not self.ranges:
                 return np.maximum(np.asarray(alone, dtype=np.float64), 0)
             case MeasuredSums(levels):
-                return possible(least_squares([np.asarray(x, dtype=np.float64) for x in levels]))[
-                    : self.cells
-                ]
+                told = [np.asarray(level, dtype=np.float64) for level in levels]
+                return possible(least_squares(told, self.branching), self.branching)[: self.cells]
 
 
 @lru_cache(maxsize=64)  # a plan is used more than once
-def _tree(epsilon: Fraction, cells: int, theta: int) -> SplitTree:
-    return SplitTree.calibrate(epsilon=epsilon, cells=cells, theta=theta)
+def _tree(left: Fraction, cells: int) -> SplitTree:
+    theta = max(1, round(2 / (left * (1 - _PARTITION))))
+    return SplitTree.calibrate(epsilon=left * _PARTITION, cells=cells, theta=theta)
+
+
+def _cost_of_blocks(left: Fraction, cells: int) -> Fraction:
+    """Return what blocks lose that are found and counted, or only counted, with what is left of epsilon."""
+    found = _tree(left, cells).guarantee().cost + _noise(left * (1 - _PARTITION)).guarantee(1).cost
+    return max(found, _noise(left).guarantee(1).cost)
+
+
+@lru_cache(maxsize=64)
+def _shape(cells: int) -> tuple[int, int]:
+    """Return how many children and levels a tree over so many cells has."""
+    shapes = []
+    for height in range(1, cells.bit_length() + 1):
+        branching = max(2, round(cells ** (1 / height)) - 1)
+        while branching**height < cells:
+            branching += 1
+        shapes.append((height**3 * (branching - 1), branching, height))
+    _, branching, height = min(shapes)
+    return branching, height
 
 
 @lru_cache(maxsize=64)
@@ -186,29 +269,29 @@ def _noise(epsilon: Fraction, sensitivity: int = 1) -> Geometric:
     return Geometric.calibrate(epsilon=epsilon, sensitivity=sensitivity)
 
 
-def least_squares(levels: list[Floats]) -> list[Floats]:
-    """Return the estimate of every sum, from the cells upwards, by equal noise on all levels of a tree."""
+def least_squares(levels: list[Floats], branching: int) -> list[Floats]:
+    """Return the estimate of every sum, from the cells upwards, by equal noise on all levels of trees."""
     best = [levels[0]]
     for height, own in enumerate(levels[1:], 1):
-        below = best[-1].reshape(-1, BRANCHING).sum(axis=1)
+        below = best[-1].reshape(-1, branching).sum(axis=1)
         # A leaf counts once; what a subtree says of its sum gains precision from level to level.
-        whole, part = BRANCHING ** (height + 1), BRANCHING**height
+        whole, part = branching ** (height + 1), branching**height
         best.append((own * (whole - part) + below * (part - 1)) / (whole - 1))
     out = [best[-1]]
     for own in best[-2::-1]:
-        children = own.reshape(-1, BRANCHING)
+        children = own.reshape(-1, branching)
         missing = out[0] - children.sum(axis=1)
-        out.insert(0, (children + missing[:, None] / BRANCHING).reshape(-1))
+        out.insert(0, (children + missing[:, None] / branching).reshape(-1))
     return out
 
 
-def possible(levels: list[Floats]) -> Floats:
+def possible(levels: list[Floats], branching: int) -> Floats:
     """Return cells without negative ones: from the top, the nearest shares of what each block may have."""
-    above = np.maximum(levels[-1], 0.0)
+    above = nearest_counts(levels[-1], float(levels[-1].sum()))
     for level in levels[-2::-1]:
-        children = level.reshape(-1, BRANCHING)
+        children = level.reshape(-1, branching)
         ordered = -np.sort(-children, axis=1)
-        shifts = (np.cumsum(ordered, axis=1) - above[:, None]) / np.arange(1, BRANCHING + 1)
+        shifts = (np.cumsum(ordered, axis=1) - above[:, None]) / np.arange(1, branching + 1)
         kept = np.maximum((ordered > shifts).sum(axis=1) - 1, 0)
         shift = np.take_along_axis(shifts, kept[:, None], axis=1)
         above = np.where(above[:, None] > 0, np.maximum(children - shift, 0), 0).reshape(-1)
