@@ -1,7 +1,13 @@
-"""Optimal mechanisms: certified, against plain linear programming in two formulations."""
+"""Optimal mechanisms: certified, against plain linear programming in two formulations.
 
+Run with `python -m benchmarks.utility [section ...]`: single, many.
+"""
+
+import gc
+import sys
+from collections.abc import Iterator
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 from math import exp
 from time import perf_counter, process_time
 
@@ -107,7 +113,120 @@ def leaked_delta(entries: np.ndarray, graph: Graph, epsilon: Fraction) -> float:
     return float(Table.of(rows, neighbours=graph.edges).delta(epsilon).high)
 
 
-def main() -> None:
+def lattice(rows: int, columns: int) -> Graph:
+    cells = [(i, j) for i in range(rows) for j in range(columns)]
+    near = [(a, b) for a, b in combinations(cells, 2) if abs(a[0] - b[0]) + abs(a[1] - b[1]) == 1]
+    return Graph.of(range(len(cells)), [(cells.index(a), cells.index(b)) for a, b in near])
+
+
+def cube(dimension: int) -> Graph:
+    pairs = combinations(range(2**dimension), 2)
+    return Graph.of(range(2**dimension), [(a, b) for a, b in pairs if (a ^ b).bit_count() == 1])
+
+
+def graphs() -> Iterator[tuple[str, Graph]]:
+    for n in (8, 16, 30):
+        yield f"path {n}", path(n - 1)
+        yield f"cycle {n}", cycle(n)
+        yield f"random {n}", tangled(n)
+        yield f"dense {n}", tangled(n, 5 if n == 8 else 6)
+    for rows, columns in ((2, 4), (4, 4), (5, 6)):
+        yield f"grid {rows} x {columns}", lattice(rows, columns)
+    for n in (2, 3, 4):
+        yield f"cube {n}", cube(n)
+    for n in (6, 12, 20):
+        yield f"complete {n}", Graph.of(range(n), list(combinations(range(n), 2)))
+
+
+def losses(n: int) -> Iterator[tuple[str, Loss]]:
+    yield "absolute", Loss.absolute(range(n))
+    yield "squared", Loss.squared(range(n))
+    yield "zero-one", Loss.of([[int(i != j) for j in range(n)] for i in range(n)])
+    yield "random", Loss.of(np.random.default_rng(n).integers(0, 1000, (n, n)).tolist())
+
+
+def bare_program(graph: Graph, prior: Prior | None, loss: Loss, epsilon: float) -> float:
+    """The same program as `whole_program`, handed to the solver without SciPy between them."""
+    import highspy
+
+    size, costs = len(graph), np.array(loss.numerators, dtype=float) / loss.denominator
+    width, infinity = len(costs), highspy.kHighsInf
+    edges = np.array(graph.edges)
+    pairs = np.concatenate([edges, edges[:, ::-1]])
+    near = (pairs[:, None, :] * width + np.arange(width)[None, :, None]).reshape(-1, 2)
+    cells = np.arange(size * width).reshape(size, width)
+    low, high = [np.full(len(near), -infinity), np.ones(size)], [np.zeros(len(near)), np.ones(size)]
+    places = [near, cells]
+    entries = [np.tile([1.0, -exp(epsilon)], (len(near), 1)), np.ones(cells.shape)]
+    least = np.zeros(cells.size)
+    if prior is None:
+        places.append(np.hstack([cells, np.full((size, 1), cells.size)]))
+        entries.append(np.hstack([costs.T, -np.ones((size, 1))]))
+        low.append(np.full(size, -infinity))
+        high.append(np.zeros(size))
+        price, least = np.append(least, 1.0), np.append(least, -infinity)
+    else:
+        price = (np.array([float(p) for p in prior.weights])[:, None] * costs.T).ravel()
+    lengths = np.concatenate([np.full(len(part), part.shape[1]) for part in places])
+    program = highspy.HighsLp()
+    program.num_col_, program.num_row_ = len(price), len(lengths)
+    program.col_cost_, program.col_lower_ = price, least
+    program.col_upper_ = np.full(len(price), infinity)
+    program.row_lower_, program.row_upper_ = np.concatenate(low), np.concatenate(high)
+    program.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    program.a_matrix_.start_ = np.append(0, np.cumsum(lengths)).astype(np.int32)
+    program.a_matrix_.index_ = np.concatenate([part.ravel() for part in places]).astype(np.int32)
+    program.a_matrix_.value_ = np.concatenate([part.ravel() for part in entries])
+    model = highspy.Highs()
+    model.setOptionValue("output_flag", False)
+    model.passModel(program)
+    model.run()
+    return float(model.getInfo().objective_function_value)
+
+
+def many(runs: int = 3) -> None:
+    """672 small questions: ours with its proof, and plain HiGHS through SciPy and by itself, in turn."""
+    console, rows = Console(width=150), []
+    questions = product(graphs(), range(4), ("0.1", "0.5", "1", "2"), (False, True))
+    for (name, graph), kind, epsilon, worst in questions:
+        n = len(graph)
+        called, loss = list(losses(n))[kind]
+        weights = np.random.default_rng(n + 1).integers(1, 1000, n).tolist()
+        prior = None if worst else Prior.proportional(weights)
+        took: tuple[list[float], ...] = ([], [], [])
+        for _ in range(runs):
+            gc.collect()
+            marks = [process_time()]
+            best = optimal(graph, prior, loss, epsilon)
+            marks.append(process_time())
+            value = whole_program(graph, prior, loss, float(epsilon))
+            marks.append(process_time())
+            bare_program(graph, prior, loss, float(epsilon))
+            marks.append(process_time())
+            for spent, (start, end) in zip(took, pairwise(marks), strict=True):
+                spent.append(end - start)
+        if abs(float(best.loss) - value) > 1e-4 * value + 1e-5 or best.gap > loss.span / 10**8:
+            raise ValueError(f"{name}, {called}, epsilon {epsilon}: the answers differ or lack a proof")
+        aim = "worst case" if worst else "prior"
+        rows.append((f"{name}, {called}, epsilon {epsilon}, {aim}", *map(min, took)))
+    for rival, place in (("HiGHS through SciPy", 2), ("HiGHS by itself", 3)):
+        ratios = np.array([row[1] / row[place] for row in rows])
+        console.print(
+            f"{rival}: {len(rows)} questions, median {np.median(ratios):.2f} of its time, all together "
+            f"{sum(row[1] for row in rows) / sum(row[place] for row in rows):.2f}, "
+            f"{(ratios <= 1).sum()} take no longer, {(ratios > 1.1).sum()} more than 1.1 times"
+        )
+        long = np.array([row[place] >= 0.01 for row in rows])
+        console.print(
+            f"  of the {long.sum()} that take it 10 ms: {(ratios[long] > 1.1).sum()} more than 1.1 times"
+        )
+        for ratio, row in sorted(zip(ratios, rows, strict=True), key=lambda one: -one[0]):
+            if ratio > 1.1 and (place == 2 or row[place] >= 0.01):
+                console.print(f"    {ratio:.2f}: {row[0]} ({row[1] * 1e3:.1f} ms for {row[place] * 1e3:.1f})")
+
+
+def single() -> None:
+    """Single questions, larger ones among them."""
     console = Console()
     grid = Grid(
         "question", "solver", "wall s", "cpu s", "loss", "gap", "delta at epsilon", title="Optimal mechanisms"
@@ -193,6 +312,15 @@ def main() -> None:
     console.print(
         f"checking the certificate of n=1000 alone: {process_time() - start:.2f} s of processor time"
     )
+
+
+SECTIONS = {"single": single, "many": many}
+
+
+def main() -> None:
+    """Run the sections named on the command line, or all."""
+    for name in sys.argv[1:] or SECTIONS:
+        SECTIONS[name]()
 
 
 if __name__ == "__main__":

@@ -171,8 +171,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "utility/direct.py",
-        "return max(0.0, -float((need + flows @ along).min()))",
-        "return 0.0",
+        "    return short\n",
+        "    return 0 * short\n",
         WHOLE_CHANNEL,
         "prices are believed that no flow supports",
     ),

@@ -62,8 +62,8 @@ _NOTHING = 1e-12
 class Start:
     """Where the search begins: weighed rays with their guesses, prices, what is believed, and flows.
 
-    Flows have a row per guess and a column per directed pair of neighbours.  By how much the prices exceed
-    what the flows support at most is `short`, which is not negative.
+    Flows have a row per guess and a column per directed pair of neighbours.  By how much the price of each
+    answer exceeds what the flows of some guess support is `short`, which is nowhere negative.
     """
 
     potentials: Potentials
@@ -72,7 +72,7 @@ class Start:
     dual: Floats
     belief: Floats
     flows: Floats
-    short: float
+    short: Floats
 
 
 def direct(graph: Graph, cost: Floats, prior: Floats | None, epsilon: float) -> Start | None:
@@ -127,7 +127,10 @@ def _options(graph: Graph, cost: Floats, prior: Floats | None, epsilon: float) -
         # Perturbed costs help where very many bases are alike; elsewhere they take longest to undo.
         plain |= {PERTURBATION: 0.0}
     if prior is None:
-        hard = epsilon < 0.4 or len(graph.edges) > len(graph) or not _rough(graph, cost)
+        if _flat(cost) and epsilon >= 0.5:
+            return plain | {"simplex_strategy": PRIMAL}
+        rough, tangled = _rough(graph, cost), len(graph.edges) > len(graph)
+        hard = tangled or (epsilon < 0.4 and rough)
         interior = cost.size >= MANY[not hard] and epsilon < 1 and not graph.is_forest
         return plain | ({"solver": "ipm"} if interior else {})
     return plain | ({"simplex_strategy": PRIMAL} if _few_flows(graph, cost, epsilon) else {})
@@ -138,6 +141,11 @@ def _few_flows(graph: Graph, cost: Floats, epsilon: float) -> bool:
     if epsilon >= 1.5 or not _rough(graph, cost):
         return epsilon >= 1.5
     return cost.size <= FEW or (len(graph.edges) <= len(graph) and epsilon >= 0.5)
+
+
+def _flat(cost: Floats) -> bool:
+    """Return whether a guess is right or wrong, and no wrong one is worse than another."""
+    return bool(np.isin(cost, (cost.min(), cost.max())).all())
 
 
 def _rough(graph: Graph, cost: Floats) -> bool:
@@ -160,13 +168,14 @@ def _run(model: Any, optimal: Any) -> bool:
     return bool(model.getModelStatus() == optimal)
 
 
-def shortfall(pairs: Positions, need: Floats, flows: Floats, epsilon: float) -> float:
-    """Return by how much flows fall short of what each guess needs at some answer, at most."""
+def shortfall(pairs: Positions, need: Floats, flows: Floats, epsilon: float) -> Floats:
+    """Return by how much flows fall short of what some guess needs at each answer."""
     along = np.zeros((len(pairs), need.shape[1]))
     each = np.arange(len(pairs))
     along[each, pairs[:, 0]] += 1
     along[each, pairs[:, 1]] -= exp(epsilon)
-    return max(0.0, -float((need + flows @ along).min()))
+    short: Floats = np.maximum(-(need + flows @ along).min(axis=0), 0.0)
+    return short
 
 
 def rays(
