@@ -27,7 +27,7 @@ def looked(counts):
     found = PLAN.measure(np.array(counts))
     if isinstance(found, MeasuredBlocks):
         return [len(found.starts), int(found.starts[-1]), int(found.counts[0]), int(found.counts[-1])]
-    return [0, *map(int, found.levels[0][[0, 1, -1]])]
+    return [0, *map(int, found.noisy[[0, 1, -1]])]
 
 
 class Maker:

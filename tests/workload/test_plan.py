@@ -29,6 +29,7 @@ from discreet.workload import (
     reconcile,
 )
 from discreet.workload.forecast import covariance, variances
+from discreet.workload.reconcile import _descended, nearest_nonnegative
 from discreet.workload.strategy import information, measure_exactly, sensitivity
 
 PURE = Pure(Fraction(1))
@@ -134,6 +135,19 @@ def test_non_negative_answers_are_never_farther_from_the_truth_in_total(workload
         assert after <= before * (1 + 1e-5) + 1e-5
         if known:
             assert firm.cells.sum() == pytest.approx(total)
+
+
+@pytest.mark.parametrize("workload", [AllRange, Prefix], ids=["ranges", "prefixes"])
+@pytest.mark.parametrize("total", [None, 0, 7, 40])
+def test_pooling_neighbours_that_fall_is_as_near_as_a_long_descent(workload, total):
+    rng = np.random.default_rng(11)
+    for cells in (1, 2, 3, 17, 40):
+        asked, drawn = workload(cells), rng.normal(1, 3, cells)
+        pooled, slowly = (how(drawn, asked, total) for how in (nearest_nonnegative, _descended))
+        assert pooled.min() >= 0
+        assert total is None or pooled.sum() == pytest.approx(total)
+        off, before = (np.square(asked.apply(found - drawn)).sum() for found in (pooled, slowly))
+        assert off <= before * (1 + 1e-7) + 1e-7
 
 
 def test_clipping_cell_by_cell_is_the_broken_twin_that_can_be_farther():

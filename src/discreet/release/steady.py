@@ -5,8 +5,6 @@ below.  For every non-decreasing t >= 0, the sum of (z - t)**2 is at most that o
 largest |z - t|: both sets are convex and projecting onto them brings z no further from any of their points;
 and z_i is the min over j >= i of the max over k <= i of mean(y_k..y_j), which moves by at most as much as y
 does.  It is computed from released values alone, so it costs nothing.
-
-Neighbours that fall are replaced by their mean until none does (Ayer, Brunk, Ewing, Reid, Silverman 1955).
 """
 
 from collections.abc import Sequence
@@ -15,17 +13,12 @@ from fractions import Fraction
 from discreet.query.check.formula import Public
 from discreet.query.check.measurement import RunningGroups
 from discreet.release.noisy import Noisy
+from discreet.workload.nearest import pooled
 
 
 def steady(drawn: Sequence[Fraction | int]) -> list[Fraction]:
     """Return the nearest sequence that neither falls nor is negative."""
-    pools: list[tuple[Fraction, int]] = []
-    for value in drawn:
-        total, size = Fraction(value), 1
-        while pools and pools[-1][0] * size >= total * pools[-1][1]:
-            before, many = pools.pop()
-            total, size = total + before, size + many
-        pools.append((total, size))
+    pools = pooled(map(Fraction, drawn))
     return [max(total / size, Fraction(0)) for total, size in pools for _ in range(size)]
 
 

@@ -1,7 +1,8 @@
 """One-dimensional histograms that look at the data first, privately, where that is expected to pay.
 
-With many people in every cell the best measurements are the same for all data: sums over blocks of 1, b,
-b**2, ... cells, made consistent, or the cells by themselves if those are all that is asked.  With few, most
+With many people in every cell the best measurements are the same for all data: cells and weighted sums that
+are planned for all ranges (see `plan` and `block`), or the cells by themselves if those are all that is
+asked.  With few, most
 of what is measured would be noise around nothing; split trees (see `split`) find blocks of cells that are
 alike, and only their counts are measured.
 
@@ -20,9 +21,10 @@ people that no tree sees any (epsilon N < 40), 8 sections are counted as they ar
 first look at N is off by 70 / epsilon; where it finds epsilon N below 300, a tenth of what is left is spent
 on a second.
 
-Sums.  A tree of h levels with b children each has noise of h times the deviation on every level, and a range
-ends among the children of two blocks of each; b**h >= cells is chosen to make h**3 (b - 1) least (Qardaji,
-Yang, Li 2013).  The sum of everything is not measured: it would take the share of a level.
+Sums.  Beyond 4,096 cells nothing is planned, and sums over blocks of 1, b, b**2, ... cells are measured.  A
+tree of h levels with b children each has noise of h times the deviation on every level, and a range ends
+among the children of two blocks of each; b**h >= cells is chosen to make h**3 (b - 1) least (Qardaji, Yang,
+Li 2013).  The sum of everything is not measured: it would take the share of a level.
 
 Theorem.  Whatever is chosen keeps epsilon.
 Proof.  The noisy totals, the partition and the counts of its blocks, or the noisy total and the sums, are
@@ -32,7 +34,7 @@ levels with the same noise loses no more than one of all cells.  A block's count
 block, so all of them cost what one does; so do the sums of one level.
 
 Everything after that is post-processing: sums are reconciled by least squares, which for a complete tree is
-one walk up and one down (Hay et al. 2010), and no count is left negative.
+one walk up and one down (Hay et al. 2010), and no count is left negative (see `reconcile`).
 
 MEASURED
 """
@@ -48,11 +50,15 @@ from numpy.typing import NDArray
 from discreet.errors import ParameterError
 from discreet.exact.number import Real, positive
 from discreet.mechanisms.geometric import Geometric
+from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.guarantee import Pure
-from discreet.workload.linear import Array, Floats
+from discreet.workload.block import cells_and_blocks
+from discreet.workload.linear import AllRange, Array, Floats
 from discreet.workload.nearest import nearest_counts
+from discreet.workload.plan import LARGEST_ATTRIBUTE, plan
+from discreet.workload.reconcile import MeasuredStrategy, reconcile
 from discreet.workload.split import SplitTree
-from discreet.workload.strategy import integers, roomy
+from discreet.workload.strategy import Strategy, integers, measure_exactly, roomy, sensitivity
 
 LARGEST_HISTOGRAM = 2**20
 
@@ -61,6 +67,9 @@ _PARTITION = Fraction(1, 4)
 _FEW, _FEW_IN_CELLS, _EVEN = Fraction(5, 2), Fraction(1), Fraction(1, 2)
 _MANY, _DOUBTFUL, _HIDDEN = 2000, 300, 40
 """Epsilon times rows: as many have too many blocks, may be hidden by noise, and are."""
+
+_PLANNED_WHOLE = 512
+"""Up to so many cells are planned one by one, and more of them in blocks: that takes less than a second."""
 
 _SECTIONS, _EQUAL_BLOCKS, _FINENESS = 4, 8, 80
 _NARROWEST = 16
@@ -82,7 +91,7 @@ class MeasuredSums:
     levels: tuple[NDArray[Any], ...]
 
 
-AdaptiveMeasurement: TypeAlias = MeasuredBlocks | MeasuredSums
+AdaptiveMeasurement: TypeAlias = MeasuredBlocks | MeasuredSums | MeasuredStrategy
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,9 +147,19 @@ class AdaptivePlan:
         return _noise(self.rest * (1 - _PARTITION))
 
     @property
+    def planned(self) -> Strategy | None:
+        """What is measured for all data alike, where that can be planned."""
+        return _planned(self.cells) if self.ranges and self.cells <= LARGEST_ATTRIBUTE else None
+
+    @property
     def sums(self) -> Geometric:
-        """The noise of sums over blocks of all sizes."""
-        return _noise(self.rest, self.height)
+        """The noise of what is measured for all data alike."""
+        return _noise(self.rest, self._moved)
+
+    @property
+    def _moved(self) -> int:
+        """How far one row moves what is measured for all data alike."""
+        return self.height if self.planned is None else _moved_by_a_row(self.cells)
 
     @property
     def height(self) -> int:
@@ -156,7 +175,7 @@ class AdaptivePlan:
     def guarantee(self) -> Pure:
         """What measuring promises to a person: the losses of the dearest way, added up."""
         known = Fraction(0) if self.counting is None else self.counting.guarantee(1).cost
-        ways = [self.sums.guarantee(self.height).cost, _cost_of_blocks(self.rest, self.cells)]
+        ways = [self.sums.guarantee(self._moved).cost, _cost_of_blocks(self.rest, self.cells)]
         if self.again is not None:
             left = self.rest * (1 - _AGAIN)
             ways.append(self.again.guarantee(1).cost + _cost_of_blocks(left, self.cells))
@@ -201,6 +220,9 @@ class AdaptivePlan:
             total = int(self.counting.sample(int(counts.sum())))
         if total is not None and self.splits(total):
             return self._measured_blocks(counts, total)
+        if self.planned is not None:
+            exact = measure_exactly(self.planned, counts)
+            return MeasuredStrategy(self.planned, self.sums, self.sums.sample(exact))
         width = self.branching ** (self.height - 1)
         size = -(-self.cells // width) * width
         levels = [np.concatenate([counts, np.zeros(size - self.cells, dtype=counts.dtype)])]
@@ -234,6 +256,8 @@ class AdaptivePlan:
                 return np.repeat(nearest_counts(drawn, float(drawn.sum())) / widths, widths)
             case MeasuredSums((alone,)) if not self.ranges:
                 return np.maximum(np.asarray(alone, dtype=np.float64), 0)
+            case MeasuredStrategy():
+                return reconcile([measured], nonnegative=AllRange(self.cells)).cells
             case MeasuredSums(levels):
                 told = [np.asarray(level, dtype=np.float64) for level in levels]
                 return possible(least_squares(told, self.branching), self.branching)[: self.cells]
@@ -249,6 +273,19 @@ def _cost_of_blocks(left: Fraction, cells: int) -> Fraction:
     """Return what blocks lose that are found and counted, or only counted, with what is left of epsilon."""
     found = _tree(left, cells).guarantee().cost + _noise(left * (1 - _PARTITION)).guarantee(1).cost
     return max(found, _noise(left).guarantee(1).cost)
+
+
+@lru_cache(maxsize=8)
+def _planned(cells: int) -> Strategy:
+    """Return the best known measurements for all ranges; which they are does not depend on epsilon."""
+    if cells <= _PLANNED_WHOLE:
+        return plan(AllRange(cells), Pure(Fraction(1))).strategy
+    return cells_and_blocks(AllRange(cells), Pure(Fraction(1)))
+
+
+@lru_cache(maxsize=64)
+def _moved_by_a_row(cells: int) -> int:
+    return int(sensitivity(_planned(cells), Adjacency.ADD_REMOVE).l1)
 
 
 @lru_cache(maxsize=64)

@@ -28,6 +28,9 @@ from discreet.workload.pidentity import p_identity_of_blocks
 from discreet.workload.strategy import CellsAndBlocks, information, rounded
 
 PURE_WIDTH, BELL_WIDTH = 8, 4
+_FEWER_CELLS = 1024
+"""Up to so many cells have blocks of half the width: there is time for more of them."""
+
 _BLOCKS_PER_SUM = 4
 _NEAR = 1e-4
 """The strategy for blocks need not be better: more is lost by the blocks themselves."""
@@ -39,7 +42,7 @@ def cells_and_blocks(workload: Workload, guarantee: Promise) -> CellsAndBlocks:
     """Return a strategy for a workload over many cells."""
     match guarantee:
         case Pure():
-            return _pure(workload, PURE_WIDTH)
+            return _pure(workload, PURE_WIDTH if workload.cells > _FEWER_CELLS else PURE_WIDTH // 2)
         case Concentrated():
             return _bell(workload, BELL_WIDTH)
 

@@ -1,11 +1,15 @@
 """The nearest vectors that are possible: none is negative, and where a total is known they add up to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from fractions import Fraction
 from math import sqrt
+from typing import TypeVar
 
 import numpy as np
 
 from discreet.workload.linear import Floats
+
+Number = TypeVar("Number", Fraction, float)
 
 
 def nearest_counts(drawn: Floats, total: float) -> Floats:
@@ -20,6 +24,28 @@ def nearest_counts(drawn: Floats, total: float) -> Floats:
     # The largest is above its own level, unless its float is too coarse to show it.
     last = int(np.flatnonzero(ordered > level)[-1:].sum())
     return np.asarray(np.maximum(drawn - level[last], 0.0))
+
+
+def rising(drawn: Floats) -> Floats:
+    """Return the nearest numbers, in the sum of squares, of which none is below the one before it."""
+    pools = pooled(drawn.tolist())
+    sizes = [size for _, size in pools]
+    return np.repeat(np.array([total / size for total, size in pools]), sizes)
+
+
+def pooled(drawn: Iterable[Number]) -> list[tuple[Number, int]]:
+    """Return neighbours that fall pooled until no mean does: the sums of the pools, and their sizes.
+
+    Their means are the nearest sequence that never falls (Ayer, Brunk, Ewing, Reid, Silverman 1955).
+    """
+    pools: list[tuple[Number, int]] = []
+    for value in drawn:
+        total, size = value, 1
+        while pools and pools[-1][0] * size >= total * pools[-1][1]:
+            before, many = pools.pop()
+            total, size = total + before, size + many
+        pools.append((total, size))
+    return pools
 
 
 def descend(

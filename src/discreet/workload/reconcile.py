@@ -11,6 +11,13 @@ vector, and projecting onto a convex set never increases the distance to its poi
 the total squared error of the answers to W can only shrink.  Single answers may become biased; the reported
 variances are those of the unconstrained estimate.
 
+Ranges and prefixes.  Cells are not negative where their running sums s_0, ..., s_n never fall.  All ranges of
+estimated sums c are off by the sum over i < j of ((s_j - c_j) - (s_i - c_i))**2, which is n + 1 times the
+squared distance of s from c once the mean of s - c is taken off; a shifted s never falls either, so the best
+is the nearest s to c that never falls.  Prefixes are off by the squared distance of s_1, ..., s_n, with s_0
+= 0: the nearest that never falls, cut off at 0 and, where it is known, at the total, is the nearest of those
+within such bounds.  Both are found at once, and exactly, by pooling neighbours that fall.
+
 All of this is post-processing of integers that are already private; it may and does use floats.
 """
 
@@ -26,8 +33,8 @@ from discreet.errors import ParameterError
 from discreet.exact.number import Real
 from discreet.mechanisms.gaussian import Gaussian
 from discreet.workload.forecast import as_products, inverse_and_sight, supported, unit_inverse, variances
-from discreet.workload.linear import Floats, Workload, kron
-from discreet.workload.nearest import descend, nearest_counts
+from discreet.workload.linear import AllRange, Floats, Prefix, Workload, kron
+from discreet.workload.nearest import descend, nearest_counts, rising
 from discreet.workload.noise import Noise, grain, half_widths, spread
 from discreet.workload.strategy import (
     CellsAndBlocks,
@@ -185,7 +192,21 @@ def _settled(estimate: Estimate, total: int | None, nonnegative: Workload | None
 
 
 def nearest_nonnegative(cells: Floats, workload: Workload, total: int | None) -> Floats:
-    """Return the non-negative vector (of this total) whose answers are nearest, by projected descent."""
+    """Return the non-negative vector (of this total) whose answers are nearest."""
+    match workload, total:
+        case AllRange(), None:
+            return np.diff(rising(np.concatenate([[0.0], np.cumsum(cells)])))
+        case Prefix(), None:
+            return np.diff(np.maximum(rising(np.cumsum(cells)), 0), prepend=0.0)
+        case Prefix(), int():
+            inner = np.clip(rising(np.cumsum(cells)[:-1]), 0, total)
+            return np.diff(inner, prepend=0.0, append=float(total))
+        case _:
+            return _descended(cells, workload, total)
+
+
+def _descended(cells: Floats, workload: Workload, total: int | None) -> Floats:
+    """Return the same for any workload, by projected descent."""
     # The Gram matrix has no negative entry, so its largest row sum bounds its largest eigenvalue.
     top = float(workload.gram_apply(np.ones(cells.size)).max())
 

@@ -73,7 +73,7 @@ class Sparse:
         """
         import numpy as np
 
-        from discreet.workload.adaptive import MeasuredBlocks
+        from discreet.workload.adaptive import MeasuredBlocks, MeasuredSums
 
         match self.plan.measure(counts):
             case MeasuredBlocks(starts, blocks):
@@ -81,8 +81,10 @@ class Sparse:
                 pairs = [(int(count), width) for count, width in zip(blocks, widths, strict=True)]
                 shown = [Fraction(count, width) for count, width in pairs for _ in range(width)]
                 return shown, tuple(width for width in widths for _ in range(width))
-            case measured:
-                return [Fraction(int(count)) for count in measured.levels[0]], ()
+            case MeasuredSums((alone,)):
+                return [Fraction(int(count)) for count in alone], ()
+            case _:
+                raise TypeError("where only cells are asked, no sums of them are measured")
 
     def stored(self) -> str:
         """Return the promise as text: the same question always has the same."""
