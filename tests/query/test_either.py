@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from fractions import Fraction
-from math import sqrt
+from math import exp, sqrt
 from pathlib import Path
 
 import pandas as pd
@@ -234,7 +234,7 @@ def test_how_many_people_a_group_needs_is_judged_nearly_as_it_is(groups: int, ep
     budget = ApproximateBudget(epsilon, "1e-6")
     for terms in kinds(budget):
         price = terms(Fraction(epsilon))
-        needed = either._needed(groups, price, SMALL)
+        needed = exp(either._needed(groups, price, SMALL))
         if isinstance(price, PurePrice):
             curve = KeyCount.calibrate(epsilon=epsilon, delta=SMALL, groups=groups)
             assert needed == pytest.approx(curve.threshold, rel=0.05, abs=2)

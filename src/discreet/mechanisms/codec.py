@@ -82,9 +82,21 @@ def encode(mechanism: Storable) -> str:
     return json.dumps(fields, separators=(",", ":"))
 
 
+UNKNOWN = "this text is not a mechanism that this version knows; upgrade discreet"
+
+
 def decode(text: str) -> Storable:
     """Return the mechanism that a stored text stands for."""
-    match json.loads(text):
+    try:
+        return _decoded(json.loads(text))
+    except ParameterError:
+        raise
+    except (ValueError, ZeroDivisionError):
+        raise ParameterError(UNKNOWN) from None
+
+
+def _decoded(stored: object) -> Storable:
+    match stored:
         case ["geometric/1", str(alpha)]:
             return Geometric(Fraction(alpha))
         case ["truncated-geometric/1", str(alpha), str(low), str(high)]:
@@ -115,4 +127,4 @@ def decode(text: str) -> Storable:
             return KeyWeight(Fraction(sigma_squared), int(threshold), int(one), int(groups))
         case ["noisy-threshold/1", str(alpha), str(threshold)]:
             return NoisyThreshold(Fraction(alpha), int(threshold))
-    raise ParameterError("this text is not a mechanism that this version knows; upgrade discreet")
+    raise ParameterError(UNKNOWN)

@@ -67,6 +67,9 @@ from discreet.privacy.guarantee import Concentrated
 WIDE = 2**14
 """From this standard deviation on, tails are those of the normal law to nine digits."""
 
+SUREST = Fraction(1, 10**12)
+"""Below this risk differences of tails are lost in floats; intervals are then by a bound on the tail."""
+
 FAR = 40
 """So many standard deviations away, a tail is nothing that a float could hold."""
 
@@ -117,7 +120,10 @@ class KeyGaussian:
 
     def interval(self, shown: int, beta: Real) -> tuple[int, int]:
         """Return the smallest and largest number of people that a shown count does not contradict."""
-        return _interval(self.sigma_squared, self.threshold, int(shown), probability(beta, "beta"))
+        count, risk = whole(shown, "shown"), probability(beta, "beta")
+        if count < self.threshold:
+            raise ParameterError(f"a count below the threshold of {self.threshold} is not shown, got {count}")
+        return _interval(self.sigma_squared, self.threshold, count, risk)
 
     def sample(self, counts: Any) -> tuple[Any, Any]:
         """Return which groups are shown, and all noisy counts; those not shown must not be published."""
@@ -150,6 +156,9 @@ def _slack(variance: Fraction, threshold: int, groups: int) -> Fraction:
 # Groups of one size have one interval, and many groups are small.
 @lru_cache(maxsize=4096)
 def _interval(variance: Fraction, threshold: int, shown: int, beta: Fraction) -> tuple[int, int]:
+    if beta < SUREST:
+        # Of n people, 2 exp(-(n - shown)**2 / 2 v) is more than the chance of being shown with so few.
+        return 1, shown + isqrt(int(2 * variance * log_up(4 / beta)) + 1) + 1
     tail, risk = _tails(variance), float(beta) / 2
 
     def too_large(n: int) -> bool:

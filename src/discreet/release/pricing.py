@@ -182,12 +182,15 @@ def price_question(
 def alone(budget: Budget, cost: Cost, epsilon: Fraction | None) -> tuple[Fraction, Fraction] | None:
     """Return what something paid in zCDP promises if it is the only thing asked, by the budget's delta.
 
-    That is the epsilon for which it was priced, where it was; what is pure at no more says so itself.
+    That is the epsilon for which it was priced, where it was; what is pure at no more says so itself.  What
+    the question uses of delta by itself comes on top of what the epsilon is promised with.
     """
     if isinstance(budget, PureBudget):
         return None
     promised = epsilon_of_rho(cost.rho, budget.delta - budget.slack) if epsilon is None else epsilon
-    return None if cost.epsilon is not None and cost.epsilon <= promised else (promised, budget.delta)
+    if cost.epsilon is not None and cost.epsilon <= promised:
+        return None
+    return promised, max(budget.delta, budget.delta - budget.slack + cost.delta)
 
 
 def shared_terms(catalog: Catalog, leading: Checked, epsilon: Fraction) -> Terms:

@@ -117,7 +117,7 @@ class ServiceProblem:
 
 
 FAILED = ServiceProblem(
-    "failed", "something went wrong after the question was paid for; nothing more can be said"
+    "failed", "something went wrong, for a question perhaps after it was paid for; nothing more can be said"
 )
 NOTHING = ServiceProblem("nothing", "it does not exist, or it is not for you")
 UNKNOWN = ServiceProblem("identity", "no token, or one that is unknown, expired or revoked")

@@ -48,7 +48,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from discreet.errors import ParameterError
-from discreet.exact.number import Real, positive
+from discreet.exact.number import Real, flag, positive, whole
 from discreet.mechanisms.geometric import Geometric
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.guarantee import Pure
@@ -117,7 +117,10 @@ class AdaptivePlan:
         cls, *, epsilon: Real, cells: int, total: int | None = None, sensitivity: int = 1, ranges: bool = True
     ) -> "AdaptivePlan":
         """Return the plan that loses at most epsilon about a person who moves cells by `sensitivity`."""
-        return cls(cells, positive(epsilon, "epsilon") / sensitivity, total, sensitivity, ranges)
+        moves = whole(positive(sensitivity, "sensitivity"), "sensitivity")
+        known = None if total is None else whole(total, "total")
+        each = positive(epsilon, "epsilon") / moves
+        return cls(whole(cells, "cells"), each, known, moves, flag(ranges, "ranges"))
 
     @property
     def rest(self) -> Fraction:

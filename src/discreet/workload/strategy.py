@@ -244,6 +244,8 @@ def measure_exactly(strategy: Strategy, histogram: Array) -> Array:
 def integers(counts: Array) -> Array:
     """Return counts that are integers: in 64 bits, or Python's own where 64 bits do not hold them."""
     found = np.asarray(counts)
+    if found.dtype == np.uint64:
+        found = found.astype(object)
     if found.dtype.kind in "iu":
         return found.astype(np.int64)
     if found.dtype.kind == "O" and all(type(count) is int for count in found.flat):

@@ -21,7 +21,7 @@ noise with the smaller product of the errors of its questions, however many answ
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from math import exp, expm1, inf, log, log1p, sqrt
+from math import exp, expm1, inf, log, log1p
 from statistics import NormalDist
 from typing import TypeAlias, assert_never
 
@@ -62,8 +62,8 @@ from discreet.query.price.together import Together
 Terms: TypeAlias = Callable[[Fraction], Price]
 """What a question at an epsilon may cost, in the measure of one kind of noise."""
 
-LEAST = 1e-300
-"""Keys with a smaller delta are judged as with this one, which a float still holds."""
+LEAST, LARGE = 1e-300, Fraction(10) ** 300
+"""Keys are judged as with a delta and an epsilon within these, which floats still hold."""
 
 
 def converted(delta: Fraction) -> Terms:
@@ -139,7 +139,7 @@ def portion(terms: Terms, share: Fraction) -> Terms:
 
 def _error_at(checked: Checked, position: int, price: Price, delta: Fraction) -> float:
     if isinstance(checked.keys, Private) and position == checked.keys.people:
-        return log(_needed(given(checked.measurements[position].sensitivity.l0), price, delta))
+        return _needed(given(checked.measurements[position].sensitivity.l0), price, delta)
     if (variance := mean_variance(checked, position, price)) is not None:
         return log(variance) / 2
     share = share_of(checked, position, price, delta)
@@ -149,7 +149,7 @@ def _error_at(checked: Checked, position: int, price: Price, delta: Fraction) ->
 
 
 def _needed(groups: int, price: Price, delta: Fraction) -> float:
-    """Return, nearly, how many people a group needs to be found every other time.
+    """Return the logarithm of how many people, nearly, a group needs to be found every other time.
 
     The curve of `key_count` rises as (exp(n epsilon) - 1) / (exp(epsilon) - 1) delta up to a half, and
     Gaussian noise reaches its threshold every other time where people do.
@@ -159,12 +159,18 @@ def _needed(groups: int, price: Price, delta: Fraction) -> float:
         return inf
     match price:
         case PurePrice(epsilon):
-            own = float(epsilon) / groups
-            # Without exponentials that no float would hold.
-            rise = (log(expm1(own)) if own < 1 else own + log1p(-exp(-own))) - _log(2 * each)
-            return (max(rise, 0.0) + log1p(exp(-abs(rise)))) / own
+            # Without exponentials, and without numbers, that no float would hold.
+            own = epsilon / groups
+            near = float(min(own, LARGE))
+            grown = (
+                near + log1p(-exp(-near)) if near >= 1 else log(expm1(near)) if near > LEAST else _log(own)
+            )
+            rise = grown - _log(2 * each)
+            return log(max(rise, 0.0) + log1p(exp(-abs(rise)))) - _log(min(own, LARGE))
         case RhoPrice(rho):
-            return 1 + sqrt(groups / (2 * rho)) * -NormalDist().inv_cdf(max(float(each), LEAST))
+            away = -NormalDist().inv_cdf(min(max(float(each), LEAST), 0.25))
+            more = _log(groups / (2 * rho)) / 2 + log(away)
+            return max(more, 0.0) + log1p(exp(-abs(more)))
         case _:
             assert_never(price)
 

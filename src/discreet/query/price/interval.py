@@ -6,9 +6,10 @@ limit, whose loss is then covered too (see `capped`).  How far the noise of a pa
 depends on the part and the confidence alone, except where groups are measured together.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeGuard
 
 from discreet.mechanisms.key_count import KeyCount
 from discreet.mechanisms.key_gaussian import KeyGaussian
@@ -56,12 +57,26 @@ class Intervals:
         # Found by the very formula: it is kept here, so nothing else has its number.
         found = self._known.get(id(formula))
         if found is None:
-            named = _parts(formula) if measured(formula) else []
+            named = self._named(formula) if measured(formula) else []
             wider = widening(self._priced, formula, named, self._beta)
             beta = self._beta if wider is None else wider.left
             made = tuple(_IntervalPart(self._priced, part, beta / len(named), wider) for part in named)
             found = self._known[id(formula)] = formula, made
         return found[1]
+
+    def _named(self, formula: Formula) -> list[Formula]:
+        """Return the parts of a formula that have intervals of their own, as few of them as there are.
+
+        The count of a group that is shown because of it is a part by itself: its noise is not that of others.
+        """
+        large = list(dict.fromkeys(_atoms(formula, self._linear)))
+        small = list(dict.fromkeys(_atoms(formula, lambda _: False)))
+        return large if len(large) <= len(small) else small
+
+    def _linear(self, formula: Formula) -> bool:
+        if not coefficients(formula):
+            return False
+        return not any(_selects(self._priced.shares[position].mechanism) for position in measured(formula))
 
 
 class _IntervalPart:
@@ -75,6 +90,8 @@ class _IntervalPart:
         mechanisms = [priced.shares[position].mechanism for position in sorted(measured(formula))]
         self._grouped = any(isinstance(mechanism, Together) for mechanism in mechanisms)
         self._selected = mechanisms[0] if isinstance(formula, NoisyTerm) else None
+        if self._selected is None and any(map(_selects, mechanisms)):
+            raise TypeError("a count that finds groups is a part by itself")
         self._noise = None if self._grouped else self._reaching(None)
 
     def at(self, key: Group, noisy: Mapping[int, Public]) -> Span:
@@ -91,7 +108,7 @@ class _IntervalPart:
             find = mean if isinstance(self.formula, Mean) else variance
             return find(self.formula, noisy, noise.laws, self._beta)  # type: ignore[arg-type]
         value = evaluate(self.formula, key, noisy)
-        if isinstance(self._selected, KeyCount | KeyGaussian) and isinstance(value, int):
+        if _selects(self._selected) and isinstance(value, int):
             # A group is shown because its noise was large enough, which its interval takes into account.
             least, most = self._selected.interval(value, self._beta)
             return Fraction(least), Fraction(most)
@@ -120,25 +137,24 @@ class _Reaching:
     radius: Fraction | None = None
 
 
-def _parts(formula: Formula) -> list[Formula]:
-    """Return the parts of a formula that have intervals of their own, as few of them as there are."""
-    large = list(dict.fromkeys(_atoms(formula, linear=True)))
-    small = list(dict.fromkeys(_atoms(formula, linear=False)))
-    return large if len(large) <= len(small) else small
-
-
-def _atoms(formula: Formula, *, linear: bool) -> Iterator[Formula]:
+def _atoms(formula: Formula, whole: Callable[[Formula], bool]) -> Iterator[Formula]:
+    """Yield what a formula is made of, taking operations apart unless they are kept whole."""
     match formula:
         case NoisyTerm() | Combination() | Mean() | Variance():
             yield formula
         case Operation(_, arguments):
-            if linear and coefficients(formula):
+            if whole(formula):
                 yield formula
             else:
                 for argument in arguments:
-                    yield from _atoms(argument, linear=linear)
+                    yield from _atoms(argument, whole)
         case _:
             return
+
+
+def _selects(mechanism: object) -> TypeGuard[KeyCount | KeyGaussian]:
+    """Whether groups are shown because of what it drew."""
+    return isinstance(mechanism, KeyCount | KeyGaussian)
 
 
 def _counts(checked: Checked, part: Formula) -> bool:

@@ -35,6 +35,9 @@ from discreet.query.price.mechanism import PurePrice, charge, share_of
 from discreet.query.price.sparse import FEWEST_CELLS, Sparse
 from discreet.query.price.split import parts
 
+LEAST_DELTA = Fraction(1, 10**60)
+"""The least that a question may use of delta: what is smaller is lost between the costs that are added up."""
+
 SEARCH = 40
 
 
@@ -61,6 +64,8 @@ def quote(
     """
     sure = probability(confidence, "confidence")
     slack = rational(delta, "delta")
+    if 0 < slack < LEAST_DELTA:
+        raise ParameterError(f"delta must be 0, or at least {float(LEAST_DELTA):g} for each question")
     if (epsilon is None) == (within is None):
         raise ParameterError(
             "give either epsilon=..., or within=... for the smallest epsilon that gets there"
