@@ -6,7 +6,8 @@ replacing one changes them by the difference of two columns.  So, for an integer
     add-remove:  l_p sensitivity = max over i of |A e_i|_p
     replace:     l_p sensitivity = max over i < j of |A (e_i - e_j)|_p
 
-People whose numbers may have both signs move answers by A e_i + r A e_j too, for some r up to 1 (`joined`).
+People whose numbers may have both signs move answers by A e_i + r A e_j too, for some r up to 1 (`joined`),
+and those of whom several numbers are measured by the same A move two of them at once (`beside`).
 
 For 0/1 entries every power of the norm is the number of rows in which the two columns differ,
 g_ii + g_jj - 2 g_ij with g the Gram matrix.  Float matrix products are used only where every partial sum is
@@ -101,6 +102,21 @@ def joined(matrix: Integers, back: Fraction) -> tuple[Fraction, Fraction, Fracti
         both = np.abs(b * whole[:, cell : cell + 1] + a * whole)
         l1, linf = max(l1, both.sum(axis=0).max()), max(linf, both.max())
     return Fraction(l1, b), Fraction(square, b * b), Fraction(linf, b)
+
+
+def beside(matrix: Integers) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the largest l1, squared l2 and linf norms by which a unit that is swapped moves several A x.
+
+    The same A measures several vectors side by side: the unit leaves a cell for another of its own vector,
+    which moves that by A (e_i - e_j), or for any of another one, which moves both, by A e_i and -A e_j.
+    """
+    _require_exact(matrix)
+    l1 = int(np.abs(matrix).sum(axis=0).max())
+    square = int((matrix * matrix).sum(axis=0).max())
+    most, least = matrix.max(axis=1), matrix.min(axis=1)
+    linf = int(max((most - least).max(), np.abs(matrix).max()))
+    # In l1 two columns are never further apart than both are long.
+    return Fraction(2 * l1), Fraction(max(2 * square, _difference_square(matrix))), Fraction(linf)
 
 
 def kronecker_sensitivity(factors: list[Integers], adjacency: Adjacency) -> Sensitivity:
