@@ -38,8 +38,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "query/price/together.py",
-        "l1, square, linf = joined(matrix_of(strategy), swaps.back)",
-        "l1, square, linf = joined(matrix_of(strategy), swaps.back / 2)",
+        "swapped(matrix, swaps.back)",
+        "swapped(matrix, swaps.back / 2)",
         ("tests/query/test_batch.py",),
         "sums of both signs move further than they are charged for",
     ),
@@ -56,6 +56,20 @@ FAULTS: tuple[Fault, ...] = (
         "reach.leaning > back + 1",
         ("tests/query/test_batch.py", "tests/query/proof/test_hostile.py"),
         "the checker takes sums of both signs for counts",
+    ),
+    Fault(
+        "workload/column.py",
+        "> found - radii[place]",
+        "> found",
+        ("tests/workload/test_column.py",),
+        "pairs of cells are passed over that are further apart than those that were found",
+    ),
+    Fault(
+        "workload/column.py",
+        "np.vstack([0 * columns[:1], b * columns,",
+        "np.vstack([b * columns,",
+        ("tests/workload/test_column.py",),
+        "nobody is taken for coming or going alone where people are replaced",
     ),
     Fault(
         "workload/column.py",
@@ -94,8 +108,8 @@ FAULTS: tuple[Fault, ...] = (
     ),
     Fault(
         "workload/column.py",
-        "a * a * own[None, :] + 2 * a * b * inner",
-        "a * a * own[None, :]",
+        "a * a * mine[None, :] + 2 * a * b * whole",
+        "a * a * mine[None, :]",
         ("tests/query/test_batch.py",),
         "columns that point one way are taken for apart",
     ),

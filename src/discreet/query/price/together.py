@@ -62,7 +62,7 @@ Key: TypeAlias = tuple[Public, ...]
 GRID = 2**20
 """Consistent answers are rounded to this fraction of a unit before they are stored."""
 
-PAIRS = 512
+PAIRS = 1_024
 """Up to so many cells all pairs of them are compared where people are replaced."""
 
 SHARP = 256
@@ -313,23 +313,19 @@ def _back(measurement: Measurement) -> Fraction:
 
 def moved(strategy: "Strategy", *, swaps: Swaps | None) -> Sensitivity:
     """Return how far a unit moves what is measured, as it comes or goes or leaves one cell for another."""
-    from discreet.workload.column import beside, joined
+    from discreet.workload.column import beside, swapped
     from discreet.workload.strategy import Kronecker, matrix_of, sensitivity
 
+    if swaps is not None and not isinstance(strategy, Kronecker):
+        matrix = matrix_of(strategy)
+        return Sensitivity(*(beside(matrix) if swaps.corners else swapped(matrix, swaps.back)))
     alone = sensitivity(strategy, Adjacency.ADD_REMOVE)
     if swaps is None:
         return alone
-    if swaps.corners and not isinstance(strategy, Kronecker):
-        return Sensitivity(*beside(matrix_of(strategy)))
+    # Written out it may be large: no two columns are longer together than the longest twice.
+    times = 2 if swaps.corners else 1 + swaps.back
     both = sensitivity(strategy, Adjacency.REPLACE)
-    l1, square, linf = alone.l1, alone.l2_squared, alone.linf
-    if isinstance(strategy, Kronecker):
-        # Written out it may be large: no two columns are longer together than the longest twice.
-        times = 2 if swaps.corners else 1 + swaps.back
-        l1, square, linf = times * l1, times**2 * square, times * linf
-    elif swaps.back:
-        # With i = j among the pairs, none of these is below what one unit moves.
-        l1, square, linf = joined(matrix_of(strategy), swaps.back)
+    l1, square, linf = times * alone.l1, times**2 * alone.l2_squared, times * alone.linf
     return Sensitivity(max(both.l1, l1), max(both.l2_squared, square), max(both.linf, linf))
 
 
