@@ -26,7 +26,7 @@ from discreet.workload import (
     Wavelet,
     column,
 )
-from discreet.workload.column import matrix_sensitivity, workload_sensitivity
+from discreet.workload.column import matrix_sensitivity, swapped, workload_sensitivity
 from discreet.workload.strategy import CellsAndBlocks, measure_exactly, sensitivity
 
 
@@ -150,3 +150,45 @@ def test_products_too_large_to_write_out_are_bounded_from_above_under_replace(lo
 def test_entries_too_large_for_exact_arithmetic_are_refused():
     with pytest.raises(ParameterError, match="fewer bits"):
         matrix_sensitivity(np.full((2, 2), 2**40), Adjacency.ADD_REMOVE)
+
+
+def furthest_swaps(rows: np.ndarray, back: Fraction) -> tuple[Fraction, Fraction, Fraction]:
+    """The largest norms over all units that come alone, for another, or beside one that is taken away."""
+    columns = [[Fraction(int(entry)) for entry in column] for column in rows.T]
+    nothing = [Fraction(0)] * rows.shape[0]
+    points = [nothing, *columns, *([-back * entry for entry in column] for column in columns)]
+    changes = [[a - b for a, b in zip(one, other, strict=True)] for one in points for other in points]
+    return (
+        max(sum(map(abs, change), Fraction(0)) for change in changes),
+        max(sum((entry * entry for entry in change), Fraction(0)) for change in changes),
+        max(max(map(abs, change)) for change in changes),
+    )
+
+
+@given(
+    rows=st.integers(1, 6).flatmap(
+        lambda cells: st.lists(
+            st.lists(st.integers(-5, 9), min_size=cells, max_size=cells), min_size=1, max_size=5
+        )
+    ),
+    back=st.fractions(0, 1, max_denominator=7) | st.just(Fraction(2**60, 2**60 + 1)),
+)
+@settings(max_examples=200, deadline=None)
+def test_units_that_are_swapped_move_a_matrix_by_the_widest_pair_of_its_columns(
+    rows: list[list[int]], back: Fraction
+) -> None:
+    matrix = np.array(rows, dtype=np.int64)
+    assert swapped(matrix, back) == furthest_swaps(matrix, back)
+
+
+@pytest.mark.parametrize("back", [Fraction(0), Fraction(1, 3)])
+def test_pairs_that_are_passed_over_are_no_further_apart(back: Fraction) -> None:
+    """Many cells, of which few are far from all others: the pruned search against all pairs."""
+    random = np.random.default_rng(3)
+    matrix = random.integers(-3, 30, (12, 60)) * (random.random((12, 60)) < 0.3)
+    assert swapped(matrix, back) == furthest_swaps(matrix, back)
+    alone, both = (matrix_sensitivity(matrix, adjacency) for adjacency in Adjacency)
+    if not back:
+        assert swapped(matrix)[0] == max(alone.l1, both.l1)
+        assert swapped(matrix)[1] == max(alone.l2_squared, both.l2_squared)
+        assert swapped(matrix)[2] == max(alone.linf, both.linf)

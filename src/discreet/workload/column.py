@@ -6,7 +6,9 @@ replacing one changes them by the difference of two columns.  So, for an integer
     add-remove:  l_p sensitivity = max over i of |A e_i|_p
     replace:     l_p sensitivity = max over i < j of |A (e_i - e_j)|_p
 
-People whose numbers may have both signs move answers by A e_i + r A e_j too, for some r up to 1 (`joined`).
+Where units may also come or go alone, and numbers may have both signs, answers move by A e_i and by
+A e_i + r A e_j too, for some r up to 1 (`swapped`); where several numbers are measured by the same A, a unit
+that leaves one for another moves two of them at once (`beside`).
 
 For 0/1 entries every power of the norm is the number of rows in which the two columns differ,
 g_ii + g_jj - 2 g_ij with g the Gram matrix.  Float matrix products are used only where every partial sum is
@@ -86,21 +88,72 @@ def matrix_sensitivity(matrix: Integers, adjacency: Adjacency) -> Sensitivity:
             return _sensitivity(*_difference_extremes(matrix, square))
 
 
-def joined(matrix: Integers, back: Fraction) -> tuple[Fraction, Fraction, Fraction]:
-    """Return the largest l1, squared l2 and linf norms of A e_i + back A e_j over all i and j, exactly."""
+def swapped(matrix: Integers, back: Fraction = Fraction(0)) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the largest l1, squared l2 and linf norms by which a unit that is swapped moves A x, exactly.
+
+    They are those of A e_i, A (e_i - e_j) and A e_i + back A e_j, for all i and j: how far apart two of the
+    points 0, A e_i and -back A e_j are at most.
+    """
     _require_exact(matrix)
     a, b = back.numerator, back.denominator
-    # Python's integers: the common denominator may be any.
-    whole = matrix.astype(object)
-    gram = matrix.T.astype(np.float64) @ matrix.astype(np.float64)
-    inner = gram.astype(np.int64).astype(object)
-    own = np.diagonal(inner)
-    square = (b * b * own[:, None] + a * a * own[None, :] + 2 * a * b * inner).max()
-    l1 = linf = 0
-    for cell in range(matrix.shape[1]):
-        both = np.abs(b * whole[:, cell : cell + 1] + a * whole)
-        l1, linf = max(l1, both.sum(axis=0).max()), max(linf, both.max())
-    return Fraction(l1, b), Fraction(square, b * b), Fraction(linf, b)
+    # Python's integers where the common denominator is so large that sums of 64 bits might not hold.
+    fits = 2 * b * matrix.shape[0] * int(np.abs(matrix).max(initial=0)) < 2**62
+    columns = matrix.T if fits else matrix.T.astype(object)
+    points = np.vstack([0 * columns[:1], b * columns, *([-a * columns] if a else [])])
+    linf = (points.max(axis=0) - points.min(axis=0)).max()
+    return (
+        Fraction(int(_width(points)), b),
+        Fraction(_square_apart(matrix, a, b), b * b),
+        Fraction(int(linf), b),
+    )
+
+
+def _square_apart(matrix: Integers, a: int, b: int) -> int:
+    """Return b**2 times the largest squared l2 norm of A e_i, A (e_i - e_j) and A e_i + a / b A e_j."""
+    floats = matrix.astype(np.float64)
+    gram = floats.T @ floats
+    own = np.diagonal(gram).copy()
+    apart = b * b * max(int(own.max()), _pairwise(gram))
+    if not a:
+        return apart
+    whole, mine = gram.astype(np.int64).astype(object), own.astype(np.int64).astype(object)
+    return max(apart, int((b * b * mine[:, None] + a * a * mine[None, :] + 2 * a * b * whole).max()))
+
+
+def _width(points: NDArray[Any]) -> int:
+    """Return the largest l1 distance of two points, which are rows of integers.
+
+    Rule.  With r_i the distance of point i from some place, no two are further apart than r_i + r_j.  From
+    the largest r_i on, a point is compared only with those that may so be further from it than any two that
+    were found are apart; where there is none, there is none for the points after it either.
+    """
+    middle = np.sort(points, axis=0)[points.shape[0] // 2]
+    radii = np.abs(points - middle).sum(axis=1)
+    order = np.argsort(-radii, kind="stable")
+    points, radii = points[order], radii[order]
+    found = 0
+    for place in range(points.shape[0] - 1):
+        left = int((radii[place + 1 :] > found - radii[place]).sum())
+        if not left:
+            break
+        others = points[place + 1 : place + 1 + left]
+        found = max(found, int(np.abs(others - points[place]).sum(axis=1).max()))
+    return found
+
+
+def beside(matrix: Integers) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the largest l1, squared l2 and linf norms by which a unit that is swapped moves several A x.
+
+    The same A measures several vectors side by side: the unit leaves a cell for another of its own vector,
+    which moves that by A (e_i - e_j), or for any of another one, which moves both, by A e_i and -A e_j.
+    """
+    _require_exact(matrix)
+    l1 = int(np.abs(matrix).sum(axis=0).max())
+    square = int((matrix * matrix).sum(axis=0).max())
+    most, least = matrix.max(axis=1), matrix.min(axis=1)
+    linf = int(max((most - least).max(), np.abs(matrix).max()))
+    # In l1 two columns are never further apart than both are long.
+    return Fraction(2 * l1), Fraction(max(2 * square, _difference_square(matrix))), Fraction(linf)
 
 
 def kronecker_sensitivity(factors: list[Integers], adjacency: Adjacency) -> Sensitivity:

@@ -8,6 +8,7 @@ is planned, rewritten or proved is used here.
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from math import ceil
 from typing import Any
 
 from discreet.engines.exact import Exact
@@ -23,7 +24,7 @@ from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.filter import Cost
 from discreet.privacy.grid import GRID
 from discreet.privacy.sensitivity import Sensitivity
-from discreet.query.check.measurement import Declared, Measurement, QuantileChoice
+from discreet.query.check.measurement import Declared, Measurement, QuantileChoice, families
 from discreet.query.price.expected import Quote
 from discreet.query.price.mechanism import MeasurementShare
 from discreet.query.price.sparse import Sparse
@@ -62,9 +63,12 @@ def _moved(
         return _scores(share.measured, one._cells[name], other._cells[name])
     if isinstance(share.mechanism, Together):
         # Tables are histograms of the same rows, each planned for the same reach.
-        norms = _swaps if share.mechanism.swaps else _norms
-        tables = [n for n in one._totals if n == name or n.startswith(f"{name}t")]
-        return max((norms(one._totals[n], other._totals[n]) for n in tables), key=lambda m: m.l1), None
+        swaps = share.mechanism.swaps
+        if swaps is not None and swaps.corners:
+            return _among(priced, position, one, other), None
+        tables = [(one._totals[n], other._totals[n]) for n in one._totals if _table_of(name, n)]
+        found = [_norms(*pair) if swaps is None else _swaps(*pair, swaps.back) for pair in tables]
+        return max(found, key=lambda m: m.l1), None
     keys = priced.checked.keys
     values = [column.values or () for column in keys.columns] if isinstance(keys, Declared) else None
     left, right = one._totals[name], other._totals[name]
@@ -87,11 +91,30 @@ def _norms(one: Weights, other: Weights) -> Sensitivity:
     return _sensitivity([step for step in moved if step])
 
 
-def _swaps(one: Weights, other: Weights) -> Sensitivity:
-    """Return how many units went from one cell to another, came or left, as a number of steps."""
+def _table_of(name: str, output: str) -> bool:
+    return output == name or output.startswith(f"{name}t")
+
+
+def _swaps(one: Weights, other: Weights, back: Fraction = Fraction(0)) -> Sensitivity:
+    """Return how many units went from one cell to another, came or left, as a number of steps.
+
+    One unit adds one and takes one, or adds one and `back` of one, or takes so much.
+    """
     came = sum(max(other.get(key, 0) - one.get(key, 0), 0) for key in {*one, *other})
     left = sum(max(one.get(key, 0) - other.get(key, 0), 0) for key in {*one, *other})
-    return Sensitivity.of(max(came, left))
+    return Sensitivity.of(ceil(max(came + back * left, left + back * came) / (1 + back)))
+
+
+def _among(priced: Quote, position: int, one: Exact, other: Exact) -> Sensitivity:
+    """Return how many units were swapped among all corners of a simplex; they are charged with the first."""
+    (family,) = (places for places in families(priced.checked.measurements) if position in places)
+    if position != family[0]:
+        return Sensitivity.of(0)
+    sides = [
+        {(place, key): total for place in family for key, total in side._totals[f"m{place}"].items()}
+        for side in (one, other)
+    ]
+    return _swaps(*sides)
 
 
 def _sensitivity(moved: list[int]) -> Sensitivity:

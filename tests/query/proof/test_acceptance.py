@@ -17,7 +17,7 @@ from discreet.query.price import proving
 from discreet.query.price.expected import Quote
 from discreet.query.price.proving import proof_of
 from discreet.query.price.quote import quote
-from discreet.query.proof import Blended, Noised, Reached, Swapped
+from discreet.query.proof import Blended, Noised, Reached, Swapped, SwappedAmong
 from discreet.query.proof.blend import Corners
 from discreet.query.proof.reach import Reach
 
@@ -91,9 +91,9 @@ def test_the_questions_that_document_the_rewriting_are_proved(pair) -> None:  # 
         assert "private table: " in text
 
 
-def reached(release: Noised | Reached | Swapped | Blended) -> Fraction:
+def reached(release: Noised | Reached | Swapped | SwappedAmong | Blended) -> Fraction:
     match release:
-        case Reached(_, reach) | Swapped(_, reach) | Blended(_, int(reach)):
+        case Reached(_, reach) | Swapped(_, reach) | SwappedAmong(_, reach) | Blended(_, int(reach)):
             return Fraction(reach)
         case Noised(_, claimed) | Blended(_, claimed):
             return claimed.l1
@@ -123,7 +123,7 @@ def test_what_is_derived_is_what_the_planner_claims(monkeypatch: pytest.MonkeyPa
             reached(r)
             for claim in claims
             for r in claim
-            if isinstance(r, Noised | Reached | Swapped | Blended)
+            if isinstance(r, Noised | Reached | Swapped | SwappedAmong | Blended)
         ]
         if len(claimed) == len(derived):
             tight.update("equal" if a == b else "tighter" for a, b in zip(derived, claimed, strict=True))

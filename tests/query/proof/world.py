@@ -26,6 +26,7 @@ from discreet.query.proof import (
     Noised,
     Reached,
     Swapped,
+    SwappedAmong,
     TableDeclaration,
 )
 from discreet.query.proof.declared import outputs_of
@@ -155,6 +156,9 @@ def _violated(release: Any, case: Case, present: Exact, absent: Exact) -> bool:
             # What is added and what is taken, in the hull of (1, 1), (1 + back, 0) and (0, 1 + back).
             up, down = sum(d for d in moved if d > 0), -sum(d for d in moved if d < 0)
             return max(up + back * down, down + back * up) > (1 + back) * each
+        case SwappedAmong(_, each):
+            up, down = sum(d for d in moved if d > 0), -sum(d for d in moved if d < 0)
+            return max(up, down) > each
         case Kept(_, groups):
             return max(map(abs, moved), default=0) > 1 or len(moved) > groups
     raise TypeError(release)

@@ -294,12 +294,7 @@ def _spent(family: Sequence[MeasurementShare]) -> Cost:
 def _same(one: object, other: object) -> bool:
     if isinstance(one, Together) and isinstance(other, Together):
         # A plan promises the same to everybody who moves cells by one, whatever it measures.
-        return (one.reach, one.swaps, one.back, one.cost) == (
-            other.reach,
-            other.swaps,
-            other.back,
-            other.cost,
-        )
+        return (one.reach, one.swaps, one.cost) == (other.reach, other.swaps, other.cost)
     return one == other
 
 

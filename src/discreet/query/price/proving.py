@@ -37,6 +37,7 @@ from discreet.query.proof import (
     ProvedStatement,
     Reached,
     Swapped,
+    SwappedAmong,
     TableDeclaration,
     Through,
     prove,
@@ -113,9 +114,11 @@ def _claim(priced: Quote, outputs: tuple[str, ...]) -> Claim:
     return Claim(_keys(priced.checked, places[outputs[0]][1]), tuple(releases))
 
 
-def _blend(names: tuple[str, ...], share: MeasurementShare) -> Blended:
+def _blend(names: tuple[str, ...], share: MeasurementShare) -> Release:
     joint = share.mechanism
-    return Blended(names, joint.reach if isinstance(joint, Together) else share.measured.sensitivity)
+    if not isinstance(joint, Together):
+        return Blended(names, share.measured.sensitivity)
+    return Blended(names, joint.reach) if joint.swaps is None else SwappedAmong(names, joint.reach)
 
 
 def _keys(checked: Checked, place: int) -> Keys:
@@ -139,7 +142,8 @@ def _release(name: str, share: MeasurementShare) -> Release:
         case _, KeyCount() | KeyGaussian():
             return Kept(name, share.measured.sensitivity.l0 or 0)
         case _, Together() as joint:
-            return Swapped(name, joint.reach, joint.back) if joint.swaps else Reached(name, joint.reach)
+            swaps = joint.swaps
+            return Reached(name, joint.reach) if swaps is None else Swapped(name, joint.reach, swaps.back)
         case _, Sparse() as blocks:
             return Divided(name, blocks.reach)
         case Measurement(sensitivity=sensitivity), _:

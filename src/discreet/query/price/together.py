@@ -21,6 +21,15 @@ e_i and the -r e_j, or of their negatives, and the difference of two such in tha
 A norm is largest at corners: so A h is at most k times the largest of A (e_i - e_j), A e_i and
 A (e_i + r e_j), where i and j may be the same.  With r = 0 these are swaps; with r = 1 it is as if 2 k units
 came or went.
+
+Theorem (corners).  Let the same A measure each of d >= 2 integers of every cell, as the corners of a simplex
+are, and let a person's integers, all d of every cell together, be v >= 0 of |v|_1 <= k.  Whoever is replaced
+swaps at most k units.  One that leaves a cell for another in the same corner moves one A h by A (e_i - e_j);
+one that leaves it for a cell in another corner moves two of them, by A e_i and by -A e_j, whose squares add
+up.  So what is measured of all corners moves, in l2, by at most k times the root of the largest
+|A (e_i - e_j)|**2 and |A e_i|**2 + |A e_j|**2: by the root of 2 less than with 2 k units that come or go,
+unless columns point against each other.  In l1 it is as much as with those: no difference of two columns is
+longer than both of them together.
 """
 
 import json
@@ -53,11 +62,30 @@ Key: TypeAlias = tuple[Public, ...]
 GRID = 2**20
 """Consistent answers are rounded to this fraction of a unit before they are stored."""
 
-PAIRS = 512
+PAIRS = 1_024
 """Up to so many cells all pairs of them are compared where people are replaced."""
 
 SHARP = 256
 """At this epsilon for each unit that a person moves, noise other than nothing has probability exp(-256)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swaps:
+    """How units are swapped where people are replaced.
+
+    `back` is how much of a unit somebody can take away for each that somebody can add.  `corners` says that
+    other integers of the same cells are measured alike, and that a unit may leave these for those.
+    """
+
+    back: Fraction = Fraction(0)
+    corners: bool = False
+
+    @property
+    def stored(self) -> list[str]:
+        """The name of what is promised, and what it depends on."""
+        if self.corners:
+            return ["together/4"]
+        return ["together/3", str(self.back)] if self.back else ["together/2"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,10 +102,8 @@ class Together:
     bell: bool
     places: dict[Key, int]
     grain: float
-    swaps: bool = False
-    """Whether `reach` counts units that are swapped for others, and not units that come or go."""
-    back: Fraction = Fraction(0)
-    """Where units are swapped: how much of one somebody can take away for each that somebody can add."""
+    swaps: "Swaps | None" = None
+    """Set where `reach` counts units that are swapped for others, and not units that come or go."""
     merged: "Merged | None" = None
     """Where groups are unions of cells: which of them are asked, and which cells they do not tell apart."""
 
@@ -147,9 +173,10 @@ class Together:
 
         about = describe(self.plan)
         asked = {key: about[key] for key in ("workload", "adjacency")}
-        name = ("together/3" if self.back else "together/2") if self.swaps else "together/1"
-        both = [str(self.back)] if self.back else []
-        return json.dumps([name, asked, "gaussian" if self.bell else "geometric", str(self.reach), *both])
+        form = ["together/1"] if self.swaps is None else self.swaps.stored
+        return json.dumps(
+            [form[0], asked, "gaussian" if self.bell else "geometric", str(self.reach), *form[1:]]
+        )
 
 
 def rounded(value: Fraction) -> int | Fraction:
@@ -175,7 +202,7 @@ def together(
     bell = isinstance(promise, Concentrated)
     places = {key: place for place, key in enumerate(keys.product())}
     if isinstance(keys, Sets):
-        reach = _reach(measurement, swaps=False)
+        reach = _reach(measurement)
         unit = towards_one(_blunted(promise, reach), reach)
         workload = Marginals(tuple(len(column.values or ()) for column in keys.columns), keys.sets)
         tables = plan_marginals(workload, unit)
@@ -183,20 +210,20 @@ def together(
         spread = [np.full(workload.table_cells(chosen), each[chosen]) for chosen in keys.sets]
         grain = max(coarseness(table.noise) for table in tables.tables)
         return Together(tables, reach, np.concatenate(spread), bell, places, grain)
-    asked = _asked(keys, measurement, adjacency, position)
+    asked = _asked(keys, measurement, adjacency, position, bell=bell)
     chosen = asked.at(promise)
-    ahead = foreseen(asked.workload, bell, asked.swaps, asked.parts, asked.back)
+    ahead = foreseen(asked.workload, bell, asked.swaps, asked.parts)
     known = ahead.variances * ahead.scale_to(chosen)
     if asked.merged is not None:
         known = np.array(asked.merged.spread(list(known)))
     grain = coarseness(chosen.noise)
-    moves = asked.swaps, asked.back
-    return Together(chosen, asked.reach, known, bell, places, grain, *moves, asked.merged)
+    return Together(chosen, asked.reach, known, bell, places, grain, asked.swaps, asked.merged)
 
 
 def plan_for(keys: RunningGroups, measurement: Measurement, promise: Promise, adjacency: Adjacency) -> "Plan":
     """Return what is measured for running counts, without the error of every single answer."""
-    return _asked(keys, measurement, adjacency, 0).at(promise)
+    bell = isinstance(promise, Concentrated)
+    return _asked(keys, measurement, adjacency, 0, bell=bell).at(promise)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,8 +264,7 @@ class AskedWorkload:
     workload: "Workload"
     parts: tuple[Fraction, ...]
     reach: int
-    swaps: bool
-    back: Fraction
+    swaps: Swaps | None
     merged: Merged | None
 
     def at(self, promise: Promise) -> "Plan":
@@ -246,28 +272,37 @@ class AskedWorkload:
         from discreet.workload.noise import towards_one
 
         bell = isinstance(promise, Concentrated)
-        made = planned(self.workload, bell, self.swaps, self.parts, self.back)
+        made = planned(self.workload, bell, self.swaps, self.parts)
         return made.at(towards_one(_blunted(promise, self.reach), self.reach))
 
 
 def _asked(
-    keys: RunningGroups | Classes, measurement: Measurement, adjacency: Adjacency, position: int
+    keys: RunningGroups | Classes,
+    measurement: Measurement,
+    adjacency: Adjacency,
+    position: int,
+    *,
+    bell: bool,
 ) -> AskedWorkload:
     workload, parts, merged = _workload(keys, position)
-    swaps = adjacency is Adjacency.REPLACE and _swaps(workload.cells, measurement)
-    back = _back(measurement) if swaps else Fraction(0)
-    return AskedWorkload(workload, parts, _reach(measurement, swaps=swaps), swaps, back, merged)
+    replaced = adjacency is Adjacency.REPLACE
+    swaps = _swaps(workload.cells, measurement, bell=bell) if replaced else None
+    return AskedWorkload(workload, parts, _reach(measurement, swaps), swaps, merged)
 
 
-def _reach(measurement: Measurement, *, swaps: bool) -> int:
+def _reach(measurement: Measurement, swaps: Swaps | None = None) -> int:
     """Return how far one person moves the cells in l1, or how many units are swapped."""
-    return max(ceil(measurement.sensitivity.l1 / (2 if swaps else 1)), 1)
+    return max(ceil(measurement.sensitivity.l1 / (1 if swaps is None else 2)), 1)
 
 
-def _swaps(cells: int, measurement: Measurement) -> bool:
-    """Whether what one person leaves and another brings are counts, or sums that lean to one sign."""
-    adds = not measurement.fixed.degree and not measurement.sensitivity.scalar
-    return adds and cells <= PAIRS and _back(measurement) < 1
+def _swaps(cells: int, measurement: Measurement, *, bell: bool) -> Swaps | None:
+    """Return how what one person leaves is swapped for what another brings, where that is any gain."""
+    if measurement.fixed.degree:
+        # In l1 units of different corners move what is measured as far as if they came or went.
+        return Swaps(corners=True) if bell else None
+    back = _back(measurement)
+    adds = not measurement.sensitivity.scalar and cells <= PAIRS and back < 1
+    return Swaps(back) if adds else None
 
 
 def _back(measurement: Measurement) -> Fraction:
@@ -276,22 +311,21 @@ def _back(measurement: Measurement) -> Fraction:
     return min(sides) / max(sides) if any(sides) else Fraction(0)
 
 
-def moved(strategy: "Strategy", *, swaps: bool, back: Fraction = Fraction(0)) -> Sensitivity:
+def moved(strategy: "Strategy", *, swaps: Swaps | None) -> Sensitivity:
     """Return how far a unit moves what is measured, as it comes or goes or leaves one cell for another."""
-    from discreet.workload.column import joined
+    from discreet.workload.column import beside, swapped
     from discreet.workload.strategy import Kronecker, matrix_of, sensitivity
 
+    if swaps is not None and not isinstance(strategy, Kronecker):
+        matrix = matrix_of(strategy)
+        return Sensitivity(*(beside(matrix) if swaps.corners else swapped(matrix, swaps.back)))
     alone = sensitivity(strategy, Adjacency.ADD_REMOVE)
-    if not swaps:
+    if swaps is None:
         return alone
+    # Written out it may be large: no two columns are longer together than the longest twice.
+    times = 2 if swaps.corners else 1 + swaps.back
     both = sensitivity(strategy, Adjacency.REPLACE)
-    l1, square, linf = alone.l1, alone.l2_squared, alone.linf
-    if isinstance(strategy, Kronecker):
-        # Written out it may be large: no two columns are longer together than the longest twice.
-        l1, square, linf = (1 + back) * l1, (1 + back) ** 2 * square, (1 + back) * linf
-    elif back:
-        # With i = j among the pairs, none of these is below what one unit moves.
-        l1, square, linf = joined(matrix_of(strategy), back)
+    l1, square, linf = times * alone.l1, times**2 * alone.l2_squared, times * alone.linf
     return Sensitivity(max(both.l1, l1), max(both.l2_squared, square), max(both.linf, linf))
 
 
@@ -362,9 +396,8 @@ class Foreseen:
 def planned(
     workload: "Workload",
     bell: bool,
-    swaps: bool = False,
+    swaps: Swaps | None = None,
     parts: tuple[Fraction, ...] = (),
-    back: Fraction = Fraction(0),
 ) -> "Plan":
     """Return the best plan for a workload; only the amount of noise depends on the price."""
     from discreet.workload import Matrix, Union, plan
@@ -373,20 +406,19 @@ def planned(
     price = Concentrated(Fraction(1, 2)) if bell else Pure(Fraction(1))
     if parts and isinstance(workload, Union):
         asked = [part for part in workload.parts if isinstance(part, Matrix)]
-        return plan_several(asked, parts, price, partial(moved, swaps=swaps, back=back))
+        return plan_several(asked, parts, price, partial(moved, swaps=swaps))
     made = plan(workload, price)
-    return replace(made, sensitivity=moved(made.strategy, swaps=True, back=back)) if swaps else made
+    return made if swaps is None else replace(made, sensitivity=moved(made.strategy, swaps=swaps))
 
 
 @lru_cache(maxsize=16)
 def foreseen(
     workload: "Workload",
     bell: bool,
-    swaps: bool = False,
+    swaps: Swaps | None = None,
     parts: tuple[Fraction, ...] = (),
-    back: Fraction = Fraction(0),
 ) -> Foreseen:
     """Return a plan with what is known of its answers."""
-    made = planned(workload, bell, swaps, parts, back)
+    made = planned(workload, bell, swaps, parts)
     estimate = made.foresee()
     return Foreseen(made, estimate, estimate.answer(workload).variances)

@@ -17,6 +17,7 @@ from discreet.query.proof.declared import (
     Noised,
     Reached,
     Swapped,
+    SwappedAmong,
     TableDeclaration,
     Through,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "Reached",
     "Step",
     "Swapped",
+    "SwappedAmong",
     "TableDeclaration",
     "Through",
     "prove",

@@ -26,6 +26,7 @@ from discreet.query.proof.declared import (
     Reached,
     Release,
     Swapped,
+    SwappedAmong,
     TableDeclaration,
     outputs_of,
 )
@@ -182,12 +183,19 @@ def _plain(scalar: Scalar) -> Scalar:
             return scalar
 
 
-def _blended(body: Body, statement: Statement, release: Blended) -> Step:
+def _blended(body: Body, statement: Statement, release: Blended | SwappedAmong) -> Step:
     named = ", ".join(release.outputs)
     if statement.cells or len(release.outputs) < 2:
         raise ProofError(f"the outputs {named}", "are not sums that are released together")
     places = [statement.keys + statement.outputs.index(output) for output in release.outputs]
     corners, why = blended(body, statement, [body.query.items[place][1] for place in places])
+    if isinstance(release, SwappedAmong):
+        if body.owner.adjacency is not Adjacency.REPLACE:
+            raise ProofError(f"the outputs {named}", "are not of people who are replaced")
+        moves = corners.moves(Adjacency.ADD_REMOVE)
+        _at_most(named, "l1", moves.l1, release.each)
+        says = f"hold at most {moves.l1} of a person in l1 together, none of it negative"
+        return Step(f"outputs {named}", says, (why,))
     moves = corners.moves(body.owner.adjacency)
     if isinstance(release.claimed, Sensitivity):
         _compare(named, moves, release.claimed)
@@ -197,7 +205,7 @@ def _blended(body: Body, statement: Statement, release: Blended) -> Step:
 
 
 def _released(body: Body, statement: Statement, release: Release) -> Step:
-    if isinstance(release, Blended):
+    if isinstance(release, Blended | SwappedAmong):
         return _blended(body, statement, release)
     _, scalar = body.query.items[statement.keys + statement.outputs.index(release.output)]
     if statement.cells != isinstance(release, Chosen):

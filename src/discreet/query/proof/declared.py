@@ -124,6 +124,25 @@ class Blended:
 
 
 @dataclass(frozen=True, slots=True)
+class SwappedAmong:
+    """Plans for several outputs of one statement, calibrated for `each` units that are swapped among them.
+
+    Theorem.  Under replace one person's integers v of all outputs go and another's v' come, none of them
+    negative, and |v|_1, |v'|_1 <= each.  So v' - v is a sum of `each` changes, of a unit that leaves one cell
+    of one output and one that comes into a cell of the same or of another, or of one of both alone.  Let A_o
+    be what is measured of output o, in units of its noise, and let c bound all |A_o (e_i - e_j)|**2 and
+    2 |A_o e_i|**2.  Units of one output move one of the vectors that are measured; units of two move two of
+    them, whose squares add up to |A_o e_i|**2 + |A_p e_j|**2 <= c.  The norm of a sum is at most the sum of
+    norms, so all that is measured moves by at most `each` times the root of c in l2.  In l1 the same holds
+    with a c that bounds all 2 |A_o e_i|.
+    Needs: replace, weights and factors that are not negative.
+    """
+
+    outputs: tuple[str, ...]
+    each: int
+
+
+@dataclass(frozen=True, slots=True)
 class Kept:
     """A threshold on people, for which one person adds at most one to each of at most `groups` keys."""
 
@@ -166,12 +185,14 @@ class Chosen:
     monotone: bool = False
 
 
-Release: TypeAlias = Noised | Reached | Swapped | Divided | Blended | Kept | KeptByWeight | Chosen
+Release: TypeAlias = (
+    Noised | Reached | Swapped | Divided | Blended | SwappedAmong | Kept | KeptByWeight | Chosen
+)
 
 
 def outputs_of(release: Release) -> tuple[str, ...]:
     """Return the outputs that a release is about."""
-    return release.outputs if isinstance(release, Blended) else (release.output,)
+    return release.outputs if isinstance(release, Blended | SwappedAmong) else (release.output,)
 
 
 Keys: TypeAlias = tuple[tuple[Constant, ...], ...] | None
