@@ -477,6 +477,9 @@ KINDS: dict[str, Any] = {
     "batch": Together(BATCH, _batch),
     "sparse cells": Cells(),
     "keys found": Found("SELECT k, COUNT(*) FROM t GROUP BY k", lambda t: [float(len(t))]),
+    "computed from keys found": Found(
+        "SELECT k, COUNT(*) * 2 + 1 FROM t GROUP BY k", lambda t: [2.0 * len(t) + 1]
+    ),
     "averages of keys found": Found("SELECT k, AVG(x) FROM t GROUP BY k", lambda t: [_mean(t.x)]),
     "count above a limit": Limited("COUNT(*)"),
     "sum above a limit": Limited("SUM(x)"),
