@@ -292,7 +292,7 @@ def _asked(
 
 def _reach(measurement: Measurement, swaps: Swaps | None = None) -> int:
     """Return how far one person moves the cells in l1, or how many units are swapped."""
-    return max(ceil(measurement.sensitivity.l1 / (1 if swaps is None else 2)), 1)
+    return max(ceil(measurement.sensitivity.l1 / (2 if swaps else 1)), 1)
 
 
 def _swaps(cells: int, measurement: Measurement, *, bell: bool) -> Swaps | None:
