@@ -4,7 +4,7 @@ import os
 import shutil
 import stat
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -34,6 +34,7 @@ from discreet.engines.duckdb import engine as duckdb_room
 from discreet.engines.opening import open_engine, prepare
 from discreet.engines.postgres import prepared as postgres_room
 from discreet.engines.protocol import UNPREPARED, Origin, Preparation
+from discreet.engines.spark import bucket
 from discreet.engines.spark import prepared as spark_room
 from discreet.errors import CatalogError, EngineError
 from discreet.query.catalog.manifest import declare
@@ -44,7 +45,7 @@ from discreet.query.price.proving import preparation
 from discreet.query.proof import sealed
 from discreet.query.rewrite.prepared import prepared_rows
 from discreet.query.rewrite.statements import statements
-from discreet.query.statement import Inner, Query, Statement
+from discreet.query.statement import Inner, Query, Statement, StoredTable
 
 ENGINES = ["duckdb", "postgres", pytest.param("spark", marks=pytest.mark.spark)]
 ROOMS = {"duckdb": duckdb_room, "postgres": postgres_room, "spark": spark_room}
@@ -291,7 +292,7 @@ def broken(engine: str, monkeypatch: pytest.MonkeyPatch) -> None:
     else:
         from pyspark.sql.readwriter import DataFrameWriter
 
-        monkeypatch.setattr(DataFrameWriter, "parquet", after(DataFrameWriter.parquet))
+        monkeypatch.setattr(DataFrameWriter, "saveAsTable", after(DataFrameWriter.saveAsTable))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -402,6 +403,106 @@ def test_the_name_of_a_folder_is_no_pattern(engine: str, folder: str, tmp_path: 
             database.execute("CREATE TABLE v AS SELECT 'ann' AS who, range AS n FROM range(9)")
     with dp.open(here / "clinic.toml") as data:
         assert round(float(data.query("SELECT COUNT(*) FROM v WHERE n >= -99", epsilon=500).value)) == KEPT
+
+
+@pytest.mark.spark
+def test_the_name_of_a_folder_of_rows_is_no_pattern(tmp_path: Path) -> None:
+    columns, rows = (("who", "text"), ("n", "integer")), [{"who": "ann", "n": number} for number in range(9)]
+    held = frame(rows, columns)
+    for name in ("a*", "a"):
+        (tmp_path / name).mkdir()
+        source = stored("spark", held, columns, tmp_path / name)
+        engine = open_engine({"v": Origin(source, columns)})
+        assert sum(people(engine).values()) == 9
+        engine.close()
+
+
+def counting(kind: str = "integer") -> Statement:
+    """Return a statement that needs all cells of a person in one place: one of them counts."""
+    columns = {"who": kind, "t": "text"}
+    catalog = declare({"tables": {"v": {**SECTION, "groups_per_unit": 1, "columns": columns}}})
+    return statements(check(read("SELECT t, COUNT(DISTINCT who) FROM v GROUP BY t"), catalog))[-1]
+
+
+def people(engine: Any) -> Mapping[Any, int]:
+    """Return how often each person has a row."""
+    items = (("who", Column("t0", "who")), ("m0", Call("count_rows", ())))
+    found = engine._exact(
+        [Statement((), Query(items, StoredTable("v", "t0"), None, (items[0][1],)), 1, ("m0",))], 3
+    )
+    return found._totals["m0"]
+
+
+def exchanges(engine: Any, asked: Statement) -> int:
+    """Return how often Spark would exchange rows for a statement."""
+    text = engine.written(asked).replace(":choice", "7L")
+    with engine._looking({"v"}) as session:
+        plan = session.sql(text)._jdf.queryExecution().executedPlan().toString()
+        assert not [table for table in session.catalog.listTables() if table.name.startswith("copy_")]
+    return plan.count("Exchange hashpartitioning")
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["integer", "text"])
+def test_people_of_a_copy_are_counted_where_they_are(kind: str, tmp_path: Path) -> None:
+    """Only the last sums are exchanged, no catalog knows of the copy, and without buckets it is the same."""
+    catalog = table(kind, "t")
+    (declared,) = catalog.tables
+    held = frame(crowd(kind), declared.offered)
+    origin = Origin(stored("spark", held, declared.offered, tmp_path), declared.offered)
+    copy = prepare(Preparation("v", origin, preparation(declared), "who", 5), "it's 100% \u00e9", tmp_path)
+    asked, totals, seen = counting(kind), [], []
+    for _ in range(2):
+        engine = open_engine({"v": copy})
+        totals.append((engine._exact([asked], 3)._totals, people(engine)))
+        seen.append(exchanges(engine, asked))
+        engine.close()
+        (Path(str(copy.rows).removeprefix("spark:")) / bucket.BUCKETS).unlink(missing_ok=True)
+    assert totals[0] == totals[1]
+    assert max(totals[0][1].values()) == KEPT
+    assert seen[0] == 1 < seen[1]
+
+
+@pytest.mark.spark
+def test_buckets_are_believed_of_copies_alone(tmp_path: Path) -> None:
+    """A folder that says that a person's rows are together, and has them apart, counts nobody twice."""
+    columns = (("who", "integer"), ("t", "text"))
+    lake = tmp_path / "lake"
+    lake.mkdir()
+    for number in range(2):
+        rows = [{"who": who, "t": str((number, place))} for who in range(5) for place in range(3)]
+        place = lake / f"part-0000{number}-a_0000{number}.c000.snappy.parquet"
+        pyarrow.parquet.write_table(frame(rows, columns), place)
+    (lake / bucket.BUCKETS).write_text("2")
+
+    def shown(origin: Origin) -> int:
+        engine = open_engine({"v": origin})
+        found = engine._exact([counting()], 3)._totals
+        engine.close()
+        return sum(sum(held.values()) for held in found.values())
+
+    assert shown(Origin(f"spark:{lake}", columns)) == 5
+    # The broken twin is what such a folder would do if it were taken for a copy.
+    assert shown(Origin(f"spark:{lake}", columns, copied="who")) == 2 * 5
+
+
+@pytest.mark.spark
+def test_a_catalog_that_lasts_hears_of_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (declared,) = table("integer", "t").tables
+    held = frame(crowd("integer"), declared.offered)
+    origin = Origin(stored("spark", held, declared.offered, tmp_path), declared.offered)
+    copies = []
+    for name in ("known", "unknown"):
+        copies.append(prepare(Preparation("v", origin, preparation(declared), "who", 5), name, tmp_path))
+        monkeypatch.setattr(bucket, "_forgets", lambda session: False)
+    monkeypatch.setattr(bucket, "_named", lambda session: pytest.fail("a name was looked for"))
+    found = []
+    for copy in copies:
+        engine = open_engine({"v": copy})
+        found.append(people(engine))
+        engine.close()
+    assert found[0] == found[1]
+    assert not bucket.are_in(str(copies[1].rows).removeprefix("spark:"))
 
 
 def test_only_what_was_proved_is_copied(tmp_path: Path) -> None:

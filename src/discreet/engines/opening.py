@@ -126,13 +126,13 @@ def prepare(asked: Preparation, stem: str, folder: Path) -> Origin:
     if spark.is_spark(origin.rows):
         place = folder / f"{_words(stem)}-{_digest(stem, *meant)}.prepared"
         target = place.resolve()
-        return _kept(name, place, f"spark:{target}", origin, lambda: spark.prepare(asked, target))
+        return _kept(asked, place, f"spark:{target}", lambda: spark.prepare(asked, target))
     fit = not _UNFIT.search(stem) and len(stem.encode()) <= _LONG
     named = f"{stem}-{_digest(*meant)}" if fit else f"{_words(stem)}-{_digest(stem, *meant)}"
     place = folder / f"{named}.prepared.duckdb"
     target = place.resolve()
     make = partial(duckdb.prepare, asked, target, folder=folder)
-    return _kept(name, place, f"{target}#{name}", origin, make)
+    return _kept(asked, place, f"{target}#{name}", make)
 
 
 def _words(stem: str) -> str:
@@ -144,16 +144,16 @@ def _digest(*meant: str) -> str:
     return sha256("\n".join(meant).encode()).hexdigest()[:12]
 
 
-def _kept(name: str, place: Path, rows: str, origin: Origin, make: Callable[[], None]) -> Origin:
+def _kept(asked: Preparation, place: Path, rows: str, make: Callable[[], None]) -> Origin:
     """Return the copy at a place, made unless it is there."""
-    _refuse_others(name, place)
+    _refuse_others(asked.name, place)
     if place.exists():
         _only_for_its_owner(place)
     else:
         make()
         # Somebody may have been sooner.
-        _refuse_others(name, place)
-    return Origin(rows, origin.columns)
+        _refuse_others(asked.name, place)
+    return Origin(rows, asked.origin.columns, copied=asked.unit)
 
 
 def _refuse_others(name: str, place: Path) -> None:

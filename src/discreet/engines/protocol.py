@@ -34,13 +34,15 @@ class Origin:
     (postgresql://HOST/DATABASE#SCHEMA.TABLE), what Spark can read (spark:CATALOG.TABLE, spark:/FOLDER,
     sc://HOST:PORT#TABLE) or a pandas, Polars or Arrow table, out of sight.  The type "identifier" keeps a
     whole number as it is and makes text of anything else.  A `public` table is about nobody, so it may travel
-    to where the others are.
+    to where the others are.  `copied` is the unit of a bounded copy that was made here, and so holds what it
+    offers.
     """
 
     rows: Any
     columns: tuple[tuple[str, str], ...]
     dialect: Dialect = RFC_4180
     public: bool = False
+    copied: str = ""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "rows", shelter(self.rows))

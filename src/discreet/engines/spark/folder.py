@@ -12,8 +12,8 @@ from urllib.parse import unquote
 from discreet.engines.delta import LOG, Snapshot, is_delta, newest
 from discreet.errors import CatalogError
 
-_NO_PATTERN = ("__globPaths__", "false")
-_AS_NAMED = {**dict([_NO_PATTERN]), "recursiveFileLookup": "true"}
+NO_PATTERN = ("__globPaths__", "false")
+_AS_NAMED = {**dict([NO_PATTERN]), "recursiveFileLookup": "true"}
 """A path is no pattern, and names of folders are no columns."""
 
 _FILE = "__file"
@@ -36,7 +36,7 @@ def read_folder(session: Any, folder: str) -> Any:
 
 def _reader(session: Any, path: str) -> Any:
     """Return what reads a path, which is no pattern where something has exactly that name."""
-    return session.read.option(*_NO_PATTERN) if Path(path).exists() else session.read
+    return session.read.option(*NO_PATTERN) if Path(path).exists() else session.read
 
 
 def is_seen(session: Any, path: str) -> bool:

@@ -1,7 +1,7 @@
 """A bounded copy of a table for Spark: a folder of Parquet files that only its owner can enter.
 
-Rows of a person are beside each other in one file: they are where the choice among them was made, and sorted
-there.  So whoever counts by person afterwards has few entries left of many rows before anything is exchanged.
+Rows of a person are beside each other in one file, and Spark is told which: whoever counts by person
+afterwards finds them together, where it would have exchanged nearly all rows.
 """
 
 import os
@@ -10,9 +10,10 @@ from tempfile import TemporaryDirectory
 
 from discreet.engines.protocol import PRIVATE, PRIVATE_FOLDER, UNPREPARED, Preparation
 from discreet.engines.shelter import quietly
+from discreet.engines.spark import bucket
 from discreet.engines.spark.engine import Spark, open_tables
 from discreet.engines.spark.folder import is_seen
-from discreet.engines.spark.render import quoted, render
+from discreet.engines.spark.render import render
 from discreet.engines.spark.session import is_remote
 from discreet.engines.spark.source import place_of
 from discreet.errors import CatalogError, EngineError
@@ -54,8 +55,7 @@ def _keep(engine: Spark, asked: Preparation, partial: Path) -> None:
                 f"tables.{asked.name}.prepared is for a Spark of this machine, which writes where this "
                 "process can keep others out; elsewhere rows_per_unit bounds the table in each question"
             )
-        rows = session.sql(text, {"choice": asked.choice})
-        rows.sortWithinPartitions(quoted(asked.unit)).write.parquet(str(partial))
+        bucket.write(session.sql(text, {"choice": asked.choice}), asked.unit, partial)
 
 
 def _appear(partial: Path, target: Path) -> None:

@@ -5,7 +5,7 @@ expression here avoids that for every cell.  All of them are deterministic, so a
 twice at a time, returns the same rows.  Whole numbers are BIGINT, totals DECIMAL, moments TIMESTAMP_NTZ.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -131,9 +131,11 @@ class Rendered:
         return f"WITH {parts}\n{self.body}" if parts else self.body
 
 
-def render(statement: Statement, tables: Mapping[str, Mapping[str, str]]) -> Rendered:
-    """Return the Spark text of a statement about tables of declared columns."""
-    parts, gathered = dict(statement.parts), together(statement)
+def render(
+    statement: Statement, tables: Mapping[str, Mapping[str, str]], copied: Set[str] = frozenset()
+) -> Rendered:
+    """Return the Spark text of a statement about tables of declared columns, some of them bounded copies."""
+    parts, gathered = dict(statement.parts), together(statement, copied)
 
     def layout(query: Query) -> str | None:
         return f"DISTRIBUTE BY {quoted(gathered[1])}" if gathered and query == gathered[0] else None

@@ -121,7 +121,8 @@ def _root(module: Any, address: str) -> Any:
     elif not any(name in os.environ for name in _DECIDED):
         builder = builder.master("local[*]")
         _scratch[:] = [Scratch()]
-        settings |= _LOCAL | {"spark.local.dir": str(_scratch[0].path)}
+        own = str(_scratch[0].path)
+        settings |= _LOCAL | {"spark.local.dir": own, "spark.sql.warehouse.dir": f"{own}/warehouse"}
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
