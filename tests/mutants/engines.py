@@ -666,13 +666,6 @@ FAULTS += (
         "any folder may say that rows of a person are together, and be counted twice",
     ),
     Fault(
-        "engines/spark/engine.py",
-        "if origin.copied}",
-        "}",
-        (f"{_COPIES}::test_buckets_are_believed_of_copies_alone",),
-        "rows of any folder are taken for ones that are together",
-    ),
-    Fault(
         "engines/spark/bucket.py",
         "if not are_in(folder) or not _forgets(session):",
         "if not are_in(folder):",
