@@ -387,7 +387,9 @@ def test_copies_have_names_that_files_can_have(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["duckdb", pytest.param("spark", marks=pytest.mark.spark)])
 @pytest.mark.parametrize("folder", ["a*", "[ab]"])
-def test_the_name_of_a_folder_is_no_pattern(engine: str, folder: str, tmp_path: Path) -> None:
+def test_the_name_of_a_folder_is_no_pattern(
+    engine: str, folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A copy of the same name, in a folder that the pattern means, is not read with it or instead."""
     columns, rows = (("who", "text"), ("n", "integer")), [{"who": "ann", "n": number} for number in range(9)]
     here, beside = tmp_path / folder, tmp_path / "a"
@@ -401,20 +403,25 @@ def test_the_name_of_a_folder_is_no_pattern(engine: str, folder: str, tmp_path: 
         copy.unlink()
         with library.connect(str(copy)) as database:
             database.execute("CREATE TABLE v AS SELECT 'ann' AS who, range AS n FROM range(9)")
-    with dp.open(here / "clinic.toml") as data:
-        assert round(float(data.query("SELECT COUNT(*) FROM v WHERE n >= -99", epsilon=500).value)) == KEPT
+    for least in (-99, -98):
+        with dp.open(here / "clinic.toml") as data:
+            found = data.query(f"SELECT COUNT(*) FROM v WHERE n >= {least}", epsilon=500)
+        assert round(float(found.value)) == KEPT
+        # Once more as where Spark cannot be told of buckets.
+        monkeypatch.setattr(bucket, "_forgets", lambda session: False)
 
 
 @pytest.mark.spark
 def test_the_name_of_a_folder_of_rows_is_no_pattern(tmp_path: Path) -> None:
     columns, rows = (("who", "text"), ("n", "integer")), [{"who": "ann", "n": number} for number in range(9)]
     held = frame(rows, columns)
+    sources = []
     for name in ("a*", "a"):
         (tmp_path / name).mkdir()
-        source = stored("spark", held, columns, tmp_path / name)
-        engine = open_engine({"v": Origin(source, columns)})
-        assert sum(people(engine).values()) == 9
-        engine.close()
+        sources.append(stored("spark", held, columns, tmp_path / name))
+    engine = open_engine({"v": Origin(sources[0], columns)})
+    assert sum(people(engine).values()) == 9
+    engine.close()
 
 
 def counting(kind: str = "integer") -> Statement:
