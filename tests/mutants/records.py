@@ -258,7 +258,7 @@ FAULTS = (
     ),
     Fault(
         "query/proof/check.py",
-        "if body.owner.adjacency is not Adjacency.REPLACE or reach.leaning > back:",
+        "if body.owner.adjacency is not Adjacency.REPLACE or not reach.leaning <= back:",
         "if False:",
         (
             "tests/query/test_batch.py::test_sums_that_may_be_negative_are_proved_to_lean_as_far_as_is_claimed",

@@ -122,6 +122,41 @@ def test_every_claim_of_a_batch_is_proved_and_a_smaller_one_refused() -> None:
                 prove([statement], declarations(catalog), [claim(*less)])
 
 
+@pytest.mark.parametrize("delta", [None, Fraction(1, 10**6)])
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_one_simplex_serves_averages_with_and_without_all_rows(
+    frame: pd.DataFrame, neighbours: str, delta: Fraction | None
+) -> None:
+    """COUNT(*) beside an average needs a corner for rows without a value, and another average does not."""
+    texts = [
+        "SELECT AVG(y) FROM t WHERE f",
+        "SELECT AVG(y) AS a, COUNT(*) AS n FROM t",
+        "SELECT SUM(x) FROM t",
+    ]
+    limits: Any = {"rows_per_unit": 1, "neighbours": neighbours}
+    for order in (texts, texts[::-1]):
+        with open_session(t=frame, unit="person", epsilon=10**12, columns=COLUMNS, **limits) as data:
+            released = data.batch(order, epsilon=10**9)
+            for text, release in zip(order, released, strict=True):
+                found = [float(cell) for cell in release.rows[0].cells]  # type: ignore[arg-type]
+                alone = [float(cell) for cell in data.query(text, epsilon=10**9).rows[0].cells]  # type: ignore[arg-type]
+                assert found == pytest.approx(alone, abs=0.7)
+            catalog = data.catalog
+        whole = combine([check(read(text), catalog, batched=True) for text in order], catalog).whole
+        priced = quote(whole, epsilon=1, conversion=delta)
+        assert proof_of(priced, catalog)
+        corners = [
+            share.mechanism
+            for share in priced.shares
+            if isinstance(share.measured, Measurement) and share.measured.fixed.degree
+        ]
+        assert len(corners) == 3
+        assert len({corner.cost for corner in corners if isinstance(corner, Together)}) == 1
+        assert (
+            len({(corner.reach, corner.stored()) for corner in corners if isinstance(corner, Together)}) == 1
+        )
+
+
 @pytest.mark.parametrize("bell", [True, False])
 def test_whoever_is_replaced_moves_a_plan_by_no_more_than_pairs_of_units_do(bell: bool) -> None:
     """All nonnegative integers of two people who weigh at most 2, against the norms of single swaps."""
@@ -300,6 +335,11 @@ def test_sums_that_may_be_negative_are_proved_to_lean_as_far_as_is_claimed() -> 
     less = Swapped("m0", joint.reach - 1, leaning)
     with pytest.raises(ProofError, match="further than claimed"):
         prove([statement], declarations(catalog), [Claim(values, (less,))])
+    # What is no number bounds nothing.
+    none: Any = float("nan")
+    for claimed in (Swapped("m0", none, leaning), Swapped("m0", joint.reach, none), Reached("m0", none)):
+        with pytest.raises(ProofError):
+            prove([statement], declarations(catalog), [Claim(values, (claimed,))])
 
 
 @pytest.mark.parametrize("cells", [64, 65, 300])

@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 from tests.query.questions import clinic
 
-from discreet.errors import ProofError
+from discreet.errors import ProofError, QueryError
 from discreet.mechanisms.geometric import Geometric
 from discreet.privacy.adjacency import Adjacency
 from discreet.privacy.sensitivity import Sensitivity
+from discreet.query.catalog.manifest import declare
+from discreet.query.check.aggregate import SQUARE_WIDTH
 from discreet.query.check.contribution import Contribution, claim_simplex
 from discreet.query.check.measurement import families
 from discreet.query.check.question import check
@@ -208,3 +210,32 @@ def test_an_average_errs_no_more_than_one_with_the_count_for_nothing(epsilon: st
     alone: Any = quote(check(read("SELECT AVG(age) FROM visits"), clinic(rows=1)), epsilon=epsilon).shares[0]
     spread = sqrt(alone.mechanism.variance) / float(alone.measured.scale)
     assert all(sqrt(m**2 + (1 - m) ** 2) * spread <= best / 120 for m in (0, 0.1, 0.3, 0.5, 0.9, 1))
+
+
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+@pytest.mark.parametrize(
+    ("low", "width", "fits"),
+    [
+        (0, 2**30, True),
+        (0, 2**30 + 1, False),
+        (-SQUARE_WIDTH // 2, SQUARE_WIDTH, True),
+        (-SQUARE_WIDTH // 2, SQUARE_WIDTH + 1, False),
+    ],
+)
+def test_squares_as_wide_as_can_be_proved_are_priced_and_wider_ones_refused(
+    low: int, width: int, fits: bool, neighbours: str
+) -> None:
+    column = {"type": "integer", "low": low, "high": low + width}
+    catalog = declare(
+        {
+            "tables": {
+                "t": {"unit": "p", "rows_per_unit": 2, "neighbours": neighbours, "columns": {"x": column}}
+            }
+        }
+    )
+    question = read("SELECT VARIANCE(x), COUNT(*) FROM t")
+    if fits:
+        assert proving.proof_of(quote(check(question, catalog), epsilon=1), catalog)
+    else:
+        with pytest.raises(QueryError, match="too wide for squares"):
+            check(question, catalog)

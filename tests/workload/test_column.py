@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from itertools import combinations_with_replacement
 
 import numpy as np
@@ -26,7 +27,7 @@ from discreet.workload import (
     Wavelet,
     column,
 )
-from discreet.workload.column import matrix_sensitivity, swapped, workload_sensitivity
+from discreet.workload.column import beside, matrix_sensitivity, swapped, workload_sensitivity
 from discreet.workload.strategy import CellsAndBlocks, measure_exactly, sensitivity
 
 
@@ -150,6 +151,19 @@ def test_products_too_large_to_write_out_are_bounded_from_above_under_replace(lo
 def test_entries_too_large_for_exact_arithmetic_are_refused():
     with pytest.raises(ParameterError, match="fewer bits"):
         matrix_sensitivity(np.full((2, 2), 2**40), Adjacency.ADD_REMOVE)
+    for measure in (swapped, beside, partial(matrix_sensitivity, adjacency=Adjacency.REPLACE)):
+        # The absolute value of the least integer of 64 bits is itself.
+        with pytest.raises(ParameterError, match="fewer bits"):
+            measure(np.array([[-(2**63)]]))
+        with pytest.raises(ParameterError, match="moves nothing"):
+            measure(np.zeros((0, 3), dtype=np.int64))
+
+
+def test_nobody_takes_away_more_than_somebody_can_add():
+    for back in (Fraction(-1, 3), Fraction(10**12, 7)):
+        with pytest.raises(ParameterError, match="from 0 to 1"):
+            swapped(np.array([[1, 2]]), back)
+    assert swapped(np.zeros((2, 2), dtype=np.int64), Fraction(1, 10**30)) == (0, 0, 0)
 
 
 def furthest_swaps(rows: np.ndarray, back: Fraction) -> tuple[Fraction, Fraction, Fraction]:

@@ -157,7 +157,9 @@ def _climb(gram: Floats, start: Floats, tolerance: float, steps: int) -> _Best:
             logs = (logs + logs[::-1]) / 2
         v = np.exp(logs - logs.max())
         diagonal, trace, sure = _root_diagonal(gram, v, symmetric=symmetric)
-        upper = trace * float(np.max(diagonal / v))
+        # A long step may leave weights of nothing, whose bound is none; it is not taken.
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            upper = trace * float(np.max(diagonal / v))
         best.lower = max(best.lower, sure**2 / float(v.sum()))
         if upper < best.upper:
             best.upper, best.logs = upper, logs

@@ -95,9 +95,11 @@ def swapped(matrix: Integers, back: Fraction = Fraction(0)) -> tuple[Fraction, F
     points 0, A e_i and -back A e_j are at most.
     """
     _require_exact(matrix)
+    if not 0 <= back <= 1:
+        raise ParameterError(f"back must be a part of a unit, from 0 to 1, got {back}")
     a, b = back.numerator, back.denominator
     # Python's integers where the common denominator is so large that sums of 64 bits might not hold.
-    fits = 2 * b * matrix.shape[0] * int(np.abs(matrix).max(initial=0)) < 2**62
+    fits = 2 * b * matrix.shape[0] * int(np.abs(matrix).max(initial=1)) < 2**62
     columns = matrix.T if fits else matrix.T.astype(object)
     points = np.vstack([0 * columns[:1], b * columns, *([-a * columns] if a else [])])
     linf = (points.max(axis=0) - points.min(axis=0)).max()
@@ -253,7 +255,10 @@ def _difference_extremes(matrix: Integers, square: int) -> tuple[int, int, int, 
 
 
 def _require_exact(matrix: Integers) -> None:
-    largest = int(np.abs(matrix).max(initial=0))
+    if not matrix.size:
+        raise ParameterError("a matrix that moves nothing has no sensitivity")
+    # As Python's integers: the least of 64 bits has no absolute value among them.
+    largest = max(int(matrix.max(initial=0)), -int(matrix.min(initial=0)))
     # By Cauchy-Schwarz every partial sum of an inner product of columns is below the longest one's square.
     if matrix.shape[0] * largest**2 >= 2**63 or 4 * int((matrix * matrix).sum(axis=0).max()) >= _EXACT_FLOAT:
         raise ParameterError(

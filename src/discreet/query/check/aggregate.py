@@ -9,7 +9,7 @@ the three terms of the squared width, and gives the average as well.
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from math import ceil, comb, floor
+from math import ceil, comb, floor, isqrt
 from typing import Any
 
 from discreet.errors import QueryError
@@ -41,6 +41,9 @@ from discreet.query.plan import Aggregate, Case, Column, Literal, Scalar, conjun
 CHOICE_LIMIT = 20_000
 SQUARE_REACH = 2**25
 """Variances sum squares of integers up to about this, so that they fit into 64 bits."""
+
+SQUARE_WIDTH = isqrt(2**61 - 1)
+"""Twice the square of how far bounds are apart, times the weight of a row, stays within 78 bits."""
 
 WIDTHS = {3: 2**19, 4: 2**14}
 """Third and fourth powers are those of integers up to about this, for the same reason."""
@@ -299,7 +302,7 @@ class Measuring:
         scale, reach = units(typed.kind, low, high), max(abs(low), abs(high))
         while degree == 2 and scale > 1 and reach * scale > SQUARE_REACH:
             scale = max(scale // 2, 1)
-        if degree == 2 and reach * scale > 2**30:
+        if degree == 2 and (reach * scale > 2**30 or ceil(high * scale) - floor(low * scale) > SQUARE_WIDTH):
             raise QueryError(
                 aggregate.function.upper(),
                 "the bounds are too wide for squares",

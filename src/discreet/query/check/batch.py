@@ -107,7 +107,7 @@ def combine(questions: Sequence[Checked], catalog: Catalog) -> Batch:
             f"tells more than {CELLS} kinds of rows apart",
             "ask fewer questions at once, or use GROUP BY GROUPING SETS for tables",
         )
-    asked = tuple(_asked(questions, slices, place) for place in range(len(measured_whole)))
+    asked = tuple(_asked(questions, slices, own) for own in families(measured_whole) for _ in own)
     keys_of_all = Classes((KeyColumn("cell", truths.scalar(), tuple(used)),), tuple(groups), asked)
     return Batch(
         tuple(questions), _whole(questions, keys_of_all, limits, measured_whole), tuple(map(tuple, slices))
@@ -115,18 +115,19 @@ def combine(questions: Sequence[Checked], catalog: Catalog) -> Batch:
 
 
 def _asked(
-    questions: Sequence[Checked], slices: Sequence[Sequence[Slice]], place: int
+    questions: Sequence[Checked], slices: Sequence[Sequence[Slice]], family: Sequence[int]
 ) -> tuple[AskedGroups, ...]:
-    """Return the groups that questions ask of one measurement of the whole.
+    """Return the groups that questions ask of one family of the whole: all its corners are planned alike.
 
     A question that measures several things would split its part of the price over them.
     """
-    return tuple(
+    asked = (
         AskedGroups(part.start, part.stop, Fraction(1, len(families(checked.measurements))))
         for checked, own in zip(questions, slices, strict=True)
         for part in own
-        if part.measurement == place
+        if part.measurement in family
     )
+    return tuple(dict.fromkeys(asked))
 
 
 def _members(
@@ -204,7 +205,10 @@ def _counts(measured: Measurement) -> bool:
 
 
 def _measurements(questions: Sequence[Checked], limits: Contribution) -> tuple[Measurement, ...]:
-    """Return what the whole measures: rows once, and every sum or simplex that a question needs, once."""
+    """Return what the whole measures: rows once, and every sum or simplex that a question needs, once.
+
+    A simplex that also has a corner for rows without a value serves those who need it without that corner.
+    """
     found: list[tuple[Measurement, ...]] = []
     for checked in questions:
         for places in families(checked.measurements):
@@ -219,13 +223,13 @@ def _measurements(questions: Sequence[Checked], limits: Contribution) -> tuple[M
             else:
                 least, most = (end * family[0].weight for end in family[0].fixed.ends)
                 family = (replace(family[0], sensitivity=claim(limits, least, most)),)
-            if not any(_same(family, other) for other in found):
-                found.append(family)
+            if not any(_within(family, other) for other in found):
+                found = [*(other for other in found if not _within(other, family)), family]
     return tuple(measurement for family in found for measurement in family)
 
 
-def _same(one: Sequence[Measurement], other: Sequence[Measurement]) -> bool:
-    return [m.fixed for m in one] == [m.fixed for m in other]
+def _within(one: Sequence[Measurement], other: Sequence[Measurement]) -> bool:
+    return [m.fixed for m in one] == [m.fixed for m in other[: len(one)]]
 
 
 def _place(measured: object, whole: Sequence[Measurement]) -> int:

@@ -224,7 +224,7 @@ def _released(body: Body, statement: Statement, release: Release) -> Step:
             _at_most(release.output, "l1", moves.l1, claimed_reach)
             says = f"cells move by at most {moves.l1} in l1"
         case Swapped(_, each, back):
-            if body.owner.adjacency is not Adjacency.REPLACE or reach.leaning > back:
+            if body.owner.adjacency is not Adjacency.REPLACE or not reach.leaning <= back:
                 raise ProofError(f"the output {release.output}", "is not counts of people who are replaced")
             moves = reach.moves(Adjacency.ADD_REMOVE, body.size)
             _at_most(release.output, "l1", moves.l1, each)
@@ -287,7 +287,8 @@ def _compare(output: str, derived: Sensitivity, claimed: Sensitivity) -> None:
 
 
 def _at_most(output: str, what: str, derived: object, claimed: object) -> None:
-    if derived is None or derived > claimed:  # type: ignore[operator]
+    # Asked so that what is no number is more than nothing.
+    if derived is None or not derived <= claimed:  # type: ignore[operator]
         raise ProofError(
             f"the output {output}", f"moves further than claimed in {what}: {derived} > {claimed}"
         )
