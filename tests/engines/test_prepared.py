@@ -36,6 +36,7 @@ from discreet.engines.postgres import prepared as postgres_room
 from discreet.engines.protocol import UNPREPARED, Origin, Preparation
 from discreet.engines.spark import bucket
 from discreet.engines.spark import prepared as spark_room
+from discreet.engines.spark.session import SETTINGS, begun
 from discreet.errors import CatalogError, EngineError
 from discreet.query.catalog.manifest import declare
 from discreet.query.check.question import check
@@ -491,6 +492,35 @@ def test_buckets_are_believed_of_copies_alone(tmp_path: Path) -> None:
     assert shown(Origin(f"spark:{lake}", columns)) == 5
     # The broken twin is what such a folder would do if it were taken for a copy.
     assert shown(Origin(f"spark:{lake}", columns, copied="who")) == 2 * 5
+
+
+@pytest.mark.spark
+def test_neither_the_default_catalog_nor_its_collation_changes_a_copy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one may be somebody's database, and the other take two people for one."""
+    database = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
+    for name, value in {
+        "defaultCatalog": "somebody",
+        "catalog.somebody": database,
+        "catalog.somebody.url": "jdbc:derby:memory:somebody",
+        "catalog.somebody.driver": "org.apache.derby.jdbc.EmbeddedDriver",
+        "collation.schemaLevel.enabled": "true",
+    }.items():
+        monkeypatch.setitem(SETTINGS, f"spark.sql.{name}", value)
+    (declared,) = table("text", "t").tables
+    held = frame([{"who": who, "t": str(n)} for who in "aAbB" for n in range(5)], declared.offered)
+    origin = Origin(stored("spark", held, declared.offered, tmp_path), declared.offered)
+    session, changed = begun(""), "ALTER DATABASE spark_catalog.default DEFAULT COLLATION"
+    session.sql(f"{changed} UTF8_LCASE")
+    try:
+        copy = prepare(Preparation("v", origin, preparation(declared), "who", 5), "clinic", tmp_path)
+        engine = open_engine({"v": copy})
+        assert people(engine) == {(who,): KEPT for who in "aAbB"}
+        assert sum(engine._exact([counting("text")], 3)._totals["m0"].values()) == len("aAbB")
+        engine.close()
+    finally:
+        session.sql(f"{changed} UTF8_BINARY")
 
 
 @pytest.mark.spark

@@ -461,6 +461,7 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 _COPIES = "tests/engines/test_prepared.py"
+_ELSEWHERE = (f"{_COPIES}::test_neither_the_default_catalog_nor_its_collation_changes_a_copy",)
 _ONCE = f"{_COPIES}::test_a_copy_is_made_once_for_each_version_and_limit"
 _MEANT = f"{_COPIES}::test_what_is_kept_is_what_the_statement_means"
 _ALONE = (f"{_COPIES}::test_a_copy_on_a_server_is_for_its_owner_alone",)
@@ -671,6 +672,20 @@ FAULTS += (
         "if not are_in(folder):",
         (f"{_COPIES}::test_a_catalog_that_lasts_hears_of_no_copy",),
         "copies are noted in a catalog that lasts",
+    ),
+    Fault(
+        "engines/spark/bucket.py",
+        'name = f"spark_catalog.default.copy_',
+        'name = f"copy_',
+        _ELSEWHERE,
+        "copies are written into whatever catalog is asked by default",
+    ),
+    Fault(
+        "engines/spark/bucket.py",
+        'return f"{said} COLLATE UTF8_BINARY" if said == "string" else str(said)',
+        "return str(said)",
+        _ELSEWHERE,
+        "two people of a copy are one, as the default collation has it",
     ),
     Fault(
         "engines/spark/bucket.py",

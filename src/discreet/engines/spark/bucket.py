@@ -40,7 +40,7 @@ def read(session: Any, unit: str, folder: str) -> Any:
     found = session.read.option(*NO_PATTERN).parquet(folder)
     if not are_in(folder) or not _forgets(session):
         return found
-    columns = ", ".join(f"{quoted(field.name)} {field.dataType.simpleString()}" for field in found.schema)
+    columns = ", ".join(f"{quoted(field.name)} {_typed(field.dataType)}" for field in found.schema)
     clustered = f"CLUSTERED BY ({quoted(unit)}) INTO {int((Path(folder) / BUCKETS).read_text())} BUCKETS"
     with _named(session) as name:
         session.sql(
@@ -61,10 +61,19 @@ def _forgets(session: Any) -> bool:
     return bool(own and session.conf.get("spark.sql.catalogImplementation") == "in-memory")
 
 
+def _typed(kind: Any) -> str:
+    """Return a type as text; texts are themselves, whatever a database of the catalog takes for equal."""
+    said = kind.simpleString()
+    return f"{said} COLLATE UTF8_BINARY" if said == "string" else str(said)
+
+
 @contextmanager
 def _named(session: Any) -> Iterator[str]:
-    """Yield a name that nobody has; the rows of what gets it stay when the name goes."""
-    name = f"copy_{uuid4().hex}"
+    """Yield a name that nobody has; the rows of what gets it stay when the name goes.
+
+    It says in which catalog, since the one that is asked by default may be somebody's database.
+    """
+    name = f"spark_catalog.default.copy_{uuid4().hex}"
     try:
         yield name
     finally:
