@@ -1,5 +1,6 @@
 """Tables that are bounded once: in every engine the same rows, few of each person, for their owner alone."""
 
+import json
 import os
 import shutil
 import stat
@@ -35,6 +36,7 @@ from discreet.engines.opening import open_engine, prepare
 from discreet.engines.postgres import prepared as postgres_room
 from discreet.engines.protocol import UNPREPARED, Origin, Preparation
 from discreet.engines.spark import bucket
+from discreet.engines.spark import engine as spark_engine
 from discreet.engines.spark import prepared as spark_room
 from discreet.engines.spark.session import SETTINGS, begun
 from discreet.errors import CatalogError, EngineError
@@ -481,7 +483,8 @@ def test_buckets_are_believed_of_copies_alone(tmp_path: Path) -> None:
         rows = [{"who": who, "t": str((number, place))} for who in range(5) for place in range(3)]
         place = lake / f"part-0000{number}-a_0000{number}.c000.snappy.parquet"
         pyarrow.parquet.write_table(frame(rows, columns), place)
-    (lake / bucket.BUCKETS).write_text("2")
+    said = {"buckets": 2, "columns": [["who", "bigint"], ["t", "string"]]}
+    (lake / bucket.BUCKETS).write_text(json.dumps(said))
 
     def shown(origin: Origin) -> int:
         engine = open_engine({"v": origin})
@@ -495,23 +498,15 @@ def test_buckets_are_believed_of_copies_alone(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-def test_neither_the_default_catalog_nor_its_collation_changes_a_copy(
+def test_what_a_catalog_takes_for_equal_is_told_apart_in_a_copy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The one may be somebody's database, and the other take two people for one."""
-    database = "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog"
-    for name, value in {
-        "defaultCatalog": "somebody",
-        "catalog.somebody": database,
-        "catalog.somebody.url": "jdbc:derby:memory:somebody",
-        "catalog.somebody.driver": "org.apache.derby.jdbc.EmbeddedDriver",
-        "collation.schemaLevel.enabled": "true",
-    }.items():
-        monkeypatch.setitem(SETTINGS, f"spark.sql.{name}", value)
+    """Otherwise two people would be one, and so would two keys."""
+    monkeypatch.setitem(SETTINGS, "spark.sql.collation.schemaLevel.enabled", "true")
     (declared,) = table("text", "t").tables
     held = frame([{"who": who, "t": str(n)} for who in "aAbB" for n in range(5)], declared.offered)
     origin = Origin(stored("spark", held, declared.offered, tmp_path), declared.offered)
-    session, changed = begun(""), "ALTER DATABASE spark_catalog.default DEFAULT COLLATION"
+    session, changed = begun(""), "ALTER DATABASE default DEFAULT COLLATION"
     session.sql(f"{changed} UTF8_LCASE")
     try:
         copy = prepare(Preparation("v", origin, preparation(declared), "who", 5), "clinic", tmp_path)
@@ -524,22 +519,84 @@ def test_neither_the_default_catalog_nor_its_collation_changes_a_copy(
 
 
 @pytest.mark.spark
-def test_a_catalog_that_lasts_hears_of_no_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_catalog_that_is_somebody_elses_is_never_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The one that is asked by default may be a database, which would get a table of ours."""
+    somebody = {
+        "defaultCatalog": "somebody",
+        "catalog.somebody": "org.apache.spark.sql.execution.datasources.v2.jdbc.JDBCTableCatalog",
+        "catalog.somebody.url": "jdbc:derby:memory:somebody",
+        "catalog.somebody.driver": "org.apache.derby.jdbc.EmbeddedDriver",
+    }
     (declared,) = table("integer", "t").tables
     held = frame(crowd("integer"), declared.offered)
     origin = Origin(stored("spark", held, declared.offered, tmp_path), declared.offered)
-    copies = []
+    begun("")._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
+    copies, found = [], []
     for name in ("known", "unknown"):
         copies.append(prepare(Preparation("v", origin, preparation(declared), "who", 5), name, tmp_path))
-        monkeypatch.setattr(bucket, "_forgets", lambda session: False)
+        for key, value in somebody.items():
+            monkeypatch.setitem(SETTINGS, f"spark.sql.{key}", value)
     monkeypatch.setattr(bucket, "_named", lambda session: pytest.fail("a name was looked for"))
-    found = []
     for copy in copies:
         engine = open_engine({"v": copy})
         found.append(people(engine))
         engine.close()
     assert found[0] == found[1]
-    assert not bucket.are_in(str(copies[1].rows).removeprefix("spark:"))
+    assert [bucket.are_in(str(copy.rows).removeprefix("spark:")) for copy in copies] == [True, False]
+
+
+class Told:
+    """A session that only knows its settings."""
+
+    def __init__(self, **said: str) -> None:
+        self.said = {f"spark.sql.{name.replace('__', '.')}": value for name, value in said.items()}
+
+    @property
+    def conf(self) -> Any:
+        return self.said
+
+
+def test_names_are_given_where_they_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert bucket._forgets(Told(catalogImplementation="in-memory"))
+    assert not bucket._forgets(Told(catalogImplementation="hive"))
+    assert not bucket._forgets(Told(defaultCatalog="somebody"))
+    assert not bucket._forgets(Told(catalog__spark_catalog="io.delta.catalog"))
+    # Through Spark Connect a name is looked up later, and others see it.
+    monkeypatch.setattr(bucket, "is_remote", lambda session: True)
+    assert not bucket._forgets(Told(catalogImplementation="in-memory"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("rows", [[], [{"who": None, "n": 1}]], ids=["no rows", "nobody's rows"])
+def test_a_copy_of_nobody_is_opened_as_any_other(engine: str, rows: list[Any], tmp_path: Path) -> None:
+    """Whether it could be would tell for nothing whether there is anybody."""
+    columns = (("who", "text"), ("n", "integer"))
+    source = stored(engine, frame(rows, columns), columns, tmp_path)
+    for _ in range(2):
+        assert asked(manifest(source, tmp_path)) == 0
+
+
+@pytest.mark.spark
+def test_whoever_interrupts_an_answer_on_its_way_is_told_so() -> None:
+    """Spark says only that its job has ended, and an error would end the payment as a failed one."""
+
+    class Interrupted:
+        def toArrow(self) -> Any:
+            try:
+                raise KeyboardInterrupt
+            finally:
+                raise RuntimeError("the job was cancelled")
+
+    class Broken:
+        def toArrow(self) -> Any:
+            raise RuntimeError("broken")
+
+    with pytest.raises(KeyboardInterrupt):
+        spark_engine._rows_of(Interrupted())
+    with pytest.raises(RuntimeError, match="broken"):
+        spark_engine._rows_of(Broken())
 
 
 def test_only_what_was_proved_is_copied(tmp_path: Path) -> None:

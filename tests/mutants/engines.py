@@ -461,7 +461,7 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 _COPIES = "tests/engines/test_prepared.py"
-_ELSEWHERE = (f"{_COPIES}::test_neither_the_default_catalog_nor_its_collation_changes_a_copy",)
+_ELSEWHERE = (f"{_COPIES}::test_a_catalog_that_is_somebody_elses_is_never_asked",)
 _ONCE = f"{_COPIES}::test_a_copy_is_made_once_for_each_version_and_limit"
 _MEANT = f"{_COPIES}::test_what_is_kept_is_what_the_statement_means"
 _ALONE = (f"{_COPIES}::test_a_copy_on_a_server_is_for_its_owner_alone",)
@@ -647,8 +647,8 @@ FAULTS += (
     ),
     Fault(
         "engines/spark/bucket.py",
-        "session.read.option(*NO_PATTERN)",
-        "session.read",
+        "reader = session.read.option(*NO_PATTERN)",
+        "reader = session.read",
         (f"{_COPIES}::test_the_name_of_a_folder_is_no_pattern[a*-spark]",),
         "other folders are read with a bounded copy, where its name would be a pattern",
     ),
@@ -668,23 +668,44 @@ FAULTS += (
     ),
     Fault(
         "engines/spark/bucket.py",
-        "if not are_in(folder) or not _forgets(session):",
-        "if not are_in(folder):",
-        (f"{_COPIES}::test_a_catalog_that_lasts_hears_of_no_copy",),
+        "    if not _forgets(session):\n        return reader",
+        "    if False:\n        return reader",
+        _ELSEWHERE,
         "copies are noted in a catalog that lasts",
     ),
     Fault(
         "engines/spark/bucket.py",
-        'name = f"spark_catalog.default.copy_',
-        'name = f"copy_',
+        '    "spark.sql.defaultCatalog": "spark_catalog",\n',
+        "",
         _ELSEWHERE,
         "copies are written into whatever catalog is asked by default",
     ),
     Fault(
         "engines/spark/bucket.py",
-        'return f"{said} COLLATE UTF8_BINARY" if said == "string" else str(said)',
-        "return str(said)",
-        _ELSEWHERE,
+        "return not is_remote(session) and all(",
+        "return all(",
+        (f"{_COPIES}::test_names_are_given_where_they_are_forgotten",),
+        "a copy is a table of a server that others ask too",
+    ),
+    Fault(
+        "engines/spark/bucket.py",
+        "    said = json.loads(",
+        "    reader.parquet(folder)\n    said = json.loads(",
+        (f"{_COPIES}::test_a_copy_of_nobody_is_opened_as_any_other[no rows-spark]",),
+        "whether a copy can be opened tells whether there is anybody",
+    ),
+    Fault(
+        "engines/spark/engine.py",
+        "if isinstance(cause, KeyboardInterrupt):",
+        "if False:",
+        (f"{_COPIES}::test_whoever_interrupts_an_answer_on_its_way_is_told_so",),
+        "an interruption is a failure of the engine",
+    ),
+    Fault(
+        "engines/spark/bucket.py",
+        '{"string": "string COLLATE UTF8_BINARY"}',
+        "dict[str, str]()",
+        (f"{_COPIES}::test_what_a_catalog_takes_for_equal_is_told_apart_in_a_copy",),
         "two people of a copy are one, as the default collation has it",
     ),
     Fault(

@@ -3,12 +3,14 @@
 Spark sorts rows into buckets by a hash of a column, writes the number of its bucket into the name of each
 file, and later believes that equal values of that column are in one bucket.  How many buckets there are is in
 a catalog, which our copies do not need otherwise: so it stands beside the rows, and a copy is a table of
-Spark's own catalog for the moment in which its name is looked up.
+Spark's own catalog for the moment in which its name is looked up.  The columns stand there too: a copy of
+nobody has no file that says them, and whether there is anybody must not be told.
 
 Believing it is right for copies alone, which nobody else could write.  Rows of a folder that lies about its
 buckets would be counted for a person once for every bucket.
 """
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,9 +19,17 @@ from uuid import uuid4
 
 from discreet.engines.spark.folder import NO_PATTERN
 from discreet.engines.spark.render import literal, quoted
+from discreet.engines.spark.session import is_remote
 
 BUCKETS = "_buckets"
-"""How many there are; Spark reads no file whose name begins so."""
+"""How many there are, and which columns; Spark reads no file whose name begins so."""
+
+_OWN = {
+    "spark.sql.defaultCatalog": "spark_catalog",
+    "spark.sql.catalog.spark_catalog": "builtin",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+"""What is set where Spark's own catalog is the one that is asked, and ends with this process."""
 
 
 def write(rows: Any, unit: str, folder: Path) -> None:
@@ -32,20 +42,25 @@ def write(rows: Any, unit: str, folder: Path) -> None:
     with _named(session) as name:
         files = rows.write.format("parquet").option("path", str(folder)).option(*NO_PATTERN)
         files.bucketBy(count, unit).sortBy(unit).saveAsTable(name)
-    (folder / BUCKETS).write_text(str(count))
+    columns = [[field.name, field.dataType.simpleString()] for field in rows.schema.fields]
+    (folder / BUCKETS).write_text(json.dumps({"buckets": count, "columns": columns}), encoding="utf-8")
 
 
 def read(session: Any, unit: str, folder: str) -> Any:
-    """Return the rows of a copy, by buckets where it has some."""
-    found = session.read.option(*NO_PATTERN).parquet(folder)
-    if not are_in(folder) or not _forgets(session):
-        return found
-    columns = ", ".join(f"{quoted(field.name)} {_typed(field.dataType)}" for field in found.schema)
-    clustered = f"CLUSTERED BY ({quoted(unit)}) INTO {int((Path(folder) / BUCKETS).read_text())} BUCKETS"
+    """Return the rows of a copy, by buckets where it has some and Spark can be told."""
+    reader = session.read.option(*NO_PATTERN)
+    if not are_in(folder):
+        return reader.parquet(folder)
+    said = json.loads((Path(folder) / BUCKETS).read_text(encoding="utf-8"))
+    if not _forgets(session):
+        return reader.schema(_listed(said["columns"])).parquet(folder)
+    # Texts are themselves, whatever a database of the catalog takes for equal.
+    binary = {"string": "string COLLATE UTF8_BINARY"}
+    columns = _listed((column, binary.get(kind, kind)) for column, kind in said["columns"])
     with _named(session) as name:
         session.sql(
             f"CREATE TABLE {name} ({columns}) USING parquet OPTIONS ({NO_PATTERN[0]} '{NO_PATTERN[1]}') "
-            f"{clustered} LOCATION {literal(folder)}"
+            f"CLUSTERED BY ({quoted(unit)}) INTO {int(said['buckets'])} BUCKETS LOCATION {literal(folder)}"
         )
         return session.table(name)
 
@@ -55,24 +70,18 @@ def are_in(folder: str) -> bool:
     return (Path(folder) / BUCKETS).exists()
 
 
+def _listed(columns: Any) -> str:
+    return ", ".join(f"{quoted(name)} {kind}" for name, kind in columns)
+
+
 def _forgets(session: Any) -> bool:
-    """Whether the catalog is Spark's own and ends with this process: nobody's that lasts is written into."""
-    own = session.conf.get("spark.sql.catalog.spark_catalog", "builtin") == "builtin"
-    return bool(own and session.conf.get("spark.sql.catalogImplementation") == "in-memory")
-
-
-def _typed(kind: Any) -> str:
-    """Return a type as text; texts are themselves, whatever a database of the catalog takes for equal."""
-    said = kind.simpleString()
-    return f"{said} COLLATE UTF8_BINARY" if said == "string" else str(said)
+    """Whether a name in the catalog ends with this process: nobody's that lasts is written into."""
+    return not is_remote(session) and all(session.conf.get(name, own) == own for name, own in _OWN.items())
 
 
 @contextmanager
 def _named(session: Any) -> Iterator[str]:
-    """Yield a name that nobody has; the rows of what gets it stay when the name goes.
-
-    It says in which catalog, since the one that is asked by default may be somebody's database.
-    """
+    """Yield a name that nobody has; the rows of what gets it stay when the name goes."""
     name = f"spark_catalog.default.copy_{uuid4().hex}"
     try:
         yield name

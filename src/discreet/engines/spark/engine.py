@@ -165,7 +165,17 @@ class Spark(DistantTables[SparkTable]):
 
 def _rows_of(frame: Any) -> Iterator[tuple[object, ...]]:
     """Yield the rows of an answer; as columns they arrive in a third of the time of rows."""
-    return zip(*(column.to_pylist() for column in frame.toArrow().columns), strict=True)
+    try:
+        found = frame.toArrow()
+    except Exception as problem:
+        # Spark ends what was interrupted, and then says only that it has ended.
+        cause: BaseException | None = problem
+        while cause is not None:
+            if isinstance(cause, KeyboardInterrupt):
+                raise KeyboardInterrupt from None
+            cause = cause.__context__
+        raise
+    return zip(*(column.to_pylist() for column in found.columns), strict=True)
 
 
 def _joined(source: Source) -> set[str]:
